@@ -1,0 +1,143 @@
+import type { AgentSkill, Artifact, JsonObject, Message, Part } from '../protocol/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+
+/**
+ * Anything that can take a turn. Every door, the runner, `agentTool` and a flow's `call:` step
+ * drive an agent through this interface and no other.
+ */
+export interface Agent {
+  readonly name: string;
+  readonly description: string;
+  readonly skills: readonly AgentSkill[];
+  /** Media types understood, for the card and for admission. @default ['text/plain', 'application/json'] */
+  readonly inputModes?: readonly string[];
+  /** @default ['text/plain', 'application/json'] */
+  readonly outputModes?: readonly string[];
+  /**
+   * What is done one turn at a time: the whole conversation (`context`, the default), or only the
+   * turns of one task (`task`), for agents that keep no conversation state.
+   */
+  readonly serialise?: 'context' | 'task';
+  /**
+   * `message` says that the agent may answer with a plain message and no task; its callers then
+   * learn nothing before its first event. An undeclared message becomes a completed task.
+   * @default 'task'
+   */
+  readonly replies?: 'task' | 'message';
+  /** What becomes of a turn whose process died. @default 'fail' */
+  readonly onInterrupted?: 'fail' | 'run-again';
+  /**
+   * A new task in a context ends the context's older input-required task as completed, naming its
+   * successor: for agents whose conversation has one state. @default false
+   */
+  readonly supersedes?: boolean;
+  /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
+  take(turn: Turn): AsyncIterable<TurnEvent>;
+  /**
+   * A task was cancelled while no turn of it ran. Whatever the agent returns is saved with the
+   * cancellation: the context state without the abandoned work, and parts to explain it.
+   */
+  abandon?(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined>;
+}
+
+/** Who asks, established by a door and never by the message. */
+export interface Caller {
+  /** @default '' (no tenants) */
+  readonly tenant: string;
+  /** Empty for anonymous callers. */
+  readonly subject: string;
+  /** How the identity was established: `anonymous`, `jwt`, `api-key`, `mtls`, ... */
+  readonly method: string;
+  readonly displayName?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** One message to an agent and all that comes of it. */
+export interface Turn {
+  readonly message: Message;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly caller: Caller;
+  /** Metadata of the request (the message has its own). */
+  readonly metadata: JsonObject;
+  readonly acceptedOutputModes: readonly string[];
+  /** URIs of the extensions that the caller asked for and the agent declares. */
+  readonly extensions: readonly string[];
+  /** Whether this message continues an interrupted task. */
+  readonly isContinuation: boolean;
+  /** 1, and more when the turn runs again after its process died. */
+  readonly attempt: number;
+  /** Earlier messages of this task, oldest first, without the present one. */
+  history(): Promise<readonly Message[]>;
+  readonly state: ContextState;
+  /** Aborts on cancel, timeout and shutdown; `reason` tells which. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What an agent keeps of a conversation, saved in the transaction that ends the turn. */
+export interface ContextState {
+  /** The value saved last, or undefined in a new conversation. */
+  load(): Promise<JsonObject | undefined>;
+  /** Entries appended in former turns, oldest first. */
+  log(options?: { readonly last?: number }): Promise<readonly JsonObject[]>;
+}
+
+/** How a turn changes what is kept of its conversation. */
+export interface ContextPatch {
+  /** Replaces the saved value; keep it bounded. */
+  readonly value?: JsonObject;
+  /** Appended to the context's log; costs the same however long the log is. */
+  readonly log?: readonly JsonObject[];
+}
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+export type TurnEvent =
+  /** A whole artifact, made or replaced. */
+  Artifact | ArtifactChunk | Working | Reply | TurnEnd;
+
+/** A piece of an artifact. */
+export interface ArtifactChunk {
+  readonly kind: 'chunk';
+  readonly artifact: Artifact;
+  /** Extends the artifact of that id instead of replacing it. */
+  readonly append: boolean;
+  /** Seals the artifact. */
+  readonly lastChunk: boolean;
+}
+
+export interface Working {
+  readonly kind: 'working';
+  readonly parts?: readonly Part[];
+  readonly metadata?: JsonObject;
+}
+
+/** A plain message instead of a task; must be the only event of its turn. */
+export interface Reply {
+  readonly kind: 'message';
+  readonly parts: readonly Part[];
+  readonly metadata?: JsonObject;
+  readonly context?: ContextPatch;
+}
+
+export type EndKind =
+  | 'completed'
+  | 'input-required'
+  | 'auth-required'
+  | 'rejected'
+  | 'failed'
+  | 'canceled';
+
+/** Ends the turn. A turn that ends without one is completed. */
+export interface TurnEnd {
+  readonly kind: EndKind;
+  readonly parts?: readonly Part[];
+  /** Metadata of the status event, and of the task. */
+  readonly metadata?: JsonObject;
+  readonly context?: ContextPatch;
+}

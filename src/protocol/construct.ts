@@ -1,0 +1,70 @@
+import type { Artifact, JsonObject, JsonValue, Message, Part, Role } from './model.ts';
+
+type PartOptions = Pick<Part, 'metadata' | 'filename' | 'mediaType'>;
+
+/** A text part. @example text('Hello') */
+export function text(value: string, options?: PartOptions): Part {
+  return options === undefined ? { text: value } : { text: value, ...options };
+}
+
+/** A data part: any JSON value. @example data({ total: 3 }) */
+export function data(value: JsonValue, options?: PartOptions): Part {
+  return options === undefined ? { data: value } : { data: value, ...options };
+}
+
+/**
+ * A file part, by its bytes or by its address.
+ * @example file({ bytes: new TextEncoder().encode('a,b'), filename: 'a.csv', mediaType: 'text/csv' })
+ * @example file({ url: 'https://example.com/a.csv' })
+ */
+export function file(source: ({ bytes: Uint8Array } | { url: string }) & PartOptions): Part {
+  if ('url' in source) return { ...source };
+  const { bytes, ...options } = source;
+  return { raw: toBase64(bytes), ...options };
+}
+
+/** Works in a browser too, where there is no Buffer. */
+function toBase64(bytes: Uint8Array): string {
+  if (typeof Buffer !== 'undefined') {
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  }
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+export interface MessageOptions {
+  /** @default 'ROLE_USER' */
+  role?: Role;
+  /** @default a new UUID */
+  messageId?: string;
+  contextId?: string;
+  taskId?: string;
+  metadata?: JsonObject;
+  extensions?: readonly string[];
+  referenceTaskIds?: readonly string[];
+}
+
+/** A message from parts, or from one text. @example message('Book a table for two') */
+export function message(
+  content: string | Part | readonly Part[],
+  options: MessageOptions = {},
+): Message {
+  const { role = 'ROLE_USER', messageId = crypto.randomUUID(), ...rest } = options;
+  return { messageId, role, parts: toParts(content), ...rest };
+}
+
+/** An artifact from parts, or from one text. @example artifact('The report', { name: 'report' }) */
+export function artifact(
+  content: string | Part | readonly Part[],
+  options: Partial<Omit<Artifact, 'parts'>> = {},
+): Artifact {
+  const { artifactId = crypto.randomUUID(), ...rest } = options;
+  return { artifactId, parts: toParts(content), ...rest };
+}
+
+/** One text, one part or several parts, as parts. */
+export function toParts(content: string | Part | readonly Part[]): readonly Part[] {
+  if (typeof content === 'string') return [{ text: content }];
+  return Array.isArray(content) ? (content as readonly Part[]) : [content as Part];
+}

@@ -1,0 +1,170 @@
+/**
+ * Every error of Legate is a `LegateError` with a stable `code`. What a code means on each wire
+ * stands in one table, `errorTable`; nothing else maps errors to numbers.
+ */
+
+interface ErrorRow {
+  /** JSON-RPC error code. */
+  readonly jsonRpc: number;
+  /** HTTP status, by specification 1.0.1. */
+  readonly http: number;
+  /** gRPC status name, as AIP-193 error bodies spell it. */
+  readonly grpc: GrpcStatus;
+  /** Where 1.0.0 differs from 1.0.1. */
+  readonly v100?: { readonly http?: number; readonly grpc?: GrpcStatus };
+  /** Exit code of the `legate` command. */
+  readonly exit: number;
+}
+
+export type GrpcStatus =
+  | 'CANCELLED'
+  | 'INVALID_ARGUMENT'
+  | 'DEADLINE_EXCEEDED'
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'PERMISSION_DENIED'
+  | 'RESOURCE_EXHAUSTED'
+  | 'FAILED_PRECONDITION'
+  | 'ABORTED'
+  | 'UNIMPLEMENTED'
+  | 'INTERNAL'
+  | 'UNAVAILABLE'
+  | 'UNAUTHENTICATED';
+
+/** The codes -32001 to -32009 are the specification's; -32050 and below are our own. */
+export const errorTable = {
+  TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', exit: 4 },
+  TASK_NOT_CANCELABLE: {
+    jsonRpc: -32002,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    v100: { http: 409 },
+    exit: 4,
+  },
+  PUSH_NOTIFICATION_NOT_SUPPORTED: {
+    jsonRpc: -32003,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    v100: { grpc: 'UNIMPLEMENTED' },
+    exit: 4,
+  },
+  UNSUPPORTED_OPERATION: {
+    jsonRpc: -32004,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    v100: { grpc: 'UNIMPLEMENTED' },
+    exit: 4,
+  },
+  CONTENT_TYPE_NOT_SUPPORTED: {
+    jsonRpc: -32005,
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    v100: { http: 415 },
+    exit: 4,
+  },
+  INVALID_AGENT_RESPONSE: {
+    jsonRpc: -32006,
+    http: 500,
+    grpc: 'INTERNAL',
+    v100: { http: 502 },
+    exit: 5,
+  },
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: {
+    jsonRpc: -32007,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    exit: 4,
+  },
+  EXTENSION_SUPPORT_REQUIRED: { jsonRpc: -32008, http: 400, grpc: 'FAILED_PRECONDITION', exit: 4 },
+  VERSION_NOT_SUPPORTED: {
+    jsonRpc: -32009,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    v100: { grpc: 'UNIMPLEMENTED' },
+    exit: 4,
+  },
+
+  PARSE_ERROR: { jsonRpc: -32700, http: 400, grpc: 'INVALID_ARGUMENT', exit: 4 },
+  INVALID_REQUEST: { jsonRpc: -32600, http: 400, grpc: 'INVALID_ARGUMENT', exit: 4 },
+  METHOD_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'UNIMPLEMENTED', exit: 4 },
+  INVALID_PARAMS: { jsonRpc: -32602, http: 400, grpc: 'INVALID_ARGUMENT', exit: 4 },
+  INTERNAL: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 5 },
+
+  /** The same message is being worked on right now. */
+  MESSAGE_IN_FLIGHT: { jsonRpc: -32050, http: 409, grpc: 'ABORTED', exit: 4 },
+  /** The message id was used before, for another content. */
+  MESSAGE_ID_REUSED: { jsonRpc: -32051, http: 409, grpc: 'ALREADY_EXISTS', exit: 4 },
+  UNAUTHENTICATED: { jsonRpc: -32060, http: 401, grpc: 'UNAUTHENTICATED', exit: 3 },
+  PERMISSION_DENIED: { jsonRpc: -32061, http: 403, grpc: 'PERMISSION_DENIED', exit: 3 },
+  RATE_LIMITED: { jsonRpc: -32062, http: 429, grpc: 'RESOURCE_EXHAUSTED', exit: 4 },
+  UNAVAILABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 6 },
+  PAYLOAD_TOO_LARGE: { jsonRpc: -32064, http: 413, grpc: 'RESOURCE_EXHAUSTED', exit: 4 },
+  UNSUPPORTED_ENCODING: { jsonRpc: -32065, http: 415, grpc: 'INVALID_ARGUMENT', exit: 4 },
+  ROUTE_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'NOT_FOUND', exit: 4 },
+  METHOD_NOT_ALLOWED: { jsonRpc: -32600, http: 405, grpc: 'UNIMPLEMENTED', exit: 4 },
+  REQUEST_TIMEOUT: { jsonRpc: -32066, http: 408, grpc: 'DEADLINE_EXCEEDED', exit: 6 },
+
+  /** These never cross a wire: they end a command or a start-up. */
+  CONFIGURATION_INVALID: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
+  STORE_FAILED: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 6 },
+  STORE_VERSION: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
+  /** A peer could not be reached, or what it said was not A2A. */
+  PEER_UNREACHABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 6 },
+  PEER_INVALID: { jsonRpc: -32006, http: 502, grpc: 'INTERNAL', exit: 5 },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** One thing that is wrong with one field of a request. */
+export interface FieldViolation {
+  /** As a path: `message.parts[0].text`. */
+  readonly field: string;
+  readonly description: string;
+}
+
+export interface ErrorOptions {
+  /** Facts about this error, shown to the caller: never a secret, never another caller's. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly violations?: readonly FieldViolation[];
+  /** Seconds after which trying again makes sense. */
+  readonly retryAfter?: number;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one base of all errors.
+ * @example throw new LegateError('TASK_NOT_FOUND', `no task ${id}`, { metadata: { taskId: id } })
+ */
+export class LegateError extends Error {
+  override readonly name = 'LegateError';
+  readonly code: ErrorCode;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+  readonly violations: readonly FieldViolation[] | undefined;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.metadata = options.metadata;
+    this.violations = options.violations;
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** Anything thrown, as a `LegateError`; what we did not throw ourselves keeps its text to itself. */
+export function toLegateError(thrown: unknown): LegateError {
+  if (thrown instanceof LegateError) return thrown;
+  return new LegateError('INTERNAL', 'Internal error', { cause: thrown });
+}
+
+export function taskNotFound(taskId: string): LegateError {
+  return new LegateError('TASK_NOT_FOUND', `no task ${taskId}`, { metadata: { taskId } });
+}
+
+/** A request that does not say what it must, with the path of each field at fault. */
+export function invalidParams(...violations: FieldViolation[]): LegateError {
+  const first = violations[0];
+  const text = first === undefined ? 'Invalid parameters' : `${first.field}: ${first.description}`;
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : '';
+  return new LegateError('INVALID_PARAMS', text + more, { violations });
+}

@@ -1,0 +1,338 @@
+/**
+ * The store contract. Words used here:
+ *
+ * - **owner**: the scope of everything that belongs to one caller of one agent, as one opaque string
+ *   (`ownerKey`). A task or context of another owner does not exist.
+ * - **task record**: the row of a task: its state, its version, and a snapshot that may lag behind.
+ * - **event**: one numbered entry of a task's log, 1, 2, 3 without gaps. The log is the truth.
+ * - **version** of a task: the number of its last event. Every change appends; whoever appends names
+ *   the version it knows, and loses when it is not the current one.
+ * - **turn**: one message being handled: `queued`, `running` under one replica, or `ended`. An ended
+ *   turn is kept until it expires, so that a repeated message finds it.
+ * - **key** of a turn: turns of one key run one at a time, in the order of their admission.
+ * - **replica**: one running process, alive while its heartbeat is fresh. A turn that runs under a
+ *   dead replica may be taken over.
+ * - **context state**: what an agent keeps of a conversation: one value and an append-only log.
+ * - **delivery**: one event owed to one webhook.
+ * - **record**: a small JSON document in a named space, with an optional expiry.
+ *
+ * Every method is one transaction: all of it happens, or none. A method that resolves has been
+ * written durably (as far as the driver is durable at all). Times are milliseconds since 1970 and
+ * are passed in: a store has no clock. Failures of the medium reject with `STORE_FAILED`.
+ */
+import type {
+  Json,
+  JsonValue,
+  Message,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+  TaskState,
+} from '../protocol/index.ts';
+
+/** A caller's follow-up stands in the log as `{ message }`; every other entry goes to subscribers. */
+export interface LogEvent {
+  readonly sequence: number;
+  readonly body: Json<StreamResponse>;
+}
+
+export interface Snapshot {
+  /** The version this snapshot shows. */
+  readonly version: number;
+  readonly body: Json<Task>;
+}
+
+export interface TaskRecord {
+  readonly id: string;
+  readonly owner: string;
+  readonly contextId: string;
+  readonly state: TaskState;
+  readonly version: number;
+  /** When the status last changed. */
+  readonly statusTime: number;
+  readonly cancelRequested: boolean;
+  /** Whether push configurations exist. */
+  readonly hasPush: boolean;
+  readonly snapshot: Snapshot;
+  /** The events after the snapshot; empty when it is up to date. */
+  readonly tail: readonly LogEvent[];
+}
+
+export interface TurnRecord {
+  readonly id: number;
+  readonly key: string;
+  readonly taskId: string;
+  /** 1 on the first run. */
+  readonly attempt: number;
+  /** What the admitting replica knew of the request, for the replica that runs it. */
+  readonly request: Json<JsonValue>;
+}
+
+/** How a message came to be deduplicated. */
+export interface Dedupe {
+  /** Unique among the owner's messages. */
+  readonly key: string;
+  /** A digest of the content: the same key with another digest is refused. */
+  readonly digest: string;
+  readonly expiresAt: number;
+}
+
+export interface Admission {
+  readonly owner: string;
+  readonly key: string;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly replica: string;
+  readonly now: number;
+  readonly request: Json<JsonValue>;
+  readonly dedupe?: Dedupe;
+  /** A new task, with its first event. Absent: the task exists and is continued. */
+  readonly task?: Json<Task>;
+  /** A push configuration to register with a new task, with the id assigned. */
+  readonly push?: PushRegistration;
+  /** The most contexts that may have unfinished tasks; 0 for no limit. */
+  readonly maxContexts: number;
+}
+
+export type AdmitOutcome =
+  | {
+      readonly kind: 'admitted';
+      readonly turn: TurnRecord;
+      /** Running under the admitting replica; else queued behind others of its key. */
+      readonly running: boolean;
+    }
+  /** The same message came before. `reply`: it was answered with a plain message. */
+  | {
+      readonly kind: 'duplicate';
+      readonly taskId: string;
+      readonly ended: boolean;
+      readonly reply?: Json<Message>;
+    }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'context-limit' }
+  | { readonly kind: 'task-not-found' };
+
+export interface Append {
+  readonly taskId: string;
+  /** The version known to the writer; the first event has the number after it. */
+  readonly version: number;
+  readonly events: readonly LogEvent[];
+  /** The task's state and status time after the last event. */
+  readonly state: TaskState;
+  readonly statusTime: number;
+  readonly snapshot?: Snapshot;
+  /** Given by the runner of a turn: refused as fenced when the turn no longer runs under this replica. */
+  readonly turn?: { readonly id: number; readonly replica: string };
+  /** Ends `turn`; the next turn of its key, if any, starts to run under the same replica. */
+  readonly endsTurn?: boolean;
+  /** Ends `turn` with a plain message: the task and its log vanish, the reply is kept for repeats. */
+  readonly reply?: Json<Message>;
+  readonly context?: ContextWrite;
+  readonly records?: readonly RecordWrite[];
+  /** Who would run the next turn. */
+  readonly replica: string;
+  readonly now: number;
+}
+
+/**
+ * A terminal state ends every turn of the task, queued ones included. `next` is the turn that now
+ * runs under `replica`. When the task has push configurations, a delivery for each event and
+ * configuration is written in the same transaction.
+ */
+export type AppendOutcome =
+  | { readonly kind: 'appended'; readonly next?: TurnRecord; readonly cancelRequested: boolean }
+  | { readonly kind: 'version-conflict' }
+  | { readonly kind: 'fenced' };
+
+export interface ContextWrite {
+  readonly owner: string;
+  readonly contextId: string;
+  readonly value?: Json<JsonValue>;
+  readonly log?: readonly Json<JsonValue>[];
+}
+
+export interface ContextRecord {
+  readonly value: Json<JsonValue> | undefined;
+  /** Entries in the log. */
+  readonly logLength: number;
+}
+
+export interface TaskQuery {
+  readonly owner: string;
+  readonly contextId?: string;
+  readonly state?: TaskState;
+  /** Inclusive. */
+  readonly statusTimeFrom?: number;
+  /** Tasks after this one in the order of the list: status time descending, then id descending. */
+  readonly after?: { readonly statusTime: number; readonly id: string };
+  readonly limit: number;
+}
+
+export interface TaskPage {
+  readonly records: readonly TaskRecord[];
+  /** Matches over all pages. */
+  readonly total: number;
+  readonly more: boolean;
+}
+
+/** A push configuration as stored: with its id, and the wire version it was registered under. */
+export interface PushRegistration {
+  readonly config: TaskPushNotificationConfig & { readonly id: string };
+  readonly wireVersion: '0.3' | '1.0';
+}
+
+export interface Delivery {
+  readonly id: number;
+  readonly taskId: string;
+  readonly sequence: number;
+  /** Attempts made so far. */
+  readonly attempts: number;
+  readonly push: PushRegistration;
+}
+
+export type DeliveryState = 'pending' | 'dead';
+
+export interface DeliveryRecord extends Delivery {
+  readonly state: DeliveryState;
+  readonly nextAttemptAt: number;
+  readonly lastError?: string;
+}
+
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly at: number; readonly error: string }
+  | { readonly kind: 'dead'; readonly error: string };
+
+export interface RecordWrite {
+  readonly space: string;
+  readonly key: string;
+  /** Absent: delete. */
+  readonly value?: Json<JsonValue>;
+  readonly expiresAt?: number;
+  /** The version expected: 0 for "must not exist yet". Unset: whatever is there is replaced. */
+  readonly ifVersion?: number;
+}
+
+export interface StoredRecord {
+  readonly key: string;
+  readonly value: Json<JsonValue>;
+  /** Counts the writes of this key, from 1. */
+  readonly version: number;
+  readonly expiresAt?: number;
+  readonly updatedAt: number;
+}
+
+export interface RecordStore {
+  get(space: string, key: string, now: number): Promise<StoredRecord | undefined>;
+  /** False when an `ifVersion` did not hold; then nothing was written. */
+  write(writes: readonly RecordWrite[], now: number): Promise<boolean>;
+  /** In the order of the keys. */
+  list(query: {
+    readonly space: string;
+    readonly prefix?: string;
+    readonly after?: string;
+    readonly limit: number;
+    readonly now: number;
+  }): Promise<readonly StoredRecord[]>;
+  /** Adds to a counter that starts at 0 and vanishes at `expiresAt`; returns the new value. */
+  increment(counter: {
+    readonly space: string;
+    readonly key: string;
+    readonly by: number;
+    readonly expiresAt: number;
+    readonly now: number;
+  }): Promise<number>;
+}
+
+export interface PushStore {
+  /** Replaces a configuration of the same id. */
+  put(taskId: string, registration: PushRegistration): Promise<void>;
+  get(taskId: string, configId: string): Promise<PushRegistration | undefined>;
+  /** In the order of registration. */
+  list(taskId: string): Promise<readonly PushRegistration[]>;
+  /** Its pending deliveries vanish with it. False: there was none. */
+  delete(taskId: string, configId: string): Promise<boolean>;
+  /** Of each configuration the oldest pending delivery only, when it is due and not claimed. */
+  claim(query: {
+    readonly replica: string;
+    readonly now: number;
+    readonly leaseUntil: number;
+    readonly limit: number;
+  }): Promise<readonly Delivery[]>;
+  /** A dead delivery no longer holds up the ones behind it. */
+  settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void>;
+  /** When the next delivery falls due, claimed ones aside. */
+  nextDue(): Promise<number | undefined>;
+  deliveries(query: {
+    readonly state?: DeliveryState;
+    readonly taskId?: string;
+    readonly after?: number;
+    readonly limit: number;
+  }): Promise<readonly DeliveryRecord[]>;
+  /** Makes a dead delivery pending again, due at once. False: there is none of that id. */
+  revive(deliveryId: number, now: number): Promise<boolean>;
+}
+
+export interface Store {
+  readonly driver: 'memory' | 'sqlite' | 'postgres';
+
+  admit(admission: Admission): Promise<AdmitOutcome>;
+  append(append: Append): Promise<AppendOutcome>;
+
+  /** With an owner: only that owner's task. */
+  load(taskId: string, owner?: string): Promise<TaskRecord | undefined>;
+  /** Events with a number greater than `after`, in order. */
+  readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]>;
+  list(query: TaskQuery): Promise<TaskPage>;
+
+  /**
+   * Marks an unfinished task as to be cancelled. `turns` says whether turns of it are queued or
+   * running; undefined when there is no such task or it has ended.
+   */
+  requestCancel(
+    taskId: string,
+  ): Promise<{ readonly version: number; readonly turns: boolean } | undefined>;
+
+  loadContext(owner: string, contextId: string): Promise<ContextRecord | undefined>;
+  /** The last `last` entries (all when unset), oldest first. */
+  readContextLog(
+    owner: string,
+    contextId: string,
+    last?: number,
+  ): Promise<readonly Json<JsonValue>[]>;
+  writeContext(write: ContextWrite): Promise<void>;
+  deleteContext(owner: string, contextId: string): Promise<boolean>;
+
+  heartbeat(replica: string, expiresAt: number): Promise<void>;
+  /** Ends the life of a replica; turns it runs may be taken over at once. */
+  retire(replica: string): Promise<void>;
+  /**
+   * Gives this replica turns that no live replica runs: those of dead replicas (their attempt goes
+   * up by one) and queued ones whose key is idle.
+   */
+  takeOver(query: {
+    readonly replica: string;
+    readonly now: number;
+    readonly limit: number;
+  }): Promise<readonly TurnRecord[]>;
+  /** Puts a running turn of this replica back at the head of its queue, for others to take over. */
+  release(turn: { readonly id: number; readonly replica: string }): Promise<void>;
+
+  readonly push: PushStore;
+  readonly records: RecordStore;
+
+  /** Deletes what is over: terminal tasks with all that hangs on them, expired turns and records. */
+  sweep(query: {
+    readonly now: number;
+    /** Terminal tasks whose status changed before this time go. */
+    readonly terminalBefore: number;
+    readonly limit: number;
+  }): Promise<{ readonly tasks: number }>;
+
+  /** Told of appends made by other replicas; a notice may be lost, the log never is. */
+  watch(
+    listener: (notice: { readonly taskId: string; readonly version: number }) => void,
+  ): () => void;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,1 @@
+export { type Logger, silentLogger } from './logger.ts';

@@ -1,0 +1,17 @@
+/** What Legate asks of a logger; pino's loggers fit. Never pass a secret. */
+export interface Logger {
+  debug(fields: Readonly<Record<string, unknown>>, event: string): void;
+  info(fields: Readonly<Record<string, unknown>>, event: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, event: string): void;
+  error(fields: Readonly<Record<string, unknown>>, event: string): void;
+  child(bindings: Readonly<Record<string, unknown>>): Logger;
+}
+
+/** Says nothing. */
+export const silentLogger: Logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  child: () => silentLogger,
+};
