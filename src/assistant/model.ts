@@ -1,0 +1,262 @@
+/**
+ * The assistant's words: what a project says (domain and flows), what a conversation consists of
+ * (tracker events, stack frames) and what a command generator may ask for (commands).
+ * Names follow the project format; see docs/reference.
+ */
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+
+/** Where something stands in a project file; lines and columns count from 1. */
+export interface Position {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+// ---- Domain -------------------------------------------------------------------------------------
+
+export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list';
+
+export interface Rejection {
+  /** A condition; the value is rejected when it holds. */
+  readonly if: string;
+  /** The response to say then. */
+  readonly utter: string;
+}
+
+export type SlotMapping =
+  | { readonly type: 'from_llm'; readonly allow_nlu_correction: boolean }
+  | { readonly type: 'controlled'; readonly run_action_every_turn?: string }
+  | {
+      readonly type: 'from_entity' | 'from_intent' | 'from_text' | 'from_trigger_intent';
+      readonly options: JsonObject;
+    };
+
+export interface Slot {
+  readonly name: string;
+  readonly type: SlotType;
+  /** Categorical slots: as declared, in the declared casing. */
+  readonly values?: readonly JsonValue[];
+  readonly minValue?: number;
+  readonly maxValue?: number;
+  readonly initialValue: JsonValue;
+  /** At least one; `from_llm` when the domain names none. */
+  readonly mappings: readonly SlotMapping[];
+  readonly validation?: {
+    readonly rejections: readonly Rejection[];
+    readonly refillUtter: string;
+  };
+  /** Of the engine itself: never prefilled, never shown to callers. */
+  readonly builtin: boolean;
+}
+
+export interface Button {
+  readonly title: string;
+  readonly payload: string;
+  readonly translation?: Readonly<Record<string, { readonly title?: string }>>;
+}
+
+export interface ResponseVariation {
+  readonly id?: string;
+  readonly text?: string;
+  /** A condition over slots. */
+  readonly condition?: string;
+  readonly channel?: string;
+  readonly buttons?: readonly Button[];
+  readonly quickReplies?: readonly JsonValue[];
+  readonly image?: string;
+  readonly attachment?: JsonValue;
+  readonly custom?: JsonValue;
+  readonly elements?: readonly JsonValue[];
+  readonly metadata?: JsonObject;
+  /** By language code. */
+  readonly translation?: Readonly<Record<string, string>>;
+}
+
+export interface SessionConfig {
+  /** Minutes; 0 for never. */
+  readonly sessionExpirationTime: number;
+  readonly carryOverSlotsToNewSession: boolean;
+  readonly startSessionAfterExpiry: boolean;
+}
+
+export interface DeclaredAction {
+  readonly name: string;
+  readonly sendDomain: boolean;
+}
+
+export interface Domain {
+  readonly slots: ReadonlyMap<string, Slot>;
+  readonly responses: ReadonlyMap<string, readonly ResponseVariation[]>;
+  readonly actions: ReadonlyMap<string, DeclaredAction>;
+  readonly intents: readonly string[];
+  readonly entities: readonly string[];
+  readonly session: SessionConfig;
+  /** The merged document as written, for `GET /domain` and action servers. */
+  readonly raw: JsonObject;
+}
+
+// ---- Flows --------------------------------------------------------------------------------------
+
+export interface Flow {
+  readonly id: string;
+  /** Readable; made from the id when the flow has none. */
+  readonly name: string;
+  readonly description: string;
+  readonly translation?: Readonly<Record<string, { readonly name?: string }>>;
+  /** The guard, as a condition. */
+  readonly if?: string;
+  readonly nluTrigger: readonly { readonly intent: string; readonly confidenceThreshold: number }[];
+  readonly alwaysIncludeInPrompt: boolean;
+  readonly runPatternCompleted: boolean;
+  readonly persistedSlots: readonly string[];
+  /** All steps, nested ones included, by id, in the order of the file. */
+  readonly steps: ReadonlyMap<string, Step>;
+  /** The id of the first step. */
+  readonly first: string;
+  /** Example phrases of our own extension key `examples`, for the matching generator. */
+  readonly examples: readonly string[];
+  readonly isPattern: boolean;
+  readonly position: Position;
+}
+
+interface StepBase {
+  readonly id: string;
+  readonly next: Next;
+  readonly metadata?: JsonObject;
+  readonly position: Position;
+}
+
+export interface ActionStep extends StepBase {
+  readonly kind: 'action';
+  /** May hold `{{context.x}}`. */
+  readonly action: string;
+}
+
+export interface CollectStep extends StepBase {
+  readonly kind: 'collect';
+  readonly slot: string;
+  readonly description?: string;
+  /** `utter_ask_<slot>` when not given. */
+  readonly utter: string;
+  readonly askBeforeFilling: boolean;
+  readonly rejections: readonly Rejection[];
+  readonly resetAfterFlowEnds: boolean;
+  readonly forceSlotFilling: boolean;
+}
+
+export interface SetSlotsStep extends StepBase {
+  readonly kind: 'set_slots';
+  readonly slots: readonly { readonly slot: string; readonly value: JsonValue }[];
+}
+
+export interface NoopStep extends StepBase {
+  readonly kind: 'noop';
+}
+
+export interface LinkStep extends StepBase {
+  readonly kind: 'link';
+  readonly flow: string;
+}
+
+/** `call:` of a flow, of a sub agent, or of a tool of an MCP server; which one is known once all are loaded. */
+export interface CallStep extends StepBase {
+  readonly kind: 'call';
+  readonly target: string;
+  readonly exitIf?: readonly string[];
+  readonly mcpServer?: string;
+  readonly mapping?: {
+    readonly input: readonly { readonly param: string; readonly slot: string }[];
+    readonly output: readonly { readonly slot: string; readonly value: string }[];
+  };
+}
+
+export type Step = ActionStep | CollectStep | SetSlotsStep | NoopStep | LinkStep | CallStep;
+
+/** Where a step leads: the first branch whose condition holds. A branch without one always holds. */
+export interface Next {
+  readonly branches: readonly { readonly if?: string; readonly to: string }[];
+}
+
+/** The ids of the two places that are no steps. */
+export const START = 'START';
+export const END = 'END';
+
+// ---- Commands -----------------------------------------------------------------------------------
+
+export type Command =
+  | { readonly command: 'start flow'; readonly flow: string }
+  | {
+      readonly command: 'set slot';
+      readonly name: string;
+      readonly value: JsonValue;
+      readonly by: Extractor;
+    }
+  | { readonly command: 'correct slots'; readonly slots: Readonly<Record<string, JsonValue>> }
+  | { readonly command: 'cancel flow' }
+  | { readonly command: 'clarify'; readonly options: readonly string[] }
+  | { readonly command: 'chitchat' }
+  | { readonly command: 'knowledge answer' }
+  | { readonly command: 'skip question' }
+  | { readonly command: 'human handoff' }
+  | { readonly command: 'repeat bot messages' }
+  | { readonly command: 'continue agent' }
+  | { readonly command: 'restart agent'; readonly agent: string }
+  | { readonly command: 'cannot handle'; readonly reason: string }
+  | { readonly command: 'error'; readonly errorType: string; readonly info: JsonObject }
+  | { readonly command: 'code change' }
+  | { readonly command: 'session start' }
+  | { readonly command: 'session end' }
+  | { readonly command: 'restart' }
+  | { readonly command: 'user silence' };
+
+/** Who extracted a slot value: decides which mappings may be filled, and who wins over whom. */
+export type Extractor = 'llm' | 'nlu' | 'payload' | 'orchestrator';
+
+// ---- Conversation -------------------------------------------------------------------------------
+
+/** A frame of the dialogue stack; the last frame of the stack is the top. */
+export interface FlowFrame {
+  readonly type: 'flow';
+  readonly frameId: string;
+  readonly flowId: string;
+  readonly stepId: string;
+  readonly frameType: 'regular' | 'interrupt' | 'link' | 'call';
+}
+
+export interface PatternFrame {
+  /** The pattern's flow id: `pattern_completed`, ... */
+  readonly type: 'pattern';
+  readonly frameId: string;
+  readonly flowId: string;
+  readonly stepId: string;
+  /** What conditions and templates of the pattern see as `context.` */
+  readonly context: JsonObject;
+}
+
+export interface AgentFrame {
+  readonly type: 'agent';
+  readonly frameId: string;
+  readonly flowId: string;
+  /** The call step. */
+  readonly stepId: string;
+  readonly agentId: string;
+  readonly state: 'waiting_for_input' | 'interrupted' | 'resuming';
+  readonly metadata: JsonObject;
+}
+
+export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
+
+/** What a user may be shown at once. */
+export interface BotMessage {
+  readonly text?: string;
+  readonly buttons?: readonly Button[];
+  readonly quickReplies?: readonly JsonValue[];
+  readonly image?: string;
+  readonly attachment?: JsonValue;
+  readonly custom?: JsonValue;
+  readonly elements?: readonly JsonValue[];
+  readonly metadata?: JsonObject;
+}
+
+/** An event of the tracker in the project format's JSON: `event` names it, `timestamp` is in seconds. */
+export type TrackerEvent = JsonObject & { readonly event: string; readonly timestamp: number };

@@ -1,0 +1,61 @@
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetExtendedAgentCardRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  ListTasksResponse,
+  Message,
+  SendMessageRequest,
+  SendMessageResponse,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+  TaskPushNotificationConfig,
+} from '../model.ts';
+
+/**
+ * One kind of object on one wire. `decode` takes anything at all and returns a valid value or throws
+ * `INVALID_PARAMS` with the paths of the fields at fault; `decode(encode(x))` equals `x` but for
+ * the losses that the dialect's documentation lists.
+ */
+export interface Codec<T> {
+  decode(wire: unknown): T;
+  encode(value: T): unknown;
+}
+
+/**
+ * How one protocol version spells the model in JSON. A server decodes requests and encodes
+ * responses, a client the other way round. Nothing outside `dialects/` knows which version it speaks.
+ */
+export interface Dialect {
+  /** `Major.Minor`, as in the `A2A-Version` header. */
+  readonly version: '1.0' | '0.3';
+
+  readonly message: Codec<Message>;
+  readonly task: Codec<Task>;
+  readonly sendMessageResponse: Codec<SendMessageResponse>;
+  readonly streamResponse: {
+    decode(wire: unknown): StreamResponse;
+    /** `final`: the stream closes after this event (0.3 says so on the wire, 1.x does not). */
+    encode(value: StreamResponse, final: boolean): unknown;
+  };
+  readonly agentCard: Codec<AgentCard>;
+
+  readonly sendMessageRequest: Codec<SendMessageRequest>;
+  readonly getTaskRequest: Codec<GetTaskRequest>;
+  readonly listTasksRequest: Codec<ListTasksRequest>;
+  readonly listTasksResponse: Codec<ListTasksResponse>;
+  readonly cancelTaskRequest: Codec<CancelTaskRequest>;
+  readonly subscribeToTaskRequest: Codec<SubscribeToTaskRequest>;
+  readonly taskPushNotificationConfig: Codec<TaskPushNotificationConfig>;
+  readonly getTaskPushNotificationConfigRequest: Codec<GetTaskPushNotificationConfigRequest>;
+  readonly listTaskPushNotificationConfigsRequest: Codec<ListTaskPushNotificationConfigsRequest>;
+  readonly listTaskPushNotificationConfigsResponse: Codec<ListTaskPushNotificationConfigsResponse>;
+  readonly deleteTaskPushNotificationConfigRequest: Codec<DeleteTaskPushNotificationConfigRequest>;
+  readonly getExtendedAgentCardRequest: Codec<GetExtendedAgentCardRequest>;
+}

@@ -1,0 +1,37 @@
+/** The operations of the protocol, and what the two versions call them in JSON-RPC. */
+export const operations = {
+  sendMessage: { v1: 'SendMessage', v03: 'message/send', streams: false },
+  sendStreamingMessage: { v1: 'SendStreamingMessage', v03: 'message/stream', streams: true },
+  getTask: { v1: 'GetTask', v03: 'tasks/get', streams: false },
+  /** 0.3 has none; the name is our extension for 0.3 callers that try. */
+  listTasks: { v1: 'ListTasks', v03: 'tasks/list', streams: false },
+  cancelTask: { v1: 'CancelTask', v03: 'tasks/cancel', streams: false },
+  subscribeToTask: { v1: 'SubscribeToTask', v03: 'tasks/resubscribe', streams: true },
+  createTaskPushNotificationConfig: {
+    v1: 'CreateTaskPushNotificationConfig',
+    v03: 'tasks/pushNotificationConfig/set',
+    streams: false,
+  },
+  getTaskPushNotificationConfig: {
+    v1: 'GetTaskPushNotificationConfig',
+    v03: 'tasks/pushNotificationConfig/get',
+    streams: false,
+  },
+  listTaskPushNotificationConfigs: {
+    v1: 'ListTaskPushNotificationConfigs',
+    v03: 'tasks/pushNotificationConfig/list',
+    streams: false,
+  },
+  deleteTaskPushNotificationConfig: {
+    v1: 'DeleteTaskPushNotificationConfig',
+    v03: 'tasks/pushNotificationConfig/delete',
+    streams: false,
+  },
+  getExtendedAgentCard: {
+    v1: 'GetExtendedAgentCard',
+    v03: 'agent/getAuthenticatedExtendedCard',
+    streams: false,
+  },
+} as const;
+
+export type Operation = keyof typeof operations;
