@@ -1,0 +1,70 @@
+import type { Clock } from '../../agents/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Button, CollectStep, Command, Domain, Flow, Slot, StackFrame } from '../model.ts';
+
+/**
+ * Reads what a user said and answers with commands; knows nothing of how they are carried out.
+ * A generator may answer with more, fewer or other commands than make sense: the engine cleans up
+ * after it. Nothing at all means that it understood nothing. What it throws becomes an internal
+ * error of this turn, and the conversation goes on.
+ * @example const silent: CommandGenerator = { name: 'silent', generate: async () => [] }
+ */
+export interface CommandGenerator {
+  readonly name: string;
+  generate(input: GeneratorInput): Promise<readonly Command[]>;
+}
+
+/** All that a generator may know. Everything is a view: nothing here may be changed. */
+export interface GeneratorInput {
+  /** What the user said: never empty, never longer than the limit, never a special message. */
+  readonly text: string;
+  readonly metadata: JsonObject;
+  readonly channel: string;
+  /** Every slot of the domain; null for those without a value. */
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** The last frame is the top. */
+  readonly stack: readonly StackFrame[];
+  /** The user flow nearest to the top, a called one included. */
+  readonly activeFlow: Flow | undefined;
+  /** The flow that called the active one, over all calls; the active flow itself when none did. */
+  readonly callingFlow: Flow | undefined;
+  /** The question that waits for its answer, of a user flow or of a pattern. */
+  readonly activeCollect: ActiveCollect | undefined;
+  /** The last turns, oldest first, without the present message. */
+  readonly transcript: readonly TranscriptEntry[];
+  /** User flows that may be started now: their guards hold. */
+  readonly flows: readonly Flow[];
+  /** Every flow of the project by id, patterns and guarded flows included. */
+  readonly allFlows: ReadonlyMap<string, Flow>;
+  readonly domain: Domain;
+  readonly agents: AgentsView;
+  /** The value of slot `language`. */
+  readonly language: string | undefined;
+  /** Aborts when the turn is cancelled. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+export interface ActiveCollect {
+  readonly flow: Flow;
+  readonly step: CollectStep;
+  readonly slot: Slot;
+}
+
+/** Something that was said. */
+export interface TranscriptEntry {
+  readonly speaker: 'user' | 'bot' | 'agent';
+  readonly text: string;
+  /** Those shown with a bot message. */
+  readonly buttons?: readonly Button[];
+  /** The agent that spoke. */
+  readonly agentId?: string;
+}
+
+/** Sub agents of the flows on the stack. */
+export interface AgentsView {
+  /** The one that waits for the user. */
+  readonly active: string | undefined;
+  /** Those of the active flow that ended and may be restarted. */
+  readonly completed: readonly string[];
+}

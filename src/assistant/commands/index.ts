@@ -1,0 +1,7 @@
+export type {
+  ActiveCollect,
+  AgentsView,
+  CommandGenerator,
+  GeneratorInput,
+  TranscriptEntry,
+} from './generator.ts';
