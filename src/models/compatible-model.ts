@@ -1,0 +1,162 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+import { timedOut } from './failure.ts';
+import { untilAborted } from './generate-text.ts';
+import type { ModelConfig } from './model-group.ts';
+import type { Endpoint } from './providers.ts';
+
+/** OpenAI's newer models refuse `max_tokens` by that name. */
+const wantsCompletionTokens = /^(?:o\d|gpt-5)/;
+
+/**
+ * One model behind an OpenAI-compatible endpoint. The adapter is loaded on the first call, so that a
+ * project that never asks its model does not pay for it. Settings of the configuration hold where
+ * the call gives none. The timeout is for the whole answer, or, when streaming, for each part of it.
+ */
+export class CompatibleModel implements LanguageModelV4 {
+  readonly specificationVersion = 'v4';
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls = {};
+  readonly supportsStructuredOutputs: boolean;
+  readonly #config: ModelConfig;
+  readonly #endpoint: Endpoint;
+  readonly #fetch: typeof globalThis.fetch | undefined;
+  readonly #timeoutMs: number;
+  #loaded: Promise<LanguageModelV4> | undefined;
+
+  constructor(config: ModelConfig, endpoint: Endpoint, fetch?: typeof globalThis.fetch) {
+    this.provider = config.provider;
+    this.modelId = endpoint.modelId;
+    this.supportsStructuredOutputs = endpoint.structuredOutput;
+    this.#config = config;
+    this.#endpoint = endpoint;
+    this.#fetch = fetch;
+    this.#timeoutMs = (config.timeout ?? 60) * 1000;
+  }
+
+  async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
+    const model = await this.#load();
+    const deadline = this.#deadline(options.abortSignal);
+    try {
+      const call = model.doGenerate(this.#settings(options, deadline.signal));
+      return await untilAborted(call, deadline.signal);
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+    const model = await this.#load();
+    const deadline = this.#deadline(options.abortSignal);
+    try {
+      const call = model.doStream(this.#settings(options, deadline.signal));
+      const result = await untilAborted(call, deadline.signal);
+      deadline.restart();
+      return { ...result, stream: watched(result.stream, deadline) };
+    } catch (thrown) {
+      deadline.stop();
+      throw thrown;
+    }
+  }
+
+  #load(): Promise<LanguageModelV4> {
+    this.#loaded ??= this.#import();
+    return this.#loaded;
+  }
+
+  async #import(): Promise<LanguageModelV4> {
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    const { baseUrl, apiKey, headers, queryParameters, modelId } = this.#endpoint;
+    const { extra_body: extraBody } = this.#config;
+    const renames =
+      ['openai', 'azure'].includes(this.provider) && wantsCompletionTokens.test(modelId);
+    const create = createOpenAICompatible({
+      name: this.provider,
+      baseURL: baseUrl,
+      includeUsage: true,
+      supportsStructuredOutputs: this.supportsStructuredOutputs,
+      headers: { ...headers },
+      ...(apiKey !== undefined && { apiKey }),
+      ...(queryParameters !== undefined && { queryParams: { ...queryParameters } }),
+      ...(this.#fetch !== undefined && { fetch: this.#fetch }),
+      transformRequestBody: (body) => {
+        const { max_tokens: maxTokens, ...rest } = body;
+        const limit = renames ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
+        return { ...rest, ...(maxTokens !== undefined && limit), ...extraBody };
+      },
+    });
+    return create.chatModel(modelId);
+  }
+
+  #settings(options: LanguageModelV4CallOptions, signal: AbortSignal): LanguageModelV4CallOptions {
+    const { temperature, top_p: topP, seed, reasoning_effort: reasoning } = this.#config;
+    const maxOutputTokens = this.#config.max_tokens ?? this.#config.max_completion_tokens;
+    return {
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { topP }),
+      ...(seed !== undefined && { seed }),
+      ...(reasoning !== undefined && { reasoning }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...options,
+      abortSignal: signal,
+    };
+  }
+
+  #deadline(outer: AbortSignal | undefined): Deadline {
+    const controller = new AbortController();
+    const arm = (): NodeJS.Timeout =>
+      setTimeout(
+        () => controller.abort(timedOut(this.modelId, this.#timeoutMs)),
+        this.#timeoutMs,
+      ).unref();
+    let timer = arm();
+    return {
+      signal: outer === undefined ? controller.signal : AbortSignal.any([outer, controller.signal]),
+      restart() {
+        clearTimeout(timer);
+        timer = arm();
+      },
+      stop: () => clearTimeout(timer),
+    };
+  }
+}
+
+interface Deadline {
+  readonly signal: AbortSignal;
+  restart(): void;
+  stop(): void;
+}
+
+/** Each part gives the next one its full time. */
+function watched(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  deadline: Deadline,
+): ReadableStream<LanguageModelV4StreamPart> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await untilAborted(reader.read(), deadline.signal);
+        if (done) {
+          deadline.stop();
+          return controller.close();
+        }
+        deadline.restart();
+        controller.enqueue(value);
+      } catch (thrown) {
+        deadline.stop();
+        throw thrown;
+      }
+    },
+    cancel(reason) {
+      deadline.stop();
+      return reader.cancel(reason);
+    },
+  });
+}

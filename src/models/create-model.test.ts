@@ -1,0 +1,223 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { expect, test } from 'vitest';
+import { createModel, createModels } from './create-model.ts';
+import { generateText } from './generate-text.ts';
+import { startScriptedModelServer } from './scripted-server.ts';
+
+const question = {
+  prompt: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }],
+};
+
+function localGroup(url: string, more: Record<string, unknown> = {}): unknown {
+  return { id: 'local', models: [{ provider: 'self-hosted', model: 'm', api_base: url, ...more }] };
+}
+
+async function partsOf(model: LanguageModelV4): Promise<LanguageModelV4StreamPart[]> {
+  const { stream } = await model.doStream(question);
+  const parts: LanguageModelV4StreamPart[] = [];
+  for await (const part of stream) parts.push(part);
+  return parts;
+}
+
+test('asks an endpoint over HTTP with the configured settings and key', async () => {
+  await using server = await startScriptedModelServer(
+    [{ text: 'hello', usage: { input: 5, output: 2 } }],
+    { apiKey: 'secret' },
+  );
+  const model = createModel(
+    localGroup(server.url, {
+      api_key: 'secret',
+      temperature: 0.2,
+      max_tokens: 50,
+      seed: 7,
+      reasoning_effort: 'low',
+      extra_body: { top_k: 3 },
+      extra_headers: { 'x-team': 'bank' },
+    }),
+  );
+  const answer = await generateText(model, { prompt: 'hi' });
+  expect(answer).toMatchObject({ text: 'hello', usage: { input: 5, output: 2 } });
+  expect(server.calls[0]?.body).toMatchObject({
+    model: 'm',
+    temperature: 0.2,
+    max_tokens: 50,
+    seed: 7,
+    reasoning_effort: 'low',
+    top_k: 3,
+  });
+  expect(server.calls[0]?.headers['x-team']).toBe('bank');
+});
+
+test('settings of the call win over the configuration', async () => {
+  await using server = await startScriptedModelServer(['x']);
+  const model = createModel(localGroup(server.url, { temperature: 1 }));
+  await generateText(model, { prompt: 'hi', temperature: 0 });
+  expect(server.calls[0]?.body['temperature']).toBe(0);
+});
+
+test('streams text, thoughts and tool calls in pieces, and the usage', async () => {
+  await using server = await startScriptedModelServer([
+    {
+      reasoning: 'let me think',
+      text: 'one two three',
+      toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }],
+      usage: { input: 9, output: 4 },
+    },
+  ]);
+  const parts = await partsOf(createModel(localGroup(server.url)));
+  const deltas = parts.filter((part) => part.type === 'text-delta').map((part) => part.delta);
+  expect(deltas).toEqual(['one', ' two', ' three']);
+  expect(parts.find((part) => part.type === 'tool-call')).toMatchObject({
+    toolName: 'add',
+    input: '{"a":1,"b":2}',
+  });
+  expect(parts.some((part) => part.type === 'reasoning-delta')).toBe(true);
+  expect(parts.find((part) => part.type === 'finish')).toMatchObject({
+    finishReason: { unified: 'tool-calls' },
+    usage: { inputTokens: { total: 9 }, outputTokens: { total: 4 } },
+  });
+});
+
+test('a schema goes out as response format only where the endpoint offers it', async () => {
+  await using server = await startScriptedModelServer(['{}', '{}']);
+  const schema = { type: 'object' as const, properties: {} };
+  const ask = { prompt: 'x', responseFormat: { type: 'json' as const, schema } };
+  await generateText(createModel(localGroup(server.url, { structured_output: true })), ask);
+  await generateText(createModel(localGroup(server.url)), ask);
+  expect(server.requests[0]?.responseSchema).toEqual(schema);
+  expect(server.requests[1]?.responseSchema).toBeUndefined();
+});
+
+test.each([
+  ['a status', { error: { status: 500, message: 'boom' } }, /m answered 500: boom/],
+  ['a broken connection', { disconnect: 'before' as const }, /m could not be reached/],
+  ['half an answer', { text: 'long answer', disconnect: 'midway' as const }, /model m/],
+  ['garbage', { rawBody: '<html>' }, /model m/],
+  ['an answer without choices', { rawBody: '{"choices":[]}' }, /model m/],
+])('%s of the endpoint is a clear error', async (_name, reply, expected) => {
+  await using server = await startScriptedModelServer(() => reply);
+  const model = createModel(localGroup(server.url));
+  await expect(generateText(model, { prompt: 'x', retries: 0 })).rejects.toThrow(expected);
+});
+
+test('the timeout of a model ends a silent call and frees the connection', async () => {
+  await using server = await startScriptedModelServer([{ hang: true }]);
+  const model = createModel(localGroup(server.url, { timeout: 0.02 }));
+  const call = generateText(model, { prompt: 'x', retries: 0 });
+  await expect(call).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+  await expect.poll(() => server.abandoned()).toBe(1);
+});
+
+test('a stream that falls silent ends with the timeout', async () => {
+  await using server = await startScriptedModelServer([{ text: 'one two', chunkDelayMs: 60_000 }]);
+  const model = createModel(localGroup(server.url, { timeout: 0.05 }));
+  await expect(partsOf(model)).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+});
+
+test('leaving a stream frees the connection', async () => {
+  await using server = await startScriptedModelServer([{ text: 'one two', chunkDelayMs: 60_000 }]);
+  const { stream } = await createModel(localGroup(server.url)).doStream(question);
+  await stream.cancel();
+  await expect.poll(() => server.abandoned()).toBe(1);
+});
+
+test('a wrong key is not retried and not repeated', async () => {
+  await using server = await startScriptedModelServer(['x'], { apiKey: 'right' });
+  const model = createModel(localGroup(server.url, { api_key: 'wrong-key-value' }));
+  const error = await generateText(model, { prompt: 'x' }).catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain('answered 401');
+  expect(String(error)).not.toContain('wrong-key-value');
+});
+
+test('several models answer in order, the next when one fails', async () => {
+  await using broken = await startScriptedModelServer(() => ({ error: { status: 500 } }));
+  await using sound = await startScriptedModelServer(() => 'fine');
+  const member = (url: string) => ({ provider: 'self-hosted', model: 'm', api_base: url });
+  const model = createModel({ id: 'g', models: [member(broken.url), member(sound.url)] });
+  expect((await generateText(model, { prompt: 'x' })).text).toBe('fine');
+  expect(broken.requests).toHaveLength(1);
+});
+
+test('azure names the deployment in the path and the key in its header', async () => {
+  await using server = await startScriptedModelServer(['x'], { apiKey: 'k' });
+  const base = server.url.replace('/v1', '');
+  const model = createModel({
+    id: 'a',
+    models: [
+      { provider: 'azure', deployment: 'my-gpt', api_base: base, api_version: 'v', api_key: 'k' },
+    ],
+  });
+  await generateText(model, { prompt: 'x' });
+  expect(server.calls[0]?.path).toBe('/openai/deployments/my-gpt/chat/completions?api-version=v');
+});
+
+test('newer OpenAI models get their limit by its newer name', async () => {
+  await using server = await startScriptedModelServer(['x']);
+  const model = createModel({
+    id: 'o',
+    models: [
+      { provider: 'openai', model: 'gpt-5.1', api_base: server.url, api_key: 'k', max_tokens: 9 },
+    ],
+  });
+  await generateText(model, { prompt: 'x' });
+  expect(server.calls[0]?.body).toMatchObject({ max_completion_tokens: 9 });
+  expect(server.calls[0]?.body).not.toHaveProperty('max_tokens');
+});
+
+test.each([
+  [
+    'an unknown provider lists the known ones',
+    { provider: 'bedrock', model: 'm' },
+    /unknown provider "bedrock"; known are openai, azure, ollama, self-hosted.*"openai-compatible" with its api_base/s,
+  ],
+  ['an inherited name is no provider', { provider: 'constructor', model: 'm' }, /unknown provider/],
+  ['a missing key names its variable', { provider: 'openai', model: 'm' }, /set OPENAI_API_KEY/],
+  ['a server needs its URL', { provider: 'self-hosted', model: 'm' }, /needs api_base/],
+  ['a model needs a name', { provider: 'ollama' }, /no "model"/],
+  [
+    'a URL must be one',
+    { provider: 'ollama', model: 'm', api_base: 'ftp://x' },
+    /http or https URL/,
+  ],
+  [
+    'a URL holds no secrets',
+    { provider: 'ollama', model: 'm', api_base: 'http://a:b@x' },
+    /must not hold a user or password/,
+  ],
+  [
+    'azure needs its version',
+    { provider: 'azure', model: 'm', api_base: 'http://x', api_key: 'k' },
+    /api_version/,
+  ],
+  [
+    'a timeout is a number',
+    { provider: 'ollama', model: 'm', timeout: '7' },
+    /models\[0\]\.timeout/,
+  ],
+])('%s', (_name, entry, expected) => {
+  expect(() => createModel({ id: 'g', models: [entry] }, { environment: {} })).toThrow(expected);
+});
+
+test('a group needs an id and at least one model, and ids are unique', () => {
+  expect(() => createModel({ models: [] })).toThrow(/model group: id/);
+  expect(() => createModel({ id: 'g', models: [] })).toThrow(/model group "g": models/);
+  const group = { id: 'g', models: [{ provider: 'ollama', model: 'm' }] };
+  expect(() => createModels([group, group])).toThrow('model group "g" is there twice');
+  expect([...createModels([group]).keys()]).toEqual(['g']);
+});
+
+test('keys that nothing reads are named in one warning', () => {
+  const warnings: unknown[] = [];
+  const logger = {
+    debug() {},
+    info() {},
+    error() {},
+    child: () => logger,
+    warn: (fields: unknown, event: string) => warnings.push([event, fields]),
+  };
+  createModel(
+    { id: 'g', models: [{ provider: 'ollama', model: 'm', cache: 1, bogus: 2 }] },
+    { logger },
+  );
+  expect(warnings).toEqual([['models.keys_ignored', { group: 'g', keys: ['bogus', 'cache'] }]]);
+});

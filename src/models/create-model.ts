@@ -1,0 +1,86 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { LegateError } from '../protocol/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { CompatibleModel } from './compatible-model.ts';
+import { type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
+import { resolveEndpoint } from './providers.ts';
+import { RoutedModel } from './routed-model.ts';
+
+export interface CreateModelOptions {
+  /** Where keys are looked up that the configuration does not name. @default process.env */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch;
+  /** @default Date.now */
+  readonly now?: () => number;
+  /** @default Math.random */
+  readonly random?: () => number;
+  readonly logger?: Logger;
+}
+
+/**
+ * The model of one entry of `model_groups`: any endpoint that speaks chat completions. A group of
+ * several models answers as one, in order or shuffled (`router.routing_strategy`).
+ * Throws `CONFIGURATION_INVALID` for an unknown provider, a missing key or a bad URL; asks nobody.
+ * @example createModel({ id: 'local', models: [{ provider: 'ollama', model: 'qwen3' }] })
+ */
+export function createModel(config: unknown, options: CreateModelOptions = {}): LanguageModelV4 {
+  const group = readModelGroup(config);
+  const { environment = process.env, logger = silentLogger } = options;
+  const keys = unknownKeys(group);
+  if (keys.length > 0) logger.warn({ group: group.id, keys }, 'models.keys_ignored');
+
+  const models = group.models.map((entry, index) => {
+    const where = `model group "${group.id}": models[${index}]`;
+    const endpoint = resolveEndpoint(entry, where, environment);
+    if (endpoint.apiKey !== undefined && isPlainRemote(endpoint.baseUrl)) {
+      logger.warn({ group: group.id, url: endpoint.baseUrl }, 'models.key_over_plain_http');
+    }
+    return new CompatibleModel(entry, endpoint, options.fetch);
+  });
+  const only = models.length === 1 ? models[0] : undefined;
+  if (only !== undefined) return only;
+
+  const { router } = group;
+  return new RoutedModel(models, {
+    id: group.id,
+    strategy: strategyOf(group, logger),
+    logger,
+    ...(router?.allowed_fails !== undefined && { allowedFails: router.allowed_fails }),
+    ...(router?.cooldown_time !== undefined && { cooldownMs: router.cooldown_time * 1000 }),
+    ...(options.now !== undefined && { now: options.now }),
+    ...(options.random !== undefined && { random: options.random }),
+  });
+}
+
+/** All groups by id; an id that comes twice is an error. */
+export function createModels(
+  groups: readonly unknown[],
+  options: CreateModelOptions = {},
+): ReadonlyMap<string, LanguageModelV4> {
+  const models = new Map<string, LanguageModelV4>();
+  for (const config of groups) {
+    const { id } = readModelGroup(config);
+    if (models.has(id)) {
+      throw new LegateError('CONFIGURATION_INVALID', `model group "${id}" is there twice`);
+    }
+    models.set(id, createModel(config, options));
+  }
+  return models;
+}
+
+/** Strategies that need measurements we do not take spread the load evenly instead. */
+function strategyOf(group: ModelGroup, logger: Logger): 'fallback' | 'simple-shuffle' {
+  const strategy = group.router?.routing_strategy;
+  if (strategy === undefined || strategy === 'fallback') return 'fallback';
+  if (strategy !== 'simple-shuffle') {
+    logger.warn({ group: group.id, strategy, used: 'simple-shuffle' }, 'models.strategy_replaced');
+  }
+  return 'simple-shuffle';
+}
+
+function isPlainRemote(baseUrl: string): boolean {
+  const url = new URL(baseUrl);
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  return url.protocol === 'http:' && !local;
+}

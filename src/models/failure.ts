@@ -1,0 +1,79 @@
+import { APICallError } from '@ai-sdk/provider';
+import { LegateError } from '../protocol/index.ts';
+
+/** What went wrong with a model call, and whether asking again can help. */
+export interface ModelFailure {
+  readonly error: LegateError;
+  readonly isRetryable: boolean;
+  /** Milliseconds that the service asked us to wait. */
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * Any error of a model as ours. The text of the service is kept short and without the request,
+ * which may hold what users said; keys never are part of either.
+ */
+export function describeFailure(thrown: unknown, model: string, now: number): ModelFailure {
+  if (thrown instanceof LegateError) {
+    const inner = thrown.cause === undefined ? undefined : apiError(thrown.cause);
+    const retryAfterMs = inner === undefined ? undefined : retryAfter(inner, now);
+    const isRetryable = ['UNAVAILABLE', 'RATE_LIMITED', 'REQUEST_TIMEOUT'].includes(thrown.code)
+      ? (inner?.isRetryable ?? true)
+      : false;
+    return { error: thrown, isRetryable, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
+  const api = apiError(thrown);
+  if (api === undefined) {
+    const text = thrown instanceof Error ? thrown.message : 'unknown failure';
+    const error = new LegateError('UNAVAILABLE', `model ${model} failed: ${shorten(text)}`, {
+      cause: thrown,
+    });
+    return { error, isRetryable: false };
+  }
+  const retryAfterMs = retryAfter(api, now);
+  const status =
+    api.statusCode === undefined ? 'could not be reached' : `answered ${api.statusCode}`;
+  const error = new LegateError(
+    api.statusCode === 429 ? 'RATE_LIMITED' : 'UNAVAILABLE',
+    `model ${model} ${status}: ${shorten(api.message)}`,
+    {
+      cause: thrown,
+      ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1000) }),
+    },
+  );
+  return {
+    error,
+    isRetryable: api.isRetryable,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+export function timedOut(model: string, timeoutMs: number): LegateError {
+  return new LegateError('REQUEST_TIMEOUT', `model ${model} gave no answer in ${timeoutMs} ms`);
+}
+
+function apiError(thrown: unknown): APICallError | undefined {
+  return APICallError.isInstance(thrown) ? thrown : undefined;
+}
+
+/** `Retry-After` in seconds or as a date, or the more exact `retry-after-ms` of some services. */
+function retryAfter(error: APICallError, now: number): number | undefined {
+  const headers = error.responseHeaders ?? {};
+  const milliseconds = Number(headers['retry-after-ms'] ?? Number.NaN);
+  if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
+  const text = headers['retry-after'];
+  if (text === undefined) return undefined;
+  const seconds = Number(text);
+  if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function shorten(text: string): string {
+  // Services quote keys in their complaints; a long run of key characters is cut to its beginning.
+  const masked = text.replaceAll(
+    /\b(?:sk|pk|key|Bearer)[-_ ][\w.-]{8,}/g,
+    (run) => `${run.slice(0, 6)}...`,
+  );
+  return masked.length > 300 ? `${masked.slice(0, 300)}...` : masked;
+}

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { LegateError } from '../protocol/index.ts';
+import { generateText } from './generate-text.ts';
+import { scriptedModel } from './scripted-model.ts';
+
+/** Sleeps at once and remembers for how long. */
+function fakeSleep(): { waits: number[]; sleep: (milliseconds: number) => Promise<void> } {
+  const waits: number[] = [];
+  return {
+    waits,
+    async sleep(milliseconds) {
+      waits.push(milliseconds);
+    },
+  };
+}
+
+test('gives the text without thoughts, and the usage', async () => {
+  const model = scriptedModel([
+    { reasoning: 'I think', text: '<think>still</think>hello', usage: { input: 7, output: 3 } },
+  ]);
+  const answer = await generateText(model, { prompt: 'hi', system: 'be kind' });
+  expect(answer).toMatchObject({
+    text: 'hello',
+    finishReason: 'stop',
+    usage: { input: 7, output: 3 },
+    attempts: 1,
+  });
+  expect(answer.content.some((part) => part.type === 'reasoning')).toBe(false);
+  expect(model.requests[0]?.messages).toEqual([
+    { role: 'system', text: 'be kind' },
+    { role: 'user', text: 'hi' },
+  ]);
+});
+
+test('retries a busy service with growing waits', async () => {
+  const busy = { error: { status: 503 } };
+  const { waits, sleep } = fakeSleep();
+  const model = scriptedModel([busy, busy, 'done']);
+  const answer = await generateText(model, { prompt: 'x', sleep, random: () => 0.5, now: () => 0 });
+  expect(answer).toMatchObject({ text: 'done', attempts: 3 });
+  expect(waits).toEqual([187.5, 375]);
+});
+
+test.each([
+  ['seconds', { 'retry-after': '3' }, 3_000],
+  ['a date', { 'retry-after': 'Thu, 01 Jan 1970 00:00:10 GMT' }, 10_000],
+  ['milliseconds', { 'retry-after-ms': '42', 'retry-after': '9' }, 42],
+])('waits as long as Retry-After says in %s', async (_name, headers, expected) => {
+  const { waits, sleep } = fakeSleep();
+  const model = scriptedModel([{ error: { status: 429, headers } }, 'done']);
+  await generateText(model, { prompt: 'x', sleep, now: () => 0 });
+  expect(waits).toEqual([expected]);
+});
+
+test('a wait past the time budget fails at once and tells when to come back', async () => {
+  const { waits, sleep } = fakeSleep();
+  const model = scriptedModel([{ error: { status: 429, headers: { 'retry-after': '60' } } }, 'x']);
+  const call = generateText(model, { prompt: 'x', sleep, timeoutMs: 5_000 });
+  await expect(call).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 60 });
+  expect(waits).toEqual([]);
+});
+
+test('does not retry what cannot get better', async () => {
+  const { waits, sleep } = fakeSleep();
+  const model = scriptedModel([{ error: { status: 401, message: 'wrong: sk-abcdefghijkl' } }]);
+  const error = await generateText(model, { prompt: 'x', sleep }).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(LegateError);
+  expect((error as LegateError).message).toBe('model scripted answered 401: wrong: sk-abc...');
+  expect(waits).toEqual([]);
+});
+
+test('gives up after the retries', async () => {
+  const { sleep } = fakeSleep();
+  const model = scriptedModel(() => ({ error: { status: 500 } }));
+  await expect(generateText(model, { prompt: 'x', sleep, retries: 1 })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
+  expect(model.requests).toHaveLength(2);
+});
+
+test('a silent model ends with REQUEST_TIMEOUT, even if it ignores its signal', async () => {
+  const model = scriptedModel([{ hang: true }]);
+  await expect(generateText(model, { prompt: 'x', timeoutMs: 5 })).rejects.toMatchObject({
+    code: 'REQUEST_TIMEOUT',
+  });
+  const deaf = { ...model, doGenerate: () => new Promise<never>(() => {}) };
+  await expect(generateText(deaf, { prompt: 'x', timeoutMs: 5 })).rejects.toMatchObject({
+    code: 'REQUEST_TIMEOUT',
+  });
+});
+
+test("rejects with the caller's reason when aborted", async () => {
+  const controller = new AbortController();
+  const reason = new Error('the user left');
+  const model = scriptedModel([{ hang: true }]);
+  const call = generateText(model, { prompt: 'x', signal: controller.signal });
+  controller.abort(reason);
+  await expect(call).rejects.toBe(reason);
+});
+
+test('an abort during a wait ends the wait', async () => {
+  const controller = new AbortController();
+  const model = scriptedModel([{ error: { status: 503, headers: { 'retry-after': '20' } } }, 'x']);
+  const call = generateText(model, { prompt: 'x', signal: controller.signal });
+  await expect.poll(() => model.requests.length).toBe(1);
+  controller.abort(new Error('enough'));
+  await expect(call).rejects.toThrow('enough');
+});
+
+test('tool calls come with their input', async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1 } }] }]);
+  const answer = await generateText(model, { prompt: 'x' });
+  expect(answer.finishReason).toBe('tool-calls');
+  expect(answer.toolCalls).toMatchObject([{ toolName: 'add', input: '{"a":1}' }]);
+});

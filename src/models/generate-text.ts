@@ -1,0 +1,179 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolCall,
+} from '@ai-sdk/provider';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { describeFailure, timedOut } from './failure.ts';
+import { stripReasoning } from './reasoning.ts';
+
+/** What is passed to the model as it is. */
+const settingKeys = [
+  'maxOutputTokens',
+  'temperature',
+  'topP',
+  'stopSequences',
+  'seed',
+  'responseFormat',
+  'tools',
+  'toolChoice',
+  'reasoning',
+  'headers',
+  'providerOptions',
+] as const satisfies readonly (keyof LanguageModelV4CallOptions)[];
+
+type ModelSettings = Pick<LanguageModelV4CallOptions, (typeof settingKeys)[number]>;
+
+export interface GenerateTextOptions extends ModelSettings {
+  /** One user message, or a whole prompt. */
+  readonly prompt: string | LanguageModelV4Prompt;
+  /** Put before the prompt. */
+  readonly system?: string;
+  /** Milliseconds for the whole call, all attempts and waits included. @default 30_000 */
+  readonly timeoutMs?: number;
+  /** Attempts after the first. @default 2 */
+  readonly retries?: number;
+  readonly signal?: AbortSignal;
+  readonly logger?: Logger;
+  /** Milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** In [0, 1), for the spread of waits. @default Math.random */
+  readonly random?: () => number;
+  /** @default a timer */
+  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface GeneratedText {
+  /** All text of the answer, without thoughts. */
+  readonly text: string;
+  /** The answer's parts without thoughts; text parts are as the model wrote them. */
+  readonly content: readonly LanguageModelV4Content[];
+  readonly toolCalls: readonly LanguageModelV4ToolCall[];
+  readonly finishReason: LanguageModelV4FinishReason['unified'];
+  readonly usage: TokenUsage;
+  readonly attempts: number;
+}
+
+/** Tokens of one answer; 0 where the model did not tell. */
+export interface TokenUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cachedInput: number;
+  readonly reasoning: number;
+}
+
+const firstWaitMs = 250;
+const longestWaitMs = 8_000;
+
+/**
+ * Asks a model once, patiently: retries what is worth retrying (network, 408, 409, 429, 5xx) with
+ * growing waits or as long as `Retry-After` says, within one time budget. Rejects with a
+ * `LegateError`, or with the signal's reason when it aborts.
+ * @example const { text } = await generateText(model, { prompt: 'Say hello', timeoutMs: 5_000 })
+ */
+export async function generateText(
+  model: LanguageModelV4,
+  options: GenerateTextOptions,
+): Promise<GeneratedText> {
+  const { timeoutMs = 30_000, retries = 2, now = Date.now, random = Math.random } = options;
+  const logger = options.logger ?? silentLogger;
+  const sleep = options.sleep ?? pause;
+  const name = model.modelId;
+  const deadline = now() + timeoutMs;
+  const timer = new AbortController();
+  const timeout = setTimeout(() => timer.abort(timedOut(name, timeoutMs)), timeoutMs);
+  const signal =
+    options.signal === undefined ? timer.signal : AbortSignal.any([options.signal, timer.signal]);
+  const call = toCallOptions(options, signal);
+
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      signal.throwIfAborted();
+      try {
+        const result = await untilAborted(model.doGenerate(call), signal);
+        return toGeneratedText(result, attempt);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const failure = describeFailure(thrown, name, now());
+        if (!failure.isRetryable || attempt > retries) throw failure.error;
+        const backoff = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
+        const wait = failure.retryAfterMs ?? backoff * (0.5 + random() / 2);
+        // Waiting past the deadline helps nobody: say now what would be said later.
+        if (now() + wait >= deadline) throw failure.error;
+        logger.warn(
+          { model: name, attempt, waitMs: wait, code: failure.error.code },
+          'model.retry',
+        );
+        await sleep(wait, signal);
+      }
+    }
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, { signal });
+  } catch {
+    // Woken by the signal: the caller's next look at it tells the reason.
+  }
+}
+
+/** A model that ignores its signal must not hold up its caller. */
+export async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function toCallOptions(
+  options: GenerateTextOptions,
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions {
+  const { prompt, system } = options;
+  const settings = Object.fromEntries(
+    settingKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]),
+  ) as ModelSettings;
+  const messages: LanguageModelV4Prompt =
+    typeof prompt === 'string'
+      ? [{ role: 'user', content: [{ type: 'text', text: prompt }] }]
+      : prompt;
+  return {
+    ...settings,
+    prompt: system === undefined ? messages : [{ role: 'system', content: system }, ...messages],
+    abortSignal,
+  };
+}
+
+function toGeneratedText(result: LanguageModelV4GenerateResult, attempts: number): GeneratedText {
+  const content = result.content.filter(
+    (part) => part.type !== 'reasoning' && part.type !== 'reasoning-file',
+  );
+  const text =
+    result.structuredOutputText ??
+    content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return {
+    text: stripReasoning(text),
+    content,
+    toolCalls: content.filter((part) => part.type === 'tool-call'),
+    finishReason: result.finishReason.unified,
+    usage: {
+      input: result.usage.inputTokens.total ?? 0,
+      output: result.usage.outputTokens.total ?? 0,
+      cachedInput: result.usage.inputTokens.cacheRead ?? 0,
+      reasoning: result.usage.outputTokens.reasoning ?? 0,
+    },
+    attempts,
+  };
+}

@@ -1,0 +1,28 @@
+export { createModel, createModels, type CreateModelOptions } from './create-model.ts';
+export { createReasoningFilter, type ReasoningFilter, stripReasoning } from './reasoning.ts';
+export { describeFailure, type ModelFailure } from './failure.ts';
+export {
+  generateText,
+  type GeneratedText,
+  type GenerateTextOptions,
+  type TokenUsage,
+} from './generate-text.ts';
+export { type ModelConfig, type ModelGroup, readModelGroup } from './model-group.ts';
+export { providerNames } from './providers.ts';
+export { recordedModel, type RecordedModelOptions, type RecordingMode } from './recorded-model.ts';
+export { offersStructuredOutput, RoutedModel, type RoutedModelOptions } from './routed-model.ts';
+export {
+  type Script,
+  type ScriptedAnswer,
+  type ScriptedReply,
+  type ScriptedRequest,
+  type ScriptedToolCall,
+  whenAsked,
+} from './script.ts';
+export { type ScriptedModel, scriptedModel, type ScriptedModelOptions } from './scripted-model.ts';
+export {
+  type ReceivedCall,
+  type ScriptedModelServer,
+  type ScriptedModelServerOptions,
+  startScriptedModelServer,
+} from './scripted-server.ts';

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { LegateError } from '../protocol/index.ts';
+
+/**
+ * One model of a group, in the words of `model_groups` in endpoints.yml. Values are resolved:
+ * whether a secret came from `${VARIABLE}` was checked when the file was read.
+ */
+const modelConfig = z.looseObject({
+  provider: z.string().min(1),
+  /** Azure may leave it out and name a `deployment`. */
+  model: z.string().min(1).optional(),
+  /** Base URL of the endpoint, up to but without `/chat/completions`. */
+  api_base: z.string().optional(),
+  api_key: z.string().optional(),
+  api_version: z.string().optional(),
+  deployment: z.string().optional(),
+  temperature: z.number().min(0).optional(),
+  top_p: z.number().optional(),
+  /** Seconds for one call. */
+  timeout: z.number().positive().optional(),
+  max_tokens: z.int().positive().optional(),
+  max_completion_tokens: z.int().positive().optional(),
+  reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
+  seed: z.int().optional(),
+  /** Whether the endpoint understands JSON schemas as response format. */
+  structured_output: z.boolean().optional(),
+  extra_headers: z.record(z.string(), z.string()).optional(),
+  /** Added to each request as it is. */
+  extra_body: z.record(z.string(), z.unknown()).optional(),
+});
+
+const routerConfig = z.looseObject({
+  routing_strategy: z.string().optional(),
+  /** Failures in a row after which a model rests. */
+  allowed_fails: z.int().min(1).optional(),
+  /** Seconds that it rests. */
+  cooldown_time: z.number().min(0).optional(),
+});
+
+const modelGroup = z.looseObject({
+  id: z.string().min(1),
+  models: z.array(modelConfig).min(1),
+  router: routerConfig.optional(),
+});
+
+export type ModelConfig = z.infer<typeof modelConfig>;
+export type ModelGroup = z.infer<typeof modelGroup>;
+
+/** Keys that other engines read and that change nothing here; not worth a warning. */
+const silentKeys = new Set(['use_chat_completions_endpoint', 'num_retries', 'api_type']);
+
+/** Checks one entry of `model_groups`; the path of what is wrong is in the message. */
+export function readModelGroup(value: unknown): ModelGroup {
+  const read = modelGroup.safeParse(value);
+  if (read.success) return read.data;
+  const issue = read.error.issues[0];
+  const path = (issue?.path ?? [])
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('');
+  const id = (value as { id?: unknown } | null)?.id;
+  const name = typeof id === 'string' ? ` "${id}"` : '';
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `model group${name}: ${path.replace(/^\./, '') || 'value'}: ${issue?.message ?? 'invalid'}`,
+    { metadata: { path } },
+  );
+}
+
+/** Keys of a group's models that nothing reads, for one warning. */
+export function unknownKeys(group: ModelGroup): string[] {
+  const known = new Set([...Object.keys(modelConfig.shape), ...silentKeys]);
+  const found = group.models.flatMap((model) => Object.keys(model));
+  return [...new Set(found)].filter((key) => !known.has(key)).toSorted();
+}

@@ -1,0 +1,163 @@
+import { LegateError } from '../protocol/index.ts';
+import type { ModelConfig } from './model-group.ts';
+
+interface Provider {
+  /** Where the service is; providers without one need `api_base`. */
+  readonly baseUrl?: string;
+  /** The environment variable that holds the key when the configuration names none. */
+  readonly keyVariable?: string;
+  /** Whether a call without a key is pointless. */
+  readonly needsKey?: boolean;
+  readonly structuredOutput?: boolean;
+}
+
+/** Services that speak the chat completions protocol, by the names that projects use for them. */
+const providers = {
+  openai: {
+    baseUrl: 'https://api.openai.com/v1',
+    keyVariable: 'OPENAI_API_KEY',
+    needsKey: true,
+    structuredOutput: true,
+  },
+  azure: { keyVariable: 'AZURE_API_KEY', needsKey: true, structuredOutput: true },
+  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', structuredOutput: true },
+  'self-hosted': {},
+  'openai-compatible': {},
+  hosted_vllm: {},
+  litellm_proxy: { keyVariable: 'LITELLM_PROXY_API_KEY' },
+  anthropic: {
+    baseUrl: 'https://api.anthropic.com/v1',
+    keyVariable: 'ANTHROPIC_API_KEY',
+    needsKey: true,
+  },
+  deepseek: {
+    baseUrl: 'https://api.deepseek.com/v1',
+    keyVariable: 'DEEPSEEK_API_KEY',
+    needsKey: true,
+  },
+  gemini: {
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    keyVariable: 'GEMINI_API_KEY',
+    needsKey: true,
+    structuredOutput: true,
+  },
+  groq: {
+    baseUrl: 'https://api.groq.com/openai/v1',
+    keyVariable: 'GROQ_API_KEY',
+    needsKey: true,
+  },
+  mistral: {
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyVariable: 'MISTRAL_API_KEY',
+    needsKey: true,
+    structuredOutput: true,
+  },
+  openrouter: {
+    baseUrl: 'https://openrouter.ai/api/v1',
+    keyVariable: 'OPENROUTER_API_KEY',
+    needsKey: true,
+  },
+} as const satisfies Record<string, Provider>;
+
+export const providerNames: readonly string[] = Object.keys(providers);
+
+/** Where a model is and how to ask it. */
+export interface Endpoint {
+  readonly baseUrl: string;
+  readonly modelId: string;
+  readonly apiKey?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly queryParameters?: Readonly<Record<string, string>>;
+  readonly structuredOutput: boolean;
+}
+
+/** Turns one model's configuration into an endpoint, or says what it lacks. */
+export function resolveEndpoint(
+  config: ModelConfig,
+  where: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Endpoint {
+  const provider: Provider | undefined = Object.hasOwn(providers, config.provider)
+    ? providers[config.provider as keyof typeof providers]
+    : undefined;
+  if (provider === undefined) {
+    throw invalid(
+      `${where}: unknown provider "${config.provider}"; known are ${providerNames.join(', ')}. ` +
+        'Any other service that offers chat completions works as "openai-compatible" with its api_base',
+    );
+  }
+  const modelId = config.model ?? config.deployment;
+  if (modelId === undefined) throw invalid(`${where}: no "model"; name the model to ask`);
+
+  const apiKey =
+    config.api_key ?? (provider.keyVariable ? environment[provider.keyVariable] : undefined);
+  if (provider.needsKey === true && !apiKey) {
+    throw invalid(
+      `${where}: no key for ${config.provider}; set ${provider.keyVariable} in the environment or api_key: \${...}`,
+    );
+  }
+  const structuredOutput = config.structured_output ?? provider.structuredOutput ?? false;
+  const headers = config.extra_headers ?? {};
+  const key = apiKey ? { apiKey } : {};
+
+  if (config.provider === 'azure') {
+    return azureEndpoint(config, { where, environment, modelId, headers, key, structuredOutput });
+  }
+  const given = config.api_base ?? provider.baseUrl;
+  if (given === undefined) {
+    throw invalid(`${where}: provider "${config.provider}" needs api_base, the URL of its server`);
+  }
+  const url = checkUrl(given, where);
+  // Ollama's own address has no path; the compatible API is below /v1.
+  if (config.provider === 'ollama' && url.pathname === '/') url.pathname = '/v1';
+  return { baseUrl: url.href.replace(/\/$/, ''), modelId, headers, structuredOutput, ...key };
+}
+
+interface AzureParts {
+  readonly where: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly modelId: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly key: { readonly apiKey?: string };
+  readonly structuredOutput: boolean;
+}
+
+/** Azure names a deployment in the path, the version in the query and the key in its own header. */
+function azureEndpoint(config: ModelConfig, parts: AzureParts): Endpoint {
+  const given = config.api_base ?? parts.environment['AZURE_API_BASE'];
+  if (given === undefined) {
+    throw invalid(`${parts.where}: azure needs api_base, the URL of your resource`);
+  }
+  const base = checkUrl(given, parts.where).href.replace(/\/$/, '');
+  const { modelId, structuredOutput } = parts;
+  const headers = { ...(parts.key.apiKey && { 'api-key': parts.key.apiKey }), ...parts.headers };
+  if (base.endsWith('/openai/v1')) return { baseUrl: base, modelId, headers, structuredOutput };
+  const version = config.api_version ?? parts.environment['AZURE_API_VERSION'];
+  if (version === undefined) {
+    throw invalid(`${parts.where}: azure needs api_version, for example "2024-10-21"`);
+  }
+  return {
+    baseUrl: `${base}/openai/deployments/${encodeURIComponent(config.deployment ?? modelId)}`,
+    modelId,
+    headers,
+    queryParameters: { 'api-version': version },
+    structuredOutput,
+  };
+}
+
+function checkUrl(given: string, where: string): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw invalid(
+      `${where}: api_base must be an http or https URL, for example http://127.0.0.1:8000/v1`,
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(`${where}: api_base must not hold a user or password; use api_key: \${...}`);
+  }
+  return url;
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}

@@ -1,0 +1,76 @@
+/**
+ * Models that think aloud wrap their thoughts in tags. Thoughts are nobody's answer: they are taken
+ * out before text is parsed, shown or stored.
+ */
+const tagNames = ['think', 'thinking', 'thought', 'reasoning'] as const;
+const anyTag = new RegExp(`<(/?)(${tagNames.join('|')})>`, 'gi');
+const longestTag = '</reasoning>'.length;
+
+/**
+ * The text without thoughts. A thought that never closes reaches to the end; a closing tag without
+ * an opening one ends a thought that began before the text (some servers swallow the opening).
+ * Linear in the length of the text.
+ */
+export function stripReasoning(text: string): string {
+  let kept = '';
+  let from = 0;
+  let inside: string | undefined;
+  for (const match of text.matchAll(anyTag)) {
+    const closes = match[1] === '/';
+    const name = match[2]?.toLowerCase();
+    const end = match.index + match[0].length;
+    if (inside === undefined) {
+      kept = closes ? '' : kept + text.slice(from, match.index);
+      if (!closes) inside = name;
+      from = end;
+    } else if (closes && name === inside) {
+      inside = undefined;
+      from = end;
+    }
+  }
+  return (inside === undefined ? kept + text.slice(from) : kept).trim();
+}
+
+/** Takes thoughts out of text that arrives in pieces. */
+export interface ReasoningFilter {
+  /** What may be shown of all that has arrived and was not shown yet. */
+  push(delta: string): string;
+  /** What was held back at the end. */
+  end(): string;
+}
+
+/**
+ * A filter for one stream. It holds back at most the length of a tag. A closing tag without an
+ * opening cannot be undone here: what was passed on stays.
+ * @example const filter = createReasoningFilter(); show(filter.push(delta)); show(filter.end());
+ */
+export function createReasoningFilter(): ReasoningFilter {
+  let held = '';
+  let inside: string | undefined;
+  const take = (isFinal: boolean): string => {
+    let out = '';
+    let from = 0;
+    for (const match of held.matchAll(anyTag)) {
+      const closes = match[1] === '/';
+      const name = match[2]?.toLowerCase();
+      if (inside === undefined ? closes : !closes || name !== inside) continue;
+      if (inside === undefined) out += held.slice(from, match.index);
+      inside = inside === undefined ? name : undefined;
+      from = match.index + match[0].length;
+    }
+    const rest = held.slice(from);
+    const bracket = isFinal ? -1 : rest.lastIndexOf('<');
+    const couldBeTag = bracket >= 0 && rest.length - bracket < longestTag;
+    const cut = couldBeTag && !rest.includes('>', bracket) ? bracket : rest.length;
+    if (inside === undefined) out += rest.slice(0, cut);
+    held = rest.slice(cut);
+    return out;
+  };
+  return {
+    push(delta) {
+      held += delta;
+      return take(false);
+    },
+    end: () => take(true),
+  };
+}

@@ -1,0 +1,206 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+import { LegateError } from '../protocol/index.ts';
+import { lineDiff } from './line-diff.ts';
+
+/** `record` asks and writes, `replay` only reads, `auto` replays when the file is there. */
+export type RecordingMode = 'record' | 'replay' | 'auto';
+
+export interface RecordedModelOptions {
+  /** Text that differs each time, such as the date: compared and kept as `<...>`. */
+  readonly ignore?: readonly RegExp[];
+}
+
+interface Entry {
+  readonly kind: 'generate' | 'stream';
+  /** The request, one line for each line of its text. */
+  readonly request: readonly string[];
+  readonly result?: LanguageModelV4GenerateResult;
+  readonly parts?: LanguageModelV4StreamPart[];
+}
+
+/**
+ * A model that is asked once and remembered for ever. Recording starts the file anew and writes each
+ * answer as it comes; replaying asks nobody and finds an answer by the whole request (the nth equal
+ * request gets the nth answer, or the last one when there are fewer). A request that was never
+ * recorded has drifted: it fails, and the message shows how it differs from the nearest recorded one.
+ * Headers and raw bodies are never written.
+ * @example recordedModel(model, 'test/recordings/transfer.json', 'auto')
+ */
+export function recordedModel(
+  inner: LanguageModelV4 | undefined,
+  file: string,
+  mode: RecordingMode,
+  options: RecordedModelOptions = {},
+): LanguageModelV4 {
+  const records = mode === 'record' || (mode === 'auto' && !existsSync(file));
+  const recorder = new Recorder(file, options.ignore ?? []);
+  const source = (): LanguageModelV4 => {
+    if (inner !== undefined) return inner;
+    throw new LegateError('CONFIGURATION_INVALID', `recording ${file} needs a model to ask`);
+  };
+  const structured = (inner as { supportsStructuredOutputs?: boolean } | undefined)
+    ?.supportsStructuredOutputs;
+  const model = {
+    specificationVersion: 'v4' as const,
+    provider: inner?.provider ?? 'recorded',
+    modelId: inner?.modelId ?? 'recorded',
+    supportedUrls: inner?.supportedUrls ?? {},
+    supportsStructuredOutputs: structured ?? false,
+    async doGenerate(call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
+      if (!records) {
+        const { result } = await recorder.find('generate', call);
+        if (result !== undefined) return result;
+      }
+      const answer = await source().doGenerate(call);
+      const result = withoutTransport(answer);
+      await recorder.add({ kind: 'generate', request: recorder.render(call), result });
+      return result;
+    },
+    async doStream(call: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+      if (!records) {
+        const { parts } = await recorder.find('stream', call);
+        return { stream: streamOf(parts ?? []) };
+      }
+      const { stream } = await source().doStream(call);
+      const parts: LanguageModelV4StreamPart[] = [];
+      const keep = new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
+        transform(part, controller) {
+          if (part.type !== 'raw' && part.type !== 'response-metadata') parts.push(part);
+          controller.enqueue(part);
+        },
+        flush: () => recorder.add({ kind: 'stream', request: recorder.render(call), parts }),
+      });
+      return { stream: stream.pipeThrough(keep) };
+    },
+  };
+  return model;
+}
+
+/** The HTTP request and response around an answer hold headers, and so perhaps keys. */
+function withoutTransport(answer: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult {
+  const { content, finishReason, usage, warnings, structuredOutputText } = answer;
+  return {
+    content,
+    finishReason,
+    usage,
+    warnings,
+    ...(structuredOutputText !== undefined && { structuredOutputText }),
+  };
+}
+
+function streamOf(
+  parts: readonly LanguageModelV4StreamPart[],
+): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+}
+
+/** The file and what was used of it. Writes are one after the other, each whole or not at all. */
+class Recorder {
+  readonly #file: string;
+  readonly #ignore: readonly RegExp[];
+  readonly #recorded: Entry[] = [];
+  readonly #uses = new Map<string, number>();
+  #writing: Promise<void> = Promise.resolve();
+  #loading: Promise<readonly Entry[]> | undefined;
+
+  constructor(file: string, ignore: readonly RegExp[]) {
+    this.#file = file;
+    this.#ignore = ignore;
+  }
+
+  async add(entry: Entry): Promise<void> {
+    this.#recorded.push(entry);
+    const text = `${JSON.stringify({ version: 1, entries: this.#recorded }, undefined, 2)}\n`;
+    this.#writing = this.#writing.then(async () => {
+      const temporary = `${this.#file}.new`;
+      await writeFile(temporary, text);
+      await rename(temporary, this.#file);
+    });
+    await this.#writing;
+  }
+
+  async find(kind: Entry['kind'], call: LanguageModelV4CallOptions): Promise<Entry> {
+    this.#loading ??= this.#load();
+    const entries = (await this.#loading).filter((entry) => entry.kind === kind);
+    const request = this.render(call);
+    const key = `${kind}\n${request.join('\n')}`;
+    const equal = entries.filter((entry) => entry.request.join('\n') === request.join('\n'));
+    const use = this.#uses.get(key) ?? 0;
+    this.#uses.set(key, use + 1);
+    const found = equal[Math.min(use, equal.length - 1)];
+    if (found !== undefined) return found;
+    throw this.#drift(entries, request);
+  }
+
+  #drift(entries: readonly Entry[], request: readonly string[]): LegateError {
+    const lines = new Set(request);
+    const shared = (entry: Entry): number => entry.request.filter((line) => lines.has(line)).length;
+    const nearest = entries.toSorted((a, b) => shared(b) - shared(a))[0];
+    const difference =
+      nearest === undefined
+        ? 'nothing was recorded'
+        : lineDiff(nearest.request.join('\n'), request.join('\n'));
+    return new LegateError(
+      'CONFIGURATION_INVALID',
+      `${this.#file}: this request was never recorded; record again if the change is meant.\n${difference}`,
+    );
+  }
+
+  async #load(): Promise<readonly Entry[]> {
+    let text: string;
+    try {
+      text = await readFile(this.#file, 'utf8');
+    } catch (cause) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `${this.#file}: no recording; make one with mode "record"`,
+        { cause },
+      );
+    }
+    const { version, entries } = JSON.parse(text) as { version?: number; entries?: Entry[] };
+    if (version !== 1 || !Array.isArray(entries)) {
+      throw new LegateError('CONFIGURATION_INVALID', `${this.#file}: not a recording of version 1`);
+    }
+    return entries;
+  }
+
+  /** The request as lines, without what does not shape the answer. */
+  render(call: LanguageModelV4CallOptions): string[] {
+    // What is undefined is not written.
+    const settings = {
+      ...call,
+      abortSignal: undefined,
+      headers: undefined,
+      includeRawChunks: undefined,
+      prompt: undefined,
+    };
+    const lines: string[] = [];
+    for (const message of call.prompt) {
+      lines.push(`[${message.role}]`);
+      const parts = typeof message.content === 'string' ? [message.content] : message.content;
+      for (const part of parts) {
+        if (typeof part === 'string') lines.push(part);
+        else lines.push(part.type === 'text' ? part.text : JSON.stringify(part, undefined, 2));
+      }
+    }
+    lines.push('[settings]', JSON.stringify(settings, undefined, 2));
+    const text = this.#ignore.reduce(
+      (all, pattern) => all.replaceAll(new RegExp(pattern, 'g'), '<...>'),
+      lines.join('\n'),
+    );
+    return text.split('\n');
+  }
+}

@@ -1,0 +1,125 @@
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
+
+/** What a scripted model answers: text alone, or everything that can happen to a real one. */
+export type ScriptedReply = string | ScriptedAnswer;
+
+export interface ScriptedAnswer {
+  readonly text?: string;
+  /** Thoughts, sent as a reasoning part of their own. */
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ScriptedToolCall[];
+  readonly usage?: { readonly input: number; readonly output: number };
+  /** @default 'stop', or 'tool_calls' when there are some */
+  readonly finishReason?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
+  /** Milliseconds before anything is answered. */
+  readonly delayMs?: number;
+  /** Milliseconds between the pieces of a stream. */
+  readonly chunkDelayMs?: number;
+  /** Answers with an HTTP error instead. */
+  readonly error?: {
+    readonly status: number;
+    readonly message?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  /** Never answers; ends with the caller's patience. */
+  readonly hang?: boolean;
+  /** Breaks the connection before the answer or in the midst of it. */
+  readonly disconnect?: 'before' | 'midway';
+  /** Sends this as the body, with status 200, whatever it is. */
+  readonly rawBody?: string;
+}
+
+export interface ScriptedToolCall {
+  readonly name: string;
+  readonly input: JsonValue;
+  /** @default made from the position */
+  readonly id?: string;
+}
+
+/** What a scripted model was asked, whichever way the question came. */
+export interface ScriptedRequest {
+  readonly messages: readonly { readonly role: string; readonly text: string }[];
+  /** The text of the last user message. */
+  readonly lastUserText: string;
+  /** All text of the prompt. */
+  readonly promptText: string;
+  readonly tools: readonly string[];
+  readonly isStream: boolean;
+  /** The schema asked for, if any. */
+  readonly responseSchema: JsonObject | undefined;
+}
+
+/**
+ * The replies in the order of the calls, or a function that chooses one. A script that has run out
+ * fails the call: a test that asks more often than it says is wrong.
+ */
+export type Script =
+  | readonly ScriptedReply[]
+  | ((request: ScriptedRequest, index: number) => ScriptedReply | Promise<ScriptedReply>);
+
+/** Plays a script and remembers what it was asked. */
+export class ScriptPlayer {
+  readonly requests: ScriptedRequest[] = [];
+  readonly #script: Script;
+
+  constructor(script: Script) {
+    this.#script = script;
+  }
+
+  async next(request: ScriptedRequest): Promise<ScriptedAnswer> {
+    const index = this.requests.length;
+    this.requests.push(request);
+    const reply =
+      typeof this.#script === 'function' ? await this.#script(request, index) : this.#script[index];
+    if (reply === undefined) {
+      const asked = request.lastUserText.slice(0, 200);
+      throw new LegateError(
+        'INTERNAL',
+        `the script has no reply number ${index + 1}; it was asked: ${asked}`,
+      );
+    }
+    return typeof reply === 'string' ? { text: reply } : reply;
+  }
+}
+
+/**
+ * A script that answers by what the last user message says: the first rule that fits wins.
+ * @example scriptedModel(whenAsked([[/balance/, 'start flow check_balance']], 'hello'))
+ */
+export function whenAsked(
+  rules: readonly (readonly [RegExp, ScriptedReply])[],
+  otherwise?: ScriptedReply,
+): (request: ScriptedRequest) => ScriptedReply {
+  return (request) => {
+    const rule = rules.find(([pattern]) => pattern.test(request.lastUserText));
+    const reply = rule?.[1] ?? otherwise;
+    if (reply === undefined) {
+      throw new LegateError('INTERNAL', `no rule fits: ${request.lastUserText.slice(0, 200)}`);
+    }
+    return reply;
+  };
+}
+
+/** Pieces as a model would stream them: words with the space before them. */
+export function pieces(text: string): string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? [];
+}
+
+export function finishReasonOf(answer: ScriptedAnswer): string {
+  return answer.finishReason ?? ((answer.toolCalls?.length ?? 0) > 0 ? 'tool_calls' : 'stop');
+}
+
+/** Four characters to a token, near enough for a model that does not exist. */
+export function usageOf(
+  answer: ScriptedAnswer,
+  request: ScriptedRequest,
+): { readonly input: number; readonly output: number } {
+  const output = (answer.text ?? '').length + JSON.stringify(answer.toolCalls ?? []).length - 2;
+  return (
+    answer.usage ?? {
+      input: Math.ceil(request.promptText.length / 4),
+      output: Math.ceil(output / 4),
+    }
+  );
+}
