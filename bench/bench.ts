@@ -1,0 +1,158 @@
+import { startHelper, type Helper } from './ipc.ts';
+import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
+
+export const serverNames = ['raw', 'sdk', 'memory', 'sqlite'] as const;
+/** `memory` and `sqlite` are ours, by the store they run on. */
+export type ServerName = (typeof serverNames)[number];
+
+export interface BenchOptions {
+  /** Length of one round of one server. */
+  readonly seconds: number;
+  readonly rounds: number;
+}
+
+/** A server under test, in its own process. */
+export interface Server {
+  readonly name: ServerName;
+  readonly port: number;
+  usage(): Promise<Usage>;
+  stop(): Promise<void>;
+}
+
+/** What one server did in one row: medians over the rounds. */
+export interface Figures {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Server processor time per request, in microseconds. */
+  readonly cpuMicros: number;
+  /** Length of one answer. */
+  readonly bytes: number;
+}
+
+const serverCore = 0;
+const loadCore = 1;
+
+/** Starts servers and puts load on them; stops whatever is left when disposed of. */
+export class Bench implements AsyncDisposable {
+  readonly options: BenchOptions;
+  readonly #load: Helper<Job, LoadResult>;
+  readonly #servers = new Set<Server>();
+
+  private constructor(options: BenchOptions, load: Helper<Job, LoadResult>) {
+    this.options = options;
+    this.#load = load;
+  }
+
+  static async open(options: BenchOptions): Promise<Bench> {
+    const { helper } = await startHelper<Job, LoadResult, unknown>({
+      file: 'load.ts',
+      core: loadCore,
+    });
+    return new Bench(options, helper);
+  }
+
+  async start(name: ServerName): Promise<Server> {
+    const ours = name === 'memory' || name === 'sqlite';
+    const { helper, ready } = await startHelper<unknown, Usage, { port: number }>({
+      file: `servers/${ours ? 'ours' : name}.ts`,
+      arguments: ours ? [name] : [],
+      core: serverCore,
+    });
+    const server: Server = {
+      name,
+      port: ready.port,
+      usage: () => helper.ask({}),
+      stop: async () => {
+        this.#servers.delete(server);
+        await helper.stop();
+      },
+    };
+    this.#servers.add(server);
+    return server;
+  }
+
+  /** Puts load on one server; an answer that is not as expected fails the benchmark. */
+  async load(
+    request: RequestTemplate,
+    limits: { connections?: number; seconds?: number; requests?: number } = {},
+  ): Promise<LoadResult> {
+    const result = await this.#load.ask({
+      kind: 'load',
+      request,
+      connections: limits.connections ?? 32,
+      milliseconds: (limits.seconds ?? 600) * 1000,
+      requests: limits.requests ?? Number.MAX_SAFE_INTEGER,
+    });
+    if (result.errors > 0) {
+      throw new Error(`${result.errors} of ${result.requests} failed: ${result.firstError}`);
+    }
+    return result;
+  }
+
+  /** A client that sends a request and never reads, until `hangUp`. */
+  async ignore(request: RequestTemplate): Promise<void> {
+    await this.#load.ask({ kind: 'ignore', request });
+  }
+
+  async hangUp(): Promise<void> {
+    await this.#load.ask({ kind: 'hang-up' });
+  }
+
+  /**
+   * Runs the same load on several servers in turn, round after round, so that a slow moment of the
+   * machine falls on all of them; then takes the medians.
+   */
+  async compare(
+    names: readonly ServerName[],
+    requestFor: (server: Server) => RequestTemplate | Promise<RequestTemplate>,
+  ): Promise<ReadonlyMap<ServerName, Figures>> {
+    const { seconds, rounds } = this.options;
+    const entrants = [];
+    for (const name of names) {
+      const server = await this.start(name);
+      const request = await requestFor(server);
+      await this.load(request, { seconds: Math.min(2, seconds) });
+      entrants.push({ server, request, rounds: [] as Figures[] });
+    }
+    for (let round = 0; round < rounds; round += 1) {
+      for (const { server, request, rounds: measured } of entrants) {
+        const before = await server.usage();
+        const result = await this.load(request, { seconds });
+        const after = await server.usage();
+        measured.push({
+          requestsPerSecond: result.requests / result.seconds,
+          p50Ms: result.p50Ms,
+          p99Ms: result.p99Ms,
+          cpuMicros: (after.cpuMicros - before.cpuMicros) / result.requests,
+          bytes: result.bytes / result.requests,
+        });
+      }
+    }
+    for (const { server } of entrants) await server.stop();
+    return new Map(entrants.map(({ server, rounds: measured }) => [server.name, middle(measured)]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#servers) await server.stop();
+    await this.#load.stop();
+  }
+}
+
+function middle(rounds: readonly Figures[]): Figures {
+  const of = (pick: (figures: Figures) => number) => median(rounds.map(pick));
+  return {
+    requestsPerSecond: of((figures) => figures.requestsPerSecond),
+    p50Ms: of((figures) => figures.p50Ms),
+    p99Ms: of((figures) => figures.p99Ms),
+    cpuMicros: of((figures) => figures.cpuMicros),
+    bytes: of((figures) => figures.bytes),
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = Math.floor(sorted.length / 2);
+  const upper = sorted[half] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
+}

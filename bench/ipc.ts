@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Answered, Asked } from './protocol.ts';
+
+/** A process of the benchmark that can be asked things. */
+export interface Helper<Question, Answer> {
+  ask(question: Question): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface HelperOptions {
+  /** Relative to this folder. */
+  readonly file: string;
+  readonly arguments?: readonly string[];
+  /** The processor to stay on, where `taskset` exists. */
+  readonly core: number;
+}
+
+const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
+
+/** Whether the server and the load have processors of their own. */
+export const isPinned = canPin && navigator.hardwareConcurrency > 1;
+
+/** Starts a helper; resolves once it has sent its first message, which it returns. */
+export async function startHelper<Question, Answer, Ready>(
+  options: HelperOptions,
+): Promise<{ helper: Helper<Question, Answer>; ready: Ready }> {
+  const node = [
+    process.execPath,
+    fileURLToPath(new URL(options.file, import.meta.url)),
+    ...(options.arguments ?? []),
+  ];
+  const [command = '', ...rest] = isPinned ? ['taskset', '-c', `${options.core}`, ...node] : node;
+  const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const ready: unknown = await new Promise((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`${options.file} ended with code ${code}`)));
+  });
+  return { helper: asker<Question, Answer>(child, options.file), ready: ready as Ready };
+}
+
+function asker<Question, Answer>(child: ChildProcess, name: string): Helper<Question, Answer> {
+  let lastId = 0;
+  const waiting = new Map<number, (answered: Answered<Answer>) => void>();
+  child.on('message', (message) => {
+    const answered = message as Answered<Answer>;
+    waiting.get(answered.id)?.(answered);
+    waiting.delete(answered.id);
+  });
+  child.on('exit', (code) => {
+    for (const [id, settle] of waiting) settle({ id, failure: `it ended with code ${code}` });
+  });
+  return {
+    async ask(question) {
+      lastId += 1;
+      const asked: Asked<Question> = { id: lastId, question };
+      const answered = await new Promise<Answered<Answer>>((resolve) => {
+        waiting.set(asked.id, resolve);
+        child.send(asked);
+      });
+      if ('failure' in answered) throw new Error(`${name}: ${answered.failure}`);
+      return answered.answer;
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** The other side: says that it is ready, and answers until the main process is gone. */
+export function answerQuestions<Question, Answer>(
+  answer: (question: Question) => Promise<Answer>,
+  ready: unknown = {},
+): void {
+  process.on('message', (message) => {
+    const { id, question } = message as Asked<Question>;
+    answer(question).then(
+      (result) => process.send?.({ id, answer: result }),
+      (error: unknown) => process.send?.({ id, failure: String(error) }),
+    );
+  });
+  process.on('disconnect', () => process.exit());
+  process.send?.(ready);
+}

@@ -1,0 +1,43 @@
+/** `npm run bench`: what the servers cost, side by side in one run. */
+import { parseArgs } from 'node:util';
+import { Bench } from './bench.ts';
+import { type Measurement, printRow, printVerdicts, writeReport } from './report.ts';
+import { rows } from './rows/index.ts';
+
+const usage = `npm run bench [-- options]
+
+  --only row,row   some rows only: ${rows.map(({ name }) => name).join(', ')}
+  --seconds n      length of one round of one server (default 4)
+  --rounds n       rounds, of which the median counts (default 5)`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '5' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const only = values.only?.split(',');
+const unknown = only?.find((name) => !rows.some((row) => row.name === name));
+const options = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
+
+if (values.help) {
+  console.log(usage);
+} else if (unknown !== undefined || !(options.seconds > 0) || !(options.rounds >= 1)) {
+  console.error(unknown === undefined ? usage : `There is no row "${unknown}".\n\n${usage}`);
+  process.exitCode = 2;
+} else {
+  await using bench = await Bench.open(options);
+  const measurements: Measurement[] = [];
+  for (const row of rows) {
+    if (only !== undefined && !only.includes(row.name)) continue;
+    const measurement = { row, result: await row.run(bench) };
+    printRow(measurement);
+    measurements.push(measurement);
+  }
+  const clears = printVerdicts(measurements);
+  console.log(await writeReport(measurements, options));
+  if (!clears) process.exitCode = 1;
+}

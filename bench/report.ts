@@ -1,0 +1,88 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import type { BenchOptions } from './bench.ts';
+import { isPinned } from './ipc.ts';
+import { holds, type Row, type RowResult, type Verdict } from './row.ts';
+
+export interface Measurement {
+  readonly row: Row;
+  readonly result: RowResult;
+}
+
+/** What one row has shown, for people. */
+export function printRow({ row, result }: Measurement): void {
+  console.log(`\n${row.title}`);
+  if (result.figures !== undefined) {
+    console.log(table(['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'bytes']));
+    for (const [server, figures] of result.figures) {
+      console.log(
+        table([
+          server,
+          figures.requestsPerSecond.toFixed(0),
+          figures.p50Ms.toFixed(2),
+          figures.p99Ms.toFixed(2),
+          figures.cpuMicros.toFixed(1),
+          figures.bytes.toFixed(0),
+        ]),
+      );
+    }
+  }
+  for (const [name, value] of Object.entries(result.notes ?? {})) {
+    console.log(`  ${name}: ${shown(value)}`);
+  }
+}
+
+/** All verdicts, and how many of them hold. */
+export function printVerdicts(measurements: readonly Measurement[]): boolean {
+  const verdicts = measurements.flatMap(({ row, result }) =>
+    result.verdicts.map((verdict) => ({ row, verdict })),
+  );
+  console.log('\nBars');
+  for (const { row, verdict } of verdicts) {
+    const mark = holds(verdict) ? 'PASS' : 'MISS';
+    console.log(`  ${mark}  ${row.name.padEnd(14)} ${sentence(verdict)}`);
+  }
+  const missed = verdicts.filter(({ verdict }) => !holds(verdict)).length;
+  console.log(`\n${verdicts.length - missed} of ${verdicts.length} bars cleared`);
+  return missed === 0;
+}
+
+/** Writes all of it next to the benchmark, for machines; returns where. */
+export async function writeReport(
+  measurements: readonly Measurement[],
+  options: BenchOptions,
+): Promise<string> {
+  const directory = new URL('results/', import.meta.url);
+  await mkdir(directory, { recursive: true });
+  const at = new Date().toISOString();
+  const file = new URL(`${at.replaceAll(':', '-')}.json`, directory);
+  const report = {
+    at,
+    node: process.version,
+    processor: cpus()[0]?.model,
+    pinned: isPinned,
+    ...options,
+    rows: measurements.map(({ row, result }) => ({
+      name: row.name,
+      title: row.title,
+      servers: Object.fromEntries(result.figures ?? []),
+      notes: result.notes ?? {},
+      verdicts: result.verdicts.map((verdict) => ({ ...verdict, holds: holds(verdict) })),
+    })),
+  };
+  await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`);
+  return file.pathname;
+}
+
+function sentence({ claim, value, bound, bar, unit }: Verdict): string {
+  return `${claim}: ${shown(value)} ${unit} (${bound} ${bar} ${unit})`;
+}
+
+function shown(value: number): string {
+  return value.toFixed(value < 100 ? 2 : 0);
+}
+
+function table(cells: readonly string[]): string {
+  const [first = '', ...rest] = cells;
+  return `  ${first.padEnd(8)}${rest.map((cell) => cell.padStart(12)).join('')}`;
+}

@@ -1,0 +1,18 @@
+import type { Row } from '../row.ts';
+import { chunks } from './chunks.ts';
+import { get } from './get.ts';
+import { manyTasks } from './many-tasks.ts';
+import { send, sendSqlite } from './send.ts';
+import { silentReader } from './silent-reader.ts';
+import { stream } from './stream.ts';
+
+/** In the order of the report. */
+export const rows: readonly Row[] = [
+  send,
+  stream,
+  get,
+  sendSqlite,
+  chunks,
+  manyTasks,
+  silentReader,
+];

@@ -1,0 +1,44 @@
+import { answerQuestions } from '../ipc.ts';
+import type { Usage } from '../protocol.ts';
+
+/** Measures the process it runs in. */
+export class Instruments {
+  #turns = 0;
+  #lastTurnMs = 0;
+  #peakRss = 0;
+
+  /** Tells the main process where the server listens, and answers what it asks from then on. */
+  report(port: number): void {
+    setInterval(() => this.#sample(), 20).unref();
+    answerQuestions<unknown, Usage>(async () => this.#usage(), { port });
+  }
+
+  /** Call when a turn begins; call the result when it has ended. */
+  turn(): () => void {
+    const start = performance.now();
+    return () => {
+      this.#turns += 1;
+      this.#lastTurnMs = performance.now() - start;
+    };
+  }
+
+  #sample(): number {
+    const rss = process.memoryUsage.rss();
+    this.#peakRss = Math.max(this.#peakRss, rss);
+    return rss;
+  }
+
+  #usage(): Usage {
+    const { user, system } = process.cpuUsage();
+    const rss = this.#sample();
+    const peakRss = this.#peakRss;
+    this.#peakRss = rss;
+    return {
+      cpuMicros: user + system,
+      rss,
+      peakRss,
+      turns: this.#turns,
+      lastTurnMs: this.#lastTurnMs,
+    };
+  }
+}

@@ -1,0 +1,18 @@
+/** What a message asks the agent under test to do; it stands at the beginning of its text. */
+export type Work =
+  /** One artifact with the words of the message. */
+  | { readonly kind: 'echo' }
+  /** One artifact in pieces. */
+  | { readonly kind: 'chunks'; readonly count: number; readonly size: number }
+  /** One artifact made anew again and again: events without end, and a task that stays small. */
+  | { readonly kind: 'replacements'; readonly count: number; readonly size: number };
+
+export function work(kind: 'chunks' | 'replacements', count: number, size: number): string {
+  return `${kind} ${count} ${size}`;
+}
+
+export function workOf(text: string): Work {
+  const [kind, count, size] = text.split(' ', 3);
+  if (kind !== 'chunks' && kind !== 'replacements') return { kind: 'echo' };
+  return { kind, count: Number(count), size: Number(size) };
+}
