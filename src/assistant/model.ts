@@ -221,6 +221,25 @@ export interface FlowFrame {
   readonly flowId: string;
   readonly stepId: string;
   readonly frameType: 'regular' | 'interrupt' | 'link' | 'call';
+  /** On the first frame of a chain of calls: questions passed, in that order; where corrections go back to. */
+  readonly collected?: readonly CollectedStep[];
+  /** On the first frame of a chain of calls: its sub agents that ended, or were left for an earlier one. */
+  readonly agents?: readonly AgentRun[];
+}
+
+/** A collect step that was reached; `path` leads to it from the chain's first frame, a step id per frame. */
+export interface CollectedStep {
+  readonly slot: string;
+  readonly path: readonly string[];
+}
+
+/** A run of a sub agent that is no longer on the stack. */
+export interface AgentRun {
+  readonly agentId: string;
+  /** To the call step, as in `CollectedStep`. */
+  readonly path: readonly string[];
+  readonly state: 'completed' | 'interrupted';
+  readonly metadata: JsonObject;
 }
 
 export interface PatternFrame {
@@ -240,7 +259,7 @@ export interface AgentFrame {
   /** The call step. */
   readonly stepId: string;
   readonly agentId: string;
-  readonly state: 'waiting_for_input' | 'interrupted' | 'resuming';
+  readonly state: 'waiting_for_input' | 'interrupted' | 'resuming' | 'restarting';
   readonly metadata: JsonObject;
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Button, CollectStep, Command, Domain, Flow, Slot, StackFrame } from '../model.ts';
+import type { CollectStep, Command, Domain, Flow, Slot, StackFrame } from '../model.ts';
+import type { TranscriptEntry } from '../tracker/index.ts';
 
 /**
  * Reads what a user said and answers with commands; knows nothing of how they are carried out.
@@ -49,16 +50,6 @@ export interface ActiveCollect {
   readonly flow: Flow;
   readonly step: CollectStep;
   readonly slot: Slot;
-}
-
-/** Something that was said. */
-export interface TranscriptEntry {
-  readonly speaker: 'user' | 'bot' | 'agent';
-  readonly text: string;
-  /** Those shown with a bot message. */
-  readonly buttons?: readonly Button[];
-  /** The agent that spoke. */
-  readonly agentId?: string;
 }
 
 /** Sub agents of the flows on the stack. */

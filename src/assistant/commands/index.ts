@@ -1,7 +1,2 @@
-export type {
-  ActiveCollect,
-  AgentsView,
-  CommandGenerator,
-  GeneratorInput,
-  TranscriptEntry,
-} from './generator.ts';
+export type { ActiveCollect, AgentsView, CommandGenerator, GeneratorInput } from './generator.ts';
+export type { TranscriptEntry } from '../tracker/index.ts';

@@ -1,0 +1,91 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { BotMessage, Command, Extractor } from '../model.ts';
+
+/** An event before the tracker gave it its time and metadata. */
+export type EventDraft = JsonObject & { readonly event: string };
+
+/** The events of the engine, one maker each; fields as in the project format. */
+
+export function userUttered(message: {
+  readonly text: string;
+  readonly channel: string;
+  readonly messageId: string;
+  readonly metadata: JsonObject;
+  readonly commands: readonly Command[];
+}): EventDraft {
+  return {
+    event: 'user',
+    text: message.text,
+    input_channel: message.channel,
+    message_id: message.messageId,
+    parse_data: {
+      intent: { name: null, confidence: 0 },
+      entities: [],
+      text: message.text,
+      message_id: message.messageId,
+      metadata: message.metadata,
+      commands: message.commands as readonly JsonObject[],
+    },
+  };
+}
+
+/** `origin` says where it comes from: the response's name, the action, the agent. */
+export function botUttered(message: BotMessage, origin: JsonObject = {}): EventDraft {
+  return {
+    event: 'bot',
+    text: message.text ?? null,
+    data: {
+      elements: message.elements ?? null,
+      quick_replies: message.quickReplies ?? null,
+      buttons: (message.buttons as readonly JsonObject[] | undefined) ?? null,
+      attachment: message.attachment ?? null,
+      image: message.image ?? null,
+      custom: message.custom ?? null,
+    },
+    metadata: { ...message.metadata, ...origin },
+  };
+}
+
+export function actionExecuted(name: string, metadata?: JsonObject): EventDraft {
+  const event = { event: 'action', name, policy: 'flows', confidence: 1, action_text: null };
+  return metadata === undefined ? event : { ...event, metadata };
+}
+
+export function actionRejected(name: string): EventDraft {
+  return { event: 'action_execution_rejected', name, policy: 'flows', confidence: 1 };
+}
+
+export function slotSet(name: string, value: JsonValue, filledBy?: Extractor): EventDraft {
+  return filledBy === undefined
+    ? { event: 'slot', name, value }
+    : { event: 'slot', name, value, filled_by: filledBy };
+}
+
+export function sessionStarted(sessionId: string): EventDraft {
+  return { event: 'session_started', metadata: { session_id: sessionId } };
+}
+
+export function sessionEnded(reason: string): EventDraft {
+  return { event: 'session_ended', metadata: { _reason: reason } };
+}
+
+export const restarted: EventDraft = { event: 'restart' };
+
+export type FlowEvent = 'flow_completed' | 'flow_cancelled' | 'flow_interrupted' | 'flow_resumed';
+
+export function flowStarted(flowId: string): EventDraft {
+  return { event: 'flow_started', flow_id: flowId };
+}
+
+export function flowEvent(event: FlowEvent, flowId: string, stepId: string): EventDraft {
+  return { event, flow_id: flowId, step_id: stepId };
+}
+
+export function agentEvent(
+  event: 'started' | 'completed' | 'interrupted' | 'resumed' | 'cancelled',
+  flowId: string,
+  agentId: string,
+  fields: JsonObject = {},
+): EventDraft {
+  return { event: `agent_${event}`, flow_id: flowId, agent_id: agentId, ...fields };
+}

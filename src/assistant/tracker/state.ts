@@ -1,0 +1,89 @@
+import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { BotMessage, Extractor, StackFrame } from '../model.ts';
+import type { TranscriptEntry } from './transcript.ts';
+
+/**
+ * All that a conversation is, apart from its log: what the engine needs to take the next turn.
+ * Everything in it is bounded, so a turn costs the same however long the conversation is.
+ */
+export interface TrackerState {
+  readonly version: 1;
+  readonly senderId: string;
+  readonly userId: string | null;
+  readonly sessionId: string;
+  /** Seconds since 1970, as all times of the tracker. */
+  readonly startedAt: number;
+  /** Only slots whose value is not their initial one. */
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** Who filled those of them that a command filled. */
+  readonly filledBy: Readonly<Record<string, Extractor>>;
+  /** Always the whole stack; the last frame is the top. */
+  readonly stack: readonly StackFrame[];
+  /** How many frames there ever were; names the next one. */
+  readonly frameCount: number;
+  readonly latestAction: string | null;
+  readonly followupAction: string | null;
+  readonly latestMessage: JsonObject | null;
+  readonly latestEventTime: number;
+  readonly latestInputChannel: string | null;
+  /** Someone else speaks with the user: messages are recorded and nothing else happens. */
+  readonly paused: boolean;
+  /** The user was silent for long; the next message goes on in a new session id. */
+  readonly inactive: boolean;
+  /** The session ended for good. */
+  readonly terminated: boolean;
+  /** The user was asked for a rating in this session. */
+  readonly surveyed: boolean;
+  readonly transcript: readonly TranscriptEntry[];
+  /** What the bot said since the user's last message, for saying it again. */
+  readonly spoken: readonly BotMessage[];
+}
+
+export interface NewConversation {
+  readonly senderId: string;
+  readonly userId?: string;
+  readonly sessionId: string;
+  readonly startedAt: number;
+}
+
+export function emptyState(conversation: NewConversation): TrackerState {
+  return {
+    version: 1,
+    senderId: conversation.senderId,
+    userId: conversation.userId ?? null,
+    sessionId: conversation.sessionId,
+    startedAt: conversation.startedAt,
+    slots: {},
+    filledBy: {},
+    stack: [],
+    frameCount: 0,
+    latestAction: null,
+    followupAction: null,
+    latestMessage: null,
+    latestEventTime: conversation.startedAt,
+    latestInputChannel: null,
+    paused: false,
+    inactive: false,
+    terminated: false,
+    surveyed: false,
+    transcript: [],
+    spoken: [],
+  };
+}
+
+/** What `saveState` wrote. Fields that came later than the value have their first value. */
+export function loadState(value: JsonObject): TrackerState {
+  if (value['version'] !== 1) {
+    throw new LegateError(
+      'STORE_VERSION',
+      `the conversation was saved in version ${JSON.stringify(value['version'])}; this program reads version 1`,
+    );
+  }
+  const saved = value as unknown as TrackerState;
+  const { senderId, sessionId, startedAt } = saved;
+  return { ...emptyState({ senderId, sessionId, startedAt }), ...saved };
+}
+
+export function saveState(state: TrackerState): JsonObject {
+  return { ...state } as unknown as JsonObject;
+}

@@ -1,0 +1,163 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../protocol/index.ts';
+import { domain, slot, TestClock } from '../testing/domain.ts';
+import { botUttered, type EventDraft, sessionStarted, slotSet, userUttered } from './events.ts';
+import { trackerJson } from './json.ts';
+import { Tracker } from './tracker.ts';
+
+const bank = domain([slot('amount', 'float'), slot('tier', 'text', { initialValue: 'basic' })]);
+
+function create(clock = new TestClock()): Tracker {
+  return Tracker.create({ senderId: 'ada', sessionId: 's1' }, { domain: bank, clock });
+}
+
+function user(text: string): EventDraft {
+  return userUttered({ text, channel: 'rest', messageId: 'm', metadata: {}, commands: [] });
+}
+
+test('a slot starts with its initial value and takes the value of slot events', () => {
+  const tracker = create();
+  expect(tracker.slots).toEqual({ amount: null, tier: 'basic' });
+  tracker.apply(slotSet('amount', 5, 'llm'));
+  expect(tracker.slot('amount')).toBe(5);
+  expect(tracker.filledBy('amount')).toBe('llm');
+  tracker.apply({ event: 'reset_slots' });
+  expect(tracker.slots).toEqual({ amount: null, tier: 'basic' });
+  expect(tracker.filledBy('amount')).toBeUndefined();
+});
+
+test('only slots that differ from their initial value are saved, null included', () => {
+  const tracker = create();
+  tracker.apply(slotSet('tier', null));
+  const { value } = tracker.save();
+  expect(value['slots']).toEqual({ tier: null });
+  expect(Tracker.load(value, { domain: bank, clock: new TestClock() }).slot('tier')).toBeNull();
+});
+
+test('slots that the domain does not know are neither set nor loaded', () => {
+  const tracker = create();
+  tracker.apply(slotSet('__proto__', { polluted: true }));
+  tracker.apply(slotSet('colour', 'red'));
+  expect(tracker.slot('colour')).toBeNull();
+  expect(tracker.slot('__proto__')).toBeNull();
+  const smaller = domain([slot('tier')]);
+  tracker.apply(slotSet('amount', 3));
+  const loaded = Tracker.load(tracker.save().value, { domain: smaller, clock: new TestClock() });
+  expect(loaded.slots).toEqual({ tier: null });
+});
+
+test('events carry the time in seconds, the session and the given metadata', () => {
+  const clock = new TestClock();
+  const tracker = Tracker.create(
+    { senderId: 'ada', sessionId: 's1' },
+    { domain: bank, clock, eventMetadata: { model_id: 'm1' } },
+  );
+  const event = tracker.apply(slotSet('amount', 1));
+  expect(event.timestamp).toBe(clock.now() / 1000);
+  expect(event['metadata']).toEqual({ session_id: 's1', model_id: 'm1' });
+});
+
+test('a new session empties stack, slots and transcript, and takes the new session id', () => {
+  const tracker = create();
+  tracker.apply(user('hello'));
+  tracker.apply(slotSet('amount', 5));
+  tracker.setStack([
+    { type: 'flow', frameId: 'F1', flowId: 'a', stepId: 'START', frameType: 'regular' },
+  ]);
+  tracker.apply(sessionStarted('s2'));
+  expect(tracker.stack).toEqual([]);
+  expect(tracker.slot('amount')).toBeNull();
+  expect(tracker.state.transcript).toEqual([]);
+  expect(tracker.state.sessionId).toBe('s2');
+});
+
+test('transcript and repeatable messages are bounded', () => {
+  const tracker = create();
+  for (let turn = 0; turn < 200; turn += 1) {
+    tracker.apply(user(`question ${turn} ${'x'.repeat(5_000)}`));
+    tracker.apply(botUttered({ text: 'answer', custom: { blob: 'y'.repeat(100_000) } }));
+  }
+  expect(tracker.state.transcript).toHaveLength(30);
+  expect(JSON.stringify(tracker.save().value).length).toBeLessThan(150_000);
+});
+
+test('a flow of messages and of states leads to the flags of the tracker', () => {
+  const tracker = create();
+  tracker.apply({ event: 'pause' });
+  expect(tracker.state.paused).toBe(true);
+  tracker.apply({ event: 'resume' });
+  tracker.apply({ event: 'conversation_inactive' });
+  expect(tracker.state).toMatchObject({ paused: false, inactive: true });
+  tracker.apply(user('back'));
+  expect(tracker.state.inactive).toBe(false);
+  tracker.apply({ event: 'session_ended' });
+  expect(tracker.state.terminated).toBe(true);
+});
+
+test('a value of another version is refused with both versions named', () => {
+  const { value } = create().save();
+  const options = { domain: bank, clock: new TestClock() };
+  expect(() => Tracker.load({ ...value, version: 7 }, options)).toThrow(
+    'saved in version 7; this program reads version 1',
+  );
+});
+
+test('tracker JSON has every slot, the frames in the wire form and the events asked for', () => {
+  const tracker = create();
+  tracker.apply(user('send 5'));
+  tracker.setStack([
+    { type: 'flow', frameId: 'F1', flowId: 'transfer', stepId: '0_collect', frameType: 'regular' },
+    {
+      type: 'pattern',
+      frameId: 'F2',
+      flowId: 'pattern_collect_information',
+      stepId: 'listen',
+      context: { collect: 'amount' },
+    },
+  ]);
+  tracker.logStack();
+  const { value, events } = tracker.save();
+  const json = trackerJson(value, events, bank);
+  expect(json).toMatchObject({
+    sender_id: 'ada',
+    slots: { amount: null, tier: 'basic' },
+    latest_message: { text: 'send 5' },
+    latest_input_channel: 'rest',
+    stack: [
+      { frame_id: 'F1', flow_id: 'transfer', step_id: '0_collect', frame_type: 'regular' },
+      { type: 'pattern_collect_information', collect: 'amount' },
+    ],
+  });
+  const patch = JSON.parse(events.at(-1)?.['update'] as string) as JsonObject[];
+  expect(patch).toEqual([{ op: 'replace', path: '', value: json['stack'] }]);
+});
+
+const anyEvent: fc.Arbitrary<EventDraft> = fc.oneof(
+  fc.string().map(user),
+  fc.string().map((text) => botUttered({ text })),
+  fc
+    .tuple(fc.constantFrom('amount', 'tier', 'other'), fc.jsonValue())
+    .map(([name, value]) => slotSet(name, value as never, 'llm')),
+  fc
+    .constantFrom('pause', 'resume', 'conversation_inactive', 'reset_slots', 'restart')
+    .map((event) => ({ event })),
+  fc.string().map(sessionStarted),
+);
+
+test('saving and loading between any two events changes nothing', () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent), fc.array(anyEvent), (before, after) => {
+      const options = { domain: bank, clock: new TestClock() };
+      const straight = create();
+      for (const event of before) straight.apply(event);
+      const saved = JSON.parse(JSON.stringify(straight.save().value)) as JsonObject;
+      const resumed = Tracker.load(saved, options);
+      for (const event of after) {
+        straight.apply(event);
+        resumed.apply(event);
+      }
+      expect(JSON.stringify(resumed.save().value)).toBe(JSON.stringify(straight.save().value));
+    }),
+  );
+});

@@ -1,0 +1,236 @@
+import type { Clock } from '../../agents/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Domain, Extractor, StackFrame, TrackerEvent } from '../model.ts';
+import type { EventDraft } from './events.ts';
+import { boundedMessage, botMessageOf, textOf } from './event-fields.ts';
+import { frameJson } from './json.ts';
+import {
+  emptyState,
+  loadState,
+  type NewConversation,
+  saveState,
+  type TrackerState,
+} from './state.ts';
+import { extendSpoken, extendTranscript } from './transcript.ts';
+
+export interface TrackerOptions {
+  readonly domain: Domain;
+  readonly clock: Clock;
+  /** Put on every event: model, assistant. */
+  readonly eventMetadata?: JsonObject;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/**
+ * A conversation while a turn is taken: what is true now, and the events that made it so.
+ *
+ * Everything changes by events, through `apply`, save two things that the engine alone moves and
+ * that are saved whole: the stack (`setStack`) and the count of frames. `save` gives the state for
+ * the next turn and the events of this one; a tracker loaded from it goes on as if nothing had
+ * happened.
+ *
+ * States: active, paused (`pause` / `resume`), inactive (`conversation_inactive`, until the next
+ * message), terminated (`session_ended`, for good).
+ */
+export class Tracker {
+  readonly #domain: Domain;
+  readonly #clock: Clock;
+  readonly #eventMetadata: JsonObject;
+  readonly #state: Mutable<TrackerState>;
+  /** Every slot of the domain. */
+  #slots: Record<string, JsonValue> = {};
+  #filledBy: Record<string, Extractor>;
+  #events: TrackerEvent[] = [];
+  #stackChanged = false;
+
+  private constructor(state: TrackerState, options: TrackerOptions) {
+    this.#domain = options.domain;
+    this.#clock = options.clock;
+    this.#eventMetadata = options.eventMetadata ?? {};
+    this.#state = { ...state };
+    this.#filledBy = { ...state.filledBy };
+    for (const slot of this.#domain.slots.values()) {
+      const saved = Object.hasOwn(state.slots, slot.name) ? state.slots[slot.name] : undefined;
+      this.#slots[slot.name] = saved ?? (saved === null ? null : slot.initialValue);
+    }
+  }
+
+  static load(value: JsonObject, options: TrackerOptions): Tracker {
+    return new Tracker(loadState(value), options);
+  }
+
+  static create(
+    conversation: Omit<NewConversation, 'startedAt'>,
+    options: TrackerOptions,
+  ): Tracker {
+    const startedAt = options.clock.now() / 1000;
+    return new Tracker(emptyState({ ...conversation, startedAt }), options);
+  }
+
+  /** The state as it is now, apart from the slots, which `slots` has. */
+  get state(): Omit<TrackerState, 'slots' | 'filledBy'> {
+    return this.#state;
+  }
+
+  /** Every slot of the domain with its value. A view: it changes as slots are set. */
+  get slots(): Readonly<Record<string, JsonValue>> {
+    return this.#slots;
+  }
+
+  slot(name: string): JsonValue {
+    return Object.hasOwn(this.#slots, name) ? (this.#slots[name] ?? null) : null;
+  }
+
+  filledBy(name: string): Extractor | undefined {
+    return Object.hasOwn(this.#filledBy, name) ? this.#filledBy[name] : undefined;
+  }
+
+  get stack(): readonly StackFrame[] {
+    return this.#state.stack;
+  }
+
+  /** Events since the tracker was loaded. */
+  get events(): readonly TrackerEvent[] {
+    return this.#events;
+  }
+
+  setStack(stack: readonly StackFrame[]): void {
+    this.#state.stack = stack;
+    this.#stackChanged = true;
+  }
+
+  newFrameId(): string {
+    this.#state.frameCount += 1;
+    return `F${this.#state.frameCount}`;
+  }
+
+  markSurveyed(): void {
+    this.#state.surveyed = true;
+  }
+
+  clearFollowup(): void {
+    this.#state.followupAction = null;
+  }
+
+  /** Gives the event its time and metadata, where it has none, and makes it true. */
+  apply(draft: EventDraft): TrackerEvent {
+    const { timestamp, metadata } = draft as { timestamp?: number; metadata?: JsonObject };
+    const event: TrackerEvent = {
+      ...draft,
+      timestamp: timestamp ?? this.#clock.now() / 1000,
+      metadata: { session_id: this.#state.sessionId, ...this.#eventMetadata, ...metadata },
+    };
+    this.#events.push(event);
+    this.#state.latestEventTime = event.timestamp;
+    this.#become(event);
+    return event;
+  }
+
+  /** The stack is written to the log as a patch that replaces it whole: nothing to replay. */
+  logStack(): void {
+    if (!this.#stackChanged) return;
+    this.#stackChanged = false;
+    const value = this.#state.stack.map(frameJson);
+    this.apply({ event: 'stack', update: JSON.stringify([{ op: 'replace', path: '', value }]) });
+  }
+
+  save(): { readonly value: JsonObject; readonly events: readonly TrackerEvent[] } {
+    const slots: Record<string, JsonValue> = {};
+    for (const slot of this.#domain.slots.values()) {
+      const value = this.slot(slot.name);
+      if (value !== slot.initialValue) slots[slot.name] = value;
+    }
+    const value = saveState({ ...this.#state, slots, filledBy: { ...this.#filledBy } });
+    return { value, events: [...this.#events] };
+  }
+
+  #become(event: TrackerEvent): void {
+    const state = this.#state;
+    switch (event.event) {
+      case 'user':
+        return this.#hear(event);
+      case 'bot':
+        return this.#say(event);
+      case 'action':
+        state.latestAction = textOf(event, 'name');
+        return;
+      case 'slot':
+        return this.#setSlot(event);
+      case 'reset_slots':
+        return this.#resetSlots();
+      case 'session_started':
+      case 'restart':
+        return this.#startOver(event);
+      case 'session_ended':
+        state.terminated = true;
+        return;
+      case 'conversation_inactive':
+        state.inactive = true;
+        return;
+      case 'pause':
+      case 'resume':
+        state.paused = event.event === 'pause';
+        return;
+      case 'followup':
+        state.followupAction = typeof event['name'] === 'string' ? event['name'] : null;
+        return;
+      default:
+      // Everything else tells what happened and changes nothing.
+    }
+  }
+
+  #hear(event: TrackerEvent): void {
+    const state = this.#state;
+    const text = textOf(event, 'text');
+    state.latestMessage = boundedMessage(event['parse_data'], text);
+    if (typeof event['input_channel'] === 'string') {
+      state.latestInputChannel = event['input_channel'];
+    }
+    state.transcript = extendTranscript(state.transcript, { speaker: 'user', text });
+    state.spoken = [];
+    state.inactive = false;
+  }
+
+  #say(event: TrackerEvent): void {
+    const message = botMessageOf(event);
+    const agentId = (event['metadata'] as JsonObject | undefined)?.['agent_id'];
+    const text = message.text ?? '';
+    this.#state.spoken = extendSpoken(this.#state.spoken, message);
+    if (text === '' && message.buttons === undefined) return;
+    this.#state.transcript = extendTranscript(this.#state.transcript, {
+      speaker: typeof agentId === 'string' ? 'agent' : 'bot',
+      text,
+      ...(message.buttons !== undefined && { buttons: message.buttons }),
+      ...(typeof agentId === 'string' && { agentId }),
+    });
+  }
+
+  #setSlot(event: TrackerEvent): void {
+    const name = textOf(event, 'name');
+    if (!this.#domain.slots.has(name)) return;
+    this.#slots[name] = event['value'] ?? null;
+    const filledBy = event['filled_by'];
+    if (typeof filledBy === 'string') this.#filledBy[name] = filledBy as Extractor;
+    else delete this.#filledBy[name];
+  }
+
+  #resetSlots(): void {
+    for (const slot of this.#domain.slots.values()) this.#slots[slot.name] = slot.initialValue;
+    this.#filledBy = {};
+  }
+
+  #startOver(event: TrackerEvent): void {
+    const sessionId = (event['metadata'] as JsonObject | undefined)?.['session_id'];
+    const state = this.#state;
+    if (typeof sessionId === 'string') state.sessionId = sessionId;
+    state.followupAction = null;
+    state.paused = false;
+    state.inactive = false;
+    state.surveyed = false;
+    state.transcript = [];
+    state.spoken = [];
+    this.#resetSlots();
+    this.setStack([]);
+  }
+}
