@@ -1,0 +1,26 @@
+/** Keeps what was made for a text; forgets the text that was unused for longest. */
+export class BoundedCache<T> {
+  readonly #entries = new Map<string, T>();
+  readonly #capacity: number;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get(text: string, make: () => T): T {
+    const known = this.#entries.get(text);
+    if (known !== undefined) {
+      // A map remembers the order of insertion: moved to the end, the entry is the youngest.
+      this.#entries.delete(text);
+      this.#entries.set(text, known);
+      return known;
+    }
+    const made = make();
+    this.#entries.set(text, made);
+    if (this.#entries.size > this.#capacity) {
+      const oldest = this.#entries.keys().next();
+      if (oldest.done !== true) this.#entries.delete(oldest.value);
+    }
+    return made;
+  }
+}

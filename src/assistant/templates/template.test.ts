@@ -1,0 +1,237 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { compileTemplate, evaluateExpression, TemplateError, type TemplateScope } from './index.ts';
+
+const scope: TemplateScope = {
+  slots: { name: 'ann lee', amount: 12.5, empty: null, tags: ['b', 'a', 'B'], ok: true },
+  context: { reason: 'late', info: { max_characters: 420 } },
+  rows: [
+    { name: 'one', price: 3, sold: true },
+    { name: 'two', price: 1, sold: false },
+  ],
+};
+
+function render(text: string): string {
+  return compileTemplate(text).render(scope);
+}
+
+test.each([
+  ['plain', 'plain'],
+  ['{{ slots.name }}', 'ann lee'],
+  ['{{slots["name"]}} {{ rows[0].name }} {{ rows[-1].name }}', 'ann lee one two'],
+  ['{{ slots.empty }} {{ slots.ok }} {{ missing }}|', 'None True |'],
+  ['{{ slots.tags }} {{ {"a": [1, none]} }}', "['b', 'a', 'B'] {'a': [1, None]}"],
+  ['{{ context.info.max_characters }}', '420'],
+  ['{{ missing.deeper.still }}', ''],
+  ['{{ 1 + 2 * 3 }} {{ 7 // 2 }} {{ -7 % 3 }} {{ 7 / 2 }} {{ -(2) }}', '7 3 2 3.5 -2'],
+  ['{{ "a" ~ 1 ~ none }}', 'a1None'],
+  ['{{ "x" if slots.ok else "y" }}{{ "x" if not slots.ok }}', 'x'],
+  ['{{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ "1" == 1 }} {{ 1 != 2 }}', 'True False False True'],
+  ['{{ "a" in slots.tags and "z" not in slots.tags }}', 'True'],
+  ['{{ "nn" in slots.name or missing }}', 'True'],
+  [
+    '{{ missing is defined }} {{ slots.empty is none }} {{ 4 is divisibleby 2 }}',
+    'False True True',
+  ],
+  ['{{ slots.amount is not string }}', 'True'],
+  ['{{ slots.name[:3] }} {{ slots.tags[1:] | join("") }}', 'ann aB'],
+  ["{{ 'it''s' }} {{ '}}' }} {{ \"a\\nb\" }}", 'its }} a\nb'],
+])('%s renders as %j', (text, expected) => {
+  expect(render(text)).toBe(expected);
+});
+
+test.each([
+  ['{{ missing | default("none") }} {{ "" | default("x", true) }} {{ 0 | d(5) }}', 'none x 0'],
+  [
+    '{{ "Ab" | lower }} {{ "Ab" | upper }} {{ slots.name | title }} {{ "aB" | capitalize }}',
+    'ab AB Ann Lee Ab',
+  ],
+  [
+    '{{ "  x " | trim }} {{ [1, 2] | join(", ") }} {{ rows | join("+", attribute="name") }}',
+    'x 1, 2 one+two',
+  ],
+  ['{{ "abc" | length }} {{ rows | count }} {{ [1, 2] | first }} {{ [1, 2] | last }}', '3 2 1 2'],
+  ['{{ "a-b-c" | replace("-", "+") }} {{ "a-b-c" | replace("-", "", 1) }}', 'a+b+c ab-c'],
+  [
+    '{{ 2.675 | round(2) }} {{ 1.5 | round }} {{ 1.2 | round(0, "ceil") }} {{ -1.5 | round }}',
+    '2.68 2 2 -2',
+  ],
+  ['{{ "42x" | int(7) }} {{ "42" | int }} {{ "1.5" | float }} {{ -3 | abs }}', '7 42 1.5 -3'],
+  ['{{ (-3) | abs }} {{ rows[0] | tojson }}', '3 {"name":"one","price":3,"sold":true}'],
+  [
+    '{{ slots.tags | sort | join }} {{ slots.tags | unique | join }} {{ "ba" | list | sort }}',
+    "abB ba ['a', 'b']",
+  ],
+  ['{{ rows | sort(attribute="price") | map(attribute="name") | join(" ") }}', 'two one'],
+  ['{{ rows | selectattr("sold") | map(attribute="price") | sum }}', '3'],
+  ['{{ rows | rejectattr("price", "gt", 2) | map(attribute="name") | first }}', 'two'],
+  ['{{ "%.2f of %05d %s%%" | format(1.005, 42, "x") }}', '1.00 of 00042 x%'],
+  ['{{ [3, 1, 2] | max }} {{ [3, 1, 2] | min }} {{ "abc" | reverse }}', '3 1 cba'],
+  [
+    '{{ slots.name.upper() }} {{ "a b".split() | length }} {{ {"a": 1}.get("b", 2) }}',
+    'ANN LEE 2 2',
+  ],
+])('filters: %s renders as %j', (text, expected) => {
+  expect(render(text)).toBe(expected);
+});
+
+test.each([
+  ['{% if slots.amount > 20 %}big{% elif slots.ok %}ok{% else %}no{% endif %}', 'ok'],
+  [
+    '{% for row in rows %}{{ loop.index }}{{ row.name }}{% if not loop.last %}, {% endif %}{% endfor %}',
+    '1one, 2two',
+  ],
+  ['{% for k, v in {"a": 1, "b": 2}.items() %}{{ k }}={{ v }};{% endfor %}', 'a=1;b=2;'],
+  ['{% for row in rows if row.sold %}{{ row.name }}{% else %}none{% endfor %}', 'one'],
+  ['{% for x in [] %}{{ x }}{% else %}none{% endfor %}', 'none'],
+  ['{% set n = 2 %}{{ n + 1 }}{% set b %}<{{ n }}>{% endset %}{{ b }}', '3<2>'],
+  ['{% set n = 1 %}{% for x in [1] %}{% set n = 2 %}{% endfor %}{{ n }}', '1'],
+  ['a  {#- gone -#}  b', 'ab'],
+  ['a\n{%- if true -%}\n b \n{%- endif %}\nc\n', 'ab\nc'],
+  ['{% raw %}{{ kept }}{% endraw %}', '{{ kept }}'],
+])('statements: %s renders as %j', (text, expected) => {
+  expect(render(text)).toBe(expected);
+});
+
+test.each([
+  ['a\n {{ }}', 2, 5, 'expected a value, found the end'],
+  ['{{ x', 1, 3, 'missing the closing }}'],
+  ['{{ "x }}', 1, 4, 'this text has no closing quote'],
+  ['{% if a %}x', 1, 1, 'this block has no {% endif %}'],
+  ['{% endif %}', 1, 1, '{% endif %} without its beginning'],
+  ['{% include "x" %}', 1, 1, '{% include %} is not supported; there are if, for, set and raw'],
+  ['{{ a b }}', 1, 6, "unexpected 'b'"],
+  ['{{ f(1) }}', 1, 5, 'only the methods of values can be called'],
+  ['{{ 1 ? 2 }}', 1, 6, "unexpected character '?'"],
+])('%j is refused at line %i, column %i', (text, line, column, reason) => {
+  expect(() => compileTemplate(text)).toThrow(
+    new TemplateError(
+      text,
+      text
+        .split('\n')
+        .slice(0, line - 1)
+        .join('\n').length +
+        (line > 1 ? 1 : 0) +
+        column -
+        1,
+      reason,
+    ),
+  );
+});
+
+test.each([
+  ['{{ 1 | nothing }}', 'no filter named nothing'],
+  ['{{ 1 is nothing }}', 'no test named nothing'],
+  ['{{ "a".constructor() }}', 'no method named constructor'],
+  ['{{ 1 / 0 }}', 'division by zero'],
+  ['{{ "a" * 3 }}', 'expected a number, found a'],
+])('%j fails while rendering: %s', (text, reason) => {
+  expect(() => render(text)).toThrow(reason);
+});
+
+test('nothing of JavaScript itself can be reached', () => {
+  const hostile = [
+    '{{ slots.__proto__ }}',
+    '{{ slots.constructor }}',
+    '{{ slots["const" ~ "ructor"] }}',
+    '{{ toString }}{{ hasOwnProperty }}',
+    '{{ "x".length }}{{ [].concat }}',
+    '{{ [slots] | map(attribute="constructor.name") | first | default("", true) }}',
+  ];
+  for (const text of hostile) expect(render(text).replace('None', '')).toBe('');
+});
+
+test('a template cannot use more than its limits', () => {
+  const many = `{% for a in x %}${'{% for b in x %}'.repeat(3)}{% set y = 1 %}${'{% endfor %}'.repeat(3)}{% endfor %}`;
+  const x = Array.from({ length: 100 }, (_, at) => at);
+  expect(() => compileTemplate(many).render({ x })).toThrow('the loops never end');
+  expect(() =>
+    compileTemplate('{% for a in x %}{{ t }}{% endfor %}').render({ x, t: 'y'.repeat(20_000) }),
+  ).toThrow('the result is too long');
+  expect(() =>
+    compileTemplate('{{ t | replace("y", t) }}').render({ t: 'y'.repeat(20_000) }),
+  ).toThrow('too long');
+  expect(() => compileTemplate(`{{ ${'('.repeat(1_000)} }}`)).toThrow('nested too deeply');
+  expect(() => compileTemplate(`{{ 1${' + 1'.repeat(5_000)} }}`)).toThrow('too long');
+  expect(() => compileTemplate('{% if 1 %}'.repeat(5_000))).toThrow('nested too deeply');
+});
+
+test('an expression answers the value itself', () => {
+  const result = {
+    structuredContent: { items: [{ id: 7 }, { id: 8 }], ok: true },
+    content: [{ type: 'text', text: 'hi' }],
+  };
+  expect(evaluateExpression('result.structuredContent.items', { result })).toEqual([
+    { id: 7 },
+    { id: 8 },
+  ]);
+  expect(evaluateExpression('result.structuredContent.items | length', { result })).toBe(2);
+  expect(evaluateExpression('result.content.0.text', { result })).toBe('hi');
+  expect(evaluateExpression('"yes" if result.structuredContent.ok else "no"', { result })).toBe(
+    'yes',
+  );
+  expect(evaluateExpression('result.missing', { result })).toBeUndefined();
+  expect(() => evaluateExpression('result.', { result })).toThrow(
+    'column 8: expected a name after the dot',
+  );
+});
+
+test('the paths that a template reads are known', () => {
+  const { references } = compileTemplate(
+    '{% set a = slots.x %}{{ a }} {% for r in context.rows %}{{ r.name }} {{ loop.index }}{% endfor %}{{ b | default(slots["y"]) }}',
+  );
+  expect(references).toEqual(['slots.x', 'context.rows', 'b', 'slots.y']);
+});
+
+test('whatever the text, compiling and rendering fail with a TemplateError or not at all', () => {
+  const piece = fc.constantFrom(
+    '{{',
+    '}}',
+    '{%',
+    '%}',
+    '{#',
+    '#}',
+    '-',
+    'if',
+    'for',
+    'x',
+    'in',
+    'endif',
+    'endfor',
+    'set',
+    '=',
+    '"',
+    "'",
+    '|',
+    'default',
+    '(',
+    ')',
+    '[',
+    ']',
+    '.',
+    '1',
+    ' ',
+    '\n',
+    'not',
+    'is',
+    '{',
+    '}',
+    'é',
+    ':',
+    ',',
+    '~',
+    'raw',
+    'endraw',
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 25 }), (pieces) => {
+      try {
+        compileTemplate(pieces.join('')).render({ x: [1, 'a'] });
+      } catch (error) {
+        expect(error).toBeInstanceOf(TemplateError);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,62 @@
+import type { JsonValue } from '../../protocol/index.ts';
+import { BoundedCache } from './bounded-cache.ts';
+import { type Expression, parseExpression } from './expression.ts';
+import { namesOf } from './names.ts';
+import { defaultLimits, Rendering, type RenderLimits, type TemplateScope } from './render.ts';
+import { parseTemplate } from './statement.ts';
+import { TemplateError } from './template-error.ts';
+import { scan, Tokens } from './tokens.ts';
+
+/** A parsed template; rendering changes nothing in it. */
+export interface Template {
+  readonly text: string;
+  /** The paths it reads from its scope: `slots.amount`, `context.name`. */
+  readonly references: readonly string[];
+  /** @throws {TemplateError} when the values do not fit, or the result grows beyond the limits. */
+  render(scope: TemplateScope, limits?: Partial<RenderLimits>): string;
+}
+
+/** A template may not be longer than this, in characters. */
+const maximumLength = 1_000_000;
+
+const templates = new BoundedCache<Template>(1_000);
+const expressions = new BoundedCache<Expression>(1_000);
+
+/**
+ * Parses a template in the Jinja style; parsed templates are kept and used again.
+ * @example compileTemplate('Hello {{ slots.name | title }}!').render({ slots: { name: 'ann' } })
+ * @throws {TemplateError} with the place of the mistake.
+ */
+export function compileTemplate(text: string): Template {
+  return templates.get(text, () => {
+    if (text.length > maximumLength) throw new TemplateError('', 0, 'the template is too long');
+    const statements = parseTemplate(text);
+    return {
+      text,
+      references: namesOf(statements),
+      render: (scope, limits) =>
+        new Rendering(text, scope, { ...defaultLimits, ...limits }).run(statements),
+    };
+  });
+}
+
+/**
+ * Evaluates one expression and answers its value itself, not its text.
+ * @example evaluateExpression('result.items | length', { result: { items: [1, 2] } }) // 2
+ * @throws {TemplateError} with the place of the mistake.
+ */
+export function evaluateExpression(text: string, scope: TemplateScope): JsonValue | undefined {
+  const expression = compileExpression(text);
+  return new Rendering(text, scope, defaultLimits).evaluate(expression);
+}
+
+/** Parses one expression, to find its mistakes early. */
+export function compileExpression(text: string): Expression {
+  return expressions.get(text, () => {
+    if (text.length > maximumLength) throw new TemplateError('', 0, 'the expression is too long');
+    const tokens = new Tokens(text, scan(text, 0, undefined).tokens);
+    const expression = parseExpression(tokens);
+    tokens.expectEnd();
+    return expression;
+  });
+}

@@ -1,0 +1,142 @@
+import { TemplateError } from './template-error.ts';
+
+export type TokenKind = 'name' | 'text' | 'number' | 'operator' | 'end';
+
+export interface Token {
+  readonly kind: TokenKind;
+  /** A text without its quotes, everything else as written. */
+  readonly value: string;
+  readonly offset: number;
+}
+
+const pattern =
+  /\s+|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<text>'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*")|(?<operator>==|!=|<=|>=|\/\/|\*\*|[-+*/%~|.,:()[\]{}<>=])/uy;
+
+/** Of one expression; bounds the depth of what the parser makes of it. */
+const maximumTokens = 2_000;
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
+
+/** Tokens of one expression or statement, read once from left to right. */
+export class Tokens {
+  readonly template: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(template: string, tokens: readonly Token[]) {
+    this.template = template;
+    this.#tokens = tokens;
+  }
+
+  get current(): Token {
+    return this.#tokens[Math.min(this.#at, this.#tokens.length - 1)] as Token;
+  }
+
+  peek(): Token {
+    return this.#tokens[Math.min(this.#at + 1, this.#tokens.length - 1)] as Token;
+  }
+
+  take(): Token {
+    const token = this.current;
+    this.#at += 1;
+    return token;
+  }
+
+  is(value: string, kind: TokenKind = 'operator'): boolean {
+    return this.current.kind === kind && this.current.value === value;
+  }
+
+  accept(value: string, kind: TokenKind = 'operator'): boolean {
+    if (!this.is(value, kind)) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  expect(value: string, kind: TokenKind = 'operator'): Token {
+    if (!this.is(value, kind)) this.fail(`expected ${value}, found ${describe(this.current)}`);
+    return this.take();
+  }
+
+  expectName(what: string): string {
+    if (this.current.kind !== 'name')
+      this.fail(`expected ${what}, found ${describe(this.current)}`);
+    return this.take().value;
+  }
+
+  expectEnd(): void {
+    if (this.current.kind !== 'end') this.fail(`unexpected ${describe(this.current)}`);
+  }
+
+  /** Nesting is bounded so that a hostile template cannot exhaust the call stack. */
+  nested<T>(parse: () => T): T {
+    this.#depth += 1;
+    if (this.#depth > 100) this.fail('nested too deeply');
+    const result = parse();
+    this.#depth -= 1;
+    return result;
+  }
+
+  fail(reason: string, offset: number = this.current.offset): never {
+    throw new TemplateError(this.template, offset, reason);
+  }
+}
+
+export function describe(token: Token): string {
+  if (token.kind === 'end') return 'the end';
+  return token.kind === 'text' ? `text '${token.value}'` : `'${token.value}'`;
+}
+
+export interface Scan {
+  readonly tokens: readonly Token[];
+  /** Behind the closing mark. */
+  readonly end: number;
+  /** Whether the closing mark asks to drop the white space behind it. */
+  readonly trim: boolean;
+}
+
+/**
+ * Reads tokens from `start` to the closing mark (`}}` or `%}`), or to the end of the text when
+ * there is none to wait for.
+ */
+export function scan(template: string, start: number, close: '}}' | '%}' | undefined): Scan {
+  const tokens: Token[] = [];
+  let at = start;
+  let braces = 0;
+  while (at < template.length) {
+    if (close !== undefined && braces === 0) {
+      const trim = template[at] === '-' && template.startsWith(close, at + 1);
+      if (trim || template.startsWith(close, at)) {
+        tokens.push({ kind: 'end', value: '', offset: at });
+        return { tokens, end: at + close.length + (trim ? 1 : 0), trim };
+      }
+    }
+    pattern.lastIndex = at;
+    const match = pattern.exec(template);
+    if (match === null) {
+      const reason = `'"`.includes(template.charAt(at))
+        ? 'this text has no closing quote'
+        : `unexpected character '${template[at]}'`;
+      throw new TemplateError(template, at, reason);
+    }
+    const { number, name, text, operator } = match.groups ?? {};
+    if (number !== undefined) tokens.push({ kind: 'number', value: number, offset: at });
+    else if (name !== undefined) tokens.push({ kind: 'name', value: name, offset: at });
+    else if (text !== undefined) tokens.push({ kind: 'text', value: unquote(text), offset: at });
+    else if (operator !== undefined) {
+      if ('([{'.includes(operator)) braces += 1;
+      else if (')]}'.includes(operator)) braces -= 1;
+      tokens.push({ kind: 'operator', value: operator, offset: at });
+    }
+    at = pattern.lastIndex;
+    if (tokens.length > maximumTokens)
+      throw new TemplateError(template, start, 'this expression is too long');
+  }
+  if (close !== undefined) throw new TemplateError(template, start, `missing the closing ${close}`);
+  tokens.push({ kind: 'end', value: '', offset: at });
+  return { tokens, end: at, trim: false };
+}
+
+function unquote(text: string): string {
+  return text.slice(1, -1).replace(/\\([^])/g, (_, char: string) => escapes[char] ?? char);
+}

@@ -1,0 +1,90 @@
+import type { JsonValue } from '../../protocol/index.ts';
+
+/** What expressions work on: JSON, and undefined for what is not there. */
+export type Value = JsonValue | undefined;
+
+/** Names that lead to JavaScript's own machinery; as data they do not exist. */
+const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
+
+export function isList(value: Value): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+export function isMapping(value: Value): value is { readonly [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** As in the template language's home: empty things, zero, none and undefined are false. */
+export function isTruthy(value: Value): boolean {
+  if (isList(value)) return value.length > 0;
+  if (isMapping(value)) return Object.keys(value).length > 0;
+  return Boolean(value);
+}
+
+/** `value.key` and `value[key]`: own data only, undefined for everything that is not there. */
+export function member(value: Value, key: Value): Value {
+  if (typeof key === 'number') {
+    if (!isList(value) && typeof value !== 'string') {
+      return isMapping(value) ? member(value, String(key)) : undefined;
+    }
+    return value[key < 0 ? value.length + key : key];
+  }
+  if (typeof key !== 'string') return undefined;
+  if (isMapping(value)) {
+    return !forbidden.has(key) && Object.hasOwn(value, key) ? value[key] : undefined;
+  }
+  return isList(value) && /^-?\d+$/.test(key) ? member(value, Number(key)) : undefined;
+}
+
+/** Deep, and strict about types: `1` is not `true` and not `"1"`. */
+export function isEqual(left: Value, right: Value): boolean {
+  if (left === right) return true;
+  if (isList(left) && isList(right)) {
+    return left.length === right.length && left.every((item, at) => isEqual(item, right[at]));
+  }
+  if (!isMapping(left) || !isMapping(right)) return false;
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && isEqual(left[key], right[key]))
+  );
+}
+
+/** -1, 0 or 1; undefined where no order exists, as between a number and a text. */
+export function order(left: Value, right: Value): number | undefined {
+  if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
+  if (typeof left === 'string' && typeof right === 'string') {
+    if (left === right) return 0;
+    return left < right ? -1 : 1;
+  }
+  return undefined;
+}
+
+/** Whether a container holds something: a text a part, a list an item, a mapping a key. */
+export function contains(container: Value, item: Value): boolean {
+  if (typeof container === 'string') return typeof item === 'string' && container.includes(item);
+  if (isList(container)) return container.some((one) => isEqual(one, item));
+  return isMapping(container) && typeof item === 'string' && Object.hasOwn(container, item);
+}
+
+/** The text of a value as templates write it: `None`, `True`, `['a', 1]`. */
+export function toText(value: Value): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : inner(value);
+}
+
+function inner(value: JsonValue): string {
+  if (value === null) return 'None';
+  if (value === true) return 'True';
+  if (value === false) return 'False';
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return quote(value);
+  if (isList(value)) return `[${value.map(inner).join(', ')}]`;
+  const pairs = Object.entries(value);
+  return `{${pairs.map(([key, item]) => `${quote(key)}: ${inner(item)}`).join(', ')}}`;
+}
+
+function quote(text: string): string {
+  const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+  return mark + text.replaceAll('\\', '\\\\').replaceAll(mark, `\\${mark}`) + mark;
+}
