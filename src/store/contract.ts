@@ -78,6 +78,8 @@ export interface Dedupe {
 }
 
 export interface Admission {
+  /** The agent's name: contexts are counted, and turns taken over, for each agent by itself. */
+  readonly agent: string;
   readonly owner: string;
   readonly key: string;
   readonly taskId: string;
@@ -86,13 +88,25 @@ export interface Admission {
   readonly now: number;
   readonly request: Json<JsonValue>;
   readonly dedupe?: Dedupe;
-  /** A new task, with its first event. Absent: the task exists and is continued. */
+  /**
+   * A new task: its first event is `{ task }`, its status time `now`. Its id must be new. Absent:
+   * the task exists and is continued.
+   */
   readonly task?: Json<Task>;
-  /** A push configuration to register with a new task, with the id assigned. */
+  /** A push configuration to register with a new task, whose first event is owed to it already. */
   readonly push?: PushRegistration;
-  /** The most contexts that may have unfinished tasks; 0 for no limit. */
+  /**
+   * The most contexts, over all owners, that may have unfinished tasks; 0 for no limit. A new task
+   * in a context that already has one is always let in.
+   */
   readonly maxContexts: number;
 }
+
+/**
+ * Looked at in this order: the message came before, the task cannot be continued, the limit of
+ * contexts. A message is remembered while its turn is open and then until its `expiresAt`, but
+ * not beyond its task.
+ */
 
 export type AdmitOutcome =
   | {
@@ -110,7 +124,10 @@ export type AdmitOutcome =
     }
   | { readonly kind: 'reused' }
   | { readonly kind: 'context-limit' }
-  | { readonly kind: 'task-not-found' };
+  /** Unknown, or of another owner. */
+  | { readonly kind: 'task-not-found' }
+  /** The task to be continued is in a terminal state. */
+  | { readonly kind: 'task-ended' };
 
 export interface Append {
   readonly taskId: string;
@@ -136,11 +153,21 @@ export interface Append {
 
 /**
  * A terminal state ends every turn of the task, queued ones included. `next` is the turn that now
- * runs under `replica`. When the task has push configurations, a delivery for each event and
- * configuration is written in the same transaction.
+ * runs under `replica`: of the key of `turn`, or else of the key of the first turn that ended. When
+ * the task has push configurations, a delivery for each event and configuration is written in the
+ * same transaction, save for callers' follow-ups.
+ *
+ * `fenced` is looked at first. `version-conflict` also says that the task is gone or was terminal
+ * already, or that an `ifVersion` of `records` did not hold. Either way nothing was written.
  */
 export type AppendOutcome =
-  | { readonly kind: 'appended'; readonly next?: TurnRecord; readonly cancelRequested: boolean }
+  | {
+      readonly kind: 'appended';
+      readonly next?: TurnRecord;
+      readonly cancelRequested: boolean;
+      /** Whether deliveries were written. */
+      readonly deliveries: boolean;
+    }
   | { readonly kind: 'version-conflict' }
   | { readonly kind: 'fenced' };
 
@@ -209,14 +236,17 @@ export interface RecordWrite {
   /** Absent: delete. */
   readonly value?: Json<JsonValue>;
   readonly expiresAt?: number;
-  /** The version expected: 0 for "must not exist yet". Unset: whatever is there is replaced. */
+  /**
+   * The version expected before any of the writes: 0 for "must not exist". Unset: whatever is there
+   * is replaced.
+   */
   readonly ifVersion?: number;
 }
 
 export interface StoredRecord {
   readonly key: string;
   readonly value: Json<JsonValue>;
-  /** Counts the writes of this key, from 1. */
+  /** Counts the writes of this key, from 1; starts anew after a deletion or an expiry. */
   readonly version: number;
   readonly expiresAt?: number;
   readonly updatedAt: number;
@@ -226,7 +256,7 @@ export interface RecordStore {
   get(space: string, key: string, now: number): Promise<StoredRecord | undefined>;
   /** False when an `ifVersion` did not hold; then nothing was written. */
   write(writes: readonly RecordWrite[], now: number): Promise<boolean>;
-  /** In the order of the keys. */
+  /** In the order of the keys, by code points. */
   list(query: {
     readonly space: string;
     readonly prefix?: string;
@@ -234,7 +264,10 @@ export interface RecordStore {
     readonly limit: number;
     readonly now: number;
   }): Promise<readonly StoredRecord[]>;
-  /** Adds to a counter that starts at 0 and vanishes at `expiresAt`; returns the new value. */
+  /**
+   * Adds to a counter and returns its new value. A counter starts at 0, vanishes at the `expiresAt`
+   * of the call that started it, and can be read as a record that holds a number.
+   */
   increment(counter: {
     readonly space: string;
     readonly key: string;
@@ -245,36 +278,45 @@ export interface RecordStore {
 }
 
 export interface PushStore {
-  /** Replaces a configuration of the same id. */
+  /** Replaces a configuration of the same id in its place. Rejects with `TASK_NOT_FOUND`. */
   put(taskId: string, registration: PushRegistration): Promise<void>;
   get(taskId: string, configId: string): Promise<PushRegistration | undefined>;
   /** In the order of registration. */
   list(taskId: string): Promise<readonly PushRegistration[]>;
-  /** Its pending deliveries vanish with it. False: there was none. */
+  /** Its deliveries vanish with it. False: there was none. */
   delete(taskId: string, configId: string): Promise<boolean>;
-  /** Of each configuration the oldest pending delivery only, when it is due and not claimed. */
+  /**
+   * Of each configuration the oldest pending delivery only, when it is due and not claimed; those
+   * that are due for longest come first. A claim ends with its lease, or with its replica.
+   */
   claim(query: {
     readonly replica: string;
     readonly now: number;
     readonly leaseUntil: number;
     readonly limit: number;
   }): Promise<readonly Delivery[]>;
-  /** A dead delivery no longer holds up the ones behind it. */
+  /**
+   * A delivered one vanishes; `retry` and `dead` count one attempt of a pending one. A dead delivery
+   * no longer holds up the ones behind it. One that is gone already is left alone.
+   */
   settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void>;
-  /** When the next delivery falls due, claimed ones aside. */
+  /** When the next delivery can be claimed; a claimed one falls due again when its lease ends. */
   nextDue(): Promise<number | undefined>;
+  /** In the order of their ids, from the one after `after`. */
   deliveries(query: {
     readonly state?: DeliveryState;
     readonly taskId?: string;
     readonly after?: number;
     readonly limit: number;
   }): Promise<readonly DeliveryRecord[]>;
-  /** Makes a dead delivery pending again, due at once. False: there is none of that id. */
+  /** Makes a dead delivery pending again, due at once, with no attempts made. False: there is none. */
   revive(deliveryId: number, now: number): Promise<boolean>;
 }
 
 export interface Store {
   readonly driver: 'memory' | 'sqlite' | 'postgres';
+  /** Whether other replicas may be at work on the same store. */
+  readonly shared: boolean;
 
   admit(admission: Admission): Promise<AdmitOutcome>;
   append(append: Append): Promise<AppendOutcome>;
@@ -286,12 +328,17 @@ export interface Store {
   list(query: TaskQuery): Promise<TaskPage>;
 
   /**
-   * Marks an unfinished task as to be cancelled. `turns` says whether turns of it are queued or
-   * running; undefined when there is no such task or it has ended.
+   * Marks an unfinished task as to be cancelled, and says which of its turns are under way;
+   * undefined when there is no such task or it has ended.
    */
   requestCancel(
     taskId: string,
-  ): Promise<{ readonly version: number; readonly turns: boolean } | undefined>;
+  ): Promise<{ readonly running: boolean; readonly queued: boolean } | undefined>;
+
+  /** What became of a turn; undefined when it is unknown or no longer remembered. */
+  loadTurn(
+    turnId: number,
+  ): Promise<{ readonly ended: boolean; readonly reply?: Json<Message> } | undefined>;
 
   loadContext(owner: string, contextId: string): Promise<ContextRecord | undefined>;
   /** The last `last` entries (all when unset), oldest first. */
@@ -304,24 +351,35 @@ export interface Store {
   deleteContext(owner: string, contextId: string): Promise<boolean>;
 
   heartbeat(replica: string, expiresAt: number): Promise<void>;
-  /** Ends the life of a replica; turns it runs may be taken over at once. */
+  /** Ends the life of a replica; turns it runs may be taken over, and deliveries claimed, at once. */
   retire(replica: string): Promise<void>;
   /**
-   * Gives this replica turns that no live replica runs: those of dead replicas (their attempt goes
-   * up by one) and queued ones whose key is idle.
+   * Gives this replica turns that no live replica runs, oldest first: those of dead replicas (their
+   * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive.
    */
   takeOver(query: {
+    readonly agent: string;
     readonly replica: string;
     readonly now: number;
     readonly limit: number;
   }): Promise<readonly TurnRecord[]>;
-  /** Puts a running turn of this replica back at the head of its queue, for others to take over. */
-  release(turn: { readonly id: number; readonly replica: string }): Promise<void>;
+  /**
+   * Puts a running turn of this replica back at the head of its queue, for others to take over. With
+   * `started`, it has begun to run and its attempt goes up by one.
+   */
+  release(turn: {
+    readonly id: number;
+    readonly replica: string;
+    readonly started?: boolean;
+  }): Promise<void>;
 
   readonly push: PushStore;
   readonly records: RecordStore;
 
-  /** Deletes what is over: terminal tasks with all that hangs on them, expired turns and records. */
+  /**
+   * Deletes what is over: terminal tasks with all that hangs on them, expired turns and records, up
+   * to `limit` of each. A task stays while a delivery of it is pending.
+   */
   sweep(query: {
     readonly now: number;
     /** Terminal tasks whose status changed before this time go. */
@@ -329,7 +387,10 @@ export interface Store {
     readonly limit: number;
   }): Promise<{ readonly tasks: number }>;
 
-  /** Told of appends made by other replicas; a notice may be lost, the log never is. */
+  /**
+   * Told of appends and cancel requests made by other replicas; a notice may be lost, the log never
+   * is.
+   */
   watch(
     listener: (notice: { readonly taskId: string; readonly version: number }) => void,
   ): () => void;

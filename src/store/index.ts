@@ -1,1 +1,4 @@
 export * from './contract.ts';
+export { openMemory, openMemoryReplicas } from './memory/index.ts';
+export { openStore, type StoreOptions } from './open.ts';
+export { ownerKey } from './owner.ts';

@@ -1,0 +1,1 @@
+export { openMemory, openMemoryReplicas } from './memory-store.ts';

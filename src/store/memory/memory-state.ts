@@ -1,0 +1,248 @@
+import {
+  isTerminal,
+  Json,
+  type JsonValue,
+  LegateError,
+  type Message,
+} from '../../protocol/index.ts';
+import { checkAppend } from '../append-check.ts';
+import type {
+  Admission,
+  AdmitOutcome,
+  Append,
+  AppendOutcome,
+  ContextWrite,
+  TaskPage,
+  TaskQuery,
+  TurnRecord,
+} from '../contract.ts';
+import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
+import { MemoryPush } from './memory-push.ts';
+import { MemoryRecords } from './memory-records.ts';
+import { type KnownMessage, Messages, scoped } from './messages.ts';
+import { OwnerTasks } from './owner-tasks.ts';
+import type { TaskEntry } from './task-entry.ts';
+
+interface MemoryTurn extends OpenTurn {
+  readonly request: Json<JsonValue>;
+}
+
+interface ContextEntry {
+  value: Json<JsonValue> | undefined;
+  readonly log: Json<JsonValue>[];
+}
+
+/**
+ * All that memory stores keep. Nothing is copied or serialised: values are immutable by agreement,
+ * and every method runs to its end before another begins, which makes each a transaction.
+ */
+export class MemoryState {
+  readonly tasks = new Map<string, TaskEntry>();
+  readonly turns = new TurnQueue<MemoryTurn>();
+  readonly messages = new Messages();
+  readonly contexts = new Map<string, ContextEntry>();
+  readonly push = new MemoryPush(this.tasks);
+  readonly records = new MemoryRecords();
+  readonly replicas = new Map<string, number>();
+  readonly #owners = new Map<string, OwnerTasks>();
+  #openContexts = 0;
+  #lastTurn = 0;
+
+  admit(admission: Admission): AdmitOutcome {
+    const { owner, dedupe, task, taskId, now } = admission;
+    const known = dedupe && this.#known(owner, dedupe.key, now);
+    if (dedupe !== undefined && known !== undefined) {
+      if (known.digest !== dedupe.digest) return { kind: 'reused' };
+      return {
+        kind: 'duplicate',
+        taskId: known.taskId,
+        ended: this.turns.get(known.turnId) === undefined,
+        ...(known.reply !== undefined && { reply: known.reply }),
+      };
+    }
+    if (task === undefined) {
+      const existing = this.tasks.get(taskId);
+      if (existing?.owner !== owner) return { kind: 'task-not-found' };
+      if (isTerminal(existing.state)) return { kind: 'task-ended' };
+    } else {
+      if (this.tasks.has(taskId)) {
+        throw new LegateError('INTERNAL', `task ${taskId} exists already`);
+      }
+      if (this.#isFull(admission)) return { kind: 'context-limit' };
+      this.#create(admission, task);
+    }
+    const { key, replica, request } = admission;
+    const running = !this.turns.isBusy(key);
+    const id = ++this.#lastTurn;
+    const turn = { id, key, taskId, attempt: 1, replica: running ? replica : undefined, request };
+    this.turns.add(turn);
+    if (dedupe !== undefined) this.messages.add(owner, dedupe, taskId, id);
+    return { kind: 'admitted', turn: { id, key, taskId, attempt: 1, request }, running };
+  }
+
+  append(append: Append): AppendOutcome {
+    checkAppend(append);
+    const { events, state, reply, snapshot, records, now } = append;
+    const turn = append.turn && this.turns.get(append.turn.id);
+    if (
+      append.turn !== undefined &&
+      (turn?.replica !== append.turn.replica || turn.taskId !== append.taskId)
+    ) {
+      return { kind: 'fenced' };
+    }
+    const task = this.tasks.get(append.taskId);
+    if (task?.version !== append.version || isTerminal(task.state)) {
+      return { kind: 'version-conflict' };
+    }
+    if (records !== undefined) {
+      if (!this.records.holds(records, now)) return { kind: 'version-conflict' };
+      this.records.apply(records, now);
+    }
+    if (append.context !== undefined) this.writeContext(append.context);
+
+    let deliveries = false;
+    let ended: readonly MemoryTurn[] = [];
+    if (reply !== undefined && turn !== undefined) {
+      const message = this.messages.ofTurn(turn.id);
+      if (message !== undefined) message.reply = reply;
+      ended = [...this.turns.ofTask(task.id)];
+      this.remove(task);
+    } else {
+      for (const event of events) {
+        task.events.push(event);
+        if (task.push !== undefined && this.push.owe(task, event, now)) deliveries = true;
+      }
+      task.version += events.length;
+      if (snapshot !== undefined) task.snapshot = snapshot;
+      if (this.#owner(task.owner).setStatus(task, state, append.statusTime))
+        this.#openContexts -= 1;
+      if (isTerminal(state)) ended = [...this.turns.ofTask(task.id)];
+      else if (append.endsTurn === true && turn !== undefined) ended = [turn];
+    }
+    for (const each of ended) this.turns.end(each);
+    const key = (turn !== undefined && ended.includes(turn) ? turn : ended[0])?.key;
+    const next = key === undefined ? undefined : this.#startNext(key, append.replica);
+    const { cancelRequested } = task;
+    return { kind: 'appended', cancelRequested, deliveries, ...(next !== undefined && { next }) };
+  }
+
+  list(query: TaskQuery): TaskPage {
+    const owner = this.#owners.get(query.owner);
+    return owner?.page(query) ?? { records: [], total: 0, more: false };
+  }
+
+  /** The task, now marked as to be cancelled; undefined when there is none that could be. */
+  requestCancel(taskId: string): TaskEntry | undefined {
+    const task = this.tasks.get(taskId);
+    if (task === undefined || isTerminal(task.state)) return undefined;
+    task.cancelRequested = true;
+    return task;
+  }
+
+  loadTurn(turnId: number): { ended: boolean; reply?: Json<Message> } | undefined {
+    if (this.turns.get(turnId) !== undefined) return { ended: false };
+    const message = this.messages.ofTurn(turnId);
+    if (message === undefined) return undefined;
+    return { ended: true, ...(message.reply !== undefined && { reply: message.reply }) };
+  }
+
+  writeContext(write: ContextWrite): void {
+    const name = scoped(write.owner, write.contextId);
+    let entry = this.contexts.get(name);
+    if (entry === undefined) this.contexts.set(name, (entry = { value: undefined, log: [] }));
+    if (write.value !== undefined) entry.value = write.value;
+    for (const item of write.log ?? []) entry.log.push(item);
+  }
+
+  takeOver(replica: string, now: number, limit: number): TurnRecord[] {
+    const isAlive = (other: string): boolean =>
+      other === replica || (this.replicas.get(other) ?? -Infinity) > now;
+    return this.turns.abandoned(isAlive, limit).map((turn) => {
+      if (turn.replica !== undefined) turn.attempt += 1;
+      turn.replica = replica;
+      return toTurnRecord(turn);
+    });
+  }
+
+  sweep(now: number, terminalBefore: number, limit: number): { tasks: number } {
+    let tasks = 0;
+    for (const task of this.tasks.values()) {
+      if (tasks === limit) break;
+      if (!isTerminal(task.state) || task.statusTime >= terminalBefore) continue;
+      if (this.push.hasPending(task)) continue;
+      this.remove(task);
+      tasks += 1;
+    }
+    this.messages.sweep((message) => !this.#isRemembered(message, now), limit);
+    this.records.sweep(now, limit);
+    return { tasks };
+  }
+
+  remove(task: TaskEntry): void {
+    this.tasks.delete(task.id);
+    this.push.forget(task);
+    const owner = this.#owner(task.owner);
+    if (owner.remove(task)) this.#openContexts -= 1;
+    if (owner.size === 0) this.#owners.delete(task.owner);
+  }
+
+  #create(admission: Admission, body: NonNullable<Admission['task']>): void {
+    const { taskId, owner, contextId, now } = admission;
+    const { state } = body.value.status;
+    const task: TaskEntry = {
+      id: taskId,
+      owner,
+      contextId,
+      state,
+      version: 1,
+      statusTime: now,
+      cancelRequested: false,
+      snapshot: { version: 1, body },
+      events: [{ sequence: 1, body: Json.of({ task: body.value }) }],
+      push: undefined,
+      position: -1,
+    };
+    this.tasks.set(taskId, task);
+    if (this.#owner(owner).add(task)) this.#openContexts += 1;
+    const [first] = task.events;
+    if (admission.push !== undefined && first !== undefined) {
+      this.push.register(task, admission.push);
+      this.push.owe(task, first, now);
+    }
+  }
+
+  #startNext(key: string, replica: string): TurnRecord | undefined {
+    const turn = this.turns.head(key);
+    if (turn === undefined || turn.replica !== undefined) return undefined;
+    turn.replica = replica;
+    return toTurnRecord(turn);
+  }
+
+  #known(owner: string, key: string, now: number): KnownMessage | undefined {
+    const message = this.messages.find(owner, key);
+    if (message === undefined || this.#isRemembered(message, now)) return message;
+    this.messages.forget(message);
+    return undefined;
+  }
+
+  #isRemembered(message: KnownMessage, now: number): boolean {
+    if (this.turns.get(message.turnId) !== undefined) return true;
+    if (message.expiresAt <= now) return false;
+    return message.reply !== undefined || this.tasks.has(message.taskId);
+  }
+
+  #isFull({ owner, contextId, maxContexts }: Admission): boolean {
+    if (maxContexts === 0 || this.#openContexts < maxContexts) return false;
+    return this.#owners.get(owner)?.hasUnfinished(contextId) !== true;
+  }
+
+  #owner(name: string): OwnerTasks {
+    let owner = this.#owners.get(name);
+    if (owner === undefined) this.#owners.set(name, (owner = new OwnerTasks()));
+    return owner;
+  }
+}
+
+function toTurnRecord({ id, key, taskId, attempt, request }: MemoryTurn): TurnRecord {
+  return { id, key, taskId, attempt, request };
+}

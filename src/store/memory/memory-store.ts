@@ -1,0 +1,176 @@
+import type { Json, JsonValue } from '../../protocol/index.ts';
+import type {
+  Admission,
+  AdmitOutcome,
+  Append,
+  AppendOutcome,
+  ContextRecord,
+  ContextWrite,
+  LogEvent,
+  PushStore,
+  RecordStore,
+  Store,
+  TaskPage,
+  TaskQuery,
+  TaskRecord,
+  TurnRecord,
+} from '../contract.ts';
+import { MemoryState } from './memory-state.ts';
+import { scoped } from './messages.ts';
+import { toRecord } from './task-entry.ts';
+
+type Listener = Parameters<Store['watch']>[0];
+
+/** The listeners of all the stores that share one state. */
+type Watchers = Map<Listener, MemoryStore>;
+
+/** Keeps everything in this process; nothing survives it. */
+class MemoryStore implements Store {
+  readonly driver = 'memory';
+  readonly shared: boolean;
+  readonly push: PushStore;
+  readonly records: RecordStore;
+  readonly #state: MemoryState;
+  readonly #watchers: Watchers;
+
+  constructor(state: MemoryState, watchers: Watchers, shared: boolean) {
+    this.shared = shared;
+    this.push = state.push;
+    this.records = state.records;
+    this.#state = state;
+    this.#watchers = watchers;
+  }
+
+  async admit(admission: Admission): Promise<AdmitOutcome> {
+    return this.#state.admit(admission);
+  }
+
+  async append(append: Append): Promise<AppendOutcome> {
+    const outcome = this.#state.append(append);
+    if (outcome.kind === 'appended') {
+      this.#notify(append.taskId, append.version + append.events.length);
+    }
+    return outcome;
+  }
+
+  async load(taskId: string, owner?: string): Promise<TaskRecord | undefined> {
+    const task = this.#state.tasks.get(taskId);
+    if (task === undefined || (owner !== undefined && task.owner !== owner)) return undefined;
+    return toRecord(task);
+  }
+
+  async readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
+    return this.#state.tasks.get(taskId)?.events.slice(after, after + limit) ?? [];
+  }
+
+  async list(query: TaskQuery): Promise<TaskPage> {
+    return this.#state.list(query);
+  }
+
+  async requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
+    const task = this.#state.requestCancel(taskId);
+    if (task === undefined) return undefined;
+    this.#notify(taskId, task.version);
+    const turns = this.#state.turns.ofTask(taskId);
+    return {
+      running: turns.some(({ replica }) => replica !== undefined),
+      queued: turns.some(({ replica }) => replica === undefined),
+    };
+  }
+
+  async loadTurn(turnId: number): ReturnType<Store['loadTurn']> {
+    return this.#state.loadTurn(turnId);
+  }
+
+  async loadContext(owner: string, contextId: string): Promise<ContextRecord | undefined> {
+    const entry = this.#state.contexts.get(scoped(owner, contextId));
+    return entry && { value: entry.value, logLength: entry.log.length };
+  }
+
+  async readContextLog(
+    owner: string,
+    contextId: string,
+    last?: number,
+  ): Promise<readonly Json<JsonValue>[]> {
+    const log = this.#state.contexts.get(scoped(owner, contextId))?.log ?? [];
+    return log.slice(last === undefined ? 0 : Math.max(0, log.length - last));
+  }
+
+  async writeContext(write: ContextWrite): Promise<void> {
+    this.#state.writeContext(write);
+  }
+
+  async deleteContext(owner: string, contextId: string): Promise<boolean> {
+    return this.#state.contexts.delete(scoped(owner, contextId));
+  }
+
+  async heartbeat(replica: string, expiresAt: number): Promise<void> {
+    this.#state.replicas.set(replica, expiresAt);
+  }
+
+  async retire(replica: string): Promise<void> {
+    this.#state.replicas.delete(replica);
+    this.#state.push.unclaim(replica);
+  }
+
+  async takeOver(query: {
+    readonly replica: string;
+    readonly now: number;
+    readonly limit: number;
+  }): Promise<readonly TurnRecord[]> {
+    return this.#state.takeOver(query.replica, query.now, query.limit);
+  }
+
+  async release(turn: {
+    readonly id: number;
+    readonly replica: string;
+    readonly started?: boolean;
+  }): Promise<void> {
+    const open = this.#state.turns.get(turn.id);
+    if (open?.replica !== turn.replica) return;
+    open.replica = undefined;
+    if (turn.started === true) open.attempt += 1;
+  }
+
+  async sweep(query: {
+    readonly now: number;
+    readonly terminalBefore: number;
+    readonly limit: number;
+  }): Promise<{ readonly tasks: number }> {
+    return this.#state.sweep(query.now, query.terminalBefore, query.limit);
+  }
+
+  watch(listener: Listener): () => void {
+    this.#watchers.set(listener, this);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    for (const [listener, store] of this.#watchers) {
+      if (store === this) this.#watchers.delete(listener);
+    }
+  }
+
+  #notify(taskId: string, version: number): void {
+    if (!this.shared) return;
+    for (const [listener, store] of this.#watchers) {
+      if (store !== this) listener({ taskId, version });
+    }
+  }
+}
+
+/** A store in this process's memory, for tests, examples and services that may forget. */
+export function openMemory(): Store {
+  return new MemoryStore(new MemoryState(), new Map(), false);
+}
+
+/**
+ * Several stores over one memory, each for one replica, which see each other's writes as replicas
+ * on one database do.
+ * @example const [first, second] = openMemoryReplicas(2);
+ */
+export function openMemoryReplicas(count: number): Store[] {
+  const state = new MemoryState();
+  const watchers: Watchers = new Map();
+  return Array.from({ length: count }, () => new MemoryStore(state, watchers, true));
+}

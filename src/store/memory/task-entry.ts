@@ -1,0 +1,36 @@
+import type { TaskState } from '../../protocol/index.ts';
+import type { LogEvent, Snapshot, TaskRecord } from '../contract.ts';
+import type { PushConfig } from './memory-push.ts';
+
+/** A task as it stands in memory; changed in place, never handed out. */
+export interface TaskEntry {
+  readonly id: string;
+  readonly owner: string;
+  readonly contextId: string;
+  state: TaskState;
+  version: number;
+  statusTime: number;
+  cancelRequested: boolean;
+  snapshot: Snapshot;
+  /** The whole log: event n stands at index n - 1. */
+  readonly events: LogEvent[];
+  /** Unset until a configuration is put. */
+  push: Map<string, PushConfig> | undefined;
+  /** Where the task stands in its owner's order; any other mention of it there is stale. */
+  position: number;
+}
+
+export function toRecord(task: TaskEntry): TaskRecord {
+  return {
+    id: task.id,
+    owner: task.owner,
+    contextId: task.contextId,
+    state: task.state,
+    version: task.version,
+    statusTime: task.statusTime,
+    cancelRequested: task.cancelRequested,
+    hasPush: task.push !== undefined && task.push.size > 0,
+    snapshot: task.snapshot,
+    tail: task.snapshot.version === task.version ? [] : task.events.slice(task.snapshot.version),
+  };
+}

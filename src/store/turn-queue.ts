@@ -1,0 +1,77 @@
+/** A turn that has not ended. */
+export interface OpenTurn {
+  readonly id: number;
+  readonly key: string;
+  readonly taskId: string;
+  attempt: number;
+  /** The replica it runs under; undefined while it is queued. */
+  replica: string | undefined;
+}
+
+/**
+ * The open turns of a store, by id, by key and by task.
+ *
+ * - **queued**: waits behind the turns of its key that were admitted before it.
+ * - **running**: has a replica. Only the first turn of a key ever runs, so a key is idle exactly
+ *   when its first turn is queued.
+ * - **ended**: no longer here.
+ */
+export class TurnQueue<T extends OpenTurn = OpenTurn> {
+  readonly #turns = new Map<number, T>();
+  readonly #byKey = new Map<string, T[]>();
+  readonly #byTask = new Map<string, T[]>();
+
+  get(id: number): T | undefined {
+    return this.#turns.get(id);
+  }
+
+  /** Turns must come in the order of their ids. */
+  add(turn: T): void {
+    this.#turns.set(turn.id, turn);
+    push(this.#byKey, turn.key, turn);
+    push(this.#byTask, turn.taskId, turn);
+  }
+
+  isBusy(key: string): boolean {
+    return this.#byKey.has(key);
+  }
+
+  /** The turn of a key that runs or has to run next. */
+  head(key: string): T | undefined {
+    return this.#byKey.get(key)?.[0];
+  }
+
+  ofTask(taskId: string): readonly T[] {
+    return this.#byTask.get(taskId) ?? [];
+  }
+
+  end(turn: T): void {
+    this.#turns.delete(turn.id);
+    remove(this.#byKey, turn.key, turn);
+    remove(this.#byTask, turn.taskId, turn);
+  }
+
+  /** The first turns of their keys that run nowhere, or under a replica that is not alive. */
+  abandoned(isAlive: (replica: string) => boolean, limit: number): T[] {
+    const found: T[] = [];
+    for (const [turn] of this.#byKey.values()) {
+      if (turn !== undefined && (turn.replica === undefined || !isAlive(turn.replica))) {
+        found.push(turn);
+      }
+    }
+    return found.sort((a, b) => a.id - b.id).slice(0, limit);
+  }
+}
+
+function push<T>(map: Map<string, T[]>, key: string, item: T): void {
+  const items = map.get(key);
+  if (items === undefined) map.set(key, [item]);
+  else items.push(item);
+}
+
+function remove<T>(map: Map<string, T[]>, key: string, item: T): void {
+  const items = map.get(key);
+  if (items === undefined) return;
+  if (items.length === 1) map.delete(key);
+  else items.splice(items.indexOf(item), 1);
+}
