@@ -1,0 +1,148 @@
+import { BoundedCache, compileTemplate, type Template, TemplateError } from '../templates/index.ts';
+import { ConditionError } from './condition-error.ts';
+import { type ConditionScope, evaluate } from './evaluate.ts';
+import { type ConditionWarning, parseCondition } from './parse.ts';
+import type { Comparison, Constant, Predicate } from './syntax.ts';
+
+/** A parsed condition; evaluating changes nothing in it. */
+export interface Condition {
+  readonly text: string;
+  readonly references: ConditionReferences;
+  readonly warnings: readonly ConditionWarning[];
+  /** @throws {ConditionError} only when the condition holds `{{context.x}}` that renders to none. */
+  evaluate(scope: ConditionScope): boolean;
+}
+
+/** What a condition names, for validation; `offset` is where in the condition. */
+export interface ConditionReferences {
+  /** Of the domain, without the prefix `slots.` */
+  readonly slots: readonly string[];
+  /** Without the prefix `context.` */
+  readonly context: readonly string[];
+  /** Names with neither prefix: always undefined. */
+  readonly unprefixed: readonly { readonly name: string; readonly offset: number }[];
+  /** Where a slot is compared with something written out. */
+  readonly comparisons: readonly SlotComparison[];
+}
+
+export interface SlotComparison {
+  readonly slot: string;
+  readonly operator: Comparison;
+  readonly literal: string | number | { readonly constant: Constant };
+  readonly offset: number;
+}
+
+const conditions = new BoundedCache<Condition>(2_000);
+
+/**
+ * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are
+ * kept and used again. `{{context.x}}` in it is rendered anew at each evaluation.
+ * @example compileCondition('slots.age >= 18').evaluate({ slots: { age: 20 } }) // true
+ * @throws {ConditionError} with the place of the mistake.
+ */
+export function compileCondition(text: string): Condition {
+  return conditions.get(text, () => (text.includes('{{') ? templated(text) : plain(text)));
+}
+
+function plain(text: string): Condition {
+  const { predicate, warnings } = parseCondition(text);
+  return {
+    text,
+    references: referencesOf(predicate),
+    warnings,
+    evaluate: (scope) => evaluate(predicate, scope),
+  };
+}
+
+/** Stands for a rendered value while a condition with templates is checked. */
+const placeholder = 'rendered_value';
+
+function templated(text: string): Condition {
+  const template = attempt(text, () => compileTemplate(text));
+  const { predicate, warnings } = parseCondition(text.replace(/\{\{.*?\}\}/gs, placeholder));
+  const found = referencesOf(predicate);
+  const isStatic = (name: string) => !name.includes(placeholder);
+  return {
+    text,
+    references: {
+      slots: found.slots.filter(isStatic),
+      context: [...found.context.filter(isStatic), ...contextNames(template)],
+      unprefixed: found.unprefixed.filter(({ name }) => isStatic(name)),
+      comparisons: found.comparisons.filter(
+        ({ slot, literal }) => isStatic(slot) && (typeof literal !== 'string' || isStatic(literal)),
+      ),
+    },
+    warnings,
+    evaluate: (scope) => {
+      const { slots, context = {} } = scope;
+      return plainCondition(attempt(text, () => template.render({ slots, context }))).evaluate(
+        scope,
+      );
+    },
+  };
+}
+
+/** What was rendered is not rendered again: values must not become templates. */
+function plainCondition(text: string): Condition {
+  return conditions.get(`\0${text}`, () => plain(text));
+}
+
+function contextNames(template: Template): readonly string[] {
+  return template.references
+    .filter((path) => path.startsWith('context.'))
+    .map((path) => path.split('.')[1] ?? '');
+}
+
+function attempt<T>(text: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new ConditionError(text, error.offset, error.reason, error);
+  }
+}
+
+function referencesOf(predicate: Predicate): ConditionReferences {
+  const slots = new Set<string>();
+  const context = new Set<string>();
+  const unprefixed: { name: string; offset: number }[] = [];
+  const comparisons: SlotComparison[] = [];
+  const pending = [predicate];
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    if (at.kind === 'identifier') {
+      const [root, name] = at.name.split('.');
+      if (root === 'slots' && name !== undefined) slots.add(name);
+      else if (root === 'context' && name !== undefined) context.add(name);
+      else unprefixed.push({ name: at.name, offset: at.offset });
+    } else if (at.kind === 'comparison') {
+      comparisons.push(...comparisonsOf(at));
+      pending.push(at.right, at.left);
+    } else if (at.kind === 'logic') pending.push(at.right, at.left);
+    else if (at.kind === 'not') pending.push(at.of);
+    else if (at.kind === 'set') pending.push(...at.items);
+  }
+  return { slots: [...slots], context: [...context], unprefixed, comparisons };
+}
+
+function comparisonsOf({
+  left,
+  right,
+  operator,
+}: Extract<Predicate, { kind: 'comparison' }>): readonly SlotComparison[] {
+  const slot = [left, right].map(slotOf).find((name) => name !== undefined);
+  if (slot === undefined) return [];
+  const others = [left, right].flatMap((side) => (side.kind === 'set' ? side.items : [side]));
+  return others.flatMap((item): SlotComparison[] => {
+    const { offset } = item;
+    if (item.kind === 'literal') return [{ slot, operator, literal: item.value, offset }];
+    if (item.kind !== 'constant') return [];
+    return [{ slot, operator, literal: { constant: item.value }, offset }];
+  });
+}
+
+/** The slot itself, not a part of its value. */
+function slotOf(predicate: Predicate): string | undefined {
+  if (predicate.kind !== 'identifier') return undefined;
+  const [root, name, ...rest] = predicate.name.split('.');
+  return root === 'slots' && rest.length === 0 ? name : undefined;
+}

@@ -1,0 +1,217 @@
+import { ConditionError } from './condition-error.ts';
+import { compilePattern } from './pattern.ts';
+import type { Comparison, Constant, Predicate } from './syntax.ts';
+import { describe, type Token, tokenize } from './tokens.ts';
+
+/** Something legal that an author may not mean. */
+export interface ConditionWarning {
+  readonly offset: number;
+  readonly message: string;
+}
+
+export interface Parsed {
+  readonly predicate: Predicate;
+  readonly warnings: readonly ConditionWarning[];
+}
+
+/**
+ * Parses a condition. `and` and `or` bind equally and to the right: `a and b or c` is
+ * `a and (b or c)`; whoever mixes them without parentheses gets a warning.
+ * @throws {ConditionError}
+ */
+export function parseCondition(condition: string): Parsed {
+  const parser = new Parser(condition);
+  const predicate = parser.parse();
+  return { predicate, warnings: parser.warnings };
+}
+
+const constants = new Set<string>(['true', 'false', 'null', 'undefined', 'empty']);
+const symbols: Readonly<Record<string, Comparison>> = {
+  '=': '=',
+  '==': '=',
+  '!=': '!=',
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
+};
+
+class Parser {
+  readonly warnings: ConditionWarning[] = [];
+  readonly #condition: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(condition: string) {
+    this.#condition = condition;
+    this.#tokens = tokenize(condition);
+  }
+
+  parse(): Predicate {
+    if (this.#isEnd()) this.#fail('the condition is empty');
+    const predicate = this.#logic();
+    if (!this.#isEnd()) this.#unexpected('and, or or the end');
+    return predicate;
+  }
+
+  get #current(): Token {
+    return this.#tokens[this.#at] as Token;
+  }
+
+  #isEnd(): boolean {
+    return this.#current.kind === 'end';
+  }
+
+  /** Keywords do not care about upper and lower case. */
+  #isWord(word: string): boolean {
+    const token = this.#current;
+    return token.kind === 'word' && token.value.toLowerCase() === word;
+  }
+
+  #acceptWord(word: string): boolean {
+    const isWord = this.#isWord(word);
+    if (isWord) this.#at += 1;
+    return isWord;
+  }
+
+  #acceptSymbol(value: string): boolean {
+    const token = this.#current;
+    const isSymbol = token.kind === 'symbol' && token.value === value;
+    if (isSymbol) this.#at += 1;
+    return isSymbol;
+  }
+
+  /** A chain of and/or, folded from the right; a loop, so that long chains need no deep stack. */
+  #logic(): Predicate {
+    this.#depth += 1;
+    if (this.#depth > 100) this.#fail('nested too deeply');
+    const operands = [this.#not()];
+    const operators: { readonly operator: 'and' | 'or'; readonly offset: number }[] = [];
+    for (;;) {
+      const { offset } = this.#current;
+      const operator = this.#acceptWord('and') ? 'and' : this.#acceptWord('or') ? 'or' : undefined;
+      if (operator === undefined) break;
+      if (operators.length > 500) this.#fail('too many conditions in one chain');
+      operators.push({ operator, offset });
+      operands.push(this.#not());
+    }
+    const mixed = operators.find(({ operator }) => operator !== operators[0]?.operator);
+    if (mixed !== undefined) {
+      const message = '"and" and "or" are mixed; they group from the right, so write parentheses';
+      this.warnings.push({ offset: mixed.offset, message });
+    }
+    this.#depth -= 1;
+    let right = operands.pop() as Predicate;
+    for (let left = operands.pop(); left !== undefined; left = operands.pop()) {
+      const { operator, offset } = operators[operands.length] as (typeof operators)[number];
+      right = { kind: 'logic', operator, left, right, offset };
+    }
+    return right;
+  }
+
+  #not(): Predicate {
+    const offsets: number[] = [];
+    while (this.#isWord('not')) {
+      offsets.push(this.#current.offset);
+      if (offsets.length > 20) this.#fail('nested too deeply');
+      this.#at += 1;
+    }
+    return offsets.reduceRight<Predicate>(
+      (of, offset) => ({ kind: 'not', of, offset }),
+      this.#comparison(),
+    );
+  }
+
+  #comparison(): Predicate {
+    const left = this.#operand();
+    const { offset } = this.#current;
+    const operator = this.#operator();
+    if (operator === undefined) return left;
+    const right = this.#operand();
+    if (operator === 'matches') this.#checkPattern(right);
+    else if (right.kind === 'pattern')
+      this.#fail('a pattern stands only after matches', right.offset);
+    if (left.kind === 'pattern') this.#fail('a pattern stands only after matches', left.offset);
+    const next = this.#current;
+    if (this.#operator() !== undefined) {
+      this.#fail('comparisons cannot be chained; join two of them with and', next.offset);
+    }
+    return { kind: 'comparison', operator, left, right, offset };
+  }
+
+  #operator(): Comparison | undefined {
+    const token = this.#current;
+    if (token.kind === 'symbol' && Object.hasOwn(symbols, token.value)) {
+      this.#at += 1;
+      return symbols[token.value];
+    }
+    if (this.#acceptWord('is')) return this.#acceptWord('not') ? '!=' : '=';
+    if (this.#acceptWord('contains')) return 'contains';
+    return this.#acceptWord('matches') ? 'matches' : undefined;
+  }
+
+  #operand(): Predicate {
+    const token = this.#current;
+    const { offset } = token;
+    if (this.#acceptSymbol('(')) {
+      const inner = this.#logic();
+      if (!this.#acceptSymbol(')')) this.#unexpected(')');
+      return inner;
+    }
+    if (this.#acceptSymbol('{')) return this.#set(offset);
+    if (token.kind === 'pattern') {
+      this.#at += 1;
+      return { kind: 'pattern', source: token.source, flags: token.flags, offset };
+    }
+    return this.#simple();
+  }
+
+  /** What may stand alone and in a set. */
+  #simple(): Predicate {
+    const token = this.#current;
+    const { offset } = token;
+    if (token.kind === 'text' || token.kind === 'number') {
+      this.#at += 1;
+      return { kind: 'literal', value: token.value, offset };
+    }
+    if (token.kind !== 'word') return this.#unexpected('a value');
+    const word = token.value.toLowerCase();
+    if (['and', 'or', 'not', 'is', 'contains', 'matches'].includes(word)) {
+      return this.#unexpected('a value');
+    }
+    this.#at += 1;
+    return constants.has(word)
+      ? { kind: 'constant', value: word as Constant, offset }
+      : { kind: 'identifier', name: token.value, offset };
+  }
+
+  #set(offset: number): Predicate {
+    const items: Predicate[] = [];
+    while (!this.#acceptSymbol('}')) {
+      if (this.#isEnd()) this.#fail('this set has no closing }', offset);
+      items.push(this.#simple());
+    }
+    return { kind: 'set', items, offset };
+  }
+
+  #checkPattern(right: Predicate): void {
+    try {
+      if (right.kind === 'pattern') compilePattern(right.source, right.flags);
+      else if (right.kind === 'literal') compilePattern(String(right.value), '');
+      else if (right.kind !== 'identifier')
+        throw new RangeError('matches needs a pattern or a text');
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new ConditionError(this.#condition, right.offset, error.message, error);
+    }
+  }
+
+  #unexpected(expected: string): never {
+    return this.#fail(`expected ${expected}, found ${describe(this.#current)}`);
+  }
+
+  #fail(reason: string, offset: number = this.#current.offset): never {
+    throw new ConditionError(this.#condition, offset, reason);
+  }
+}
