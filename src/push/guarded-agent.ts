@@ -1,0 +1,164 @@
+import { Agent as HttpAgent, type ClientRequestArgs } from 'node:http';
+import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
+import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { addressKind } from './address.ts';
+import { targetProblem, UrlRefused, type UrlPolicy } from './policy.ts';
+import { resolveChecked, type Resolver } from './resolver.ts';
+
+/**
+ * The guard sits where sockets are made, so that nothing can go round it: an IP literal never
+ * reaches a `lookup` hook, and a check before connecting would leave time for DNS to change its
+ * answer. A socket connects only to an address that was checked for this very connection.
+ */
+export interface GuardedAgentOptions {
+  readonly policy: UrlPolicy;
+  readonly resolver: Resolver;
+  /** Milliseconds for DNS. */
+  readonly dnsTimeout: number;
+  /** Milliseconds for TCP, and TLS where used. */
+  readonly connectTimeout: number;
+  /** Open sockets to one host. */
+  readonly maxSocketsPerHost: number;
+  /** Sockets kept for reuse over all hosts. */
+  readonly maxIdleSockets: number;
+  /** Certificates of authorities trusted instead of the system's, PEM. */
+  readonly certificateAuthority?: string;
+}
+
+type Created = (error: Error | null, stream: Duplex) => void;
+
+const idleTimeout = 10_000;
+
+export class GuardedHttpAgent extends HttpAgent {
+  readonly #options: GuardedAgentOptions;
+
+  constructor(options: GuardedAgentOptions) {
+    super({ keepAlive: true, maxSockets: options.maxSocketsPerHost, timeout: idleTimeout });
+    this.#options = options;
+  }
+
+  override createConnection(request: ClientRequestArgs, created?: Created): undefined {
+    settle(connectChecked('http', request, this.#options), created);
+  }
+
+  override keepSocketAlive(socket: Duplex): boolean {
+    return idleCount(this) < this.#options.maxIdleSockets && keep(super.keepSocketAlive(socket));
+  }
+}
+
+export class GuardedHttpsAgent extends HttpsAgent {
+  readonly #options: GuardedAgentOptions;
+
+  constructor(options: GuardedAgentOptions) {
+    super({
+      keepAlive: true,
+      maxSockets: options.maxSocketsPerHost,
+      timeout: idleTimeout,
+      ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
+    });
+    this.#options = options;
+  }
+
+  override createConnection(request: RequestOptions, created?: Created): undefined {
+    settle(connectChecked('https', request, this.#options), created);
+  }
+
+  override keepSocketAlive(socket: Duplex): boolean {
+    return idleCount(this) < this.#options.maxIdleSockets && keep(super.keepSocketAlive(socket));
+  }
+}
+
+/** The declared type says `void`; the value says whether the socket may be kept. */
+function keep(answer: unknown): boolean {
+  return answer !== false;
+}
+
+function idleCount(agent: HttpAgent): number {
+  let count = 0;
+  for (const sockets of Object.values(agent.freeSockets)) count += sockets?.length ?? 0;
+  return count;
+}
+
+function settle(connecting: Promise<Socket>, created: Created | undefined): void {
+  connecting.then(
+    (socket) => created?.(null, socket),
+    (error: unknown) =>
+      // On failure node:http reads the first argument only.
+      (created as ((error: unknown) => void) | undefined)?.(error),
+  );
+}
+
+async function connectChecked(
+  scheme: 'http' | 'https',
+  request: RequestOptions,
+  options: GuardedAgentOptions,
+): Promise<Socket> {
+  const name = request.host ?? 'localhost';
+  const host = isIPv6(name) ? `[${name}]` : name;
+  const addresses = await resolveChecked(host, { ...options, scheme });
+  const socket = connectTcp({
+    host: name,
+    port: Number(request.port),
+    lookup: pinned(addresses),
+    autoSelectFamily: true,
+    noDelay: true,
+  });
+  // An error in the moment between the hand-over and node:http listening must not end the process;
+  // the close that follows it tells the request.
+  socket.on('error', () => {});
+  const deadline = setTimeout(
+    () =>
+      socket.destroy(
+        new Error(`connecting to ${host} took longer than ${options.connectTimeout} ms`),
+      ),
+    options.connectTimeout,
+  );
+  try {
+    await once(socket, 'connect');
+    const kind = addressKind(socket.remoteAddress ?? '') ?? 'forbidden';
+    const problem = targetProblem({ scheme, host, kind }, options.policy);
+    if (problem !== undefined) throw new UrlRefused('PEER_UNREACHABLE', 'url', problem);
+    if (scheme === 'http') return socket;
+    const secured = connectTls({ ...tlsOptions(request), socket });
+    secured.on('error', () => {});
+    await once(secured, 'secureConnect');
+    return secured;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+/** The agent has merged its own TLS options and the server name into the request's. */
+function tlsOptions(request: RequestOptions): ConnectionOptions {
+  const { host, servername, ca } = request;
+  return {
+    ...(typeof host === 'string' ? { host } : {}),
+    ...(servername === undefined ? {} : { servername }),
+    ...(ca === undefined ? {} : { ca }),
+    ALPNProtocols: ['http/1.1'],
+  };
+}
+
+function pinned(addresses: readonly string[]): LookupFunction {
+  const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_hostname, lookup, callback) => {
+    const first = answers[0];
+    if (lookup.all === true) callback(null, answers);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}
+
+/** Resolves on the event, rejects when the socket fails or closes before it. */
+function once(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onClose = () => reject(new Error('the connection was closed before it was ready'));
+  socket.once(event, resolve).once('error', reject).once('close', onClose);
+  return promise.finally(() => {
+    socket.off(event, resolve).off('error', reject).off('close', onClose);
+  });
+}

@@ -1,0 +1,169 @@
+import { type ErrorCode, LegateError } from '../protocol/index.ts';
+import { type AddressKind, addressKind, literalAddress } from './address.ts';
+import { unsafePorts } from './unsafe-ports.ts';
+
+/** Which addresses an outbound call may go to. The same object serves registration and connect. */
+export interface UrlPolicy {
+  /**
+   * A loopback target may be plain `http` even where only `https` is listed: there is no wire to
+   * listen on. It still needs `allowLoopback`.
+   */
+  readonly schemes: readonly ('http' | 'https')[];
+  readonly allowLoopback: boolean;
+  /** RFC 1918, unique local and carrier-grade NAT addresses. */
+  readonly allowPrivate: boolean;
+  /** When set, only these hosts and their subdomains; the address rules still hold. */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Hosts that the operator vouches for, whatever they resolve to. Each is allowed as that name
+   * only: the same address in another spelling stays refused.
+   */
+  readonly allowedNames?: readonly string[];
+  /** @default every port but those of well-known services that are not HTTP */
+  readonly ports?: readonly number[];
+}
+
+/** http and https anywhere on the public network; loopback and private targets never. */
+export const sealedPolicy: UrlPolicy = Object.freeze({
+  schemes: ['http', 'https'] as const,
+  allowLoopback: false,
+  allowPrivate: false,
+});
+
+/** https anywhere on the public network, or anything on this machine. */
+export const httpsOrLoopbackPolicy: UrlPolicy = Object.freeze({
+  schemes: ['https'] as const,
+  allowLoopback: true,
+  allowPrivate: false,
+});
+
+/** A URL or one of its addresses is not allowed. Trying again does not help; another policy does. */
+export class UrlRefused extends LegateError {
+  constructor(code: ErrorCode, field: string, description: string) {
+    super(
+      code,
+      `${field}: ${description}`,
+      code === 'INVALID_PARAMS' ? { violations: [{ field, description }] } : {},
+    );
+  }
+}
+
+export interface CheckUrlOptions {
+  /** The path of the field in the request, for the error. @default 'url' */
+  readonly field?: string;
+  /** @default 'INVALID_PARAMS' */
+  readonly code?: ErrorCode;
+}
+
+const maxUrlLength = 2_048;
+
+/**
+ * Checks a URL as far as its text tells; names are resolved and checked when connecting. Throws
+ * `UrlRefused` with what is wrong.
+ * @example checkUrl('https://hooks.example.com/a', sealedPolicy)
+ */
+export function checkUrl(text: string, policy: UrlPolicy, options: CheckUrlOptions = {}): URL {
+  const { field = 'url', code = 'INVALID_PARAMS' } = options;
+  const problem = findProblem(text, policy);
+  if (problem instanceof URL) return problem;
+  throw new UrlRefused(code, field, problem);
+}
+
+function findProblem(text: string, policy: UrlPolicy): URL | string {
+  if (text.length > maxUrlLength) return `must not be longer than ${maxUrlLength} characters`;
+  // The URL parser would silently drop or mend these, and what is shown would not be what is called.
+  if (/[\p{Cc}\p{Zs}\\]/u.test(text)) {
+    return 'must not contain spaces, control characters or backslashes';
+  }
+  if (!/^https?:\/\/[^/]/i.test(text)) {
+    return `must be an absolute ${policy.schemes.join(' or ')} address`;
+  }
+  const url = URL.parse(text);
+  if (url === null) return 'is not a valid address';
+  if (url.username !== '' || url.password !== '') {
+    return 'must not contain a user name or password; use authentication instead';
+  }
+  if (url.hash !== '' || text.includes('#')) return 'must not contain a fragment';
+  return spellingProblem(text, url) ?? portProblem(url, policy) ?? hostProblem(url, policy) ?? url;
+}
+
+/**
+ * The parser reads `0x7f.1`, `2130706433`, `%31` and full-width digits as an IPv4 address, and
+ * `%6cocalhost` as a name: nobody writes those in good faith, and a rule about a name must hold for
+ * that spelling only. IPv6 and international names do have several honest spellings.
+ */
+function spellingProblem(text: string, url: URL): string | undefined {
+  const host = url.hostname;
+  if (host.startsWith('[') || host.includes('xn--')) return undefined;
+  const spelled = /^https?:\/\/(?<host>[^/:?#]*)/i.exec(text)?.groups?.['host'];
+  if (spelled?.toLowerCase() === host) return undefined;
+  return `the host must be written in its usual form, ${host}`;
+}
+
+function portProblem(url: URL, policy: UrlPolicy): string | undefined {
+  const port = portOf(url);
+  if (policy.ports !== undefined) {
+    return policy.ports.includes(port) ? undefined : `port ${port} is not allowed`;
+  }
+  return port === 0 || unsafePorts.has(port) ? `port ${port} is not allowed` : undefined;
+}
+
+function hostProblem(url: URL, policy: UrlPolicy): string | undefined {
+  const host = url.hostname;
+  if (host.endsWith('.')) return 'the host must be written without a trailing dot';
+  const isNamed = policy.allowedNames?.includes(host) === true;
+  if (!isNamed && policy.allowedHosts !== undefined && !matchesHost(host, policy.allowedHosts)) {
+    return `host ${host} is not on the list of allowed hosts`;
+  }
+  const literal = literalAddress(host);
+  const kind = literal === undefined ? kindOfName(host) : (addressKind(literal) ?? 'forbidden');
+  return targetProblem({ scheme: schemeOf(url), host, kind }, policy);
+}
+
+export interface Target {
+  readonly scheme: 'http' | 'https';
+  /** The host as the URL names it. */
+  readonly host: string;
+  readonly kind: AddressKind;
+}
+
+/** What speaks against calling an address of this kind under this name; undefined when nothing. */
+export function targetProblem(target: Target, policy: UrlPolicy): string | undefined {
+  const { scheme, host, kind } = target;
+  const isNamed = policy.allowedNames?.includes(host) === true;
+  if (!isNamed) {
+    if (kind === 'forbidden') return `host ${host} has an address that is never allowed`;
+    if (kind === 'loopback' && !policy.allowLoopback) {
+      return `host ${host} is on the loopback network, which is not allowed`;
+    }
+    if (kind === 'private' && !policy.allowPrivate) {
+      return `host ${host} is on a private network, which is not allowed`;
+    }
+  }
+  if (policy.schemes.includes(scheme)) return undefined;
+  if (scheme === 'http' && kind === 'loopback' && policy.allowLoopback) return undefined;
+  return `must be an ${policy.schemes.join(' or ')} address${policy.allowLoopback ? ' (http is for loopback only)' : ''}`;
+}
+
+/** What a name alone tells. A public-looking name is checked again when its address is known. */
+function kindOfName(host: string): AddressKind {
+  if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
+  if (!host.includes('.') || /\.(local|internal|home\.arpa)$/.test(host)) return 'private';
+  return 'public';
+}
+
+function matchesHost(host: string, allowed: readonly string[]): boolean {
+  return allowed.some((entry) => {
+    const wanted = entry.toLowerCase();
+    return host === wanted || (literalAddress(host) === undefined && host.endsWith(`.${wanted}`));
+  });
+}
+
+export function schemeOf(url: URL): 'http' | 'https' {
+  return url.protocol === 'http:' ? 'http' : 'https';
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'http:' ? 80 : 443;
+}
