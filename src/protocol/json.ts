@@ -20,6 +20,11 @@ export class Json<T> {
     return new Json<T>(undefined, text);
   }
 
+  /** Whether `value` costs nothing. */
+  get isParsed(): boolean {
+    return this.#value !== undefined;
+  }
+
   get value(): T {
     this.#value ??= JSON.parse(this.#text ?? 'null') as T;
     return this.#value;

@@ -1,0 +1,106 @@
+import type { AgentSkill, Artifact, JsonObject, Part } from '../protocol/index.ts';
+import { toParts } from '../protocol/index.ts';
+import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
+
+export type AgentOptions = Pick<Agent, 'name'> &
+  Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon'>> & {
+    /** Full skills, or just their ids. @default one skill named like the agent */
+    skills?: readonly (AgentSkill | string)[];
+  };
+
+/**
+ * An agent from a generator function.
+ * @example
+ * const greeter = agent({ name: 'greeter' }, async function* (turn) {
+ *   yield artifact(`Hello, ${textOf(turn.message)}!`);
+ * });
+ */
+export function agent(
+  options: AgentOptions,
+  take: (turn: Turn) => AsyncIterable<TurnEvent>,
+): Agent {
+  const description = options.description ?? options.name;
+  const skills = (options.skills ?? [options.name]).map((skill) =>
+    typeof skill === 'string' ? { id: skill, name: skill, description, tags: [skill] } : skill,
+  );
+  return { ...options, description, skills, take };
+}
+
+type Content = string | Part | readonly Part[];
+
+/** Says that the agent is at work, in words or without. @example yield working('Looking it up') */
+export function working(content?: Content, metadata?: JsonObject): Working {
+  return {
+    kind: 'working',
+    ...(content !== undefined && { parts: toParts(content) }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/**
+ * A piece of an artifact; the first makes it, later ones extend it, the last one seals it.
+ * @example yield chunk('answer', 'Hel'); yield chunk('answer', 'lo', { append: true, last: true });
+ */
+export function chunk(
+  artifactId: string,
+  content: Content,
+  options: { append?: boolean; last?: boolean } & Partial<
+    Omit<Artifact, 'artifactId' | 'parts'>
+  > = {},
+): ArtifactChunk {
+  const { append = false, last = false, ...rest } = options;
+  return {
+    kind: 'chunk',
+    artifact: { artifactId, parts: toParts(content), ...rest },
+    append,
+    lastChunk: last,
+  };
+}
+
+/** Ends the turn; for asking back, `inputRequired('Which account?')`. */
+export function completed(content?: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
+  return end('completed', content, rest);
+}
+export function inputRequired(
+  content: Content,
+  rest: Omit<TurnEnd, 'kind' | 'parts'> = {},
+): TurnEnd {
+  return end('input-required', content, rest);
+}
+export function authRequired(
+  content: Content,
+  rest: Omit<TurnEnd, 'kind' | 'parts'> = {},
+): TurnEnd {
+  return end('auth-required', content, rest);
+}
+export function rejected(content: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
+  return end('rejected', content, rest);
+}
+export function failed(content: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
+  return end('failed', content, rest);
+}
+export function canceled(content?: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
+  return end('canceled', content, rest);
+}
+
+function end(
+  kind: TurnEnd['kind'],
+  content: Content | undefined,
+  rest: Omit<TurnEnd, 'kind' | 'parts'>,
+): TurnEnd {
+  return { kind, ...(content !== undefined && { parts: toParts(content) }), ...rest };
+}
+
+/** A plain message instead of a task, for agents with `replies: 'message'`. */
+export function reply(content: Content, metadata?: JsonObject): TurnEvent {
+  return {
+    kind: 'message',
+    parts: toParts(content),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/** The text of a message: its text parts, one after the other. */
+export function textOf(message: { readonly parts: readonly Part[] }): string {
+  return message.parts.map((part) => part.text ?? '').join('');
+}

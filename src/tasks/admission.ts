@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import type { Agent } from '../agents/index.ts';
+import { invalidParams, LegateError, type Message } from '../protocol/index.ts';
+import type { Dedupe } from '../store/index.ts';
+import { type Call, isAuthenticated } from './call.ts';
+
+/** The request as the runner of its turn needs it: what the message itself does not say. */
+export interface TurnRequest {
+  readonly caller: Call['caller'];
+  readonly metadata: Message['metadata'];
+  readonly acceptedOutputModes: readonly string[];
+  readonly extensions: readonly string[];
+  readonly traceparent?: string;
+  /** A follow-up to an existing task; a first message stands in the task's first event. */
+  readonly message?: Message;
+  /** The turn abandons the task instead of answering a message. */
+  readonly cancel?: true;
+}
+
+/**
+ * Under what a message is recognised when it comes again. A first message without a context has
+ * only its id, which anonymous strangers might share: they must send an `Idempotency-Key`.
+ */
+export function dedupeOf(
+  message: Message,
+  contextId: string | undefined,
+  call: Call,
+  expiresAt: number,
+): Dedupe | undefined {
+  let key: string;
+  if (contextId !== undefined) key = `c\n${contextId}\n${message.messageId}`;
+  else if (call.idempotencyKey !== undefined) {
+    key = `i\n${call.idempotencyKey}\n${message.messageId}`;
+  } else if (isAuthenticated(call.caller)) key = `m\n${message.messageId}`;
+  else return undefined;
+  return { key, digest: hash('sha256', JSON.stringify(message), 'base64url'), expiresAt };
+}
+
+const defaultModes = ['text/plain', 'application/json'] as const;
+
+/** Whether an agent takes parts of a media type; built once per agent. */
+export function mediaTypeFilter(agent: Agent): (mediaType: string) => boolean {
+  const modes = new Set<string>(agent.inputModes ?? defaultModes);
+  for (const skill of agent.skills) for (const mode of skill.inputModes ?? []) modes.add(mode);
+  if (modes.has('*/*') || modes.has('*')) return () => true;
+  return (mediaType) => {
+    const essence = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+    return modes.has(essence) || modes.has(`${essence.split('/', 1)[0]}/*`);
+  };
+}
+
+/** Refuses a part whose declared media type the agent does not take. */
+export function checkMediaTypes(message: Message, accepts: (mediaType: string) => boolean): void {
+  for (const [index, part] of message.parts.entries()) {
+    if (part.mediaType !== undefined && part.mediaType !== '' && !accepts(part.mediaType)) {
+      throw new LegateError(
+        'CONTENT_TYPE_NOT_SUPPORTED',
+        `message.parts[${index}].mediaType: this agent does not take ${part.mediaType}`,
+        { metadata: { mediaType: part.mediaType } },
+      );
+    }
+  }
+}
+
+export function checkExtensions(required: readonly string[], call: Call): void {
+  const missing = required.filter((uri) => call.extensions?.includes(uri) !== true);
+  if (missing.length === 0) return;
+  throw new LegateError(
+    'EXTENSION_SUPPORT_REQUIRED',
+    `this agent requires the extension ${missing.join(', ')}: name it in the A2A-Extensions header`,
+    { metadata: { extensions: missing.join(',') } },
+  );
+}
+
+export function contextMismatch(contextId: string): LegateError {
+  return invalidParams({
+    field: 'message.contextId',
+    description: `does not match the context of the task; it is in ${contextId}`,
+  });
+}

@@ -1,0 +1,304 @@
+import {
+  Json,
+  type JsonValue,
+  LegateError,
+  type Message,
+  type SendMessageRequest,
+  type Task,
+  taskNotFound,
+} from '../protocol/index.ts';
+import type { AdmitOutcome, PushRegistration, TurnRecord } from '../store/index.ts';
+import {
+  checkExtensions,
+  checkMediaTypes,
+  contextMismatch,
+  dedupeOf,
+  mediaTypeFilter,
+  type TurnRequest,
+} from './admission.ts';
+import { engineEnd } from './agent-events.ts';
+import type { Call } from './call.ts';
+import type { Hub } from './hub.ts';
+import { LiveTask, taskOf } from './live-task.ts';
+import { LogReader } from './log-reader.ts';
+import type { EngineSettings } from './options.ts';
+import type { PushConfigs } from './push-configs.ts';
+import { supersede } from './supersede.ts';
+import type { TurnOutcome, TurnRun } from './turn-run.ts';
+import type { Turns } from './turns.ts';
+
+export type Admitted = StartedTurn | QueuedTurn | AnsweredTurn;
+
+interface AdmittedTurn {
+  readonly turn: TurnRecord;
+  readonly message: Message;
+  readonly isContinuation: boolean;
+  /** The task before the turn began, and its version. */
+  readonly before: Json<Task>;
+  readonly version: number;
+}
+
+export interface StartedTurn extends AdmittedTurn {
+  readonly kind: 'started';
+  readonly run: TurnRun;
+  readonly outcome: Promise<TurnOutcome>;
+  /** Follows the log from before the turn's first event, when asked for. */
+  readonly reader: LogReader | undefined;
+}
+
+export interface QueuedTurn extends AdmittedTurn {
+  readonly kind: 'queued';
+}
+
+/** The message came before and has been answered. */
+export interface AnsweredTurn {
+  readonly kind: 'answered';
+  readonly answer: { readonly task: Json<Task> } | { readonly message: Json<Message> };
+}
+
+/** Lets messages in: the rules of the protocol, ownership, repeats and limits, then the store. */
+export class Admissions {
+  readonly #settings: EngineSettings;
+  readonly #hub: Hub;
+  readonly #turns: Turns;
+  readonly #replica: string;
+  readonly #pushConfigs: PushConfigs;
+  readonly #accepts: (mediaType: string) => boolean;
+
+  constructor(options: {
+    settings: EngineSettings;
+    hub: Hub;
+    turns: Turns;
+    replica: string;
+    pushConfigs: PushConfigs;
+  }) {
+    this.#settings = options.settings;
+    this.#hub = options.hub;
+    this.#turns = options.turns;
+    this.#replica = options.replica;
+    this.#pushConfigs = options.pushConfigs;
+    this.#accepts = mediaTypeFilter(options.settings.agent);
+  }
+
+  /** `follow`: the caller wants the log from the turn's first event on. */
+  async admit(
+    request: SendMessageRequest,
+    call: Call,
+    owner: string,
+    follow: boolean,
+  ): Promise<Admitted> {
+    const { message, configuration } = request;
+    checkExtensions(this.#settings.requiredExtensions, call);
+    checkMediaTypes(message, this.#accepts);
+    const inline = configuration?.taskPushNotificationConfig;
+    const push =
+      inline === undefined ? undefined : await this.#pushConfigs.registration(inline, call);
+    return message.taskId === undefined
+      ? this.#begin(request, call, owner, push, follow)
+      : this.#continue(request, message.taskId, call, owner, push, follow);
+  }
+
+  async #begin(
+    request: SendMessageRequest,
+    call: Call,
+    owner: string,
+    push: PushRegistration | undefined,
+    follow: boolean,
+  ): Promise<Admitted> {
+    const { scheduler, agent, maxContexts } = this.#settings;
+    const now = scheduler.now();
+    const taskId = scheduler.uuid();
+    const contextId = request.message.contextId ?? scheduler.uuid();
+    const message: Message = { ...request.message, contextId, taskId };
+    const task = Json.of<Task>({
+      id: taskId,
+      contextId,
+      status: { state: 'TASK_STATE_SUBMITTED', timestamp: new Date(now).toISOString() },
+      history: [message],
+    });
+    const turnRequest = this.#turnRequest(request, call);
+    const admission = {
+      agent: agent.name,
+      owner,
+      key: agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`,
+      taskId,
+      contextId,
+      replica: this.#replica,
+      now,
+      request: Json.of(turnRequest as unknown as JsonValue),
+      ...this.#dedupe(request.message, request.message.contextId, call, now),
+      task,
+      ...(push !== undefined && { push }),
+    };
+    let outcome = await this.#settings.store.admit({ ...admission, maxContexts });
+    const isOverLimit = outcome.kind === 'context-limit';
+    if (isOverLimit) outcome = await this.#settings.store.admit({ ...admission, maxContexts: 0 });
+    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, taskId);
+    const admitted = {
+      turn: outcome.turn,
+      message,
+      isContinuation: false,
+      before: task,
+      version: 1,
+    };
+    if (!outcome.running) return { kind: 'queued', ...admitted };
+    if (isOverLimit) {
+      this.#settings.logger.warn(
+        { contextId },
+        'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
+      );
+    } else if (agent.supersedes === true) {
+      await supersede({
+        settings: this.#settings,
+        hub: this.#hub,
+        replica: this.#replica,
+        owner,
+        contextId,
+        taskId,
+      });
+    }
+    const reader = follow ? this.#reader(taskId, 1) : undefined;
+    const started = this.#turns.start({
+      turn: outcome.turn,
+      owner,
+      request: turnRequest,
+      message,
+      task: new LiveTask(task.value, 1),
+      snapshotVersion: 1,
+      mayReply: agent.replies === 'message' && request.configuration?.returnImmediately !== true,
+      ...(isOverLimit && {
+        insteadOfAgent: engineEnd(
+          'failed',
+          'context_limit',
+          'The assistant is serving as many conversations as it may. Try again later.',
+        ),
+      }),
+    });
+    return { kind: 'started', ...admitted, ...started, reader };
+  }
+
+  async #continue(
+    request: SendMessageRequest,
+    taskId: string,
+    call: Call,
+    owner: string,
+    push: PushRegistration | undefined,
+    follow: boolean,
+  ): Promise<Admitted> {
+    const { store, scheduler, agent } = this.#settings;
+    const known = await store.load(taskId, owner);
+    if (known === undefined) throw taskNotFound(taskId);
+    const { contextId } = known;
+    if (request.message.contextId !== undefined && request.message.contextId !== contextId) {
+      throw contextMismatch(contextId);
+    }
+    const now = scheduler.now();
+    const message: Message = { ...request.message, contextId, taskId };
+    const turnRequest = { ...this.#turnRequest(request, call), message };
+    const outcome = await store.admit({
+      agent: agent.name,
+      owner,
+      key: agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`,
+      taskId,
+      contextId,
+      replica: this.#replica,
+      now,
+      request: Json.of(turnRequest as unknown as JsonValue),
+      ...this.#dedupe(request.message, contextId, call, now),
+      maxContexts: 0,
+    });
+    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, taskId);
+    if (push !== undefined) await store.push.put(taskId, push);
+    // Following before loading leaves no gap between the two.
+    const reader = follow && outcome.running ? this.#reader(taskId, known.version) : undefined;
+    const record = (await store.load(taskId)) ?? known;
+    const before = taskOf(record);
+    const admitted = {
+      turn: outcome.turn,
+      message,
+      isContinuation: true,
+      before,
+      version: record.version,
+    };
+    if (!outcome.running) return { kind: 'queued', ...admitted };
+    const started = this.#turns.start({
+      turn: outcome.turn,
+      owner,
+      request: turnRequest,
+      message,
+      task: LiveTask.from(record),
+      snapshotVersion: record.snapshot.version,
+      mayReply: false,
+    });
+    return { kind: 'started', ...admitted, ...started, reader };
+  }
+
+  /** What an admission that did not let the message in means to its sender. */
+  async #refuse(
+    outcome: Exclude<AdmitOutcome, { kind: 'admitted' }>,
+    owner: string,
+    taskId: string,
+  ): Promise<AnsweredTurn> {
+    switch (outcome.kind) {
+      case 'duplicate': {
+        if (!outcome.ended) {
+          this.#settings.logger.info(
+            { taskId: outcome.taskId },
+            'a2a_server.sanic_app.message_in_flight_conflict',
+          );
+          throw new LegateError(
+            'MESSAGE_IN_FLIGHT',
+            'this message is being worked on; ask again when its task has come to an end',
+            { metadata: { taskId: outcome.taskId }, retryAfter: 1 },
+          );
+        }
+        if (outcome.reply !== undefined)
+          return { kind: 'answered', answer: { message: outcome.reply } };
+        const record = await this.#settings.store.load(outcome.taskId, owner);
+        if (record === undefined) throw taskNotFound(outcome.taskId);
+        return { kind: 'answered', answer: { task: taskOf(record) } };
+      }
+      case 'reused':
+        throw new LegateError(
+          'MESSAGE_ID_REUSED',
+          'message.messageId: was used before for a message with another content; give each message an id of its own',
+        );
+      case 'task-ended':
+        throw taskEnded(taskId);
+      case 'task-not-found':
+        throw taskNotFound(taskId);
+      case 'context-limit':
+        throw new LegateError('UNAVAILABLE', 'too many conversations are open', { retryAfter: 30 });
+    }
+  }
+
+  #turnRequest(request: SendMessageRequest, call: Call): TurnRequest {
+    const { extensions } = this.#settings;
+    return {
+      caller: call.caller,
+      metadata: request.metadata,
+      acceptedOutputModes: request.configuration?.acceptedOutputModes ?? [],
+      extensions: call.extensions?.filter((uri) => extensions.includes(uri)) ?? [],
+      ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
+    };
+  }
+
+  #dedupe(message: Message, contextId: string | undefined, call: Call, now: number) {
+    const { messageCacheTtlMs } = this.#settings;
+    const dedupe = dedupeOf(message, contextId, call, now + messageCacheTtlMs);
+    return dedupe === undefined ? {} : { dedupe };
+  }
+
+  #reader(taskId: string, cursor: number): LogReader {
+    const { store } = this.#settings;
+    return new LogReader({ store, hub: this.#hub, taskId, cursor, behind: false });
+  }
+}
+
+export function taskEnded(taskId: string): LegateError {
+  return new LegateError(
+    'UNSUPPORTED_OPERATION',
+    `task ${taskId} has ended and takes no more messages; send one without taskId to begin a new task`,
+    { metadata: { taskId } },
+  );
+}

@@ -1,0 +1,113 @@
+import type { EndKind, TurnEnd, TurnEvent } from '../agents/index.ts';
+import {
+  data,
+  type JsonObject,
+  LegateError,
+  type Part,
+  type TaskState,
+  text,
+} from '../protocol/index.ts';
+import type { LiveTask } from './live-task.ts';
+
+/** The task state that each way of ending a turn leads to. */
+export const endStates = {
+  completed: 'TASK_STATE_COMPLETED',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+  rejected: 'TASK_STATE_REJECTED',
+  failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+} as const satisfies Record<EndKind, TaskState>;
+
+export function isTurnEnd(event: TurnEvent): event is TurnEnd {
+  return 'kind' in event && event.kind in endStates;
+}
+
+/** An end that the engine itself declares, for machines (`error_type`) and for people. */
+export function engineEnd(
+  kind: EndKind,
+  errorType: string,
+  explanation: string,
+  info?: JsonObject,
+): TurnEnd {
+  return {
+    kind,
+    parts: [
+      data({
+        state: kind.replace('-', '_'),
+        error_type: errorType,
+        ...(info !== undefined && { error_info: info }),
+      }),
+      text(explanation),
+    ],
+    metadata: { error_type: errorType },
+  };
+}
+
+/** Refuses what an agent must not emit. A broken agent fails its turn, never its caller or the log. */
+export class EventCheck {
+  readonly #maxSize: number;
+  readonly #sealed = new Set<string>();
+
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
+  }
+
+  check(event: TurnEvent, task: LiveTask): void {
+    if (typeof event !== 'object' || event === null) throw broken('an event must be an object');
+    const isChunk = 'kind' in event && event.kind === 'chunk';
+    const artifact = isChunk ? event.artifact : 'artifactId' in event ? event : undefined;
+    if (artifact !== undefined) {
+      const { artifactId } = artifact;
+      if (this.#sealed.has(artifactId))
+        throw broken(`artifact ${artifactId} was sealed by its last chunk`);
+      if (isChunk && event.append && !task.hasArtifact(artifactId)) {
+        throw broken(`there is no artifact ${artifactId} to append to`);
+      }
+      this.#checkParts(artifact.parts, `artifact ${artifactId}`);
+      if (isChunk && event.lastChunk) this.#sealed.add(artifactId);
+      return;
+    }
+    if (!('kind' in event)) throw broken('an event has neither a kind nor an artifactId');
+    switch (event.kind) {
+      case 'working':
+      case 'completed':
+      case 'input-required':
+      case 'auth-required':
+      case 'rejected':
+      case 'failed':
+      case 'canceled':
+        if (event.parts !== undefined) this.#checkParts(event.parts, event.kind);
+        return;
+      case 'message':
+        this.#checkParts(event.parts, 'message');
+        return;
+      default:
+        throw broken(`unknown kind of event ${JSON.stringify(event.kind)}`);
+    }
+  }
+
+  #checkParts(parts: readonly Part[], where: string): void {
+    if (!Array.isArray(parts) || parts.length === 0) throw broken(`${where} has no parts`);
+    let size = 0;
+    for (const part of parts as readonly Part[]) {
+      const members =
+        (part.text === undefined ? 0 : 1) +
+        (part.raw === undefined ? 0 : 1) +
+        (part.url === undefined ? 0 : 1) +
+        ('data' in part && part.data !== undefined ? 1 : 0);
+      if (members !== 1)
+        throw broken(`a part of ${where} must have exactly one of text, raw, url and data`);
+      size += (part.text ?? part.raw ?? part.url)?.length ?? JSON.stringify(part.data).length;
+    }
+    if (size > this.#maxSize) {
+      throw broken(
+        `${where} has ${size} characters, more than the ${this.#maxSize} allowed (maxEventSize)`,
+      );
+    }
+  }
+}
+
+function broken(what: string): LegateError {
+  return new LegateError('INVALID_AGENT_RESPONSE', `the agent's answer is not valid: ${what}`);
+}

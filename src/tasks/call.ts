@@ -1,0 +1,25 @@
+import type { Caller } from '../agents/index.ts';
+
+/** What a door knows about a request besides what it asks for. */
+export interface Call {
+  readonly caller: Caller;
+  /** The protocol version spoken. */
+  readonly version: '0.3' | '1.0';
+  /** Extension URIs that the caller named. @default [] */
+  readonly extensions?: readonly string[];
+  /** The caller's `Idempotency-Key`. */
+  readonly idempotencyKey?: string;
+  /** The number of the last event the caller has seen, to resume a subscription after it. */
+  readonly lastEventId?: number;
+  /** W3C trace context of the request. */
+  readonly traceparent?: string;
+  /** The caller has gone. This ends waiting and streaming, never the turn. */
+  readonly signal?: AbortSignal;
+}
+
+export const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
+
+/** Whether the caller proved who it is. */
+export function isAuthenticated(caller: Caller): boolean {
+  return caller.subject !== '';
+}

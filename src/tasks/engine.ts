@@ -1,0 +1,328 @@
+import {
+  type CancelTaskRequest,
+  type DeleteTaskPushNotificationConfigRequest,
+  type GetTaskPushNotificationConfigRequest,
+  type GetTaskRequest,
+  Json,
+  type JsonValue,
+  LegateError,
+  type ListTaskPushNotificationConfigsRequest,
+  type ListTaskPushNotificationConfigsResponse,
+  type ListTasksRequest,
+  type ListTasksResponse,
+  type Message,
+  type SendMessageRequest,
+  type SubscribeToTaskRequest,
+  isTerminal,
+  type Task,
+  taskNotFound,
+  type TaskPushNotificationConfig,
+} from '../protocol/index.ts';
+import { ownerKey } from '../store/index.ts';
+import { Admissions, type Admitted, taskEnded } from './admissions.ts';
+import type { Call } from './call.ts';
+import { cancelTask } from './cancel.ts';
+import { closesOnInput, EventStream, type StreamEvent } from './event-stream.ts';
+import { Hub } from './hub.ts';
+import { taskOf, withHistory } from './live-task.ts';
+import { LogReader } from './log-reader.ts';
+import { Maintenance } from './maintenance.ts';
+import { type EngineOptions, type EngineSettings, resolveOptions } from './options.ts';
+import { PageTokens } from './page-token.ts';
+import { PushConfigs } from './push-configs.ts';
+import { listTasks } from './task-list.ts';
+import type { TurnOutcome } from './turn-run.ts';
+import { waitForTurn } from './turn-wait.ts';
+import { Turns } from './turns.ts';
+
+export type SendOutcome = { readonly task: Json<Task> } | { readonly message: Json<Message> };
+
+/**
+ * The task engine of one agent: every door drives it through these operations. All of them load the
+ * task once, for its owner; a foreign task is not found, like an absent one.
+ *
+ * @example
+ * const engine = await Engine.start({ agent, store });
+ * const { task } = await engine.send({ message: message('hello') }, { caller, version: '1.0' });
+ */
+export class Engine {
+  readonly pushConfigs: PushConfigs;
+  readonly #settings: EngineSettings;
+  readonly #hub = new Hub();
+  readonly #turns: Turns;
+  readonly #replica: string;
+  readonly #admissions: Admissions;
+  readonly #maintenance: Maintenance;
+  readonly #tokens: PageTokens;
+  readonly #unwatch: () => void;
+
+  private constructor(settings: EngineSettings) {
+    this.#settings = settings;
+    this.#replica = settings.scheduler.uuid();
+    this.#turns = new Turns(settings, this.#hub, this.#replica);
+    this.pushConfigs = new PushConfigs(settings);
+    this.#admissions = new Admissions({
+      settings,
+      hub: this.#hub,
+      turns: this.#turns,
+      replica: this.#replica,
+      pushConfigs: this.pushConfigs,
+    });
+    this.#maintenance = new Maintenance(settings, this.#hub, this.#turns, this.#replica);
+    this.#tokens = new PageTokens(settings.pageTokenKey);
+    this.#unwatch = settings.store.watch(({ taskId }) => this.#notice(taskId));
+  }
+
+  /** Starts to work: turns that a dead process left behind are resolved first. */
+  static async start(options: EngineOptions): Promise<Engine> {
+    const settings = resolveOptions(options);
+    const pageTokenKey = options.pageTokenKey ?? (await sharedKey(settings));
+    const engine = new Engine({ ...settings, pageTokenKey });
+    await engine.#maintenance.start();
+    return engine;
+  }
+
+  /** Turns that run in this process. */
+  get runningTurns(): number {
+    return this.#turns.size;
+  }
+
+  async send(request: SendMessageRequest, call: Call): Promise<SendOutcome> {
+    const owner = this.#owner(call);
+    const admitted = await this.#admissions.admit(request, call, owner, false);
+    const historyLength = request.configuration?.historyLength;
+    const returnImmediately = request.configuration?.returnImmediately === true;
+    if (admitted.kind === 'answered') return withLength(admitted.answer, historyLength);
+    if (returnImmediately && !admitted.isContinuation) {
+      return { task: withHistory(admitted.before, historyLength) };
+    }
+    if (returnImmediately) {
+      if (admitted.kind === 'started')
+        await Promise.race([admitted.run.stored(), admitted.outcome]);
+      return { task: withHistory(await this.#load(admitted.turn.taskId, owner), historyLength) };
+    }
+    const outcome =
+      admitted.kind === 'started' ? await admitted.outcome : ({ kind: 'lost' } as const);
+    const answer =
+      outcome.kind === 'task' || outcome.kind === 'message'
+        ? answerOf(outcome)
+        : await this.#outcomeFromStore(admitted, owner, call);
+    return withLength(answer, historyLength);
+  }
+
+  /** Resolves once the first event is known, so that what fails before it is an error and no stream. */
+  async stream(request: SendMessageRequest, call: Call): Promise<EventStream> {
+    this.#requireStreaming();
+    const owner = this.#owner(call);
+    const admitted = await this.#admissions.admit(request, call, owner, true);
+    const historyLength = request.configuration?.historyLength;
+    if (admitted.kind === 'answered') {
+      return new EventStream({ first: [onlyEvent(withLength(admitted.answer, historyLength))] });
+    }
+    if (admitted.kind === 'started' && this.#settings.agent.replies === 'message') {
+      const outcome = await Promise.race([admitted.run.spoken(), admitted.outcome]);
+      if (outcome?.kind === 'message') {
+        admitted.reader?.close();
+        return new EventStream({ first: [onlyEvent({ message: outcome.message })] });
+      }
+    }
+    const { taskId } = admitted.turn;
+    const reader =
+      (admitted.kind === 'started' ? admitted.reader : undefined) ??
+      new LogReader({
+        store: this.#settings.store,
+        hub: this.#hub,
+        taskId,
+        cursor: admitted.version,
+        behind: true,
+      });
+    return new EventStream({
+      first: [taskEvent(withHistory(admitted.before, historyLength), admitted.version)],
+      reader,
+      closes: closesOnInput,
+      ...(admitted.isContinuation && { awaitedMessage: admitted.message.messageId }),
+      ...(call.signal !== undefined && { signal: call.signal }),
+    });
+  }
+
+  async getTask(request: GetTaskRequest, call: Call): Promise<Json<Task>> {
+    return withHistory(await this.#load(request.id, this.#owner(call)), request.historyLength);
+  }
+
+  listTasks(request: ListTasksRequest, call: Call): Promise<ListTasksResponse> {
+    return listTasks(this.#settings, this.#tokens, request, this.#owner(call));
+  }
+
+  cancelTask(request: CancelTaskRequest, call: Call): Promise<Json<Task>> {
+    return cancelTask({
+      settings: this.#settings,
+      hub: this.#hub,
+      turns: this.#turns,
+      replica: this.#replica,
+      owner: this.#owner(call),
+      request,
+      call,
+    });
+  }
+
+  /**
+   * The current task, then its events until it ends. A caller that names the last event it has seen
+   * gets exactly what came after it, after any restart and on any replica.
+   */
+  async subscribe(request: SubscribeToTaskRequest, call: Call): Promise<EventStream> {
+    this.#requireStreaming();
+    const { store } = this.#settings;
+    const { id } = request;
+    const record = await store.load(id, this.#owner(call));
+    if (record === undefined) throw taskNotFound(id);
+    const seen = call.lastEventId;
+    const resumes = seen !== undefined && seen >= 1 && seen <= record.version;
+    const isOver = isTerminal(record.state);
+    if (isOver && (!resumes || seen === record.version)) {
+      if (call.version === '1.0') {
+        throw new LegateError(
+          'UNSUPPORTED_OPERATION',
+          `task ${id} has ended; there is nothing to subscribe to, get the task instead`,
+          { metadata: { taskId: id } },
+        );
+      }
+      return new EventStream({
+        first: [{ ...taskEvent(taskOf(record), record.version), isLast: true }],
+      });
+    }
+    return new EventStream({
+      first: resumes ? [] : [taskEvent(taskOf(record), record.version)],
+      reader: new LogReader({
+        store,
+        hub: this.#hub,
+        taskId: id,
+        cursor: resumes ? seen : record.version,
+        // The log may have grown since the record was loaded.
+        behind: true,
+      }),
+      ...(call.signal !== undefined && { signal: call.signal }),
+    });
+  }
+
+  createPushConfig(
+    config: TaskPushNotificationConfig,
+    call: Call,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.pushConfigs.create(config, call, this.#owner(call));
+  }
+
+  getPushConfig(
+    request: GetTaskPushNotificationConfigRequest,
+    call: Call,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.pushConfigs.get(request, this.#owner(call));
+  }
+
+  listPushConfigs(
+    request: ListTaskPushNotificationConfigsRequest,
+    call: Call,
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.pushConfigs.list(request, this.#owner(call));
+  }
+
+  deletePushConfig(request: DeleteTaskPushNotificationConfigRequest, call: Call): Promise<void> {
+    return this.pushConfigs.delete(request, this.#owner(call));
+  }
+
+  /** Ends or hands over the running turns, then retires. The store stays open: it is not ours. */
+  async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#maintenance.stop();
+    this.#unwatch();
+    await this.#turns.drain(options.graceMs ?? 0);
+    await this.#settings.store.retire(this.#replica);
+  }
+
+  #owner({ caller }: Call): string {
+    const { agent } = this.#settings;
+    return ownerKey({ agent: agent.name, tenant: caller.tenant, subject: caller.subject });
+  }
+
+  async #load(taskId: string, owner: string): Promise<Json<Task>> {
+    const record = await this.#settings.store.load(taskId, owner);
+    if (record === undefined) throw taskNotFound(taskId);
+    return taskOf(record);
+  }
+
+  /** For turns that wait their place, run on another replica, or were ended by another writer. */
+  async #outcomeFromStore(
+    admitted: Exclude<Admitted, { kind: 'answered' }>,
+    owner: string,
+    call: Call,
+  ): Promise<SendOutcome> {
+    const { store } = this.#settings;
+    const { turn, message } = admitted;
+    const answer = await waitForTurn<SendOutcome>(
+      this.#hub,
+      turn.taskId,
+      async () => {
+        const known = await store.loadTurn(turn.id);
+        if (known?.reply !== undefined) return { message: known.reply };
+        const record = await store.load(turn.taskId, owner);
+        if (record === undefined) throw taskNotFound(turn.taskId);
+        const isOver = known === undefined ? isTerminal(record.state) : known.ended;
+        return isOver ? { task: taskOf(record) } : undefined;
+      },
+      call.signal,
+    );
+    const wasHandled =
+      'message' in answer ||
+      answer.task.value.history?.some(({ messageId }) => messageId === message.messageId) === true;
+    if (!wasHandled) throw taskEnded(turn.taskId);
+    return answer;
+  }
+
+  #notice(taskId: string): void {
+    this.#hub.nudge(taskId);
+    if (this.#turns.find(taskId) === undefined) return;
+    this.#settings.store
+      .load(taskId)
+      .then((record) => {
+        if (record?.cancelRequested === true) this.#turns.stop(taskId, 'cancel');
+      })
+      .catch((error: unknown) => {
+        this.#settings.logger.warn({ taskId, error }, 'tasks.notice.failed');
+      });
+  }
+
+  #requireStreaming(): void {
+    if (this.#settings.streaming) return;
+    throw new LegateError(
+      'UNSUPPORTED_OPERATION',
+      'this agent does not stream; send, then poll the task',
+    );
+  }
+}
+
+function answerOf(outcome: Extract<TurnOutcome, { kind: 'task' | 'message' }>): SendOutcome {
+  return outcome.kind === 'task' ? { task: outcome.task } : { message: outcome.message };
+}
+
+function withLength(answer: SendOutcome, historyLength: number | undefined): SendOutcome {
+  return 'task' in answer ? { task: withHistory(answer.task, historyLength) } : answer;
+}
+
+function taskEvent(task: Json<Task>, sequence: number): StreamEvent {
+  return { sequence, body: Json.of({ task: task.value }), isLast: false };
+}
+
+function onlyEvent(answer: SendOutcome): StreamEvent {
+  return 'task' in answer
+    ? { ...taskEvent(answer.task, 0), isLast: true }
+    : { sequence: 0, body: Json.of({ message: answer.message.value }), isLast: true };
+}
+
+/** The key of page tokens, the same for every replica of a store. */
+async function sharedKey(settings: EngineSettings): Promise<string> {
+  const { records } = settings.store;
+  const now = settings.scheduler.now();
+  const place = { space: 'legate', key: 'page-token-key' };
+  const value = Json.of<JsonValue>(crypto.randomUUID());
+  await records.write([{ ...place, value, ifVersion: 0 }], now);
+  const stored = await records.get(place.space, place.key, now);
+  return String(stored?.value.value ?? value.value);
+}

@@ -1,0 +1,93 @@
+import { isTerminal, Json, type StreamResponse, type TaskState } from '../protocol/index.ts';
+import type { LogEvent } from '../store/index.ts';
+import type { LogReader } from './log-reader.ts';
+
+/** One event on its way to a caller. */
+export interface StreamEvent {
+  /** Its number in the task's log; 0 for a plain message, which has none. */
+  readonly sequence: number;
+  readonly body: Json<StreamResponse>;
+  /** The stream closes after it. */
+  readonly isLast: boolean;
+}
+
+/** Decides after which state a stream closes. */
+export type CloseRule = (state: TaskState) => boolean;
+
+/** A stream that answers a message: the caller speaks next once input is required. */
+export const closesOnInput: CloseRule = (state) =>
+  isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED';
+
+/**
+ * The events of one task for one caller, pulled: first what is known at once, then the log. A caller
+ * that stops pulling holds up nobody. Close it, or give it a signal that does.
+ */
+export class EventStream implements AsyncIterable<StreamEvent> {
+  readonly #first: StreamEvent[];
+  readonly #reader: LogReader | undefined;
+  readonly #closes: CloseRule;
+  /** Until the log shows this message, states belong to earlier turns of the task. */
+  #awaitedMessage: string | undefined;
+  #isOver = false;
+
+  constructor(options: {
+    first: readonly StreamEvent[];
+    reader?: LogReader;
+    closes?: CloseRule;
+    awaitedMessage?: string;
+    signal?: AbortSignal;
+  }) {
+    this.#first = [...options.first];
+    this.#reader = options.reader;
+    this.#closes = options.closes ?? isTerminal;
+    this.#awaitedMessage = options.awaitedMessage;
+    if (options.signal?.aborted === true) this.close();
+    else options.signal?.addEventListener('abort', () => this.close(), { once: true });
+  }
+
+  async next(): Promise<StreamEvent | undefined> {
+    const known = this.#first.shift();
+    if (known !== undefined) {
+      if (known.isLast) this.close();
+      return known;
+    }
+    while (!this.#isOver) {
+      const event = await this.#reader?.next();
+      if (event === undefined) break;
+      const isLast = this.#isLast(event);
+      if (isLast === undefined) continue;
+      if (isLast) this.close();
+      return { sequence: event.sequence, body: event.body, isLast };
+    }
+    this.close();
+    return undefined;
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#reader?.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamEvent> {
+    try {
+      for (let event = await this.next(); event !== undefined; event = await this.next())
+        yield event;
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Undefined for entries that are not for callers: their own messages. */
+  #isLast({ body }: LogEvent): boolean | undefined {
+    // Artifact chunks, by far the most frequent, go from the store to the wire without being parsed.
+    if (!body.isParsed && body.text.startsWith('{"artifactUpdate"')) return false;
+    const event = body.value;
+    if ('message' in event) {
+      if (event.message.messageId === this.#awaitedMessage) this.#awaitedMessage = undefined;
+      return undefined;
+    }
+    if (!('statusUpdate' in event)) return false;
+    const { state } = event.statusUpdate.status;
+    return isTerminal(state) || (this.#awaitedMessage === undefined && this.#closes(state));
+  }
+}

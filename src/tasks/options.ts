@@ -1,0 +1,92 @@
+import type { Agent } from '../agents/index.ts';
+import type { TaskPushNotificationConfig } from '../protocol/index.ts';
+import type { Store } from '../store/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { type Scheduler, systemScheduler } from './scheduler.ts';
+
+/** What the engine needs of push notifications; without it the capability is off. */
+export interface PushHooks {
+  /** Throws INVALID_PARAMS for a configuration that must not be stored. */
+  validate(config: TaskPushNotificationConfig): void | Promise<void>;
+  /** The configuration without its secrets, for reads. */
+  redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig;
+  /** Deliveries were written. */
+  wake(): void;
+}
+
+export interface EngineOptions {
+  agent: Agent;
+  store: Store;
+  /** @default false for streaming answers and subscriptions; true unless set */
+  streaming?: boolean;
+  push?: PushHooks;
+  /** URIs of the extensions the agent declares. @default [] */
+  extensions?: readonly string[];
+  /** URIs of extensions without which no message is taken. @default [] */
+  requiredExtensions?: readonly string[];
+  /** Longest time from the start of a turn to its end, in milliseconds; 0 for no limit. @default 600_000 */
+  taskTimeoutMs?: number;
+  /** Longest time between two events of a turn, in milliseconds; 0 for no limit. @default 0 */
+  inactivityTimeoutMs?: number;
+  /** Time a turn has to stop by itself after a cancel, in milliseconds. @default 5_000 */
+  cancelGraceMs?: number;
+  /** How long a repeated message finds its first answer, in milliseconds; 0 for never. @default taskTimeoutMs, or 600_000 */
+  messageCacheTtlMs?: number;
+  /** Contexts that may have unfinished tasks at one time; 0 for no limit. @default 10_000 */
+  maxContexts?: number;
+  /** How long ended tasks are kept, in milliseconds; 0 for ever. @default 7 days */
+  retentionMs?: number;
+  /** How often ended tasks are swept, in milliseconds. @default 60_000 */
+  sweepIntervalMs?: number;
+  /** Largest event an agent may make, in characters of its parts. @default 4 Mi */
+  maxEventSize?: number;
+  /** Most events of one task. @default 1_000_000 */
+  maxEvents?: number;
+  /** Turns that may run at one time in this process; further ones wait. @default 1_000 */
+  maxRunningTurns?: number;
+  /** How many times a turn may run again after its process died. @default 3 */
+  maxAttempts?: number;
+  /** How long a replica counts as alive after its last sign of life, in milliseconds. @default 15_000 */
+  leaseMs?: number;
+  /** How often readers look for events of which no notice came, in milliseconds; shared stores only. @default 1_000 */
+  pollIntervalMs?: number;
+  /** Refuses tokens made by others; give all replicas the same. @default random */
+  pageTokenKey?: string;
+  logger?: Logger;
+  scheduler?: Scheduler;
+}
+
+const sevenDays = 7 * 24 * 60 * 60 * 1000;
+
+/** All options, with their defaults filled in. */
+export type EngineSettings = Required<Omit<EngineOptions, 'push'>> & {
+  readonly push: PushHooks | undefined;
+};
+
+export function resolveOptions(options: EngineOptions): EngineSettings {
+  const taskTimeoutMs = options.taskTimeoutMs ?? 600_000;
+  return {
+    agent: options.agent,
+    store: options.store,
+    streaming: options.streaming ?? true,
+    push: options.push,
+    extensions: options.extensions ?? [],
+    requiredExtensions: options.requiredExtensions ?? [],
+    taskTimeoutMs,
+    inactivityTimeoutMs: options.inactivityTimeoutMs ?? 0,
+    cancelGraceMs: options.cancelGraceMs ?? 5_000,
+    messageCacheTtlMs: options.messageCacheTtlMs ?? (taskTimeoutMs > 0 ? taskTimeoutMs : 600_000),
+    maxContexts: options.maxContexts ?? 10_000,
+    retentionMs: options.retentionMs ?? sevenDays,
+    sweepIntervalMs: options.sweepIntervalMs ?? 60_000,
+    maxEventSize: options.maxEventSize ?? 4 * 1024 * 1024,
+    maxEvents: options.maxEvents ?? 1_000_000,
+    maxRunningTurns: options.maxRunningTurns ?? 1_000,
+    maxAttempts: options.maxAttempts ?? 3,
+    leaseMs: options.leaseMs ?? 15_000,
+    pollIntervalMs: options.pollIntervalMs ?? 1_000,
+    pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
+    logger: options.logger ?? silentLogger,
+    scheduler: options.scheduler ?? systemScheduler,
+  };
+}

@@ -1,0 +1,107 @@
+import {
+  type DeleteTaskPushNotificationConfigRequest,
+  type GetTaskPushNotificationConfigRequest,
+  invalidParams,
+  LegateError,
+  type ListTaskPushNotificationConfigsRequest,
+  type ListTaskPushNotificationConfigsResponse,
+  taskNotFound,
+  type TaskPushNotificationConfig,
+} from '../protocol/index.ts';
+import type { PushRegistration } from '../store/index.ts';
+import type { Call } from './call.ts';
+import type { EngineSettings, PushHooks } from './options.ts';
+
+/** Configurations one task may have. */
+const maxConfigs = 100;
+
+/** The push configurations of tasks. Secrets go in and never come out. */
+export class PushConfigs {
+  readonly #settings: EngineSettings;
+
+  constructor(settings: EngineSettings) {
+    this.#settings = settings;
+  }
+
+  /** A configuration ready to be stored: checked, with an id. */
+  async registration(config: TaskPushNotificationConfig, call: Call): Promise<PushRegistration> {
+    await this.#hooks().validate(config);
+    const id = config.id ?? this.#settings.scheduler.uuid();
+    return { config: { ...config, id }, wireVersion: call.version };
+  }
+
+  async create(
+    config: TaskPushNotificationConfig,
+    call: Call,
+    owner: string,
+  ): Promise<TaskPushNotificationConfig> {
+    const hooks = this.#hooks();
+    const { taskId } = config;
+    if (taskId === undefined) throw invalidParams({ field: 'taskId', description: 'is required' });
+    await this.#authorise(taskId, owner);
+    const registration = await this.registration(config, call);
+    const existing = await this.#settings.store.push.list(taskId);
+    const isNew = !existing.some(({ config: { id } }) => id === registration.config.id);
+    if (isNew && existing.length >= maxConfigs) {
+      throw invalidParams({
+        field: 'taskId',
+        description: `has ${maxConfigs} push configurations already; delete one first`,
+      });
+    }
+    await this.#settings.store.push.put(taskId, registration);
+    return hooks.redact(registration.config);
+  }
+
+  async get(
+    request: GetTaskPushNotificationConfigRequest,
+    owner: string,
+  ): Promise<TaskPushNotificationConfig> {
+    const hooks = this.#hooks();
+    const { taskId, id } = request;
+    await this.#authorise(taskId, owner);
+    const { push } = this.#settings.store;
+    const found = id === undefined ? (await push.list(taskId))[0] : await push.get(taskId, id);
+    if (found === undefined) {
+      throw new LegateError(
+        'TASK_NOT_FOUND',
+        `task ${taskId} has no push configuration ${id ?? ''}`,
+        {
+          metadata: { taskId },
+        },
+      );
+    }
+    return hooks.redact({ ...found.config, taskId });
+  }
+
+  async list(
+    request: ListTaskPushNotificationConfigsRequest,
+    owner: string,
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    const hooks = this.#hooks();
+    await this.#authorise(request.taskId, owner);
+    const all = await this.#settings.store.push.list(request.taskId);
+    // Bounded by `maxConfigs`: one page holds them all.
+    const configs = all.map(({ config }) => hooks.redact({ ...config, taskId: request.taskId }));
+    return { configs, nextPageToken: '' };
+  }
+
+  async delete(request: DeleteTaskPushNotificationConfigRequest, owner: string): Promise<void> {
+    this.#hooks();
+    await this.#authorise(request.taskId, owner);
+    await this.#settings.store.push.delete(request.taskId, request.id);
+  }
+
+  async #authorise(taskId: string, owner: string): Promise<void> {
+    const record = await this.#settings.store.load(taskId, owner);
+    if (record === undefined) throw taskNotFound(taskId);
+  }
+
+  #hooks(): PushHooks {
+    const { push } = this.#settings;
+    if (push !== undefined) return push;
+    throw new LegateError(
+      'PUSH_NOTIFICATION_NOT_SUPPORTED',
+      'this agent sends no push notifications',
+    );
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../agents/index.ts';
+
+/** Time and chance as the engine sees them, so that a simulation can supply its own. */
+export interface Scheduler extends Clock {
+  /** Runs `callback` once after `delay` milliseconds. A timer alone keeps no process alive. */
+  after(delay: number, callback: () => void): Timer;
+  /** Runs `callback` once the work at hand is done, before the next timer. */
+  soon(callback: () => void): void;
+  uuid(): string;
+}
+
+export interface Timer {
+  cancel(): void;
+  /** Starts the delay anew. */
+  restart(): void;
+}
+
+/** The machine's own clock, timers and random numbers. */
+export const systemScheduler: Scheduler = {
+  now: () => Date.now(),
+  after(delay, callback) {
+    const timer = setTimeout(callback, delay).unref();
+    return { cancel: () => clearTimeout(timer), restart: () => void timer.refresh() };
+  },
+  soon: (callback) => void setImmediate(callback),
+  uuid: () => crypto.randomUUID(),
+};

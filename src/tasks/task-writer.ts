@@ -1,0 +1,211 @@
+import {
+  isTerminal,
+  Json,
+  LegateError,
+  type Message,
+  type StreamResponse,
+  type Task,
+  toLegateError,
+} from '../protocol/index.ts';
+import type {
+  Append,
+  ContextWrite,
+  LogEvent,
+  RecordWrite,
+  Store,
+  TurnRecord,
+} from '../store/index.ts';
+import type { Hub } from './hub.ts';
+import { LiveTask } from './live-task.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** Events that may wait for the disk before the agent has to. */
+const pendingLimit = 256;
+/** Waits between tries while the store fails, in milliseconds: about half a minute in all. */
+const retryDelays = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800];
+
+export interface FinalWrite {
+  readonly context?: ContextWrite;
+  readonly records?: readonly RecordWrite[];
+  /** Ends the turn with a plain message: the task vanishes. */
+  readonly reply?: Json<Message>;
+}
+
+/** The turn was taken over or its task was changed by another: nothing more may be written. */
+export class TurnLost extends Error {
+  override readonly name = 'TurnLost';
+}
+
+/**
+ * Writes the events of one turn: persist, then publish. Events made while a write is under way are
+ * written together by the next one, so a fast agent costs few transactions and a slow one no delay.
+ *
+ * - **idle**: nothing pending.
+ * - **scheduled**: events are pending; they are written once the agent has paused.
+ * - **writing**: one append is under way; further events pend.
+ * - **ended** / **lost**: nothing more is written.
+ */
+export class TaskWriter {
+  readonly task: LiveTask;
+  readonly #store: Store;
+  readonly #hub: Hub;
+  readonly #scheduler: Scheduler;
+  readonly #replica: string;
+  readonly #turnId: number;
+  readonly #onCancelRequested: () => void;
+  readonly #onLost: (error: Error) => void;
+  readonly #onDeliveries: () => void;
+  #snapshotVersion: number;
+  #written: number;
+  #pending: LogEvent[] = [];
+  #scheduled = false;
+  #writing: Promise<void> | undefined;
+  #failure: Error | undefined;
+
+  constructor(options: {
+    task: LiveTask;
+    snapshotVersion: number;
+    store: Store;
+    hub: Hub;
+    scheduler: Scheduler;
+    replica: string;
+    turnId: number;
+    onCancelRequested: () => void;
+    onLost: (error: Error) => void;
+    onDeliveries: () => void;
+  }) {
+    this.task = options.task;
+    this.#written = options.task.version;
+    this.#snapshotVersion = options.snapshotVersion;
+    this.#store = options.store;
+    this.#hub = options.hub;
+    this.#scheduler = options.scheduler;
+    this.#replica = options.replica;
+    this.#turnId = options.turnId;
+    this.#onCancelRequested = options.onCancelRequested;
+    this.#onLost = options.onLost;
+    this.#onDeliveries = options.onDeliveries;
+  }
+
+  /** Whether the agent has to wait for the disk. */
+  get isFull(): boolean {
+    return this.#pending.length >= pendingLimit;
+  }
+
+  emit(body: StreamResponse): void {
+    const sequence = this.task.version + 1;
+    this.task.apply(body, sequence);
+    this.#pending.push({ sequence, body: Json.of(body) });
+  }
+
+  /** Sees to it that what was emitted is written soon. */
+  schedule(): void {
+    if (this.#scheduled || this.#writing !== undefined || this.#failure !== undefined) return;
+    this.#scheduled = true;
+    this.#scheduler.soon(() => {
+      this.#scheduled = false;
+      if (this.#writing === undefined && this.#pending.length > 0) void this.#start();
+    });
+  }
+
+  /** Resolves once everything emitted so far is stored. */
+  async flush(): Promise<void> {
+    while (this.#writing !== undefined || this.#pending.length > 0) {
+      await (this.#writing ?? this.#start());
+      if (this.#failure !== undefined) throw this.#failure;
+    }
+  }
+
+  /** Writes what is left together with the end of the turn: all of it, or nothing. */
+  async end(final: FinalWrite): Promise<{ task: Json<Task>; next: TurnRecord | undefined }> {
+    while (this.#writing !== undefined) await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+    const body = Json.of(this.task.toTask());
+    // Snapshots at doubling distances cost a constant per event, however many turns a task has.
+    const due = this.task.version - this.#snapshotVersion >= this.#snapshotVersion;
+    const next = await this.#append({
+      endsTurn: true,
+      ...final,
+      ...((due || isTerminal(this.task.status.state)) && {
+        snapshot: { version: this.task.version, body },
+      }),
+    });
+    return { task: body, next };
+  }
+
+  #start(): Promise<void> {
+    this.#writing = this.#append({}).then(
+      () => {
+        this.#writing = undefined;
+        if (this.#pending.length > 0) this.schedule();
+      },
+      (error: unknown) => {
+        this.#writing = undefined;
+        this.#failure = error instanceof Error ? error : toLegateError(error);
+        this.#pending = [];
+        this.#onLost(this.#failure);
+      },
+    );
+    return this.#writing;
+  }
+
+  async #append(rest: Partial<Append>): Promise<TurnRecord | undefined> {
+    const events = this.#pending;
+    this.#pending = [];
+    const { status } = this.task;
+    const append: Append = {
+      taskId: this.task.id,
+      version: this.#written,
+      events,
+      state: status.state,
+      statusTime: Date.parse(status.timestamp ?? '') || this.#scheduler.now(),
+      turn: { id: this.#turnId, replica: this.#replica },
+      replica: this.#replica,
+      now: this.#scheduler.now(),
+      ...rest,
+    };
+    const outcome = await this.#appendPersistently(append);
+    this.#written += events.length;
+    if (rest.snapshot !== undefined) this.#snapshotVersion = rest.snapshot.version;
+    if (outcome.cancelRequested) this.#onCancelRequested();
+    if (outcome.deliveries) this.#onDeliveries();
+    if (events.length > 0) this.#hub.publish(this.task.id, events);
+    return outcome.next;
+  }
+
+  /**
+   * Tries again while the store is away. A try whose answer was lost may have been stored: then the
+   * next one conflicts with our own events, which tells.
+   */
+  async #appendPersistently(
+    append: Append,
+  ): Promise<{ next?: TurnRecord; cancelRequested: boolean; deliveries: boolean }> {
+    let uncertain = false;
+    for (const delay of [...retryDelays, undefined]) {
+      try {
+        const outcome = await this.#store.append(append);
+        if (outcome.kind === 'appended') return outcome;
+        if (uncertain && (await this.#isStored(append)))
+          return { cancelRequested: false, deliveries: true };
+        throw new TurnLost(
+          outcome.kind === 'fenced'
+            ? 'the turn runs elsewhere, or its task has ended'
+            : 'the task was changed by another writer',
+        );
+      } catch (error) {
+        const isAway = error instanceof LegateError && error.code === 'STORE_FAILED';
+        if (!isAway || delay === undefined) throw error;
+        uncertain = true;
+        await new Promise<void>((resolve) => void this.#scheduler.after(delay, resolve));
+      }
+    }
+    throw new TurnLost('the store did not come back');
+  }
+
+  async #isStored(append: Append): Promise<boolean> {
+    const first = append.events[0];
+    if (first === undefined) return false;
+    const [stored] = await this.#store.readEvents(append.taskId, append.version, 1);
+    return stored?.body.text === first.body.text;
+  }
+}

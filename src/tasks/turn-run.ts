@@ -1,0 +1,375 @@
+import type {
+  Agent,
+  ContextPatch,
+  ContextState,
+  Turn,
+  TurnEnd,
+  TurnEvent,
+} from '../agents/index.ts';
+import {
+  Json,
+  type JsonObject,
+  LegateError,
+  type Message,
+  type Task,
+  type TaskState,
+} from '../protocol/index.ts';
+import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
+import type { TurnRequest } from './admission.ts';
+import { endStates, engineEnd, EventCheck, isTurnEnd } from './agent-events.ts';
+import type { Hub } from './hub.ts';
+import type { LiveTask } from './live-task.ts';
+import type { EngineSettings } from './options.ts';
+import type { Timer } from './scheduler.ts';
+import { statusEvent } from './status-event.ts';
+import { TaskWriter, TurnLost } from './task-writer.ts';
+import { type StopCause, TurnStopped } from './turn-stopped.ts';
+
+/** What a turn came to. `next`: the turn of the same key that this replica now has to run. */
+export type TurnOutcome =
+  | { readonly kind: 'task'; readonly task: Json<Task>; readonly next: TurnRecord | undefined }
+  | {
+      readonly kind: 'message';
+      readonly message: Json<Message>;
+      readonly next: TurnRecord | undefined;
+    }
+  /** Given back for another replica to run. */
+  | { readonly kind: 'released' }
+  /** Another writer ended it; the log tells how. */
+  | { readonly kind: 'lost'; readonly error: Error };
+
+export interface TurnRunOptions {
+  readonly settings: EngineSettings;
+  readonly hub: Hub;
+  readonly replica: string;
+  readonly owner: string;
+  readonly turn: TurnRecord;
+  readonly request: TurnRequest;
+  readonly message: Message;
+  readonly task: LiveTask;
+  readonly snapshotVersion: number;
+  /** A plain message may still take the place of the task: nobody has been shown it. */
+  readonly mayReply: boolean;
+  /** The turn ends like this without the agent being asked. */
+  readonly insteadOfAgent?: TurnEnd;
+}
+
+/**
+ * One turn while it runs in this process.
+ *
+ * - **running**: the agent is pulled, each of its events emitted.
+ * - **stopping**: the signal was aborted (`stop`); the agent has the grace time to end by itself.
+ *   Whatever it says then, the cause of the stop decides the state.
+ * - **ended**: the end was stored together with the context's state; or **released**, or **lost**.
+ */
+export class TurnRun implements Turn {
+  readonly message: Message;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly attempt: number;
+  readonly isContinuation: boolean;
+  readonly #options: TurnRunOptions;
+  readonly #agent: Agent;
+  readonly #store: Store;
+  readonly #writer: TaskWriter;
+  readonly #check: EventCheck;
+  readonly #controller = new AbortController();
+  /** Messages in the task's history before the present one. */
+  readonly #earlier: number;
+  #stopCause: StopCause | undefined;
+  /** The agent did not end by itself. */
+  #broke = false;
+  #mayReply: boolean;
+  #interrupt: ((error: Error) => void) | undefined;
+  #timeout: Timer | undefined;
+  #inactivity: Timer | undefined;
+  #grace: Timer | undefined;
+  #firstEvent: (() => void) | undefined;
+
+  constructor(options: TurnRunOptions) {
+    const { settings, request, task } = options;
+    this.#options = options;
+    this.#agent = settings.agent;
+    this.#store = settings.store;
+    this.message = options.message;
+    this.taskId = task.id;
+    this.contextId = task.contextId;
+    this.attempt = options.turn.attempt;
+    this.isContinuation = request.message !== undefined;
+    this.#mayReply = options.mayReply;
+    this.#check = new EventCheck(settings.maxEventSize);
+    this.#writer = new TaskWriter({
+      task,
+      snapshotVersion: options.snapshotVersion,
+      store: settings.store,
+      hub: options.hub,
+      scheduler: settings.scheduler,
+      replica: options.replica,
+      turnId: options.turn.id,
+      onCancelRequested: () => this.stop('cancel'),
+      onLost: () => this.stop('lost'),
+      onDeliveries: () => settings.push?.wake(),
+    });
+    // A turn that runs again may have written its message before its process died.
+    const isNoted = task.history.some(({ messageId }) => messageId === options.message.messageId);
+    if (this.isContinuation && !isNoted) this.#writer.emit({ message: options.message });
+    this.#earlier = Math.max(0, task.history.length - 1);
+  }
+
+  get caller(): Turn['caller'] {
+    return this.#options.request.caller;
+  }
+  get metadata(): JsonObject {
+    return this.#options.request.metadata ?? {};
+  }
+  get acceptedOutputModes(): readonly string[] {
+    return this.#options.request.acceptedOutputModes;
+  }
+  get extensions(): readonly string[] {
+    return this.#options.request.extensions;
+  }
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+  get clock(): Turn['clock'] {
+    return this.#options.settings.scheduler;
+  }
+  get logger(): Turn['logger'] {
+    return this.#options.settings.logger.child({ taskId: this.taskId, contextId: this.contextId });
+  }
+  get state(): ContextState {
+    const { owner } = this.#options;
+    return {
+      load: async () =>
+        (await this.#store.loadContext(owner, this.contextId))?.value?.value as
+          | JsonObject
+          | undefined,
+      log: async (options) =>
+        (await this.#store.readContextLog(owner, this.contextId, options?.last)).map(
+          (entry) => entry.value as JsonObject,
+        ),
+    };
+  }
+  async history(): Promise<readonly Message[]> {
+    return this.#writer.task.history.slice(0, this.#earlier);
+  }
+
+  /** Resolves when the agent has said anything besides its end. */
+  spoken(): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#firstEvent = () => resolve(undefined);
+    });
+  }
+
+  /** Resolves when all that was emitted so far is stored. */
+  stored(): Promise<void> {
+    return this.#writer.flush();
+  }
+
+  /** Asks the turn to stop; forces it when it does not within the grace time. */
+  stop(cause: StopCause): void {
+    if (this.#stopCause !== undefined) return;
+    this.#stopCause = cause;
+    const stopped = new TurnStopped(cause);
+    this.#controller.abort(stopped);
+    const { scheduler, cancelGraceMs } = this.#options.settings;
+    if (cause === 'lost' || cancelGraceMs === 0) this.#interrupt?.(stopped);
+    else this.#grace = scheduler.after(cancelGraceMs, () => this.#interrupt?.(stopped));
+  }
+
+  async run(): Promise<TurnOutcome> {
+    const { settings } = this.#options;
+    const { scheduler, taskTimeoutMs, inactivityTimeoutMs } = settings;
+    if (taskTimeoutMs > 0)
+      this.#timeout = scheduler.after(taskTimeoutMs, () => this.stop('timeout'));
+    if (inactivityTimeoutMs > 0) {
+      this.#inactivity = scheduler.after(inactivityTimeoutMs, () => this.stop('inactivity'));
+    }
+    try {
+      const end = await this.#pull();
+      return await this.#end(end);
+    } catch (error) {
+      if (error instanceof TurnLost) return { kind: 'lost', error };
+      settings.logger.error({ taskId: this.taskId, error }, 'tasks.turn.lost');
+      return { kind: 'lost', error: error as Error };
+    } finally {
+      this.#timeout?.cancel();
+      this.#inactivity?.cancel();
+      this.#grace?.cancel();
+    }
+  }
+
+  /** Pulls the agent until it ends; always comes back with an end. */
+  async #pull(): Promise<TurnEnd | TurnEvent> {
+    let iterator: AsyncIterator<TurnEvent> | undefined;
+    try {
+      if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
+      if (this.#options.request.cancel === true) {
+        const end = await this.#guard(this.#agent.abandon?.(this) ?? Promise.resolve(undefined));
+        return { ...end, kind: 'canceled' };
+      }
+      if (this.isContinuation) {
+        this.#status('TASK_STATE_WORKING', {});
+        this.#writer.schedule();
+      }
+      iterator = this.#agent.take(this)[Symbol.asyncIterator]();
+      for (;;) {
+        const result = await this.#guard(iterator.next());
+        if (result.done === true) return { kind: 'completed' };
+        this.#inactivity?.restart();
+        const event = result.value;
+        this.#check.check(event, this.#writer.task);
+        if (isTurnEnd(event)) return event;
+        if ('kind' in event && event.kind === 'message') {
+          return this.#mayReply ? event : { ...event, kind: 'completed' };
+        }
+        this.#emit(event);
+        if (this.#writer.task.version > this.#options.settings.maxEvents) {
+          throw new LegateError(
+            'INVALID_AGENT_RESPONSE',
+            `the agent's answer is not valid: more than ${this.#options.settings.maxEvents} events (maxEvents)`,
+          );
+        }
+        if (this.#writer.isFull) await this.#guard(this.#writer.flush());
+      }
+    } catch (error) {
+      return this.#endOf(error);
+    } finally {
+      // Lets the agent clean up; it had its grace time, so nobody waits for it.
+      iterator?.return?.().catch((error: unknown) => {
+        this.logger.warn({ error }, 'tasks.agent.cleanup_failed');
+      });
+    }
+  }
+
+  /** Waits for the agent, but not beyond a forced stop. No listener outlives its wait. */
+  #guard<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#interrupt = reject;
+      if (this.#stopCause === 'lost') reject(new TurnStopped('lost'));
+      work.then(resolve, reject);
+    });
+  }
+
+  #emit(event: Exclude<TurnEvent, TurnEnd>): void {
+    this.#mayReply = false;
+    const ids = { taskId: this.taskId, contextId: this.contextId };
+    if (!('kind' in event)) {
+      this.#writer.emit({ artifactUpdate: { ...ids, artifact: event, lastChunk: true } });
+    } else if (event.kind === 'chunk') {
+      this.#writer.emit({
+        artifactUpdate: {
+          ...ids,
+          artifact: event.artifact,
+          ...(event.append && { append: true }),
+          ...(event.lastChunk && { lastChunk: true }),
+        },
+      });
+    } else if (event.kind === 'working') {
+      this.#status('TASK_STATE_WORKING', event);
+    }
+    this.#writer.schedule();
+    this.#firstEvent?.();
+    this.#firstEvent = undefined;
+  }
+
+  #status(state: TaskState, said: Pick<TurnEnd, 'parts' | 'metadata'>): void {
+    this.#writer.emit(
+      statusEvent(this.#writer.task, state, said, this.#options.settings.scheduler),
+    );
+  }
+
+  /** How a turn ends whose agent threw, or was stopped. */
+  #endOf(error: unknown): TurnEnd {
+    this.#broke = true;
+    if (error instanceof TurnStopped) return { kind: 'canceled' };
+    if (error instanceof LegateError && error.code === 'INVALID_AGENT_RESPONSE') {
+      this.logger.error({ error }, 'tasks.agent.invalid_response');
+      return engineEnd('failed', 'invalid_agent_response', error.message);
+    }
+    if (this.#stopCause === undefined) this.logger.error({ error }, 'tasks.agent.failed');
+    return engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
+  }
+
+  async #end(event: TurnEnd | TurnEvent): Promise<TurnOutcome> {
+    const { settings, turn, replica } = this.#options;
+    if (this.#stopCause === 'lost') throw new TurnLost('the turn was ended by another writer');
+    const isCutOff = this.#stopCause === 'shutdown' && this.#broke;
+    if (isCutOff && this.#agent.onInterrupted === 'run-again') {
+      await this.#writer.flush();
+      await this.#store.release({ id: turn.id, replica });
+      return { kind: 'released' };
+    }
+    if ('kind' in event && event.kind === 'message' && this.#stopCause === undefined) {
+      const message = Json.of<Message>({
+        messageId: settings.scheduler.uuid(),
+        contextId: this.contextId,
+        role: 'ROLE_AGENT',
+        parts: event.parts,
+        ...(event.metadata !== undefined && { metadata: event.metadata }),
+      });
+      const { next } = await this.#writer.end({
+        reply: message,
+        ...this.#contextWrite(event.context),
+      });
+      return { kind: 'message', message, next };
+    }
+    const end = this.#decide(isTurnEnd(event) ? event : { kind: 'completed' });
+    this.#status(endStates[end.kind], end);
+    const { task, next } = await this.#writer.end(this.#contextWrite(end.context));
+    return { kind: 'task', task, next };
+  }
+
+  /** The cause of a stop overrules what the agent said, but keeps its words and its state. */
+  #decide(end: TurnEnd): TurnEnd {
+    switch (this.#stopCause) {
+      case undefined:
+      case 'lost':
+        return end;
+      case 'cancel':
+        return { ...(end.kind === 'failed' ? {} : end), kind: 'canceled' };
+      case 'timeout': {
+        this.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.task_timeout');
+        const seconds = this.#options.settings.taskTimeoutMs / 1000;
+        return keep(
+          end,
+          engineEnd(
+            'canceled',
+            'timeout',
+            `The task was cancelled: it took longer than ${seconds} s.`,
+          ),
+        );
+      }
+      case 'inactivity': {
+        const seconds = this.#options.settings.inactivityTimeoutMs / 1000;
+        return keep(
+          end,
+          engineEnd('failed', 'inactivity', `The agent was silent for more than ${seconds} s.`),
+        );
+      }
+      case 'shutdown':
+        return this.#broke ? interruptedEnd() : end;
+    }
+  }
+
+  #contextWrite(patch: ContextPatch | undefined): { context?: ContextWrite } {
+    if (patch === undefined) return {};
+    return {
+      context: {
+        owner: this.#options.owner,
+        contextId: this.contextId,
+        ...(patch.value !== undefined && { value: Json.of(patch.value) }),
+        ...(patch.log !== undefined && { log: patch.log.map((entry) => Json.of(entry)) }),
+      },
+    };
+  }
+}
+
+/** The end of a task whose process stopped or died under it. */
+export function interruptedEnd(): TurnEnd {
+  return engineEnd('failed', 'interrupted', 'The server was stopped while working on this task.');
+}
+
+function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
+  return { ...decided, ...(said.context !== undefined && { context: said.context }) };
+}

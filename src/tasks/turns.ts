@@ -1,0 +1,158 @@
+import type { TurnEnd } from '../agents/index.ts';
+import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
+import type { TaskRecord, TurnRecord } from '../store/index.ts';
+import type { TurnRequest } from './admission.ts';
+import type { Hub } from './hub.ts';
+import { LiveTask } from './live-task.ts';
+import type { EngineSettings } from './options.ts';
+import { appendEnd } from './append-end.ts';
+import { engineEnd } from './agent-events.ts';
+import { interruptedEnd, type TurnOutcome, TurnRun } from './turn-run.ts';
+import type { StopCause } from './turn-stopped.ts';
+
+/**
+ * The turns that run in this process. A turn given to `start` or `resume` is already marked as
+ * running under this replica in the store; what it leads to (the next turn of its key) runs here too.
+ */
+export class Turns {
+  readonly #settings: EngineSettings;
+  readonly #hub: Hub;
+  readonly #replica: string;
+  /** By task: a task has at most one running turn. */
+  readonly #running = new Map<string, TurnRun>();
+  readonly #waiting: (() => void)[] = [];
+  #active = 0;
+  #idle: (() => void)[] = [];
+  #isDraining = false;
+
+  constructor(settings: EngineSettings, hub: Hub, replica: string) {
+    this.#settings = settings;
+    this.#hub = hub;
+    this.#replica = replica;
+  }
+
+  get size(): number {
+    return this.#active;
+  }
+
+  find(taskId: string): TurnRun | undefined {
+    return this.#running.get(taskId);
+  }
+
+  /** Runs a turn that was just admitted. */
+  start(options: {
+    turn: TurnRecord;
+    owner: string;
+    request: TurnRequest;
+    message: Message;
+    task: LiveTask;
+    snapshotVersion: number;
+    mayReply: boolean;
+    insteadOfAgent?: TurnEnd;
+  }): { run: TurnRun; outcome: Promise<TurnOutcome> } {
+    const run = new TurnRun({
+      ...options,
+      settings: this.#settings,
+      hub: this.#hub,
+      replica: this.#replica,
+    });
+    return { run, outcome: this.#execute(run) };
+  }
+
+  /** Runs a turn of which only the store knows: one that was queued, or whose replica died. */
+  async resume(turn: TurnRecord): Promise<void> {
+    const { store, agent, maxAttempts, logger } = this.#settings;
+    const record = await store.load(turn.taskId);
+    if (record === undefined) throw taskNotFound(turn.taskId);
+    const request = turn.request.value as unknown as TurnRequest;
+    // A terminal state has ended the turn too.
+    if (isTerminal(record.state)) return;
+    if (turn.attempt > 1) {
+      logger.warn({ taskId: turn.taskId, attempt: turn.attempt }, 'tasks.turn.taken_over');
+      if (record.cancelRequested) return this.#endWith(turn, record, { kind: 'canceled' });
+      if (agent.onInterrupted !== 'run-again') return this.#endWith(turn, record, interruptedEnd());
+      if (turn.attempt > maxAttempts) {
+        const end = engineEnd(
+          'failed',
+          'interrupted',
+          `The task failed ${maxAttempts} times without an end.`,
+        );
+        return this.#endWith(turn, record, end);
+      }
+    }
+    const task = LiveTask.from(record);
+    const message = request.message ?? task.history[0];
+    if (message === undefined) throw taskNotFound(turn.taskId);
+    const { run, outcome } = this.start({
+      turn,
+      owner: record.owner,
+      request,
+      message,
+      task,
+      snapshotVersion: record.snapshot.version,
+      mayReply: false,
+    });
+    if (record.cancelRequested) run.stop('cancel');
+    await outcome;
+  }
+
+  /** Stops the turn of a task, if it runs here. */
+  stop(taskId: string, cause: StopCause): boolean {
+    const run = this.#running.get(taskId);
+    run?.stop(cause);
+    return run !== undefined;
+  }
+
+  /** Lets running turns end by themselves for `graceMs`, then stops them. */
+  async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true;
+    if (this.#active === 0) return;
+    const idle = new Promise<void>((resolve) => this.#idle.push(resolve));
+    const timer = this.#settings.scheduler.after(graceMs, () => {
+      for (const run of this.#running.values()) run.stop('shutdown');
+    });
+    await idle;
+    timer.cancel();
+  }
+
+  async #execute(run: TurnRun): Promise<TurnOutcome> {
+    this.#running.set(run.taskId, run);
+    this.#active += 1;
+    try {
+      if (this.#active > this.#settings.maxRunningTurns) {
+        await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      }
+      const outcome = await run.run();
+      if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
+      return outcome;
+    } finally {
+      this.#active -= 1;
+      if (this.#running.get(run.taskId) === run) this.#running.delete(run.taskId);
+      this.#waiting.shift()?.();
+      if (this.#active === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  /** Runs a turn that the end of another one brought to this replica. */
+  follow(next: TurnRecord): void {
+    const { store, logger } = this.#settings;
+    const work = this.#isDraining
+      ? store.release({ id: next.id, replica: this.#replica })
+      : this.resume(next);
+    work.catch((error: unknown) => {
+      logger.error({ taskId: next.taskId, error }, 'tasks.turn.not_started');
+    });
+  }
+
+  async #endWith(turn: TurnRecord, record: TaskRecord, end: TurnEnd): Promise<void> {
+    const outcome = await appendEnd({
+      settings: this.#settings,
+      hub: this.#hub,
+      replica: this.#replica,
+      record,
+      end,
+      turn,
+    });
+    if (outcome.kind === 'appended' && outcome.next !== undefined) this.follow(outcome.next);
+  }
+}

@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe } from 'vitest';
+import { openStore, type Store } from '../../src/store/index.ts';
+
+/** A store for one test: `open` may be called again to see what a restart would find. */
+export interface StorePlace {
+  open(): Promise<Store>;
+  remove(): Promise<void>;
+}
+
+const drivers: Record<string, () => Promise<StorePlace>> = {
+  memory: async () => {
+    const store = await openStore({ type: 'memory' });
+    return { open: async () => store, remove: async () => store.close() };
+  },
+};
+
+/** Runs the same behaviour over every store driver. */
+export function describeStores(
+  title: string,
+  body: (place: () => Promise<StorePlace>) => void,
+): void {
+  for (const [name, place] of Object.entries(drivers)) {
+    describe(`${title} (${name})`, () => body(place));
+  }
+}
+
+export async function temporaryDirectory(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'legate-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
