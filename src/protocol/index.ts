@@ -13,3 +13,8 @@ export {
   taskNotFound,
   toLegateError,
 } from './errors.ts';
+export { type Operation, operations } from './operations.ts';
+export { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './decode/index.ts';
+export { parseJson, type ParseJsonOptions } from './decode/index.ts';
+export { type Codec, type Dialect, v03, v03Rest, v1 } from './dialects/index.ts';
+export { readAgentCard, supersetCard } from './card/index.ts';

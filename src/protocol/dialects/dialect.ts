@@ -17,6 +17,7 @@ import type {
   Task,
   TaskPushNotificationConfig,
 } from '../model.ts';
+import type { DecodeOptions } from '../decode/options.ts';
 
 /**
  * One kind of object on one wire. `decode` takes anything at all and returns a valid value or throws
@@ -24,7 +25,7 @@ import type {
  * the losses that the dialect's documentation lists.
  */
 export interface Codec<T> {
-  decode(wire: unknown): T;
+  decode(wire: unknown, options?: DecodeOptions): T;
   encode(value: T): unknown;
 }
 
@@ -40,7 +41,7 @@ export interface Dialect {
   readonly task: Codec<Task>;
   readonly sendMessageResponse: Codec<SendMessageResponse>;
   readonly streamResponse: {
-    decode(wire: unknown): StreamResponse;
+    decode(wire: unknown, options?: DecodeOptions): StreamResponse;
     /** `final`: the stream closes after this event (0.3 says so on the wire, 1.x does not). */
     encode(value: StreamResponse, final: boolean): unknown;
   };

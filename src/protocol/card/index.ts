@@ -1,0 +1,2 @@
+export { readAgentCard } from './read.ts';
+export { supersetCard } from './superset.ts';

@@ -1,0 +1,77 @@
+import { optionalList, type Reader, type Wire } from '../decode/reader.ts';
+import { isUnset, optionalId, optionalString, requiredString } from '../decode/scalars.ts';
+import type { Mutable } from '../decode/shape.ts';
+import type { AgentInterface } from '../model.ts';
+
+/**
+ * Where the agent of a card is reached. 1.x lists interfaces with a version each; 0.3 has one `url`
+ * of the card's version and others beside it. A superset card has both, and a 0.3 address that the
+ * list leaves out is added to its end.
+ */
+export function readInterfaces(reader: Reader, wire: Wire): readonly AgentInterface[] {
+  const listed =
+    optionalList(
+      reader,
+      wire.supportedInterfaces ?? wire.supported_interfaces,
+      'supportedInterfaces',
+      readInterface,
+    ) ?? [];
+  const interfaces = [...listed, ...readLegacyInterfaces(reader, wire)];
+  const known = new Set<string>();
+  const unique = interfaces.filter((item, index) => {
+    const key = JSON.stringify([item.url, item.protocolBinding, item.protocolVersion]);
+    if (index >= listed.length && known.has(key)) return false;
+    known.add(key);
+    return true;
+  });
+  if (unique.length === 0) {
+    reader.fail('supportedInterfaces', 'must name at least one interface (or url, in a 0.3 card)');
+  }
+  if (unique.length > reader.limits.maxListLength) {
+    reader.fail('supportedInterfaces', `must have at most ${reader.limits.maxListLength} entries`);
+  }
+  return unique;
+}
+
+function readInterface(reader: Reader, wire: Wire): AgentInterface {
+  const version = wire.protocolVersion ?? wire.protocol_version;
+  const binding = wire.protocolBinding ?? wire.protocol_binding;
+  const result: Mutable<AgentInterface> = {
+    url: requiredString(reader, wire.url, 'url'),
+    protocolBinding: requiredString(reader, binding, 'protocolBinding'),
+    protocolVersion: majorMinor(optionalString(reader, version, 'protocolVersion') ?? '1.0'),
+  };
+  const tenant = optionalId(reader, wire.tenant, 'tenant');
+  if (tenant !== undefined) result.tenant = tenant;
+  return result;
+}
+
+function readLegacyInterfaces(reader: Reader, wire: Wire): readonly AgentInterface[] {
+  if (isUnset(wire.url)) return [];
+  const cardVersion = wire.protocolVersion ?? wire.protocol_version;
+  const stated = majorMinor(optionalString(reader, cardVersion, 'protocolVersion') ?? '0.3');
+  // What came before 1.0 is spoken to as 0.3.
+  const protocolVersion = stated.startsWith('0.') ? '0.3' : stated;
+  const transport = wire.preferredTransport ?? wire.preferred_transport;
+  const main: AgentInterface = {
+    url: requiredString(reader, wire.url, 'url'),
+    protocolBinding: optionalString(reader, transport, 'preferredTransport') ?? 'JSONRPC',
+    protocolVersion,
+  };
+  const others = optionalList(
+    reader,
+    wire.additionalInterfaces ?? wire.additional_interfaces,
+    'additionalInterfaces',
+    (inner, item): AgentInterface => ({
+      url: requiredString(inner, item.url, 'url'),
+      protocolBinding: optionalString(inner, item.transport, 'transport') ?? 'JSONRPC',
+      protocolVersion,
+    }),
+  );
+  return [main, ...(others ?? [])];
+}
+
+/** `1.0.5` is 1.0: the patch is never negotiated. What is no version stays as it is. */
+function majorMinor(version: string): string {
+  return /^(\d+\.\d+)\.\d+/.exec(version)?.[1] ?? version;
+}

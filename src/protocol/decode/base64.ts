@@ -1,0 +1,21 @@
+import type { Reader } from './reader.ts';
+
+const standard = /^[A-Za-z0-9+/]*={0,2}$/;
+const anyAlphabet = /^[A-Za-z0-9+/_-]*={0,2}$/;
+
+/** Base64 of any alphabet, padded or not, in the standard alphabet with padding; else undefined. */
+export function normaliseBase64(value: string): string | undefined {
+  if (value.length % 4 === 0 && standard.test(value)) return value;
+  if (!anyAlphabet.test(value)) return undefined;
+  const digits = value.replaceAll('=', '');
+  const rest = digits.length % 4;
+  if (rest === 1 || digits.length + 2 < value.length) return undefined;
+  const padding = rest === 0 ? '' : '='.repeat(4 - rest);
+  return digits.replaceAll('-', '+').replaceAll('_', '/') + padding;
+}
+
+export function requiredBase64(reader: Reader, value: unknown, field: string): string {
+  const normal = typeof value === 'string' ? normaliseBase64(value) : undefined;
+  if (normal === undefined) reader.fail(field, 'must be a base64 string');
+  return normal ?? '';
+}

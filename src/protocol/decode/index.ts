@@ -1,0 +1,2 @@
+export { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './options.ts';
+export { parseJson, type ParseJsonOptions } from './parse-json.ts';

@@ -1,0 +1,38 @@
+/**
+ * What a decoder refuses for its size. Whatever is not named here is bounded by the size of the
+ * whole body, which the door limits.
+ */
+export interface DecodeLimits {
+  /** Characters of an id: message, context, task, artifact, push configuration, tenant. @default 256 */
+  readonly maxIdLength: number;
+  /** Characters of a short text: webhook URL, token, credentials, name, media type. @default 8192 */
+  readonly maxStringLength: number;
+  /** Parts of one message. @default 1024 */
+  readonly maxParts: number;
+  /** Entries of one list of strings, and of one list or map of an agent card. @default 1024 */
+  readonly maxListLength: number;
+  /**
+   * Levels of objects and arrays inside one metadata or data value. The default leaves room for
+   * the wrappers around it, so that what came in can go out within `parseJson`'s depth of 64.
+   * @default 48
+   */
+  readonly maxValueDepth: number;
+}
+
+export const defaultDecodeLimits: DecodeLimits = {
+  maxIdLength: 256,
+  maxStringLength: 8192,
+  maxParts: 1024,
+  maxListLength: 1024,
+  maxValueDepth: 48,
+};
+
+/** How strictly and within which bounds a decoder reads. */
+export interface DecodeOptions {
+  /** @default defaultDecodeLimits */
+  readonly limits?: Partial<DecodeLimits>;
+  /** Makes the id of a message that has none. @default unset: such a message is refused */
+  readonly newMessageId?: () => string;
+  /** The value was made from a query string: `'true'` and `'false'` are booleans. @default false */
+  readonly fromQuery?: boolean;
+}

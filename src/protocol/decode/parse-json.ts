@@ -1,0 +1,71 @@
+import { LegateError } from '../errors.ts';
+
+export interface ParseJsonOptions {
+  /** Levels of objects and arrays. @default 64 */
+  readonly maxDepth?: number;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * Parses JSON that came over a wire; anything wrong with it is a `PARSE_ERROR`. Depth is checked
+ * before anything is built. Members named `__proto__` are dropped: they mean nothing to the
+ * protocol, and code that copies objects by assignment would take them for a prototype.
+ * @example parseJson(body, { maxDepth: 32 })
+ */
+export function parseJson(text: string, options: ParseJsonOptions = {}): unknown {
+  const maxDepth = options.maxDepth ?? 64;
+  if (isDeeper(text, maxDepth)) {
+    throw new LegateError('PARSE_ERROR', `the JSON nests deeper than ${maxDepth} levels`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const position = /position (\d+)/.exec(String(error))?.[1];
+    const where = position === undefined ? '' : ` at position ${position}`;
+    throw new LegateError('PARSE_ERROR', `Invalid JSON payload${where}`, { cause: error });
+  }
+  // The name may also be spelled with \u escapes.
+  if (text.includes('__proto__') || text.includes('\\u00')) dropProto(value);
+  return value;
+}
+
+function isDeeper(text: string, maxDepth: number): boolean {
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === quote) {
+      index = endOfString(text, index);
+    } else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if (code === 0x7d || code === 0x5d) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
+
+/** The index of the quote that ends the string, or of the end of the text. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === backslash) first -= 1;
+    if ((end - first) % 2 === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return text.length;
+}
+
+function dropProto(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) dropProto(item);
+    return;
+  }
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const item of Object.values(value)) dropProto(item);
+}

@@ -1,0 +1,131 @@
+import type { Reader } from './reader.ts';
+
+/**
+ * Readers of single fields, lenient as ProtoJSON is: `null` is unset everywhere, and an empty
+ * string is unset where the field is optional.
+ */
+
+// Ids travel in headers, logs and database keys, where neither of these can be represented.
+// oxlint-disable-next-line no-control-regex
+const controlCharacter = /[\u0000-\u001f\u007f]/;
+
+function checkId(reader: Reader, id: string, field: string): string {
+  if (id.length > reader.limits.maxIdLength) {
+    reader.fail(field, `must be at most ${reader.limits.maxIdLength} characters`);
+    return '';
+  }
+  if (controlCharacter.test(id) || !id.isWellFormed()) {
+    reader.fail(field, 'must not contain control characters or broken surrogate pairs');
+    return '';
+  }
+  return id;
+}
+
+export function requiredId(reader: Reader, value: unknown, field: string): string {
+  if (typeof value === 'string' && value !== '') return checkId(reader, value, field);
+  reader.fail(field, isUnset(value) || value === '' ? 'is required' : 'must be a string');
+  return '';
+}
+
+export function optionalId(reader: Reader, value: unknown, field: string): string | undefined {
+  if (isUnset(value) || value === '') return undefined;
+  return requiredId(reader, value, field);
+}
+
+/** A text of any length: the size of the body bounds it. */
+export function optionalText(reader: Reader, value: unknown, field: string): string | undefined {
+  if (isUnset(value) || value === '') return undefined;
+  if (typeof value === 'string') return value;
+  reader.fail(field, 'must be a string');
+  return undefined;
+}
+
+export function optionalString(reader: Reader, value: unknown, field: string): string | undefined {
+  const string = optionalText(reader, value, field);
+  if (string === undefined || string.length <= reader.limits.maxStringLength) return string;
+  reader.fail(field, `must be at most ${reader.limits.maxStringLength} characters`);
+  return undefined;
+}
+
+export function requiredString(reader: Reader, value: unknown, field: string): string {
+  if (isUnset(value) || value === '') {
+    reader.fail(field, 'is required');
+    return '';
+  }
+  return optionalString(reader, value, field) ?? '';
+}
+
+export function optionalStrings(
+  reader: Reader,
+  value: unknown,
+  field: string,
+): readonly string[] | undefined {
+  if (isUnset(value)) return undefined;
+  // A query string repeats a parameter, and a single one is no list there.
+  const list = reader.fromQuery && typeof value === 'string' ? value.split(',') : value;
+  if (!Array.isArray(list)) {
+    reader.fail(field, 'must be an array of strings');
+    return undefined;
+  }
+  if (list.length > reader.limits.maxListLength) {
+    reader.fail(field, `must have at most ${reader.limits.maxListLength} entries`);
+    return undefined;
+  }
+  const strings: string[] = [];
+  reader.enter(field);
+  for (let index = 0; index < list.length; index += 1) {
+    const item: unknown = list[index];
+    if (typeof item !== 'string') {
+      reader.fail(index, 'must be a string');
+    } else if (item.length > reader.limits.maxStringLength) {
+      reader.fail(index, `must be at most ${reader.limits.maxStringLength} characters`);
+    } else {
+      strings.push(item);
+    }
+  }
+  reader.leave();
+  return strings;
+}
+
+/** A number, or its digits as a string. */
+export function optionalInteger(
+  reader: Reader,
+  value: unknown,
+  field: string,
+  range: { readonly min: number; readonly max?: number },
+): number | undefined {
+  if (isUnset(value)) return undefined;
+  const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value;
+  const max = range.max ?? 2_147_483_647;
+  if (typeof number !== 'number' || !Number.isInteger(number)) {
+    reader.fail(field, 'must be an integer');
+    return undefined;
+  }
+  if (number < range.min || number > max) {
+    reader.fail(field, `must be from ${range.min} to ${max}`);
+    return undefined;
+  }
+  return number === 0 ? 0 : number;
+}
+
+export function optionalBoolean(
+  reader: Reader,
+  value: unknown,
+  field: string,
+): boolean | undefined {
+  if (isUnset(value)) return undefined;
+  if (typeof value === 'boolean') return value;
+  if (reader.fromQuery && (value === 'true' || value === 'false')) return value === 'true';
+  reader.fail(field, 'must be true or false');
+  return undefined;
+}
+
+/** The name of a value, or its number: the names stand in the order of their numbers. */
+export function enumName<T extends string>(value: unknown, names: readonly T[]): T | undefined {
+  if (typeof value === 'number') return names[value];
+  return (names as readonly unknown[]).includes(value) ? (value as T) : undefined;
+}
+
+export function isUnset(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
+}

@@ -1,0 +1,107 @@
+import { requiredBase64 } from '../../decode/base64.ts';
+import { isObject, type Reader, requiredObject, type Wire } from '../../decode/reader.ts';
+import { isUnset, optionalString } from '../../decode/scalars.ts';
+import type { Mutable } from '../../decode/shape.ts';
+import { jsonValue, optionalStruct } from '../../decode/values.ts';
+import type { JsonObject, JsonValue, Part } from '../../model.ts';
+
+/**
+ * Metadata that marks a data part whose value is no object: 0.3 allows objects only, so the value
+ * stands wrapped as `{ value }`.
+ */
+const wrappedMark = 'data_part_compat';
+
+/** `protoData`: without a `kind`, data stands in one more object, as the 0.3 proto has it. */
+export function readPart(reader: Reader, wire: Wire, protoData: boolean): Part {
+  const metadata = optionalStruct(reader, wire.metadata, 'metadata');
+  const part = readContent(reader, wire, protoData);
+  if (metadata === undefined) return part;
+  const { data } = part;
+  if (metadata[wrappedMark] === true && isObject(data) && Object.hasOwn(data, 'value')) {
+    const { [wrappedMark]: _, ...rest } = metadata;
+    const value = (data as JsonObject).value ?? null;
+    return Object.keys(rest).length === 0 ? { data: value } : { data: value, metadata: rest };
+  }
+  return { ...part, metadata };
+}
+
+function readContent(reader: Reader, wire: Wire, protoData: boolean): Part {
+  const kinds = ['text', 'file', 'data'] as const;
+  const set = kinds.filter((name) => !isUnset(wire[name]));
+  const kind = set[0];
+  if (kind === undefined || set.length > 1 || (!isUnset(wire.kind) && wire.kind !== kind)) {
+    reader.fail('', 'must have exactly one of text, file and data, and a kind of that name');
+    return { text: '' };
+  }
+  switch (kind) {
+    case 'text':
+      if (typeof wire.text === 'string') return { text: wire.text };
+      reader.fail('text', 'must be a string');
+      return { text: '' };
+    case 'file':
+      return requiredObject(reader, wire.file, 'file', readFile);
+    case 'data':
+      return { data: readData(reader, wire.data, protoData && isUnset(wire.kind)) };
+  }
+}
+
+/** Three spellings of the content are in use: the schema's, the proto's, and one of an old example. */
+function readFile(reader: Reader, wire: Wire): Part {
+  const bytes = wire.bytes ?? wire.fileWithBytes ?? wire.file_with_bytes ?? wire.data ?? undefined;
+  const uri = wire.uri ?? wire.fileWithUri ?? wire.file_with_uri ?? undefined;
+  if ((bytes === undefined) === (uri === undefined)) {
+    reader.fail('', 'must have exactly one of bytes and uri');
+    return { text: '' };
+  }
+  let part: Mutable<Part>;
+  if (bytes !== undefined) {
+    part = { raw: requiredBase64(reader, bytes, 'bytes') };
+  } else {
+    if (typeof uri !== 'string' || uri === '') reader.fail('uri', 'must be a string, not empty');
+    part = { url: String(uri) };
+  }
+  const filename = optionalString(reader, wire.name, 'name');
+  if (filename !== undefined) part.filename = filename;
+  const mediaType = optionalString(reader, wire.mimeType ?? wire.mime_type, 'mimeType');
+  if (mediaType !== undefined) part.mediaType = mediaType;
+  return part;
+}
+
+function readData(reader: Reader, value: unknown, isNested: boolean): JsonValue {
+  const nested = isNested && isObject(value) && isObject(value.data) ? value.data : value;
+  if (!isObject(nested)) {
+    reader.fail('data', 'must be an object');
+    return null;
+  }
+  return jsonValue(reader, nested, 'data') ?? null;
+}
+
+/** Data as 0.3 can carry it, with the metadata that says how. */
+export function legacyData(part: Part): {
+  readonly data: JsonObject;
+  readonly metadata?: JsonObject;
+} {
+  const { data = null, metadata } = part;
+  if (isObject(data)) {
+    return metadata === undefined
+      ? { data: data as JsonObject }
+      : { data: data as JsonObject, metadata };
+  }
+  return { data: { value: data }, metadata: { ...metadata, [wrappedMark]: true } };
+}
+
+export function encodePart(part: Part): object {
+  if (part.data !== undefined) return { kind: 'data', ...legacyData(part) };
+  const { metadata } = part;
+  const encoded = part.text === undefined ? encodeFile(part) : { kind: 'text', text: part.text };
+  return metadata === undefined ? encoded : { ...encoded, metadata };
+}
+
+function encodeFile(part: Part): object {
+  const file: { bytes?: string; uri?: string; name?: string; mimeType?: string } = {};
+  if (part.raw !== undefined) file.bytes = part.raw;
+  else file.uri = part.url ?? '';
+  if (part.filename !== undefined) file.name = part.filename;
+  if (part.mediaType !== undefined) file.mimeType = part.mediaType;
+  return { kind: 'file', file };
+}

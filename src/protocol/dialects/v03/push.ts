@@ -1,0 +1,119 @@
+import { invalidParams } from '../../errors.ts';
+import type { DecodeOptions } from '../../decode/options.ts';
+import {
+  optionalList,
+  optionalObject,
+  Reader,
+  requiredObject,
+  type Wire,
+} from '../../decode/reader.ts';
+import {
+  optionalId,
+  optionalString,
+  optionalStrings,
+  requiredId,
+  requiredString,
+} from '../../decode/scalars.ts';
+import type { Mutable } from '../../decode/shape.ts';
+import type {
+  AuthenticationInfo,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  TaskPushNotificationConfig,
+} from '../../model.ts';
+
+/** The inner object, `PushNotificationConfig`. */
+export function readPushDetails(reader: Reader, wire: Wire): TaskPushNotificationConfig {
+  const config: Mutable<TaskPushNotificationConfig> = {
+    url: requiredString(reader, wire.url, 'url'),
+  };
+  const id = optionalId(reader, wire.id, 'id');
+  if (id !== undefined) config.id = id;
+  const token = optionalString(reader, wire.token, 'token');
+  if (token !== undefined) config.token = token;
+  const authentication = optionalObject(
+    reader,
+    wire.authentication,
+    'authentication',
+    readAuthentication,
+  );
+  if (authentication !== undefined) config.authentication = authentication;
+  return config;
+}
+
+/** 1.x has one scheme: the first. */
+function readAuthentication(reader: Reader, wire: Wire): AuthenticationInfo | undefined {
+  const schemes = optionalStrings(reader, wire.schemes, 'schemes');
+  const credentials = optionalString(reader, wire.credentials, 'credentials');
+  const scheme = schemes?.[0];
+  if (scheme === undefined || scheme === '') {
+    if (schemes === undefined || credentials !== undefined) {
+      reader.fail('schemes', 'must name at least one scheme');
+    }
+    return undefined;
+  }
+  return credentials === undefined ? { scheme } : { scheme, credentials };
+}
+
+export function encodePushDetails(config: TaskPushNotificationConfig): object {
+  const { tenant: _tenant, taskId: _taskId, authentication, ...details } = config;
+  if (authentication === undefined) return details;
+  const { scheme, ...rest } = authentication;
+  return { ...details, authentication: { schemes: [scheme], ...rest } };
+}
+
+export function readPushConfig(reader: Reader, wire: Wire): TaskPushNotificationConfig {
+  const details = wire.pushNotificationConfig ?? wire.push_notification_config;
+  const taskId = optionalId(reader, wire.taskId ?? wire.task_id, 'taskId');
+  const config = requiredObject(reader, details, 'pushNotificationConfig', readPushDetails);
+  return taskId === undefined ? config : { ...config, taskId };
+}
+
+export function encodePushConfig(config: TaskPushNotificationConfig): object {
+  return { taskId: config.taskId ?? '', pushNotificationConfig: encodePushDetails(config) };
+}
+
+export function readGetPushConfig(
+  reader: Reader,
+  wire: Wire,
+): GetTaskPushNotificationConfigRequest {
+  const value = wire.pushNotificationConfigId ?? wire.push_notification_config_id;
+  const taskId = requiredId(reader, wire.id, 'id');
+  const id = optionalId(reader, value, 'pushNotificationConfigId');
+  return id === undefined ? { taskId } : { taskId, id };
+}
+
+export function readDeletePushConfig(
+  reader: Reader,
+  wire: Wire,
+): DeleteTaskPushNotificationConfigRequest {
+  const value = wire.pushNotificationConfigId ?? wire.push_notification_config_id;
+  const taskId = requiredId(reader, wire.id, 'id');
+  return { taskId, id: requiredId(reader, value, 'pushNotificationConfigId') };
+}
+
+export function encodePushConfigId(request: GetTaskPushNotificationConfigRequest): object {
+  const { taskId, id } = request;
+  return id === undefined ? { id: taskId } : { id: taskId, pushNotificationConfigId: id };
+}
+
+export function readListPushConfigs(
+  reader: Reader,
+  wire: Wire,
+): ListTaskPushNotificationConfigsRequest {
+  return { taskId: requiredId(reader, wire.id, 'id') };
+}
+
+/** A bare array, which the readers of objects do not take. */
+export function decodePushConfigs(
+  wire: unknown,
+  options?: DecodeOptions,
+): ListTaskPushNotificationConfigsResponse {
+  if (!Array.isArray(wire)) throw invalidParams({ field: '', description: 'must be an array' });
+  const reader = new Reader(options);
+  const configs = optionalList(reader, wire, '', readPushConfig) ?? [];
+  reader.finish();
+  return { configs, nextPageToken: '' };
+}

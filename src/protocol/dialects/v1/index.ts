@@ -1,0 +1,42 @@
+/**
+ * A2A 1.x in JSON. The model is spelled as this wire spells it, so that encoding is the identity;
+ * nothing is lost in either direction but fields that the model does not know.
+ */
+import { readCard } from '../../card/read.ts';
+import { readMessage } from '../../decode/message.ts';
+import { readSendMessageResponse, readStreamResponse } from '../../decode/payload.ts';
+import { readTask } from '../../decode/task.ts';
+import { codec, identity } from '../codec.ts';
+import type { Dialect } from '../dialect.ts';
+import * as push from './push.ts';
+import * as requests from './requests.ts';
+import { shape } from './shape.ts';
+
+/** The 1.x dialect, for JSON-RPC and REST alike. */
+export const v1: Dialect = {
+  version: '1.0',
+  message: codec((reader, wire) => readMessage(reader, wire, shape), identity),
+  task: codec((reader, wire) => readTask(reader, wire, shape), identity),
+  sendMessageResponse: codec(
+    (reader, wire) => readSendMessageResponse(reader, wire, shape),
+    identity,
+  ),
+  streamResponse: codec((reader, wire) => readStreamResponse(reader, wire, shape), identity),
+  agentCard: codec(readCard, identity),
+
+  sendMessageRequest: codec(requests.readSendMessage, identity),
+  getTaskRequest: codec(requests.readGetTask, identity),
+  listTasksRequest: codec((reader, wire) => requests.readListTasks(reader, wire), identity),
+  listTasksResponse: codec(
+    (reader, wire) => requests.readListTasksResponse(reader, wire),
+    identity,
+  ),
+  cancelTaskRequest: codec(requests.readCancelTask, identity),
+  subscribeToTaskRequest: codec(requests.readSubscribe, identity),
+  taskPushNotificationConfig: codec(push.readPushConfig, identity),
+  getTaskPushNotificationConfigRequest: codec(push.readGetPushConfig, identity),
+  listTaskPushNotificationConfigsRequest: codec(push.readListPushConfigs, identity),
+  listTaskPushNotificationConfigsResponse: codec(push.readListPushConfigsResponse, identity),
+  deleteTaskPushNotificationConfigRequest: codec(push.readDeletePushConfig, identity),
+  getExtendedAgentCardRequest: codec(requests.readExtendedCard, identity),
+};
