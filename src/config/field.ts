@@ -1,0 +1,156 @@
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import type { Path, Place } from './position.ts';
+import type { ProblemDetails, Problems } from './problem.ts';
+import { Section } from './section.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+export interface NumberRule {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** @default false */
+  readonly isInteger?: boolean;
+}
+
+/** A value of a document that knows its place, and says what is wrong with itself. */
+export class Field {
+  readonly file: YamlFile;
+  readonly path: Path;
+  readonly value: JsonValue;
+  readonly problems: Problems;
+
+  constructor(file: YamlFile, path: Path, value: JsonValue, problems: Problems) {
+    this.file = file;
+    this.path = path;
+    this.value = value;
+    this.problems = problems;
+  }
+
+  /** The whole document. */
+  static root(file: YamlFile, problems: Problems): Field {
+    return new Field(file, [], file.value, problems);
+  }
+
+  get place(): Place {
+    return this.file.place(this.path);
+  }
+
+  get keyPlace(): Place {
+    return this.file.keyPlace(this.path);
+  }
+
+  /** @param characters how far into the text of this value the mistake stands */
+  error(message: string, hint?: string, characters = 0): void {
+    this.problems.error(this.file.place(this.path, characters), message, { hint });
+  }
+
+  warn(message: string, hint?: string, characters = 0): void {
+    this.problems.warn(this.file.place(this.path, characters), message, { hint });
+  }
+
+  /** Of the thing that stands under this key, where its value is not to blame. */
+  keyError(message: string, details?: ProblemDetails): void {
+    this.problems.error(this.keyPlace, message, details);
+  }
+
+  keyWarn(message: string, details?: ProblemDetails): void {
+    this.problems.warn(this.keyPlace, message, details);
+  }
+
+  /** Texts; numbers and booleans count as what they are written as. */
+  text(): string | undefined {
+    const { value } = this;
+    if (typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+    return this.#expected('a text');
+  }
+
+  /** A text that is not empty. */
+  name(): string | undefined {
+    const text = this.text();
+    if (text === undefined || text.trim() !== '') return text;
+    return this.#expected('a text that is not empty');
+  }
+
+  boolean(): boolean | undefined {
+    const value = this.#typed();
+    return typeof value === 'boolean' ? value : this.#expected('true or false');
+  }
+
+  number({ minimum, maximum, isInteger = false }: NumberRule = {}): number | undefined {
+    const value = this.#typed();
+    const what = isInteger ? 'a whole number' : 'a number';
+    if (typeof value !== 'number' || (isInteger && !Number.isInteger(value))) {
+      return this.#expected(what);
+    }
+    if (minimum !== undefined && value < minimum) {
+      return this.#expected(`${what} that is not less than ${minimum}`);
+    }
+    if (maximum !== undefined && value > maximum) {
+      return this.#expected(`${what} that is not more than ${maximum}`);
+    }
+    return value;
+  }
+
+  oneOf<T extends string>(values: readonly T[], { ignoreCase = false } = {}): T | undefined {
+    const { value } = this;
+    const found = values.find(
+      (one) =>
+        one === value ||
+        (ignoreCase && typeof value === 'string' && one.toLowerCase() === value.toLowerCase()),
+    );
+    return found ?? this.#expected(`one of ${values.join(', ')}`);
+  }
+
+  list(): readonly Field[] | undefined {
+    if (!Array.isArray(this.value)) return this.#expected('a list');
+    return this.value.map((_, at) => this.at(at));
+  }
+
+  section(): Section | undefined {
+    return this.isMapping() ? new Section(this) : this.#expected('a mapping');
+  }
+
+  object(): JsonObject | undefined {
+    return this.isMapping() ? (this.value as JsonObject) : this.#expected('a mapping');
+  }
+
+  isMapping(): boolean {
+    return typeof this.value === 'object' && this.value !== null && !Array.isArray(this.value);
+  }
+
+  /** A text that must come from the environment; its value is never part of a problem. */
+  secret(): string | undefined {
+    if (this.file.isReference(this.path) && typeof this.value === 'string') return this.value;
+    const key = this.path.findLast((one) => typeof one === 'string') ?? 'VALUE';
+    this.error('a secret must not be written into a file', `write "\${${key.toUpperCase()}}"`);
+    return undefined;
+  }
+
+  /** What stands under a key or an index. */
+  at(key: string | number): Field {
+    const value = (this.value as JsonObject)[key] ?? null;
+    return new Field(this.file, [...this.path, key], value, this.problems);
+  }
+
+  /** What came from a variable is a text, whatever it is meant to be. */
+  #typed(): JsonValue {
+    const { value } = this;
+    if (typeof value !== 'string' || !this.file.isInterpolated(this.path)) return value;
+    const text = value.trim();
+    if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+    return text !== '' && Number.isFinite(Number(text)) ? Number(text) : value;
+  }
+
+  #expected(what: string): undefined {
+    this.error(`must be ${what}, but is ${describe(this.value)}`);
+    return undefined;
+  }
+}
+
+/** The kind of a value, never the value: it may be a secret. */
+function describe(value: JsonValue): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  return typeof value === 'string' ? 'another text' : `a ${typeof value}`;
+}

@@ -1,0 +1,89 @@
+import { LegateError } from '../protocol/index.ts';
+import type { Place, Position } from './position.ts';
+
+/** Something wrong in a file, with its place and a way out. Never holds a secret. */
+export interface Problem {
+  /** Errors keep a project from running, warnings do not. */
+  readonly severity: 'error' | 'warning';
+  readonly position: Position;
+  /** `flows.order.steps[2].next`; empty for a file as a whole. */
+  readonly path: string;
+  /** What is wrong. */
+  readonly message: string;
+  /** What would be right. */
+  readonly hint?: string;
+  /** A stable name, where others look for it: `validation.a2a_server.incompatible_session_config`. */
+  readonly code?: string;
+}
+
+/** `data/order.yml:12:5 flows.order.steps[2].next: no step named "pay"; did you mean "payment"?` */
+export function formatProblem(problem: Problem): string {
+  const { position, path, message, hint, code } = problem;
+  const place = `${position.file}:${position.line}:${position.column}`;
+  const where = path === '' ? `${place}:` : `${place} ${path}:`;
+  const why = problem.severity === 'warning' ? `warning: ${message}` : message;
+  return `${where} ${why}${hint === undefined ? '' : `; ${hint}`}${code === undefined ? '' : ` [${code}]`}`;
+}
+
+export interface ProblemDetails {
+  readonly hint?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+/** Collects what is wrong, so that one pass reports everything. */
+export class Problems {
+  readonly #problems = new Map<string, Problem>();
+
+  error(place: Place, message: string, details?: ProblemDetails): void {
+    this.#add('error', place, message, details);
+  }
+
+  warn(place: Place, message: string, details?: ProblemDetails): void {
+    this.#add('warning', place, message, details);
+  }
+
+  /** All of them, sorted by file and position. */
+  get all(): readonly Problem[] {
+    return [...this.#problems.values()].sort(
+      ({ position: left }, { position: right }) =>
+        (left.file < right.file ? -1 : Number(left.file > right.file)) ||
+        left.line - right.line ||
+        left.column - right.column,
+    );
+  }
+
+  get errors(): readonly Problem[] {
+    return this.all.filter(({ severity }) => severity === 'error');
+  }
+
+  get warnings(): readonly Problem[] {
+    return this.all.filter(({ severity }) => severity === 'warning');
+  }
+
+  /** @throws {LegateError} CONFIGURATION_INVALID with every error, if there is one. */
+  throwIfErrors(): void {
+    const { errors } = this;
+    if (errors.length === 0) return;
+    const shown = errors.slice(0, 100).map(formatProblem);
+    if (errors.length > shown.length) shown.push(`and ${errors.length - shown.length} more`);
+    throw new LegateError('CONFIGURATION_INVALID', shown.join('\n'));
+  }
+
+  #add(
+    severity: Problem['severity'],
+    { position, path }: Place,
+    message: string,
+    { hint, code }: ProblemDetails = {},
+  ): void {
+    const problem: Problem = {
+      severity,
+      position,
+      path,
+      message,
+      ...(hint !== undefined && { hint }),
+      ...(code !== undefined && { code }),
+    };
+    // The same node reached twice, over an alias or a merged file, is one problem.
+    this.#problems.set(formatProblem(problem), problem);
+  }
+}
