@@ -1,11 +1,19 @@
 /** Arbitrary values of the model, for property tests only. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type * as model from './model.ts';
 import { taskStates } from './model.ts';
 
 /** Optional members are left out, never undefined: that is how they come out of a decoder. */
-function record<T>(shape: { [K in keyof T]: fc.Arbitrary<T[K]> }, required: (keyof T)[]) {
-  return fc.record(shape, { requiredKeys: required }) as unknown as fc.Arbitrary<T>;
+export function record<T>(
+  shape: { readonly [K in keyof T]?: fc.Arbitrary<Exclude<T[K], undefined>> },
+  required: readonly (keyof T & string)[],
+): fc.Arbitrary<T> {
+  return loose(shape, required) as fc.Arbitrary<T>;
+}
+
+export function loose(shape: object, required: readonly string[]): fc.Arbitrary<object> {
+  const members = shape as Record<string, fc.Arbitrary<unknown>>;
+  return fc.record(members, { requiredKeys: [...required] });
 }
 
 /** What `JSON.parse` can make, without members named `__proto__`. */
@@ -23,7 +31,7 @@ export const jsonObject = fc
     json,
     { maxKeys: 4 },
   )
-  .map((value) => ({ ...value }) as model.JsonObject);
+  .map((value): model.JsonObject => ({ ...value }));
 
 export const id = fc.oneof(
   fc.uuid(),
@@ -32,19 +40,19 @@ export const id = fc.oneof(
     // oxlint-disable-next-line no-control-regex
     .filter((value) => !/[\u0000-\u001f\u007f]/.test(value)),
 );
-const word = fc.string({ minLength: 1, maxLength: 20 });
-const words = fc.array(word, { maxLength: 3 });
+export const word = fc.string({ minLength: 1, maxLength: 20 });
+export const words = fc.array(word, { maxLength: 3 });
 const timestamp = fc
   .date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })
   .map((date) => date.toISOString());
-const url = fc.webUrl();
+export const url = fc.webUrl();
 
 const partExtras = { metadata: jsonObject, filename: word, mediaType: word };
 export const part: fc.Arbitrary<model.Part> = fc.oneof(
-  record<model.Part>({ text: fc.string(), ...partExtras } as never, ['text']),
-  record<model.Part>({ raw: fc.base64String(), ...partExtras } as never, ['raw']),
-  record<model.Part>({ url, ...partExtras } as never, ['url']),
-  record<model.Part>({ data: json, ...partExtras } as never, ['data']),
+  record<model.Part>({ text: fc.string(), ...partExtras }, ['text']),
+  record<model.Part>({ raw: fc.base64String(), ...partExtras }, ['raw']),
+  record<model.Part>({ url, ...partExtras }, ['url']),
+  record<model.Part>({ data: json, ...partExtras }, ['data']),
 );
 const parts = fc.array(part, { minLength: 1, maxLength: 3 });
 
@@ -58,7 +66,7 @@ const messageShape = {
   referenceTaskIds: words,
 };
 const messageWith = (role: fc.Arbitrary<model.Role>): fc.Arbitrary<model.Message> =>
-  record<model.Message>({ ...messageShape, role } as never, ['messageId', 'role', 'parts']);
+  record<model.Message>({ ...messageShape, role }, ['messageId', 'role', 'parts']);
 export const message = messageWith(fc.constantFrom('ROLE_USER', 'ROLE_AGENT'));
 
 export const artifact = record<model.Artifact>(
@@ -69,14 +77,12 @@ export const artifact = record<model.Artifact>(
     parts,
     metadata: jsonObject,
     extensions: words,
-  } as never,
+  },
   ['artifactId', 'parts'],
 );
 
 export const taskState = fc.constantFrom(...taskStates);
-const status = record<model.TaskStatus>({ state: taskState, message, timestamp } as never, [
-  'state',
-]);
+const status = record<model.TaskStatus>({ state: taskState, message, timestamp }, ['state']);
 
 export const task = record<model.Task>(
   {
@@ -86,12 +92,12 @@ export const task = record<model.Task>(
     artifacts: fc.array(artifact, { maxLength: 2 }),
     history: fc.array(message, { maxLength: 2 }),
     metadata: jsonObject,
-  } as never,
+  },
   ['id', 'contextId', 'status'],
 );
 
 const statusUpdate = record<model.TaskStatusUpdateEvent>(
-  { taskId: id, contextId: id, status, metadata: jsonObject } as never,
+  { taskId: id, contextId: id, status, metadata: jsonObject },
   ['taskId', 'contextId', 'status'],
 );
 const artifactUpdate = record<model.TaskArtifactUpdateEvent>(
@@ -102,7 +108,7 @@ const artifactUpdate = record<model.TaskArtifactUpdateEvent>(
     append: fc.boolean(),
     lastChunk: fc.boolean(),
     metadata: jsonObject,
-  } as never,
+  },
   ['taskId', 'contextId', 'artifact'],
 );
 
@@ -123,10 +129,10 @@ export const taskPushNotificationConfig = record<model.TaskPushNotificationConfi
     taskId: id,
     url,
     token: word,
-    authentication: record<model.AuthenticationInfo>({ scheme: word, credentials: word } as never, [
+    authentication: record<model.AuthenticationInfo>({ scheme: word, credentials: word }, [
       'scheme',
     ]),
-  } as never,
+  },
   ['url'],
 );
 
@@ -141,17 +147,16 @@ export const sendMessageRequest = record<model.SendMessageRequest>(
         taskPushNotificationConfig,
         historyLength,
         returnImmediately: fc.boolean(),
-      } as never,
+      },
       [],
     ),
     metadata: jsonObject,
-  } as never,
+  },
   ['message'],
 );
-export const getTaskRequest = record<model.GetTaskRequest>(
-  { tenant: id, id, historyLength } as never,
-  ['id'],
-);
+export const getTaskRequest = record<model.GetTaskRequest>({ tenant: id, id, historyLength }, [
+  'id',
+]);
 export const listTasksRequest = record<model.ListTasksRequest>(
   {
     tenant: id,
@@ -162,7 +167,7 @@ export const listTasksRequest = record<model.ListTasksRequest>(
     historyLength,
     statusTimestampAfter: timestamp,
     includeArtifacts: fc.boolean(),
-  } as never,
+  },
   [],
 );
 export const listTasksResponse = fc.record({
@@ -172,15 +177,14 @@ export const listTasksResponse = fc.record({
   totalSize: fc.nat(),
 }) as fc.Arbitrary<model.ListTasksResponse>;
 export const cancelTaskRequest = record<model.CancelTaskRequest>(
-  { tenant: id, id, metadata: jsonObject } as never,
+  { tenant: id, id, metadata: jsonObject },
   ['id'],
 );
-export const subscribeToTaskRequest = record<model.SubscribeToTaskRequest>(
-  { tenant: id, id } as never,
-  ['id'],
-);
+export const subscribeToTaskRequest = record<model.SubscribeToTaskRequest>({ tenant: id, id }, [
+  'id',
+]);
 export const deleteTaskPushNotificationConfigRequest =
-  record<model.DeleteTaskPushNotificationConfigRequest>({ tenant: id, taskId: id, id } as never, [
+  record<model.DeleteTaskPushNotificationConfigRequest>({ tenant: id, taskId: id, id }, [
     'taskId',
     'id',
   ]);
@@ -191,7 +195,7 @@ export const listTaskPushNotificationConfigsRequest =
       taskId: id,
       pageSize: fc.integer({ min: 1, max: 1000 }),
       pageToken: word,
-    } as never,
+    },
     ['taskId'],
   );
 export const listTaskPushNotificationConfigsResponse = fc.record({
@@ -199,129 +203,6 @@ export const listTaskPushNotificationConfigsResponse = fc.record({
   nextPageToken: fc.oneof(fc.constant(''), word),
 }) as fc.Arbitrary<model.ListTaskPushNotificationConfigsResponse>;
 export const getExtendedAgentCardRequest = record<model.GetExtendedAgentCardRequest>(
-  { tenant: id } as never,
+  { tenant: id },
   [],
-);
-
-const scopes = fc
-  .dictionary(
-    word.filter((key) => key !== '__proto__'),
-    fc.string(),
-    { maxKeys: 3 },
-  )
-  .map((value) => ({ ...value }));
-const flow = (shape: object, required: string[]) =>
-  record<object>(
-    { ...shape, scopes, refreshUrl: url } as never,
-    [...required, 'scopes'] as never[],
-  );
-const flows = fc.oneof(
-  flow({ authorizationUrl: url, tokenUrl: url, pkceRequired: fc.boolean() }, [
-    'authorizationUrl',
-    'tokenUrl',
-  ]).map((value) => ({ authorizationCode: value })),
-  flow({ tokenUrl: url }, ['tokenUrl']).map((value) => ({ clientCredentials: value })),
-  flow({ deviceAuthorizationUrl: url, tokenUrl: url }, ['deviceAuthorizationUrl', 'tokenUrl']).map(
-    (value) => ({ deviceCode: value }),
-  ),
-  flow({ authorizationUrl: url }, ['authorizationUrl']).map((value) => ({ implicit: value })),
-  flow({ tokenUrl: url }, ['tokenUrl']).map((value) => ({ password: value })),
-);
-const scheme = (shape: object, required: string[]) =>
-  record<object>({ ...shape, description: word } as never, required as never[]);
-export const securityScheme = fc.oneof(
-  scheme({ location: fc.constantFrom('query', 'header', 'cookie'), name: word }, [
-    'location',
-    'name',
-  ]).map((value) => ({ apiKeySecurityScheme: value })),
-  scheme({ scheme: word, bearerFormat: word }, ['scheme']).map((value) => ({
-    httpAuthSecurityScheme: value,
-  })),
-  scheme({ flows, oauth2MetadataUrl: url }, ['flows']).map((value) => ({
-    oauth2SecurityScheme: value,
-  })),
-  scheme({ openIdConnectUrl: url }, ['openIdConnectUrl']).map((value) => ({
-    openIdConnectSecurityScheme: value,
-  })),
-  scheme({}, []).map((value) => ({ mtlsSecurityScheme: value })),
-) as fc.Arbitrary<model.SecurityScheme>;
-
-const names = word.filter((key) => key !== '__proto__');
-const requirement = fc
-  .dictionary(names, fc.record({ list: words }), { maxKeys: 2 })
-  .map((schemes) => ({ schemes: { ...schemes } }));
-const requirements = fc.array(requirement, { maxLength: 2 });
-const skill = record<model.AgentSkill>(
-  {
-    id: word,
-    name: word,
-    description: word,
-    tags: words,
-    examples: words,
-    inputModes: words,
-    outputModes: words,
-    securityRequirements: requirements,
-  } as never,
-  ['id', 'name', 'description', 'tags'],
-);
-export const agentCard = record<model.AgentCard>(
-  {
-    name: word,
-    description: word,
-    supportedInterfaces: fc.array(
-      record<model.AgentInterface>(
-        {
-          url,
-          protocolBinding: fc.constantFrom('JSONRPC', 'HTTP+JSON', 'GRPC'),
-          tenant: id,
-          protocolVersion: fc.constantFrom('0.3', '1.0', '1.1'),
-        } as never,
-        ['url', 'protocolBinding', 'protocolVersion'],
-      ),
-      { minLength: 1, maxLength: 3 },
-    ),
-    provider: fc.record({ url, organization: word }),
-    version: word,
-    documentationUrl: url,
-    capabilities: record<model.AgentCapabilities>(
-      {
-        streaming: fc.boolean(),
-        pushNotifications: fc.boolean(),
-        extensions: fc.array(
-          record<model.AgentExtension>(
-            { uri: word, description: word, required: fc.boolean(), params: jsonObject } as never,
-            ['uri'],
-          ),
-          { maxLength: 2 },
-        ),
-        extendedAgentCard: fc.boolean(),
-      } as never,
-      [],
-    ),
-    securitySchemes: fc
-      .dictionary(names, securityScheme, { maxKeys: 3 })
-      .map((value) => ({ ...value })),
-    securityRequirements: requirements,
-    defaultInputModes: words,
-    defaultOutputModes: words,
-    skills: fc.array(skill, { maxLength: 2 }),
-    signatures: fc.array(
-      record<model.AgentCardSignature>(
-        { protected: word, signature: word, header: jsonObject } as never,
-        ['protected', 'signature'],
-      ),
-      { maxLength: 1 },
-    ),
-    iconUrl: url,
-  } as never,
-  [
-    'name',
-    'description',
-    'supportedInterfaces',
-    'version',
-    'capabilities',
-    'defaultInputModes',
-    'defaultOutputModes',
-    'skills',
-  ],
 );

@@ -35,3 +35,21 @@ export const operations = {
 } as const;
 
 export type Operation = keyof typeof operations;
+
+/** An operation, and the version in which a JSON-RPC method has that name. */
+export interface NamedOperation {
+  readonly operation: Operation;
+  readonly version: '1.0' | '0.3';
+}
+
+const byMethod = new Map<string, NamedOperation>();
+for (const [name, names] of Object.entries(operations)) {
+  const operation = name as Operation;
+  byMethod.set(names.v1, { operation, version: '1.0' });
+  byMethod.set(names.v03, { operation, version: '0.3' });
+}
+
+/** What a JSON-RPC method name means: the name alone tells the version. */
+export function operationOf(method: string): NamedOperation | undefined {
+  return byMethod.get(method);
+}

@@ -1,5 +1,6 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { agentCard } from '../arbitraries-card.ts';
 import * as arbitrary from '../arbitraries.ts';
 import type {
   JsonObject,
@@ -24,7 +25,7 @@ const values = {
   message: arbitrary.message,
   task: arbitrary.task,
   sendMessageResponse: arbitrary.sendMessageResponse,
-  agentCard: arbitrary.agentCard,
+  agentCard,
   sendMessageRequest: arbitrary.sendMessageRequest,
   getTaskRequest: arbitrary.getTaskRequest,
   listTasksRequest: arbitrary.listTasksRequest,
@@ -137,7 +138,7 @@ const losses: { readonly [dialect: string]: Losses } = {
       configs: value.configs.map(lostTenant),
       nextPageToken: '',
     }),
-  } as Losses,
+  },
   v03Rest: {
     ...legacyLosses(lostReferences),
     cancelTaskRequest: (value: { id: string }) => ({ id: value.id }),
@@ -146,7 +147,7 @@ const losses: { readonly [dialect: string]: Losses } = {
       ...value,
       configs: value.configs.map(lostTenant),
     }),
-  } as Losses,
+  },
 };
 
 describe.each(Object.entries({ v1, v03, v03Rest }))('%s', (dialectName, dialect) => {

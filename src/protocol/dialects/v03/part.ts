@@ -19,7 +19,7 @@ export function readPart(reader: Reader, wire: Wire, protoData: boolean): Part {
   const { data } = part;
   if (metadata[wrappedMark] === true && isObject(data) && Object.hasOwn(data, 'value')) {
     const { [wrappedMark]: _, ...rest } = metadata;
-    const value = (data as JsonObject).value ?? null;
+    const value = data.value ?? null;
     return Object.keys(rest).length === 0 ? { data: value } : { data: value, metadata: rest };
   }
   return { ...part, metadata };
@@ -57,8 +57,9 @@ function readFile(reader: Reader, wire: Wire): Part {
   if (bytes !== undefined) {
     part = { raw: requiredBase64(reader, bytes, 'bytes') };
   } else {
-    if (typeof uri !== 'string' || uri === '') reader.fail('uri', 'must be a string, not empty');
-    part = { url: String(uri) };
+    const isUri = typeof uri === 'string' && uri !== '';
+    if (!isUri) reader.fail('uri', 'must be a string, not empty');
+    part = { url: isUri ? uri : '' };
   }
   const filename = optionalString(reader, wire.name, 'name');
   if (filename !== undefined) part.filename = filename;
@@ -83,9 +84,7 @@ export function legacyData(part: Part): {
 } {
   const { data = null, metadata } = part;
   if (isObject(data)) {
-    return metadata === undefined
-      ? { data: data as JsonObject }
-      : { data: data as JsonObject, metadata };
+    return metadata === undefined ? { data: data } : { data: data, metadata };
   }
   return { data: { value: data }, metadata: { ...metadata, [wrappedMark]: true } };
 }

@@ -2,7 +2,7 @@ import { readMessage } from '../../decode/message.ts';
 import { readStreamResponse } from '../../decode/payload.ts';
 import type { Reader, Wire } from '../../decode/reader.ts';
 import { isUnset } from '../../decode/scalars.ts';
-import type { Kind, Shape } from '../../decode/shape.ts';
+import type { Shape } from '../../decode/shape.ts';
 import { readArtifactUpdate, readStatusUpdate, readTask } from '../../decode/task.ts';
 import type { SendMessageResponse, StreamResponse } from '../../model.ts';
 
@@ -31,7 +31,7 @@ export function readResponse(reader: Reader, wire: Wire, shape: Shape): SendMess
 }
 
 /** Told by its fields when a peer leaves the kind out. */
-function kindOf(wire: Wire): Kind | string | undefined {
+function kindOf(wire: Wire): string | undefined {
   if (typeof wire.kind === 'string') return wire.kind;
   if (!isUnset(wire.artifact)) return 'artifact-update';
   if (!isUnset(wire.status)) {

@@ -1,0 +1,133 @@
+import { isObject } from './decode/reader.ts';
+import {
+  type ErrorCode,
+  errorTable,
+  type FieldViolation,
+  type GrpcStatus,
+  LegateError,
+  toLegateError,
+} from './errors.ts';
+import type { JsonObject } from './model.ts';
+
+/** Which revision of the specification's error table is answered with. @default '1.0.1' */
+export type ErrorProfile = '1.0.1' | '1.0.0';
+
+const domain = 'a2a-protocol.org';
+const typeErrorInfo = 'type.googleapis.com/google.rpc.ErrorInfo';
+const typeBadRequest = 'type.googleapis.com/google.rpc.BadRequest';
+const typeRetryInfo = 'type.googleapis.com/google.rpc.RetryInfo';
+
+/** Codes that speak of our own inside: their text may name files, hosts or code. */
+const hidden: { readonly [code in ErrorCode]?: string } = {
+  INTERNAL: 'Internal error',
+  CONFIGURATION_INVALID: 'Internal error',
+  STORE_VERSION: 'Internal error',
+  STORE_FAILED: 'The store is not available; try again later',
+  PEER_UNREACHABLE: 'An agent that this one depends on is not available; try again later',
+  PEER_INVALID: 'An agent that this one depends on gave an invalid answer',
+};
+
+/** Anything thrown, as a caller may see it: without cause, and without what is nobody's business. */
+export function toPublicError(thrown: unknown): LegateError {
+  const error = toLegateError(thrown);
+  const text = hidden[error.code];
+  if (text === undefined) return error;
+  return new LegateError(error.code, text, {
+    ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }),
+  });
+}
+
+/** HTTP and gRPC status of a code. */
+export function statusOf(
+  code: ErrorCode,
+  profile: ErrorProfile = '1.0.1',
+): { readonly http: number; readonly grpc: GrpcStatus } {
+  const row: {
+    readonly http: number;
+    readonly grpc: GrpcStatus;
+    readonly v100?: { readonly http?: number; readonly grpc?: GrpcStatus };
+  } = errorTable[code];
+  const older = profile === '1.0.0' ? row.v100 : undefined;
+  return { http: older?.http ?? row.http, grpc: older?.grpc ?? row.grpc };
+}
+
+/** The details that JSON-RPC, REST and gRPC all carry: always an ErrorInfo, first. */
+export function errorDetails(error: LegateError): readonly JsonObject[] {
+  const { metadata, violations, retryAfter } = error;
+  const details: JsonObject[] = [
+    { '@type': typeErrorInfo, reason: error.code, domain, ...(metadata && { metadata }) },
+  ];
+  if (violations !== undefined && violations.length > 0) {
+    const fieldViolations = violations.map(({ field, description }) => ({ field, description }));
+    details.push({ '@type': typeBadRequest, fieldViolations });
+  }
+  if (retryAfter !== undefined) {
+    details.push({ '@type': typeRetryInfo, retryDelay: `${retryAfter}s` });
+  }
+  return details;
+}
+
+export interface ReadDetails {
+  readonly code?: ErrorCode;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly violations?: readonly FieldViolation[];
+  readonly retryAfter?: number;
+}
+
+/** What a peer may say in its details: more is left unread. */
+const maxEntries = 64;
+
+/** Reads details of a peer; whatever is not understood is passed over. */
+export function readErrorDetails(value: unknown): ReadDetails {
+  const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, maxEntries) : [value];
+  let result: ReadDetails = {};
+  for (const item of list) {
+    if (!isObject(item)) continue;
+    const code = reasonOf(item);
+    if (code !== undefined && result.code === undefined) result = { ...result, code };
+    const metadata = stringsOf(item.metadata);
+    if (metadata !== undefined && result.metadata === undefined) result = { ...result, metadata };
+    const violations = violationsOf(item.fieldViolations ?? item.field_violations);
+    if (violations !== undefined) result = { ...result, violations };
+    const delay = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(textOf(item.retryDelay))?.[1];
+    if (delay !== undefined) result = { ...result, retryAfter: Number(delay) };
+  }
+  return result;
+}
+
+function reasonOf(item: { readonly [field: string]: unknown }): ErrorCode | undefined {
+  const isOurs = item.domain === undefined || item.domain === domain;
+  return isOurs ? toErrorCode(item.reason) : undefined;
+}
+
+/** The code of a reason (`TASK_NOT_FOUND`) or of an error's class name (`TaskNotFoundError`). */
+export function toErrorCode(name: unknown): ErrorCode | undefined {
+  if (typeof name !== 'string' || name.length > 64) return undefined;
+  if (Object.hasOwn(errorTable, name)) return name as ErrorCode;
+  const upper = name
+    .replace(/Error$/, '')
+    .replace(/(?<=[a-z])(?=[A-Z])/g, '_')
+    .toUpperCase();
+  return Object.hasOwn(errorTable, upper) ? (upper as ErrorCode) : undefined;
+}
+
+function stringsOf(value: unknown): Record<string, string> | undefined {
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value)
+    .slice(0, maxEntries)
+    .filter(([key, item]) => key !== '__proto__' && typeof item === 'string') as [string, string][];
+  return Object.fromEntries(entries);
+}
+
+function violationsOf(value: unknown): readonly FieldViolation[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  return value
+    .slice(0, maxEntries)
+    .filter(isObject)
+    .map((item) => ({ field: textOf(item.field), description: textOf(item.description) }));
+}
+
+/** A peer's text, within bounds; empty when it is no text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 2000) : '';
+}

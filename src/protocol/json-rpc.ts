@@ -1,0 +1,85 @@
+import { isObject, type Wire } from './decode/reader.ts';
+import { invalidParams, LegateError } from './errors.ts';
+import { fromJsonRpcError, type JsonRpcError, toJsonRpcError } from './json-rpc-error.ts';
+
+export type JsonRpcId = string | number | null;
+
+export interface JsonRpcRequest {
+  readonly kind: 'request';
+  readonly id: JsonRpcId;
+  readonly method: string;
+  /** Empty when the request has none. */
+  readonly params: Wire;
+}
+
+/** A request that cannot be served, with the id to answer to: null when it is not known. */
+export interface InvalidJsonRpcRequest {
+  readonly kind: 'invalid';
+  readonly id: JsonRpcId;
+  readonly error: LegateError;
+}
+
+/** Characters of an id that is a string. */
+const maxIdLength = 256;
+
+/**
+ * Checks the envelope of a request by JSON-RPC 2.0. Batches are refused, for an answer may be a
+ * stream; so are notifications, for every operation of the protocol has an answer.
+ */
+export function parseJsonRpcRequest(value: unknown): JsonRpcRequest | InvalidJsonRpcRequest {
+  if (Array.isArray(value)) return invalid(null, 'batches are not supported: send one request');
+  if (!isObject(value)) return invalid(null, 'the request must be an object');
+  const { id, method, params } = value;
+  if (!isId(id)) {
+    const what = Object.hasOwn(value, 'id')
+      ? `id must be a string of at most ${maxIdLength} characters, a number or null`
+      : 'id is required: notifications are not supported';
+    return invalid(null, what);
+  }
+  if (value.jsonrpc !== '2.0') return invalid(id, 'jsonrpc must be "2.0"');
+  if (typeof method !== 'string' || method === '') return invalid(id, 'method must be a string');
+  if (params === undefined || params === null) return { kind: 'request', id, method, params: {} };
+  if (!isObject(params)) {
+    const error = invalidParams({ field: 'params', description: 'must be an object' });
+    return { kind: 'invalid', id, error };
+  }
+  return { kind: 'request', id, method, params };
+}
+
+function isId(value: unknown): value is JsonRpcId {
+  if (typeof value === 'string') return value.length <= maxIdLength;
+  return typeof value === 'number' || value === null;
+}
+
+function invalid(id: JsonRpcId, message: string): InvalidJsonRpcRequest {
+  return { kind: 'invalid', id, error: new LegateError('INVALID_REQUEST', message) };
+}
+
+export function jsonRpcResult(id: JsonRpcId, result: unknown) {
+  return { jsonrpc: '2.0', id, result } as const;
+}
+
+export function jsonRpcFailure(
+  id: JsonRpcId,
+  thrown: unknown,
+): { readonly jsonrpc: '2.0'; readonly id: JsonRpcId; readonly error: JsonRpcError } {
+  return { jsonrpc: '2.0', id, error: toJsonRpcError(thrown) };
+}
+
+/**
+ * The result of a peer's response. Throws the error that the response carries, or `PEER_INVALID`
+ * when it is no response, or one to another request. An error may have the id null.
+ */
+export function parseJsonRpcResponse(value: unknown, expectedId: JsonRpcId): unknown {
+  if (!isObject(value) || value.jsonrpc !== '2.0') {
+    throw new LegateError('PEER_INVALID', 'the peer did not answer with JSON-RPC 2.0');
+  }
+  if (value.error !== undefined && value.error !== null) throw fromJsonRpcError(value.error);
+  if (value.id !== expectedId) {
+    throw new LegateError('PEER_INVALID', 'the peer answered to another request id');
+  }
+  if (!Object.hasOwn(value, 'result')) {
+    throw new LegateError('PEER_INVALID', 'the peer answered with neither a result nor an error');
+  }
+  return value.result;
+}

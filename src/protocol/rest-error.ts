@@ -1,0 +1,77 @@
+import { isObject } from './decode/reader.ts';
+import {
+  errorDetails,
+  type ErrorProfile,
+  readErrorDetails,
+  statusOf,
+  textOf,
+  toErrorCode,
+  toPublicError,
+} from './error-details.ts';
+import { type ErrorCode, LegateError } from './errors.ts';
+import { codeOfJsonRpc, toJsonRpcError } from './json-rpc-error.ts';
+
+export interface RestErrorOptions {
+  /** Whose form the body has. @default '1.0' */
+  readonly version?: '1.0' | '0.3';
+  /** @default '1.0.1' */
+  readonly profile?: ErrorProfile;
+}
+
+/**
+ * Anything thrown, as a REST answer: in 1.x `{ error: { code, status, message, details } }` with the
+ * HTTP and gRPC status, in 0.3 the bare JSON-RPC error object.
+ */
+export function toRestError(
+  thrown: unknown,
+  { version = '1.0', profile = '1.0.1' }: RestErrorOptions = {},
+): { readonly status: number; readonly body: object } {
+  const error = toPublicError(thrown);
+  const { http, grpc } = statusOf(error.code, profile);
+  if (version === '0.3') return { status: http, body: toJsonRpcError(error) };
+  const details = errorDetails(error);
+  return {
+    status: http,
+    body: { error: { code: http, status: grpc, message: error.message, details } },
+  };
+}
+
+/** What a bare HTTP status says, when the body says nothing. */
+const codesByStatus: { readonly [status: number]: ErrorCode } = {
+  400: 'INVALID_PARAMS',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'TASK_NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  408: 'REQUEST_TIMEOUT',
+  409: 'TASK_NOT_CANCELABLE',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'CONTENT_TYPE_NOT_SUPPORTED',
+  422: 'INVALID_PARAMS',
+  429: 'RATE_LIMITED',
+  501: 'UNSUPPORTED_OPERATION',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'UNAVAILABLE',
+};
+
+/**
+ * An error answer of a peer over REST, of whatever form: known by the reason in its details, then
+ * by a JSON-RPC number or an error's name, then by the HTTP status. A 404 without a body that
+ * speaks of an error is a missing route, not a missing task.
+ */
+export function fromRestError(status: number, body: unknown): LegateError {
+  const outer = isObject(body) ? body : {};
+  const inner = isObject(outer.error) ? outer.error : outer;
+  const { code: reason, ...details } = readErrorDetails(inner.details ?? inner.data);
+  const message =
+    textOf(inner.message) || textOf(outer.detail) || textOf(outer.error) || textOf(outer.title);
+  const code =
+    reason ??
+    codeOfJsonRpc(inner.code) ??
+    toErrorCode(inner.type) ??
+    toErrorCode(inner.name) ??
+    (status === 404 && message === '' ? 'ROUTE_NOT_FOUND' : codesByStatus[status]) ??
+    (status >= 400 && status < 500 ? 'INVALID_REQUEST' : 'INTERNAL');
+  return new LegateError(code, message || `the peer answered with HTTP status ${status}`, details);
+}

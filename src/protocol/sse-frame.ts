@@ -1,0 +1,31 @@
+export interface SseFrame {
+  /** The number to resume from; a line break in it would forge other fields and is refused. */
+  readonly id?: string | number;
+  readonly event?: string;
+  /** Normally one line of JSON. */
+  readonly data: string;
+}
+
+/**
+ * One server-sent event as text. Data without line breaks is one `data:` line, which is all that
+ * simple readers understand; data with line breaks is split as the format demands.
+ * @example response.write(sseFrame({ id: 7, data: JSON.stringify(event) }))
+ */
+export function sseFrame({ id, event, data }: SseFrame): string {
+  let head = '';
+  if (event !== undefined) head += `event: ${oneLine(event)}\n`;
+  if (id !== undefined) head += `id: ${typeof id === 'number' ? id : oneLine(id)}\n`;
+  if (!data.includes('\n') && !data.includes('\r')) return `${head}data: ${data}\n\n`;
+  const lines = data.split(/\r\n|\n|\r/).map((line) => `data: ${line}\n`);
+  return `${head}${lines.join('')}\n`;
+}
+
+/** A comment: keeps a connection alive and is seen by no reader. */
+export function sseComment(text: string): string {
+  return `: ${oneLine(text)}\n\n`;
+}
+
+function oneLine(value: string): string {
+  if (/[\r\n\0]/.test(value)) throw new TypeError('an SSE field must be one line');
+  return value;
+}

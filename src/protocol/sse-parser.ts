@@ -1,0 +1,167 @@
+import { LegateError } from './errors.ts';
+
+/** One event of a stream. */
+export interface SseEvent {
+  /** The last id the stream has given, this event's or an earlier one's. Empty: none yet. */
+  readonly id: string;
+  /** @default 'message' */
+  readonly event: string;
+  readonly data: string;
+}
+
+export interface SseParserOptions {
+  /** Bytes of one event, with its field names and comments in between. @default 4 MiB */
+  readonly maxEventBytes?: number;
+  /** Told of `retry:` fields, in milliseconds. */
+  readonly onRetry?: (milliseconds: number) => void;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/**
+ * An incremental parser of server-sent events, fed with bytes as they come. It works on bytes, not
+ * text, so that its bound is exact and a character cut in two by the network does no harm.
+ *
+ * Between two calls it holds the pieces of an unfinished line and the fields of an unfinished event;
+ * together they never exceed `maxEventBytes`. Going over throws `PEER_INVALID`, and the parser must
+ * not be used any more. An event that is unfinished when the stream ends is dropped, as the format
+ * demands.
+ *
+ * @example
+ * const parser = new SseParser();
+ * for await (const chunk of response.body) for (const event of parser.push(chunk)) handle(event);
+ */
+export class SseParser {
+  readonly #maxEventBytes: number;
+  readonly #onRetry: ((milliseconds: number) => void) | undefined;
+  /** Drops a byte order mark, which only the first line can have. */
+  #decoder = new TextDecoder('utf-8', { ignoreBOM: false });
+  #isFirstLine = true;
+  /** Pieces of a line whose end has not come yet. */
+  #pieces: Uint8Array[] = [];
+  #pieceBytes = 0;
+  /** Bytes of the present event in finished lines. */
+  #eventBytes = 0;
+  /** The last byte was a carriage return: a line feed that follows belongs to it. */
+  #skipLineFeed = false;
+  #data: string[] = [];
+  #event = '';
+  #lastId = '';
+
+  constructor(options: SseParserOptions = {}) {
+    this.#maxEventBytes = options.maxEventBytes ?? 4 * 1024 * 1024;
+    this.#onRetry = options.onRetry;
+  }
+
+  /** The id to resume the stream from. */
+  get lastEventId(): string {
+    return this.#lastId;
+  }
+
+  /** Takes the next bytes; returns the events that they complete. */
+  push(chunk: Uint8Array): readonly SseEvent[] {
+    const events: SseEvent[] = [];
+    // The next of each kind of line end, looked for again only when passed: a chunk is read once.
+    let feed = -1;
+    let carriage = -1;
+    let start = 0;
+    while (start < chunk.length) {
+      if (this.#skipLineFeed) {
+        this.#skipLineFeed = false;
+        if (chunk[start] === lineFeed) {
+          start += 1;
+          continue;
+        }
+      }
+      if (feed < start) feed = indexOf(chunk, lineFeed, start);
+      if (carriage < start) carriage = indexOf(chunk, carriageReturn, start);
+      const end = Math.min(feed, carriage);
+      if (end === Infinity) {
+        // Copied, because the sender may use the memory of the chunk again.
+        this.#keep(chunk.slice(start));
+        break;
+      }
+      const event = this.#line(this.#take(chunk.subarray(start, end)));
+      if (event !== undefined) events.push(event);
+      this.#skipLineFeed = end === carriage;
+      start = end + 1;
+    }
+    return events;
+  }
+
+  #keep(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+    this.#pieceBytes += piece.length;
+    this.#check(0);
+  }
+
+  #check(more: number): void {
+    if (this.#eventBytes + this.#pieceBytes + more <= this.#maxEventBytes) return;
+    const limit = this.#maxEventBytes;
+    throw new LegateError('PEER_INVALID', `an event of the stream is larger than ${limit} bytes`);
+  }
+
+  /** The line that ends with these bytes, as text. */
+  #take(last: Uint8Array): string {
+    this.#check(last.length);
+    this.#eventBytes += this.#pieceBytes + last.length;
+    let bytes = last;
+    if (this.#pieces.length > 0) {
+      bytes = new Uint8Array(this.#pieceBytes + last.length);
+      let offset = 0;
+      for (const piece of [...this.#pieces, last]) {
+        bytes.set(piece, offset);
+        offset += piece.length;
+      }
+      this.#pieces = [];
+      this.#pieceBytes = 0;
+    }
+    const text = this.#decoder.decode(bytes);
+    if (this.#isFirstLine) {
+      this.#isFirstLine = false;
+      this.#decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    }
+    return text;
+  }
+
+  #line(line: string): SseEvent | undefined {
+    if (line === '') return this.#dispatch();
+    const colon = line.indexOf(':');
+    if (colon === 0) return undefined;
+    const field = colon === -1 ? line : line.slice(0, colon);
+    let value = colon === -1 ? '' : line.slice(colon + 1);
+    if (value.startsWith(' ')) value = value.slice(1);
+    switch (field) {
+      case 'data':
+        this.#data.push(value);
+        break;
+      case 'event':
+        this.#event = value;
+        break;
+      case 'id':
+        if (!value.includes('\0')) this.#lastId = value;
+        break;
+      case 'retry':
+        if (/^\d{1,9}$/.test(value)) this.#onRetry?.(Number(value));
+        break;
+      default:
+    }
+    return undefined;
+  }
+
+  #dispatch(): SseEvent | undefined {
+    const data = this.#data;
+    const event = this.#event === '' ? 'message' : this.#event;
+    this.#data = [];
+    this.#event = '';
+    this.#eventBytes = 0;
+    if (data.length === 0) return undefined;
+    return { id: this.#lastId, event, data: data.length === 1 ? (data[0] ?? '') : data.join('\n') };
+  }
+}
+
+function indexOf(chunk: Uint8Array, byte: number, start: number): number {
+  const index = chunk.indexOf(byte, start);
+  return index === -1 ? Infinity : index;
+}
