@@ -22,10 +22,10 @@ export { errorDetails, type ErrorProfile, statusOf, toPublicError } from './erro
 export { fromJsonRpcError, type JsonRpcError, toJsonRpcError } from './json-rpc-error.ts';
 export { fromRestError, type RestErrorOptions, toRestError } from './rest-error.ts';
 export {
-  type InvalidJsonRpcRequest,
   jsonRpcFailure,
   type JsonRpcId,
   type JsonRpcRequest,
+  JsonRpcRequestError,
   jsonRpcResult,
   parseJsonRpcRequest,
   parseJsonRpcResponse,

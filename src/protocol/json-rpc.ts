@@ -5,7 +5,6 @@ import { fromJsonRpcError, type JsonRpcError, toJsonRpcError } from './json-rpc-
 export type JsonRpcId = string | number | null;
 
 export interface JsonRpcRequest {
-  readonly kind: 'request';
   readonly id: JsonRpcId;
   readonly method: string;
   /** Empty when the request has none. */
@@ -13,37 +12,41 @@ export interface JsonRpcRequest {
 }
 
 /** A request that cannot be served, with the id to answer to: null when it is not known. */
-export interface InvalidJsonRpcRequest {
-  readonly kind: 'invalid';
+export class JsonRpcRequestError extends LegateError {
   readonly id: JsonRpcId;
-  readonly error: LegateError;
+
+  constructor(id: JsonRpcId, error: LegateError) {
+    super(error.code, error.message, { ...(error.violations && { violations: error.violations }) });
+    this.id = id;
+  }
 }
 
 /** Characters of an id that is a string. */
 const maxIdLength = 256;
 
 /**
- * Checks the envelope of a request by JSON-RPC 2.0. Batches are refused, for an answer may be a
- * stream; so are notifications, for every operation of the protocol has an answer.
+ * Checks the envelope of a request by JSON-RPC 2.0; throws a `JsonRpcRequestError`. Batches are
+ * refused, for an answer may be a stream; so are notifications, for every operation of the protocol
+ * has an answer.
  */
-export function parseJsonRpcRequest(value: unknown): JsonRpcRequest | InvalidJsonRpcRequest {
-  if (Array.isArray(value)) return invalid(null, 'batches are not supported: send one request');
-  if (!isObject(value)) return invalid(null, 'the request must be an object');
+export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
+  if (Array.isArray(value)) throw invalid(null, 'batches are not supported: send one request');
+  if (!isObject(value)) throw invalid(null, 'the request must be an object');
   const { id, method, params } = value;
   if (!isId(id)) {
     const what = Object.hasOwn(value, 'id')
       ? `id must be a string of at most ${maxIdLength} characters, a number or null`
       : 'id is required: notifications are not supported';
-    return invalid(null, what);
+    throw invalid(null, what);
   }
-  if (value.jsonrpc !== '2.0') return invalid(id, 'jsonrpc must be "2.0"');
-  if (typeof method !== 'string' || method === '') return invalid(id, 'method must be a string');
-  if (params === undefined || params === null) return { kind: 'request', id, method, params: {} };
+  if (value.jsonrpc !== '2.0') throw invalid(id, 'jsonrpc must be "2.0"');
+  if (typeof method !== 'string' || method === '') throw invalid(id, 'method must be a string');
+  if (params === undefined || params === null) return { id, method, params: {} };
   if (!isObject(params)) {
     const error = invalidParams({ field: 'params', description: 'must be an object' });
-    return { kind: 'invalid', id, error };
+    throw new JsonRpcRequestError(id, error);
   }
-  return { kind: 'request', id, method, params };
+  return { id, method, params };
 }
 
 function isId(value: unknown): value is JsonRpcId {
@@ -51,8 +54,8 @@ function isId(value: unknown): value is JsonRpcId {
   return typeof value === 'number' || value === null;
 }
 
-function invalid(id: JsonRpcId, message: string): InvalidJsonRpcRequest {
-  return { kind: 'invalid', id, error: new LegateError('INVALID_REQUEST', message) };
+function invalid(id: JsonRpcId, message: string): JsonRpcRequestError {
+  return new JsonRpcRequestError(id, new LegateError('INVALID_REQUEST', message));
 }
 
 export function jsonRpcResult(id: JsonRpcId, result: unknown) {
