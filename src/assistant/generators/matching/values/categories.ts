@@ -1,0 +1,81 @@
+import type { JsonValue } from '../../../../protocol/index.ts';
+import { isNearly, type Message, messageOf, type Token } from '../../words/index.ts';
+import type { Found } from './found.ts';
+
+export interface CategoryOptions {
+  /** Whether typing mistakes and parts of a value count: only for the slot that was asked. */
+  readonly isAsked: boolean;
+}
+
+/**
+ * The values of a categorical slot that a message names, in its order. Case, accents, plurals,
+ * `_` and `-` do not matter; longer values win over shorter ones inside them.
+ */
+export function findCategories(
+  message: Message,
+  values: readonly JsonValue[],
+  options: CategoryOptions,
+): Found<JsonValue>[] {
+  const candidates = values
+    .filter((value) => value !== null)
+    .map((value) => ({ value, tokens: messageOf(wordsOf(value)).tokens }))
+    .filter((candidate) => candidate.tokens.length > 0)
+    .toSorted((one, two) => two.tokens.length - one.tokens.length);
+  const exact = findAll(message, candidates, (one, two) => one.stem === two.stem);
+  if (exact.length > 0 || !options.isAsked) return exact;
+  const nearly = findAll(message, candidates, (one, two) => isNearly(one.folded, two.folded));
+  return nearly.length > 0 ? nearly : byPart(message, candidates);
+}
+
+interface Candidate {
+  readonly value: JsonValue;
+  readonly tokens: readonly Token[];
+}
+
+function findAll(
+  message: Message,
+  candidates: readonly Candidate[],
+  isSame: (one: Token, two: Token) => boolean,
+): Found<JsonValue>[] {
+  const found: Found<JsonValue>[] = [];
+  for (const { value, tokens } of candidates) {
+    for (let at = 0; at + tokens.length <= message.tokens.length; at += 1) {
+      const window = message.tokens.slice(at, at + tokens.length);
+      const fits = tokens.every((token, index) => {
+        const other = window[index];
+        return other !== undefined && isSame(token, other);
+      });
+      const [first, last] = [window[0], window.at(-1)];
+      if (!fits || first === undefined || last === undefined) continue;
+      const span = { start: first.start, end: last.end };
+      if (found.some((one) => span.start < one.end && one.start < span.end)) continue;
+      found.push({ value, ...span });
+    }
+  }
+  return found.toSorted((one, two) => one.start - two.start);
+}
+
+/** "savings" for "savings account": a word that only one value has. */
+function byPart(message: Message, candidates: readonly Candidate[]): Found<JsonValue>[] {
+  const found: Found<JsonValue>[] = [];
+  for (const token of message.tokens) {
+    if (!token.isContent) continue;
+    const owners = candidates.filter(({ tokens }) =>
+      tokens.some((part) => part.stem === token.stem || isNearly(part.folded, token.folded)),
+    );
+    const only = owners.length === 1 ? owners[0] : undefined;
+    if (only !== undefined && !found.some((one) => one.value === only.value)) {
+      found.push({ value: only.value, start: token.start, end: token.end });
+    }
+  }
+  return found;
+}
+
+/** A value as words: `extra_large`, `extraLarge` and `extra-large` are "extra large". */
+export function wordsOf(value: JsonValue): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text
+    .replaceAll(/[_-]+/g, ' ')
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .trim();
+}

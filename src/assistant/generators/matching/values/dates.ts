@@ -1,0 +1,171 @@
+import type { Message } from '../../words/index.ts';
+import { calendar, type Day, isoDay } from './calendar.ts';
+import type { Found } from './found.ts';
+import { spokenNumber } from './number-words.ts';
+
+export interface DateOptions {
+  /** The present day where the user is. */
+  readonly today: Day;
+  /** How 03/04/2026 is read. @default 'day-month' */
+  readonly order?: 'day-month' | 'month-day';
+}
+
+const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+const weekdays = 'sun mon tue wed thu fri sat'.split(' ');
+const monthName =
+  'jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?';
+const weekdayName = '(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?';
+const count = '\\d{1,3}|an?|[a-z]+(?:-[a-z]+)?';
+
+type Reader = (groups: readonly string[], options: DateOptions) => Day | undefined;
+
+/** In the order of trust: the first reader that takes a stretch of text keeps it. */
+const readers: readonly (readonly [RegExp, Reader])[] = [
+  [/\b(\d{4})-(\d{1,2})-(\d{1,2})\b/g, ([year, month, day]) => calendar(year, month, day)],
+  [/\b(\d{1,2})[./](\d{1,2})[./](\d{4}|\d{2})\b/g, numeric],
+  [
+    new RegExp(
+      `\\b(\\d{1,2})(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?,?(?: (\\d{4}))?`,
+      'g',
+    ),
+    ([day, month, year], options) => named(day, month, year, options),
+  ],
+  [
+    new RegExp(
+      `\\b(${monthName})\\b\\.? (?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?!\\d)(?:,? (\\d{4}))?`,
+      'g',
+    ),
+    ([month, day, year], options) => named(day, month, year, options),
+  ],
+  [/\bday after tomorrow\b/g, (_, { today }) => later(today, 2)],
+  [/\bday before yesterday\b/g, (_, { today }) => later(today, -2)],
+  [/\b(?:today|tonight|this (?:morning|afternoon|evening))\b/g, (_, { today }) => today],
+  [/\b(?:tomorrow|tmrw|tomorow|tommorow|tommorrow)\b/g, (_, { today }) => later(today, 1)],
+  [/\byesterday\b/g, (_, { today }) => later(today, -1)],
+  [
+    new RegExp(`\\bin (${count}) (day|week|fortnight|month|year)s?\\b`, 'g'),
+    ([amount, unit], { today }) => shifted(today, amount, unit, 1),
+  ],
+  [
+    new RegExp(`\\b(${count}) (day|week|month|year)s? (?:from (?:now|today)|hence)\\b`, 'g'),
+    ([amount, unit], { today }) => shifted(today, amount, unit, 1),
+  ],
+  [
+    new RegExp(`\\b(${count}) (day|week|month|year)s? ago\\b`, 'g'),
+    ([amount, unit], { today }) => shifted(today, amount, unit, -1),
+  ],
+  [
+    new RegExp(`\\bnext (${weekdayName})\\b`, 'g'),
+    ([name], { today }) => onWeekday(today, name, 1),
+  ],
+  [
+    new RegExp(`\\blast (${weekdayName})\\b`, 'g'),
+    ([name], { today }) => onWeekday(today, name, -7),
+  ],
+  [/\bnext (week|month|year)\b/g, ([unit], { today }) => shifted(today, '1', unit, 1)],
+  [
+    /\bend of (?:the |this )?month\b/g,
+    (_, { today }) => ({ ...today, day: daysIn(today.year, today.month) }),
+  ],
+  [
+    // "sun", "sat" and "mon" alone are other words as often: the short forms need "on" or "this".
+    new RegExp(
+      `\\b(?:(?:on|this|coming|by) (${weekdayName})|((?:sun|mon|tues|wednes|thurs|fri|satur)day))\\b`,
+      'g',
+    ),
+    ([short, long], { today }) => onWeekday(today, short || long, 0),
+  ],
+  [
+    /\b(?:on )?the (\d{1,2})(?:st|nd|rd|th)\b/g,
+    ([day], { today }) => nextDayOfMonth(today, Number(day)),
+  ],
+];
+
+/** Every date of a message, as ISO text (`2026-11-20`), in its order. */
+export function findDates(message: Message, options: DateOptions): Found<string>[] {
+  const found: Found<string>[] = [];
+  for (const [pattern, read] of readers) {
+    for (const match of message.folded.matchAll(pattern)) {
+      const start = match.index;
+      const end = start + match[0].trimEnd().replace(/[.,]$/, '').length;
+      if (found.some((one) => start < one.end && one.start < end)) continue;
+      const day = read(
+        match.slice(1).map((group) => group ?? ''),
+        options,
+      );
+      if (day !== undefined) found.push({ value: isoDay(day), start, end });
+    }
+  }
+  return found.toSorted((one, two) => one.start - two.start);
+}
+
+function numeric(groups: readonly string[], { order }: DateOptions): Day | undefined {
+  const [one = '', two = '', year = ''] = groups;
+  const isMonthFirst = Number(two) > 12 || (order === 'month-day' && Number(one) <= 12);
+  const full = year.length === 2 ? `20${year}` : year;
+  return isMonthFirst ? calendar(full, one, two) : calendar(full, two, one);
+}
+
+/** Without a year: the next time that this day comes. */
+function named(
+  day: string | undefined,
+  month: string | undefined,
+  year: string | undefined,
+  { today }: DateOptions,
+): Day | undefined {
+  const number = String(months.indexOf((month ?? '').slice(0, 3)) + 1);
+  if (year) return calendar(year, number, day);
+  const thisYear = calendar(String(today.year), number, day);
+  if (thisYear !== undefined && isoDay(thisYear) >= isoDay(today)) return thisYear;
+  return calendar(String(today.year + 1), number, day);
+}
+
+function shifted(
+  today: Day,
+  amount: string | undefined,
+  unit: string | undefined,
+  direction: 1 | -1,
+): Day | undefined {
+  const word = amount ?? '';
+  const number = /^an?$/.test(word) ? 1 : (spokenNumber(word.split('-'))?.value ?? Number(word));
+  if (!Number.isInteger(number) || number > 1_000) return undefined;
+  const steps = number * direction;
+  if (unit === 'day') return later(today, steps);
+  if (unit === 'week') return later(today, steps * 7);
+  if (unit === 'fortnight') return later(today, steps * 14);
+  return monthsLater(today, unit === 'year' ? steps * 12 : steps);
+}
+
+/** The first such day from `from` days after today on; for -7 the last one before today. */
+function onWeekday(today: Day, name: string | undefined, from: number): Day | undefined {
+  const wanted = weekdays.indexOf((name ?? '').slice(0, 3));
+  if (wanted < 0) return undefined;
+  const start = later(today, from);
+  const present = new Date(isoDay(start)).getUTCDay();
+  return later(start, (wanted - present + 7) % 7);
+}
+
+function nextDayOfMonth(today: Day, day: number): Day | undefined {
+  for (let ahead = 0; ahead < 3; ahead += 1) {
+    const month = monthsLater({ ...today, day: 1 }, ahead);
+    const candidate = calendar(String(month.year), String(month.month), String(day));
+    if (candidate !== undefined && isoDay(candidate) >= isoDay(today)) return candidate;
+  }
+  return undefined;
+}
+
+function later(day: Day, days: number): Day {
+  const date = new Date(Date.UTC(day.year, day.month - 1, day.day + days));
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+}
+
+/** The 31st of a shorter month is its last day. */
+function monthsLater(day: Day, steps: number): Day {
+  const index = day.year * 12 + day.month - 1 + steps;
+  const [year, month] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1];
+  return { year, month, day: Math.min(day.day, daysIn(year, month)) };
+}
+
+function daysIn(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}

@@ -1,0 +1,85 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readMessage } from '../../words/index.ts';
+import { findNumbers } from './numbers.ts';
+
+const values = (text: string, language?: string): number[] =>
+  findNumbers(readMessage(text), language).map((one) => one.value);
+
+test.each([
+  ['50', [50]],
+  ['50.', [50]],
+  ['send 50 to Bob', [50]],
+  ['1,200.50', [1200.5]],
+  ['1.200,50', [1200.5]],
+  ['1,200', [1200]],
+  ['1,20', [1.2]],
+  ['1.5', [1.5]],
+  ["1'200", [1200]],
+  ['1 200', [1200]],
+  ['1 200 300,75', [1200300.75]],
+  ['12,345,678', [12345678]],
+  ['1.234.567', [1234567]],
+  ['$50', [50]],
+  ['€ 1.200,50', [1200.5]],
+  ['50€', [50]],
+  ['50 euros', [50]],
+  ['-5', [-5]],
+  ['minus twenty', [-20]],
+  ['5k', [5000]],
+  ['2.5m', [2500000]],
+  ['3 thousand', [3000]],
+  ['1.5 million dollars', [1500000]],
+  ['fifty', [50]],
+  ['fifty-five', [55]],
+  ['two hundred and fifty', [250]],
+  ['one thousand two hundred', [1200]],
+  ['a hundred', [100]],
+  ['a hundred and twenty', [120]],
+  ['a thousand', [1000]],
+  ['half a million', [500000]],
+  ['a couple of days', [2]],
+  ['a dozen', [12]],
+  ['two adults and three children', [2, 3]],
+  ['five twenty', [5, 20]],
+  ['50 2', [50, 2]],
+  ['between 10 and 20', [10, 20]],
+  ['5km away', []],
+  ['room B12', []],
+  ['no numbers here', []],
+  ['', []],
+])('%s', (text, expected) => {
+  expect(values(text)).toEqual(expected);
+});
+
+test('a lone point groups thousands only where the language has a decimal comma', () => {
+  expect(values('1.200')).toEqual([1.2]);
+  expect(values('1.200', 'de')).toEqual([1200]);
+  expect(values('1,200', 'de')).toEqual([1.2]);
+});
+
+test('money is told from other numbers', () => {
+  const found = findNumbers(readMessage('send $50 in 3 days, or 20 euros'));
+  expect(found.map((one) => [one.value, one.isMoney])).toEqual([
+    [50, true],
+    [3, false],
+    [20, true],
+  ]);
+});
+
+test('"one" alone is a weak number', () => {
+  expect(findNumbers(readMessage('the one I want')).map((one) => one.isWeak)).toEqual([true]);
+});
+
+test('any number that is written plainly is read back', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000 }), (number) => {
+      expect(values(`send ${number} now`)).toEqual([number]);
+      expect(values(`send ${number.toLocaleString('en-US')} now`)).toEqual([number]);
+    }),
+  );
+});
+
+test('numbers that nobody means are no numbers', () => {
+  expect(values('9'.repeat(400))).toEqual([]);
+});

@@ -1,0 +1,126 @@
+import type { Message } from '../../words/index.ts';
+import type { Found } from './found.ts';
+import { scaleOf, spokenNumber } from './number-words.ts';
+
+export interface FoundNumber extends Found<number> {
+  /** Written with a currency: an amount of money. */
+  readonly isMoney: boolean;
+  /** A word such as "one" that is often no number at all. */
+  readonly isWeak: boolean;
+}
+
+const digits =
+  /(?<![\p{L}\p{N}.,/-])([-+]?)(\d[\d.,'\u00a0 ]*\d|\d)(?:\s?(k|m|mio|mn|bn|thousand|million|billion|hundred|grand)s?)?(?![\p{L}\p{N}])/giu;
+const moneyBefore = /(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|jpy|inr|us\$))\s?$/i;
+const moneyAfter =
+  /^\s?(?:[$€£¥₹]|(?:usd|eur|gbp|chf|jpy|inr|euros?|dollars?|bucks|pounds?|quid|francs?|yen|rupees?|cents?)\b)/i;
+/** Languages that write 1.200,50 for what English writes as 1,200.50. */
+const decimalComma =
+  /^(?:de|fr|es|it|nl|pt|pl|da|nb|no|sv|fi|cs|tr|id|ru|uk|el|ro|hu|hr|sl|sk|bg)\b/i;
+
+/**
+ * Every number of a message, in digits or words, in its order.
+ * `1,200.50`, `1.200,50`, `1 200`, `5k`, `2.5 million`, `-3`, `fifty`, `half a million`.
+ */
+export function findNumbers(message: Message, language?: string): FoundNumber[] {
+  return [...inDigits(message, language), ...inWords(message)].toSorted(
+    (one, two) => one.start - two.start,
+  );
+}
+
+function inDigits(message: Message, language: string | undefined): FoundNumber[] {
+  const found: FoundNumber[] = [];
+  for (const match of message.text.matchAll(digits)) {
+    const [whole, sign, body = '', scale] = match;
+    // A grouping blank belongs to the number only between groups of three: "1 200", not "2 20".
+    const parts = /^\d{1,3}(?:[\u00a0 ]\d{3})+(?:[.,]\d+)?$/.test(body)
+      ? [body]
+      : body.split(/[\u00a0 ]+/);
+    const first = parts[0] ?? '';
+    const isWhole = parts.length === 1;
+    const value = parseDigits(first.replace(/[.,']+$/, ''), language);
+    if (value === undefined) continue;
+    const factor = isWhole && scale !== undefined ? (scaleOf(scale.toLowerCase()) ?? 1) : 1;
+    const start = match.index;
+    const end = isWhole ? start + whole.length : start + (sign ?? '').length + first.length;
+    const amount = (sign === '-' ? -1 : 1) * value * factor;
+    found.push({
+      value: Number(amount.toPrecision(15)),
+      start,
+      end,
+      isMoney:
+        moneyBefore.test(message.text.slice(Math.max(0, start - 5), start)) ||
+        moneyAfter.test(message.text.slice(end, end + 10)),
+      isWeak: false,
+    });
+    for (const more of isWhole ? [] : laterParts(message, parts, start + (sign ?? '').length)) {
+      found.push(more);
+    }
+  }
+  return found.filter((one) => Number.isFinite(one.value) && Math.abs(one.value) < 1e15);
+}
+
+/** "50 2" is two numbers that stood in one run of digits and blanks. */
+function laterParts(message: Message, parts: readonly string[], from: number): FoundNumber[] {
+  const found: FoundNumber[] = [];
+  let start = from + (parts[0] ?? '').length;
+  for (const part of parts.slice(1)) {
+    start = message.text.indexOf(part, start);
+    const value = parseDigits(part.replace(/[.,']+$/, ''), undefined);
+    if (start < 0) break;
+    if (value !== undefined) {
+      found.push({ value, start, end: start + part.length, isMoney: false, isWeak: false });
+    }
+    start += part.length;
+  }
+  return found;
+}
+
+/**
+ * A run of digits with separators. Where both separators occur the last one is the decimal one; a
+ * single one before exactly three digits groups thousands, but a lone point does so only in
+ * languages with a decimal comma.
+ */
+export function parseDigits(body: string, language: string | undefined): number | undefined {
+  const compact = body.replaceAll(/['\u00a0 ]/g, '');
+  if (!/^\d+(?:[.,]\d+)*$/.test(compact)) return undefined;
+  const point = compact.lastIndexOf('.');
+  const comma = compact.lastIndexOf(',');
+  const grouped = (separator: string): boolean =>
+    new RegExp(`^\\d{1,3}(?:\\${separator}\\d{3})+$`).test(compact);
+  let plain = compact;
+  if (point >= 0 && comma >= 0) {
+    plain =
+      point > comma ? compact.replaceAll(',', '') : compact.replaceAll('.', '').replace(',', '.');
+  } else if (comma >= 0) {
+    const isDecimal =
+      language !== undefined && decimalComma.test(language) && !/,.*,/.test(compact);
+    plain = grouped(',') && !isDecimal ? compact.replaceAll(',', '') : compact.replace(',', '.');
+  } else if (point >= 0 && grouped('.')) {
+    const isGrouping = /\..*\./.test(compact) || decimalComma.test(language ?? '');
+    if (isGrouping) plain = compact.replaceAll('.', '');
+  }
+  const value = Number(plain);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function inWords(message: Message): FoundNumber[] {
+  const found: FoundNumber[] = [];
+  const words = message.tokens.map((token) => token.folded);
+  for (let index = 0; index < words.length; index += 1) {
+    const spoken = spokenNumber(words.slice(index, index + 12));
+    const first = message.tokens[index];
+    if (spoken === undefined || first === undefined) continue;
+    const last = message.tokens[index + spoken.length - 1] ?? first;
+    const isNegative = words[index - 1] === 'minus';
+    found.push({
+      value: isNegative ? -spoken.value : spoken.value,
+      start: isNegative ? (message.tokens[index - 1]?.start ?? first.start) : first.start,
+      end: last.end,
+      isMoney: moneyAfter.test(message.text.slice(last.end, last.end + 10)),
+      isWeak: spoken.length === 1 && first.folded === 'one',
+    });
+    index += spoken.length - 1;
+  }
+  return found;
+}

@@ -1,0 +1,91 @@
+import { type Message, messageOf } from '../../words/index.ts';
+
+/** Phrases that decide wherever they stand; looked for first, so that "no problem" is no "no". */
+const phrases: readonly (readonly [RegExp, boolean])[] = [
+  [
+    /\b(?:no problem|no worries|no objections?|not a problem|why not|can't complain|by all means)\b/,
+    true,
+  ],
+  [
+    /\b(?:i do(?:n't| not) (?:think so|want|wish|need|agree)|(?:do|did|does|is|was|are|am|will|would|can)(?: ?n't|nt| not)|not (?:really|yet|now|at all|today|quite|correct|right|ok|okay|good|interested|this time|exactly|necessary|so sure)|rather not|no way|no thank(?:s| you)|nothing (?:else|more)|that(?:'s| is|s) (?:all|it|everything|enough|wrong|not (?:it|right|correct))|i(?:'m| am|m) (?:good|fine|done|all set|ok)\b(?! with)|all (?:good|set|done))\b/,
+    false,
+  ],
+  [
+    /\b(?:go ahead|go for it|sounds? (?:good|great|right|fine|perfect)|looks? (?:good|great|right|fine|correct)|(?:that|this|it)(?:'s| is|s) (?:right|correct|fine|ok|okay|good|true|perfect|great)|please do|do it|do that|of course|for sure|i (?:do|am|would|did|have|think so|guess so|suppose so|confirm|agree|accept|hope so)|all right|i'd (?:like|love) (?:that|to)|let's (?:do (?:it|this|that)|go))\b/,
+    true,
+  ],
+];
+
+const yes = new Set(
+  `yes yeah yea yep yup yess yes'm ya ye yas y sure surely ok okay okey okie k kk fine correct right exactly
+   true absolutely definitely certainly indeed affirmative confirm confirmed confirming agreed agree accept accepted
+   perfect great positive alright aye please proceed continue yessir si oui ja totally deal`.split(
+    /\s+/,
+  ),
+);
+const no = new Set(
+  `no nope nah na n not never negative false wrong incorrect nay non nein neither none decline declined
+   refuse reject disagree noo nooo`.split(/\s+/),
+);
+
+/** Words that may stand around a yes or no without meaning anything. */
+const around = new Set(
+  `please thanks thank you very much it that this is the a well oh um uh hmm i think so just then now
+   do and but go ahead all much for to`.split(/\s+/),
+);
+
+/**
+ * Whether a message says yes or no, or neither. Opposite words in one message say neither, unless
+ * one of them opens it.
+ */
+export function readYesNo(message: Message): boolean | undefined {
+  if (/^[\s!.]*(?:👍|✅|👌|✔️?|🙂)/u.test(message.text)) return true;
+  if (/^[\s!.]*(?:👎|❌|🚫)/u.test(message.text)) return false;
+  const { tokens } = message;
+  const first = tokens.find((token) => !isOpening(token.folded));
+  for (const [pattern, value] of phrases) {
+    if (!pattern.test(message.folded)) continue;
+    // "yes, I'm good" is a yes: what opens the message weighs more than a phrase after it.
+    if (first !== undefined && yes.has(first.folded) && !value) return true;
+    if (
+      first !== undefined &&
+      no.has(first.folded) &&
+      value &&
+      !/^no (?:problem|worries|objection)/.test(message.folded)
+    )
+      return false;
+    return value;
+  }
+  if (first === undefined) return undefined;
+  if (no.has(first.folded)) return false;
+  if (yes.has(first.folded))
+    return tokens.some((token) => no.has(token.folded)) && tokens.length > 4 ? undefined : true;
+  if (tokens.length > 6) return undefined;
+  const [anyYes, anyNo] = [
+    tokens.some((token) => yes.has(token.folded)),
+    tokens.some((token) => no.has(token.folded)),
+  ];
+  return anyYes === anyNo ? undefined : anyYes;
+}
+
+/** Whether a message says no more than yes or no. */
+export function isBareYesNo(message: Message): boolean {
+  return message.tokens.every(
+    (token) => yes.has(token.folded) || no.has(token.folded) || around.has(token.folded),
+  );
+}
+
+/** The rest of a message after the yes or no that opens it, or undefined when none does. */
+export function afterYesNo(
+  message: Message,
+): { readonly value: boolean; readonly rest: Message } | undefined {
+  const first = message.tokens.find((token) => !isOpening(token.folded));
+  if (first === undefined) return undefined;
+  const value = yes.has(first.folded) ? true : no.has(first.folded) ? false : undefined;
+  if (value === undefined) return undefined;
+  return { value, rest: messageOf(message.text.slice(first.end).replace(/^[\s,.;:!-]+/, '')) };
+}
+
+function isOpening(word: string): boolean {
+  return ['oh', 'um', 'uh', 'hmm', 'well', 'ah', 'eh', 'so', 'and'].includes(word);
+}

@@ -1,0 +1,93 @@
+import { fold, stem } from './stem.ts';
+import { fillers } from './vocabulary.ts';
+
+/** A word or number of a message, with its place in `Message.text`. */
+export interface Token {
+  readonly text: string;
+  /** Lower case, without accents. */
+  readonly folded: string;
+  readonly stem: string;
+  readonly start: number;
+  readonly end: number;
+  /** Says something about what is wanted. */
+  readonly isContent: boolean;
+}
+
+/** A stretch of a message, by character positions. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What the user said, ready for reading. */
+export interface Message {
+  /** Whitespace collapsed, quotes straightened; letters as they were typed. */
+  readonly text: string;
+  /** Lower case without accents; the same length as `text`. */
+  readonly folded: string;
+  readonly tokens: readonly Token[];
+}
+
+/** Longer messages are cut before any work: cost is bounded by this, not by the sender. */
+export const maximumCharacters = 2_000;
+
+/**
+ * Reads a message. Cost is bounded whatever the length: only the beginning is looked at.
+ */
+export function readMessage(raw: string): Message {
+  const text = raw
+    .slice(0, maximumCharacters)
+    .normalize('NFC')
+    .replaceAll(/[\u2018\u2019\u201B\u02BC]/g, "'")
+    .replaceAll(/[\u201C\u201D\u201E]/g, '"')
+    .replaceAll(/[\u2013\u2014]/g, '-')
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  return messageOf(text);
+}
+
+/** A part of a message as one of its own. */
+export function messageOf(text: string): Message {
+  const folded = foldSameLength(text);
+  const tokens: Token[] = [];
+  for (const match of folded.matchAll(/[\p{L}\p{N}]+(?:'[\p{L}]+)?/gu)) {
+    const word = match[0];
+    const start = match.index;
+    const end = start + word.length;
+    const isContent = !fillers.has(word) && !/^\d+$/.test(word) && !/^\p{L}$/u.test(word);
+    tokens.push({
+      text: text.slice(start, end),
+      folded: word,
+      stem: stem(word),
+      start,
+      end,
+      isContent,
+    });
+  }
+  return { text, folded, tokens };
+}
+
+/** Folds letter by letter, so that positions stay the same. */
+function foldSameLength(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
+  return Array.from(text, (letter) => {
+    const folded = fold(letter);
+    return folded.length === letter.length ? folded : letter;
+  }).join('');
+}
+
+export function overlaps(one: Span, two: Span): boolean {
+  return one.start < two.end && two.start < one.end;
+}
+
+/** The message without some stretches of it; positions are lost. */
+export function without(message: Message, spans: readonly Span[]): Message {
+  const ordered = spans.toSorted((a, b) => a.start - b.start);
+  let text = '';
+  let from = 0;
+  for (const span of ordered) {
+    if (span.start > from) text += message.text.slice(from, span.start);
+    from = Math.max(from, span.end);
+  }
+  return messageOf(`${text}${message.text.slice(from)}`.replaceAll(/\s+/g, ' ').trim());
+}
