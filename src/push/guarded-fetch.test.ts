@@ -23,15 +23,13 @@ async function withFetch<T>(
 test('sends method, headers and body as fetch does, and reads the answer as a Response', async () => {
   await withFetch(
     (call, response) =>
-      response
-        .writeHead(201, { 'content-type': 'application/json', 'x-two': ['a', 'b'] })
-        .end(
-          JSON.stringify({
-            method: call.method,
-            body: call.body,
-            type: call.headers['content-type'],
-          }),
-        ),
+      response.writeHead(201, { 'content-type': 'application/json', 'x-two': ['a', 'b'] }).end(
+        JSON.stringify({
+          method: call.method,
+          body: call.body,
+          type: call.headers['content-type'],
+        }),
+      ),
     async (fetch, url) => {
       const response = await fetch(new URL('/x', url), {
         method: 'POST',

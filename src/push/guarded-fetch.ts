@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { LegateError } from '../protocol/index.ts';
+import { Deadline } from './deadline.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
 
@@ -40,20 +41,20 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
     // `Request` knows every kind of body and header that fetch takes.
     const request = new Request(address, { ...init, signal: null });
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
-    const abort = new AbortController();
-    const forward = () => abort.abort(init.signal?.reason);
-    if (init.signal?.aborted === true) forward();
-    init.signal?.addEventListener('abort', forward, { once: true });
-    const unlink = () => init.signal?.removeEventListener('abort', forward);
-    const timer = setTimeout(() => abort.abort(slow(address, headTimeout)), headTimeout);
+    const deadline = new Deadline({
+      parent: init.signal ?? undefined,
+      milliseconds: headTimeout,
+      reason: () => slow(address, headTimeout),
+    });
     try {
       const answer = await client.send(address, {
         method: request.method,
         headers: { 'accept-encoding': 'identity', ...Object.fromEntries(request.headers) },
         ...(body === undefined ? {} : { body }),
-        signal: abort.signal,
+        signal: deadline.signal,
       });
-      answer.once('close', unlink);
+      deadline.lift();
+      answer.once('close', () => deadline[Symbol.dispose]());
       const headers = new Headers();
       for (let index = 0; index + 1 < answer.rawHeaders.length; index += 2) {
         headers.append(answer.rawHeaders[index] ?? '', answer.rawHeaders[index + 1] ?? '');
@@ -67,10 +68,8 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
         idleTimeout,
       });
     } catch (error) {
-      unlink();
+      deadline[Symbol.dispose]();
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   };
   return Object.assign(fetch, { close: () => client.close() });

@@ -1,0 +1,113 @@
+import type { Task } from '../protocol/index.ts';
+import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
+import { backoffDelay, type BackoffOptions, retryAfterDelay } from './backoff.ts';
+import type { BodySigner } from './body-signature.ts';
+import { discardBody } from './bounded-body.ts';
+import { Deadline } from './deadline.ts';
+import { buildDeliveryRequest, type DeliverySources } from './delivery-request.ts';
+import { GuardedClient } from './guarded-client.ts';
+import { UrlRefused, type UrlPolicy } from './policy.ts';
+import type { Resolver } from './resolver.ts';
+
+export interface DeliverySenderOptions {
+  readonly store: Pick<Store, 'readEvents'>;
+  readonly policy: UrlPolicy;
+  /** The task as it was when the event of that number was the last, for 0.3 receivers. */
+  readonly taskAt: (taskId: string, sequence: number) => Promise<Task | undefined>;
+  readonly scheduler: { now(): number };
+  /** From 0 to 1. @default Math.random */
+  readonly random?: () => number;
+  readonly signer?: BodySigner;
+  /** The `traceparent` to send with a delivery. */
+  readonly traceparent?: (delivery: Delivery) => string | undefined;
+  readonly resolver?: Resolver;
+  /** Attempts at one delivery. @default 5 */
+  readonly maxAttempts?: number;
+  readonly backoff?: BackoffOptions;
+  /** Calls under way at once to one host. @default 16 */
+  readonly concurrencyPerHost?: number;
+  /** Milliseconds for one call, all in all. @default 30_000 */
+  readonly timeout?: number;
+  /** Milliseconds for DNS. @default 5_000 */
+  readonly dnsTimeout?: number;
+  /** Milliseconds for TCP and TLS. @default 5_000 */
+  readonly connectTimeout?: number;
+  /** Certificates of authorities to trust instead of the system's, PEM. */
+  readonly certificateAuthority?: string;
+}
+
+const maxBodyBytes = 65_536;
+
+/** Makes one attempt at a delivery, and says what is to become of the delivery. */
+export class DeliverySender {
+  /** Milliseconds for one call. */
+  readonly timeout: number;
+  readonly #options: DeliverySenderOptions;
+  readonly #sources: DeliverySources;
+  readonly #client: GuardedClient;
+
+  constructor(options: DeliverySenderOptions) {
+    const { store, taskAt, signer, traceparent, concurrencyPerHost = 16 } = options;
+    const { resolver, dnsTimeout, connectTimeout, certificateAuthority } = options;
+    this.timeout = options.timeout ?? 30_000;
+    this.#options = options;
+    this.#sources = {
+      readEvents: (taskId, after, limit) => store.readEvents(taskId, after, limit),
+      taskAt,
+      ...(signer !== undefined && { signer }),
+      ...(traceparent !== undefined && { traceparent }),
+    };
+    this.#client = new GuardedClient({
+      policy: options.policy,
+      maxSocketsPerHost: concurrencyPerHost,
+      ...(resolver !== undefined && { resolver }),
+      ...(dnsTimeout !== undefined && { dnsTimeout }),
+      ...(connectTimeout !== undefined && { connectTimeout }),
+      ...(certificateAuthority !== undefined && { certificateAuthority }),
+    });
+  }
+
+  /** Never rejects. Undefined when `stop` broke the call off. */
+  async send(delivery: Delivery, stop: AbortSignal): Promise<DeliveryOutcome | undefined> {
+    using deadline = new Deadline({
+      parent: stop,
+      milliseconds: this.timeout,
+      reason: () => new Error(`no answer within ${this.timeout} ms`),
+    });
+    try {
+      const now = this.#options.scheduler.now();
+      const request = await buildDeliveryRequest(delivery, this.#sources, now);
+      if (request === undefined) return { kind: 'dead', error: 'the task no longer exists' };
+      const answer = await this.#client.send(delivery.push.config.url, {
+        method: 'POST',
+        ...request,
+        isRepeatable: true,
+        signal: deadline.signal,
+      });
+      const status = answer.statusCode ?? 0;
+      const retryAfter = answer.headers['retry-after'];
+      await discardBody(answer, maxBodyBytes);
+      if (status >= 200 && status < 300) return { kind: 'delivered' };
+      const error = `answered ${status}${status < 400 ? '; redirects are not followed' : ''}`;
+      return status === 410 ? { kind: 'dead', error } : this.#retry(delivery, error, retryAfter);
+    } catch (error) {
+      if (stop.aborted) return undefined;
+      if (error instanceof UrlRefused) return { kind: 'dead', error: error.message };
+      return this.#retry(delivery, error instanceof Error ? error.message : 'unknown error');
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #retry(delivery: Delivery, error: string, retryAfter?: string): DeliveryOutcome {
+    const { maxAttempts = 5, random = Math.random, backoff, scheduler } = this.#options;
+    const attempts = delivery.attempts + 1;
+    if (attempts >= maxAttempts) return { kind: 'dead', error };
+    const now = scheduler.now();
+    const asked = retryAfterDelay(retryAfter, now, backoff) ?? 0;
+    const at = now + Math.max(backoffDelay(attempts, random, backoff), asked);
+    return { kind: 'retry', at, error };
+  }
+}

@@ -1,0 +1,33 @@
+export { type AddressKind, addressKind } from './address.ts';
+export type { BackoffOptions } from './backoff.ts';
+export {
+  type BodySigner,
+  bodySigner,
+  verifyBodySignature,
+  type VerifyBodyOptions,
+} from './body-signature.ts';
+export {
+  GuardedClient,
+  type GuardedClientOptions,
+  type OutboundRequest,
+} from './guarded-client.ts';
+export { type GuardedFetch, guardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
+export { PushDispatcher, type PushDispatcherOptions, type PushScheduler } from './outbox.ts';
+export {
+  checkUrl,
+  type CheckUrlOptions,
+  httpsOrLoopbackPolicy,
+  sealedPolicy,
+  type UrlPolicy,
+  UrlRefused,
+} from './policy.ts';
+export { redactPushConfig, validatePushConfig } from './registration.ts';
+export { type Resolver, resolveChecked, systemResolver } from './resolver.ts';
+export {
+  generateSigningKey,
+  type PublicKeySet,
+  publicKeySet,
+  readSigningKey,
+  type SigningAlgorithm,
+  type SigningKey,
+} from './signing-key.ts';

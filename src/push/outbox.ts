@@ -1,0 +1,234 @@
+import type { TaskPushNotificationConfig } from '../protocol/index.ts';
+import type { Delivery, Store } from '../store/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
+import { Lanes } from './lanes.ts';
+import { redactPushConfig, validatePushConfig } from './registration.ts';
+
+export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'scheduler'> {
+  readonly store: Pick<Store, 'push' | 'readEvents'>;
+  /** The process that claims deliveries: its claims end when the store learns of its end. */
+  readonly replica: string;
+  /** @default the system's clock and timers */
+  readonly scheduler?: PushScheduler;
+  readonly logger?: Logger;
+  /** Calls under way at once. @default 64 */
+  readonly concurrency?: number;
+  /** Milliseconds between looks for deliveries that nobody announced. @default 10_000 */
+  readonly pollInterval?: number;
+}
+
+/** Time as the dispatcher sees it; the engine's scheduler fits. */
+export interface PushScheduler {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Runs `callback` once after `delay` milliseconds. */
+  after(delay: number, callback: () => void): { cancel(): void };
+}
+
+interface Claim {
+  readonly delivery: Delivery;
+  readonly host: string;
+  /** Milliseconds since 1970: started later, the call could outlast the claim. */
+  readonly startBy: number;
+}
+
+/** Milliseconds that a claim outlasts the longest call, for settling it. */
+const leaseMargin = 10_000;
+
+/**
+ * Takes deliveries from the outbox to their webhooks: at least once each, in order per
+ * configuration, in parallel across configurations.
+ *
+ * The dispatcher is `idle`, then `running` after `start()`, `stopping` after `stop()` while calls
+ * under way come to their end, and `stopped`.
+ *
+ * A delivery is *pending* in the store; *claimed* by this process for the length of a lease (only
+ * the oldest of its configuration can be, which keeps the order); *under way*, at most so many at
+ * once and so many per host; and then settled: *delivered* on any 2xx, *pending* again until its
+ * next attempt, or *dead* after the last one. What waiting cannot mend is dead at once: an address
+ * that the policy refuses, 410 Gone, a task that no longer exists. A dead delivery is kept, no
+ * longer holds up those behind it, and can be revived.
+ *
+ * A process that dies settles nothing: its claims end with their lease, and the calls are made
+ * again under the same `Idempotency-Key`. A claim that waits too long for its turn is dropped here
+ * and comes back the same way.
+ *
+ * The pump looks for work on `wake()` (after deliveries were written), when a call ends, when the
+ * next delivery falls due, and now and then in case nobody told. Only one pump runs at a time.
+ */
+export class PushDispatcher {
+  readonly #options: PushDispatcherOptions;
+  readonly #scheduler: PushScheduler;
+  readonly #logger: Logger;
+  readonly #sender: DeliverySender;
+  readonly #lanes: Lanes<Claim>;
+  readonly #maxClaims: number;
+  readonly #abort = new AbortController();
+  #state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
+  /** Set while the pump is at work. */
+  #pumping: Promise<void> | undefined;
+  /** Something happened while the pump was at work. */
+  #isWoken = false;
+  #timer: { cancel(): void } | undefined;
+  #onDrained: (() => void) | undefined;
+
+  constructor(options: PushDispatcherOptions) {
+    this.#options = options;
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#logger = options.logger ?? silentLogger;
+    const { concurrency = 64, concurrencyPerHost = 16 } = options;
+    this.#lanes = new Lanes({ maxActive: concurrency, maxActivePerLane: concurrencyPerHost });
+    // Room for claims that wait behind a slow host, so that claims for other hosts still get in.
+    this.#maxClaims = concurrency * 4;
+    this.#sender = new DeliverySender({ ...options, scheduler: this.#scheduler });
+  }
+
+  /** Throws `INVALID_PARAMS` for a configuration that must not be registered. */
+  validate(config: TaskPushNotificationConfig): void {
+    validatePushConfig(config, this.#options.policy);
+  }
+
+  /** A configuration as it is shown, without its secrets. */
+  redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
+    return redactPushConfig(config);
+  }
+
+  /** Begins with what earlier processes left behind. */
+  start(): void {
+    if (this.#state !== 'idle') return;
+    this.#state = 'running';
+    this.wake();
+  }
+
+  /** Says that deliveries were written. Costs next to nothing when the pump is at work already. */
+  wake(): void {
+    if (this.#state !== 'running') return;
+    if (this.#pumping === undefined) this.#pumping = this.#pump();
+    else this.#isWoken = true;
+  }
+
+  /** Gives a dead delivery another round of attempts. False when there is none of that id. */
+  async revive(deliveryId: number): Promise<boolean> {
+    const { push } = this.#options.store;
+    const isRevived = await push.revive(deliveryId, this.#scheduler.now());
+    if (isRevived) this.wake();
+    return isRevived;
+  }
+
+  /**
+   * Claims nothing more and waits for the calls under way; those that outlast `drainTimeout`
+   * milliseconds are broken off and made again by whoever claims them next.
+   */
+  async stop(options: { readonly drainTimeout?: number } = {}): Promise<void> {
+    if (this.#state === 'stopping' || this.#state === 'stopped') return;
+    this.#state = 'stopping';
+    this.#timer?.cancel();
+    this.#lanes.clear();
+    await this.#pumping;
+    if (this.#lanes.active > 0) {
+      const drained = Promise.withResolvers<void>();
+      this.#onDrained = drained.resolve;
+      const { drainTimeout = 10_000 } = options;
+      const deadline = this.#scheduler.after(drainTimeout, () => this.#abort.abort());
+      await drained.promise;
+      deadline.cancel();
+    }
+    this.#state = 'stopped';
+    this.#sender.close();
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      do {
+        // Calls that end in the same turn of the event loop are followed up with one claim.
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#isWoken = false;
+        await this.#claim();
+      } while (this.#isWoken);
+    } catch (error) {
+      this.#logger.error({ error: messageOf(error) }, 'push.claim-failed');
+      this.#wakeIn(1_000);
+    } finally {
+      this.#pumping = undefined;
+    }
+  }
+
+  async #claim(): Promise<void> {
+    const limit = this.#maxClaims - this.#lanes.size;
+    if (this.#state !== 'running' || limit <= 0) return;
+    const now = this.#scheduler.now();
+    const leaseUntil = now + this.#sender.timeout * 2 + leaseMargin;
+    const { push } = this.#options.store;
+    const claimed = await push.claim({ replica: this.#options.replica, now, leaseUntil, limit });
+    if (this.#state !== 'running') return;
+    const startBy = leaseUntil - this.#sender.timeout - leaseMargin;
+    for (const delivery of claimed) {
+      const host = hostOf(delivery);
+      this.#lanes.add(host, { delivery, host, startBy });
+    }
+    this.#startCalls();
+    if (claimed.length === limit) return;
+    const due = await push.nextDue();
+    const interval = this.#options.pollInterval ?? 10_000;
+    // At least a moment: a delivery can be due and yet belong to another replica by now.
+    const wait = due === undefined ? interval : Math.max(due - this.#scheduler.now(), 50);
+    this.#wakeIn(Math.min(wait, interval));
+  }
+
+  #wakeIn(milliseconds: number): void {
+    this.#timer?.cancel();
+    if (this.#state !== 'running') return;
+    this.#timer = this.#scheduler.after(milliseconds, () => this.wake());
+  }
+
+  #startCalls(): void {
+    for (let claim = this.#lanes.next(); claim !== undefined; claim = this.#lanes.next()) {
+      const { host } = claim;
+      void this.#call(claim).finally(() => {
+        this.#lanes.done(host);
+        if (this.#state === 'running') this.#startCalls();
+        else if (this.#lanes.active === 0) this.#onDrained?.();
+        this.wake();
+      });
+    }
+  }
+
+  async #call({ delivery, host, startBy }: Claim): Promise<void> {
+    if (this.#scheduler.now() > startBy) return;
+    const outcome = await this.#sender.send(delivery, this.#abort.signal);
+    if (outcome === undefined) return;
+    const fields = {
+      taskId: delivery.taskId,
+      configId: delivery.push.config.id,
+      sequence: delivery.sequence,
+      attempt: delivery.attempts + 1,
+      host,
+      ...(outcome.kind === 'delivered' ? {} : { error: outcome.error }),
+    };
+    if (outcome.kind === 'delivered') this.#logger.debug(fields, 'push.delivered');
+    else this.#logger.warn(fields, outcome.kind === 'dead' ? 'push.dead' : 'push.retry');
+    try {
+      await this.#options.store.push.settle(delivery.id, outcome);
+    } catch (error) {
+      // The claim ends with its lease, and the call is made again.
+      this.#logger.error({ ...fields, error: messageOf(error) }, 'push.settle-failed');
+    }
+  }
+}
+
+const systemScheduler: PushScheduler = {
+  now: () => Date.now(),
+  after(delay, callback) {
+    const timer = setTimeout(callback, delay).unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+function hostOf(delivery: Delivery): string {
+  return URL.parse(delivery.push.config.url)?.host ?? '';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown error';
+}

@@ -1,0 +1,61 @@
+import { LegateError, type TaskPushNotificationConfig } from '../protocol/index.ts';
+import { checkUrl, type UrlPolicy } from './policy.ts';
+
+export interface ValidatePushConfigOptions {
+  /** Where the configuration stands in the request, for the error. @default '' */
+  readonly path?: string;
+}
+
+/** The `token` of RFC 9110: what may stand as the name of an authentication scheme. */
+const schemeName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+/** Printable ASCII: with CR or LF a caller could add headers of their own to the call. */
+const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+const maxSecretLength = 8_192;
+const maxIdLength = 256;
+
+/**
+ * Checks a push configuration as it is registered: where it points, and that what it wants sent can
+ * be sent. Throws `INVALID_PARAMS`. Names are not resolved here but when connecting.
+ * @example validatePushConfig({ url: 'https://example.com/hook' }, sealedPolicy)
+ */
+export function validatePushConfig(
+  config: TaskPushNotificationConfig,
+  policy: UrlPolicy,
+  options: ValidatePushConfigOptions = {},
+): void {
+  const path = options.path === undefined || options.path === '' ? '' : `${options.path}.`;
+  const refuse = (field: string, description: string): never => {
+    const at = `${path}${field}`;
+    throw new LegateError('INVALID_PARAMS', `${at}: ${description}`, {
+      violations: [{ field: at, description }],
+    });
+  };
+  checkUrl(config.url, policy, { field: `${path}url` });
+  const { id, token, authentication } = config;
+  if (id !== undefined && (id.length > maxIdLength || /\p{Cc}/u.test(id))) {
+    refuse('id', `must be at most ${maxIdLength} characters without control characters`);
+  }
+  if (token !== undefined && token !== '' && !isSendable(token)) refuse('token', secretRule);
+  if (authentication === undefined) return;
+  if (!schemeName.test(authentication.scheme)) {
+    refuse('authentication.scheme', 'must be the name of an HTTP authentication scheme');
+  }
+  const { credentials } = authentication;
+  if (credentials !== undefined && credentials !== '' && !isSendable(credentials)) {
+    refuse('authentication.credentials', secretRule);
+  }
+}
+
+const secretRule = `must be at most ${maxSecretLength} characters of printable ASCII`;
+
+function isSendable(secret: string): boolean {
+  return secret.length <= maxSecretLength && headerValue.test(secret);
+}
+
+/** A configuration as it is shown: whoever reads it learns where it points, not how it proves itself. */
+export function redactPushConfig<T extends TaskPushNotificationConfig>(config: T): T {
+  const { token: _token, authentication, ...rest } = config;
+  if (authentication === undefined) return rest as T;
+  return { ...rest, authentication: { scheme: authentication.scheme } } as T;
+}
