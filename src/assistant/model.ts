@@ -3,14 +3,10 @@
  * (tracker events, stack frames) and what a command generator may ask for (commands).
  * Names follow the project format; see docs/reference.
  */
+import type { Position } from '../config/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
-/** Where something stands in a project file; lines and columns count from 1. */
-export interface Position {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-}
+export type { Position };
 
 // ---- Domain -------------------------------------------------------------------------------------
 

@@ -1,0 +1,186 @@
+import {
+  type Environment,
+  Field,
+  type Problems,
+  type Section,
+  type Source,
+  YamlFile,
+} from '../../config/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { DeclaredAction, Domain, ResponseVariation, SessionConfig, Slot } from '../model.ts';
+import { builtinSlots } from './builtin-slots.ts';
+import { readResponse } from './response.ts';
+import { readSessionConfig } from './session-config.ts';
+import { readSlot } from './slot.ts';
+import type { Use } from './uses.ts';
+
+export interface LoadDomainOptions {
+  /** For `${NAME}`. @default {} */
+  readonly environment?: Environment;
+  /** Read before the project's own files, which replace what they repeat. @default [] */
+  readonly defaults?: readonly Source[];
+}
+
+export interface LoadedDomain {
+  readonly domain: Domain;
+  readonly uses: readonly Use[];
+  /** False when a file could not be read: then what is missing may stand there. */
+  readonly isComplete: boolean;
+  /** Where session_config stands, for rules that others have about it. */
+  readonly sessionField: Field | undefined;
+}
+
+/**
+ * Reads and merges the files of a domain; whatever is wrong goes to `problems`.
+ * @example const { domain } = loadDomain([{ file: 'domain.yml', text }], problems)
+ */
+export function loadDomain(
+  sources: readonly Source[],
+  problems: Problems,
+  { environment = {}, defaults = [] }: LoadDomainOptions = {},
+): LoadedDomain {
+  const base = new DomainReader(problems);
+  for (const source of defaults) base.read(source, environment);
+  const own = new DomainReader(problems);
+  for (const source of sources) own.read(source, environment);
+  return own.over(base);
+}
+
+class DomainReader {
+  readonly #problems: Problems;
+  readonly #slots = new Map<string, Slot>();
+  readonly #responses = new Map<string, readonly ResponseVariation[]>();
+  readonly #actions = new Map<string, DeclaredAction>();
+  readonly #intents = new Set<string>();
+  readonly #entities = new Set<string>();
+  readonly #uses: Use[] = [];
+  readonly #seen = new Map<string, Field>();
+  readonly #raw: Record<string, JsonValue> = {};
+  #session: SessionConfig | undefined;
+  #isComplete = true;
+
+  constructor(problems: Problems) {
+    this.#problems = problems;
+  }
+
+  read(source: Source, environment: Environment): void {
+    const file = YamlFile.parse(source, this.#problems, { environment });
+    if (file.isBroken) this.#isComplete = false;
+    if (file.value === null) return;
+    const section = Field.root(file, this.#problems).section();
+    if (section === undefined) return;
+    section.get('version');
+    this.#readSlots(section.section('slots'));
+    this.#readResponses(section.section('responses'));
+    for (const item of section.list('actions')) this.#readAction(item);
+    for (const item of section.list('intents')) addName(item, this.#intents);
+    for (const item of section.list('entities')) addName(item, this.#entities);
+    const session = section.get('session_config');
+    if (session !== undefined && this.#isNew('session_config', session, 'warn')) {
+      this.#session = readSessionConfig(session.section());
+    }
+    for (const key of ['forms', 'e2e_actions', 'config']) {
+      section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'write a flow instead' });
+    }
+    section.finish();
+    mergeRaw(this.#raw, file.value as JsonObject);
+  }
+
+  /** This domain, with what only the other has. */
+  over(base: DomainReader): LoadedDomain {
+    const domain: Domain = {
+      slots: new Map([...builtinSlots, ...base.#slots, ...this.#slots]),
+      responses: new Map([...base.#responses, ...this.#responses]),
+      actions: new Map([...base.#actions, ...this.#actions]),
+      intents: [...new Set([...base.#intents, ...this.#intents])],
+      entities: [...new Set([...base.#entities, ...this.#entities])],
+      session: this.#session ?? base.#session ?? readSessionConfig(undefined),
+      raw: this.#raw,
+    };
+    return {
+      domain,
+      uses: [...base.#uses, ...this.#uses],
+      isComplete: this.#isComplete && base.#isComplete,
+      sessionField: this.#seen.get('session_config'),
+    };
+  }
+
+  #readSlots(section: Section | undefined): void {
+    for (const [name, field] of section?.entries() ?? []) {
+      if (builtinSlots.has(name)) {
+        field.keyError(`"${name}" is a slot of the engine`, { hint: 'choose another name' });
+        continue;
+      }
+      if (!/^[\p{L}\p{N}_-]+$/u.test(name)) {
+        const hint = 'use letters, digits, _ and -';
+        field.keyError(`"${name}" cannot be the name of a slot`, { hint });
+      }
+      const slot = readSlot(name, field, this.#uses);
+      if (slot !== undefined && this.#isNew(`slot ${name}`, field, 'error')) {
+        this.#slots.set(name, slot);
+      }
+    }
+  }
+
+  #readResponses(section: Section | undefined): void {
+    for (const [name, field] of section?.entries() ?? []) {
+      if (!name.startsWith('utter_')) {
+        field.keyError('the name of a response begins with "utter_"', {
+          hint: `write utter_${name}`,
+        });
+      }
+      const variations = readResponse(field, this.#uses);
+      this.#isNew(`response ${name}`, field, 'warn');
+      this.#responses.set(name, variations);
+    }
+  }
+
+  #readAction(item: Field): void {
+    if (!item.isMapping()) {
+      const name = item.name();
+      if (name !== undefined) this.#actions.set(name, { name, sendDomain: false });
+      return;
+    }
+    for (const [name, field] of item.section()?.entries() ?? []) {
+      const section = field.section();
+      const sendDomain = section?.boolean('send_domain') ?? false;
+      section?.finish();
+      this.#actions.set(name, { name, sendDomain });
+    }
+  }
+
+  #isNew(what: string, field: Field, severity: 'error' | 'warn'): boolean {
+    const first = this.#seen.get(what);
+    if (first === undefined) {
+      this.#seen.set(what, field);
+      return true;
+    }
+    const { file, line } = first.keyPlace.position;
+    const message = `${what} is already defined in ${file}:${line}`;
+    if (severity === 'error') field.keyError(message, { hint: 'keep one of them' });
+    else field.keyWarn(message, { hint: 'the last one counts' });
+    return severity === 'warn';
+  }
+}
+
+/** `- name` or `- name: {options}`. */
+function addName(item: Field, names: Set<string>): void {
+  if (item.isMapping()) for (const [name] of item.section()?.entries() ?? []) names.add(name);
+  else {
+    const name = item.name();
+    if (name !== undefined) names.add(name);
+  }
+}
+
+function mergeRaw(into: Record<string, JsonValue>, from: JsonObject): void {
+  for (const [key, value] of Object.entries(from)) {
+    const old = into[key];
+    if (Array.isArray(old) && Array.isArray(value)) into[key] = [...old, ...value];
+    else if (isObject(old) && isObject(value)) into[key] = { ...old, ...value };
+    else into[key] = value;
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,132 @@
+import { type Field, present, type Section } from '../../config/index.ts';
+import type { JsonValue } from '../../protocol/index.ts';
+import type { Button, ResponseVariation } from '../model.ts';
+import { compileTemplate, TemplateError } from '../templates/index.ts';
+import { readCondition } from './rejections.ts';
+import type { Use } from './uses.ts';
+
+/** One entry of `responses:`, with all its variations. */
+export function readResponse(field: Field, uses: Use[]): readonly ResponseVariation[] {
+  const variations = (field.list() ?? []).flatMap((item) => readVariation(item, uses));
+  if (variations.length === 0) field.keyError('has no variation', { hint: 'write - text: ...' });
+  return variations;
+}
+
+function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] {
+  const section = field.section();
+  if (section === undefined) return [];
+  const metadata = section.object('metadata');
+  const isJinja = metadata?.['template'] === 'jinja';
+  const text = section.get('text');
+  const variation = present({
+    id: section.text('id'),
+    text: text?.text(),
+    condition: readVariationCondition(section, uses),
+    channel: section.name('channel'),
+    buttons: section.get('buttons') && section.list('buttons').flatMap(readButton),
+    quickReplies: section
+      .get('quick_replies')
+      ?.list()
+      ?.map(({ value }) => value),
+    image: section.text('image'),
+    attachment: section.json('attachment'),
+    custom: section.json('custom'),
+    elements: section
+      .get('elements')
+      ?.list()
+      ?.map(({ value }) => value),
+    metadata,
+    translation: readTranslation(section, isJinja),
+  });
+  if (isJinja && text !== undefined) checkTemplate(text);
+  section.get('allow_interruptions');
+  section.finish();
+  const hasContent = [
+    'text',
+    'custom',
+    'image',
+    'attachment',
+    'buttons',
+    'elements',
+    'quick_replies',
+  ];
+  if (!hasContent.some((key) => section.has(key))) {
+    field.error('says nothing', 'give it a text or custom');
+  }
+  return [variation];
+}
+
+function readTranslation(section: Section, isJinja: boolean) {
+  const entries = section.section('translation')?.entries();
+  if (entries === undefined) return undefined;
+  return Object.fromEntries(
+    entries.flatMap(([language, field]) => {
+      const text = field.text();
+      if (text === undefined) return [];
+      if (isJinja) checkTemplate(field);
+      return [[language, text]];
+    }),
+  );
+}
+
+function checkTemplate(field: Field): void {
+  try {
+    compileTemplate(field.text() ?? '');
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    field.error(error.reason, undefined, error.offset);
+  }
+}
+
+function readButton(field: Field): readonly Button[] {
+  const section = field.section();
+  if (section === undefined) return [];
+  const title = section.require('title')?.text();
+  // A button without a payload sends what it shows.
+  const payload = section.text('payload') ?? title;
+  const languages = section.section('translation')?.entries();
+  const translation =
+    languages &&
+    Object.fromEntries(
+      languages.flatMap(([language, inner]) => {
+        const translated = inner.section();
+        if (translated === undefined) return [];
+        const entry = [language, present({ title: translated.text('title') })] as const;
+        translated.finish();
+        return [entry];
+      }),
+    );
+  for (const key of ['type', 'url', 'id', 'metadata', 'description', 'image_url']) section.get(key);
+  section.finish();
+  if (title === undefined || payload === undefined) return [];
+  return [{ title, payload, ...present({ translation }) }];
+}
+
+/** A condition as text, or as the older list of `{type: slot, name, value}`. */
+function readVariationCondition(section: Section, uses: Use[]): string | undefined {
+  const field = section.get('condition');
+  if (field === undefined || !Array.isArray(field.value)) return readCondition(field, uses);
+  const conditions = (field.list() ?? []).map((item): string | undefined => {
+    const entry = item.section();
+    if (entry === undefined) return undefined;
+    entry.require('type')?.oneOf(['slot']);
+    const name = entry.require('name')?.name();
+    const value = entry.getEvenEmpty('value');
+    entry.finish();
+    if (value === undefined) item.keyError('"value" is missing');
+    if (name === undefined || value === undefined) return undefined;
+    const literal = toLiteral(value.value);
+    if (literal === undefined) value.error('must be a text, a number, true, false or null');
+    return literal && `slots.${name} = ${literal}`;
+  });
+  const text = conditions.filter((one) => one !== undefined).join(' and ');
+  if (text === '') return undefined;
+  uses.push({ kind: 'condition', text, field });
+  return text;
+}
+
+function toLiteral(value: JsonValue): string | undefined {
+  if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`;
+  if (typeof value === 'object' && value !== null) return undefined;
+  return String(value);
+}

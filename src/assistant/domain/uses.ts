@@ -1,0 +1,22 @@
+import type { Field } from '../../config/index.ts';
+
+/**
+ * A name or a condition as a project uses it, with its place. Loaders note uses while they read;
+ * whether each leads somewhere is known once everything is loaded.
+ */
+export type Use = {
+  readonly field: Field;
+  /** The flow in which it stands. */
+  readonly flow?: string;
+} & (
+  | {
+      readonly kind: 'slot';
+      readonly name: string;
+      readonly as: 'collect' | 'set_slots' | 'persisted_slots' | 'mapping' | 'meta_map' | 'agent';
+    }
+  | { readonly kind: 'response'; readonly name: string }
+  | { readonly kind: 'action'; readonly name: string }
+  | { readonly kind: 'condition'; readonly text: string }
+  | { readonly kind: 'link'; readonly name: string }
+  | { readonly kind: 'call'; readonly name: string; readonly server: string | undefined }
+);

@@ -1,0 +1,187 @@
+import { type Field, present, type Section } from '../../config/index.ts';
+import { readCondition, readRejections, readResponseName, type Use } from '../domain/index.ts';
+import type {
+  ActionStep,
+  CallStep,
+  CollectStep,
+  LinkStep,
+  NoopStep,
+  SetSlotsStep,
+} from '../model.ts';
+import { compileExpression, compileTemplate, TemplateError } from '../templates/index.ts';
+
+type Own<S> = Omit<S, 'id' | 'next' | 'metadata' | 'position'>;
+
+/** What a step is by itself, without its place in the flow. */
+export type StepBody =
+  | Own<ActionStep>
+  | Own<CollectStep>
+  | Own<SetSlotsStep>
+  | Own<NoopStep>
+  | Own<LinkStep>
+  | Own<CallStep>;
+
+export const stepKinds = ['action', 'collect', 'set_slots', 'noop', 'link', 'call'] as const;
+export type StepKind = (typeof stepKinds)[number];
+
+export interface StepContext {
+  readonly flow: string;
+  readonly uses: Use[];
+}
+
+/** Reads the keys that belong to the kind; undefined when the step cannot be understood. */
+export function readStepBody(
+  kind: StepKind,
+  section: Section,
+  context: StepContext,
+): StepBody | undefined {
+  const field = section.get(kind);
+  if (field === undefined) {
+    section.field.at(kind).keyError(`"${kind}" is empty`);
+    return undefined;
+  }
+  switch (kind) {
+    case 'action':
+      return readAction(field, context);
+    case 'collect':
+      return readCollect(field, section, context);
+    case 'set_slots':
+      return readSetSlots(field, context);
+    case 'noop':
+      if (field.value !== true) field.error('must be true');
+      return { kind };
+    case 'link': {
+      const flow = field.name();
+      if (flow === undefined) return undefined;
+      context.uses.push({ kind: 'link', name: flow, field, flow: context.flow });
+      return { kind, flow };
+    }
+    case 'call':
+      return readCall(field, section, context);
+  }
+}
+
+function readAction(field: Field, { flow, uses }: StepContext): StepBody | undefined {
+  const action = field.name();
+  if (action === undefined) return undefined;
+  if (action.includes('{{')) check(field, () => compileTemplate(action));
+  else uses.push({ kind: 'action', name: action, field, flow });
+  return { kind: 'action', action };
+}
+
+function readCollect(field: Field, section: Section, context: StepContext): StepBody | undefined {
+  const { flow, uses } = context;
+  const slot = field.name();
+  const utter = readResponseName(section.get('utter'), uses, flow);
+  const rejections = readRejections(section.list('rejections'), uses, flow);
+  for (const key of ['silence_timeout', 'dtmf']) {
+    section.get(key)?.keyWarn(`"${key}" has no effect: there is no voice channel`);
+  }
+  if (slot === undefined) return undefined;
+  if (!slot.includes('{{')) uses.push({ kind: 'slot', name: slot, as: 'collect', field, flow });
+  return {
+    kind: 'collect',
+    slot,
+    utter: utter ?? `utter_ask_${slot}`,
+    rejections,
+    askBeforeFilling: section.boolean('ask_before_filling') ?? false,
+    resetAfterFlowEnds: section.boolean('reset_after_flow_ends') ?? true,
+    forceSlotFilling: section.boolean('force_slot_filling') ?? false,
+    ...present({ description: section.text('description') }),
+  };
+}
+
+function readSetSlots(field: Field, { flow, uses }: StepContext): StepBody {
+  const slots = (field.list() ?? []).flatMap((item) =>
+    (item.section()?.entries() ?? []).map(([slot, value]) => {
+      uses.push({ kind: 'slot', name: slot, as: 'set_slots', field: value, flow });
+      return { slot, value: value.value };
+    }),
+  );
+  return { kind: 'set_slots', slots };
+}
+
+function readCall(field: Field, section: Section, context: StepContext): StepBody | undefined {
+  const { flow, uses } = context;
+  const target = field.name();
+  const mcpServer = section.name('mcp_server');
+  const exitField = section.get('exit_if');
+  const exitIf = exitField
+    ?.list()
+    ?.map((item) => readCondition(item, uses, flow))
+    .filter((text) => text !== undefined);
+  const mapping = readMapping(section, context);
+  if (mcpServer !== undefined && mapping === undefined) {
+    section.field.keyError('a call of a tool needs "mapping"', {
+      hint: 'write mapping: {input: [...], output: [...]}',
+    });
+  }
+  if (mcpServer === undefined && mapping !== undefined) {
+    section.get('mapping')?.keyError('"mapping" belongs to the call of a tool', {
+      hint: 'name its mcp_server',
+    });
+  }
+  if (mcpServer !== undefined) {
+    exitField?.keyError('"exit_if" belongs to the call of a sub agent', { hint: 'leave it out' });
+  } else if (exitIf?.length === 0) exitField?.error('must hold at least one condition');
+  if (target === undefined) return undefined;
+  uses.push({ kind: 'call', name: target, server: mcpServer, field, flow });
+  return { kind: 'call', target, ...present({ exitIf, mcpServer, mapping }) };
+}
+
+function readMapping(section: Section, { flow, uses }: StepContext): CallStep['mapping'] {
+  const mapping = section.section('mapping');
+  if (mapping === undefined) return undefined;
+  const slotOf = (entry: Section): string | undefined => {
+    const field = entry.require('slot');
+    const name = field?.name();
+    if (field === undefined || name === undefined) return undefined;
+    uses.push({ kind: 'slot', name, as: 'mapping', field, flow });
+    return name;
+  };
+  const input = (mapping.require('input')?.list() ?? []).flatMap((item) => {
+    const entry = item.section();
+    if (entry === undefined) return [];
+    const param = entry.require('param')?.name();
+    const slot = slotOf(entry);
+    entry.finish();
+    return param === undefined || slot === undefined ? [] : [{ param, slot }];
+  });
+  const output = (mapping.require('output')?.list() ?? []).flatMap((item) => {
+    const entry = item.section();
+    if (entry === undefined) return [];
+    const slot = slotOf(entry);
+    const field = entry.require('value', 'an expression such as result.structuredContent.id');
+    const value = field?.name();
+    if (field !== undefined && value !== undefined) check(field, () => compileExpression(value));
+    entry.finish();
+    return slot === undefined || value === undefined ? [] : [{ slot, value }];
+  });
+  mapping.finish();
+  return { input, output };
+}
+
+function check(field: Field, compile: () => unknown): void {
+  try {
+    compile();
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    field.error(error.reason, undefined, error.offset);
+  }
+}
+
+/** The part of a derived id that tells steps of a kind apart. */
+export function nameOf(body: StepBody): string {
+  switch (body.kind) {
+    case 'action':
+      return `action_${body.action}`;
+    case 'collect':
+      return `collect_${body.slot}`;
+    case 'link':
+      return `link_${body.flow}`;
+    case 'call':
+      return `call_${body.target}`;
+    default:
+      return body.kind;
+  }
+}

@@ -1,0 +1,150 @@
+import { type Field, present, type Section, suggest } from '../../config/index.ts';
+import { END, type Next, START, type Step } from '../model.ts';
+import { type NextContext, readNext } from './next.ts';
+import {
+  nameOf,
+  readStepBody,
+  type StepBody,
+  type StepContext,
+  type StepKind,
+  stepKinds,
+} from './step.ts';
+
+export interface FlowSteps {
+  readonly steps: ReadonlyMap<string, Step>;
+  readonly first: string;
+}
+
+/** Reads the steps of a flow; nested ones become steps of the flow like all others. */
+export function readSteps(fields: readonly Field[], context: StepContext): FlowSteps {
+  const reader = new StepsReader(context);
+  const first = reader.sequence(fields, undefined);
+  return { steps: reader.finish(), first };
+}
+
+interface Draft {
+  readonly id: string;
+  readonly body: StepBody;
+  readonly field: Field;
+  readonly metadata: Step['metadata'];
+  next: Next | undefined;
+}
+
+class StepsReader {
+  readonly #context: StepContext;
+  readonly #drafts: Draft[] = [];
+  readonly #ids = new Set<string>();
+  readonly #targets: { readonly name: string; readonly field: Field }[] = [];
+  readonly #nextContext: NextContext;
+
+  constructor(context: StepContext) {
+    this.#context = context;
+    this.#nextContext = {
+      ...context,
+      nested: (steps, owner) => this.sequence(steps, owner),
+      target: (name, field) => this.#targets.push({ name, field }),
+    };
+  }
+
+  /** Steps that follow each other; answers the id of the first. `owner` holds nested ones. */
+  sequence(fields: readonly Field[], owner: Field | undefined): string {
+    const drafts: Draft[] = [];
+    for (const [at, field] of fields.entries()) {
+      const draft = this.#step(field);
+      if (draft === undefined) continue;
+      drafts.push(draft);
+      if (draft.body.kind === 'link' && at < fields.length - 1) {
+        field.error('"link" must be the last step: nothing after it is reached');
+      }
+    }
+    for (const [at, draft] of drafts.entries()) {
+      if (draft.next !== undefined) continue;
+      const following = drafts[at + 1];
+      draft.next = { branches: [{ to: following?.id ?? END }] };
+      if (following === undefined && owner !== undefined && draft.body.kind !== 'link') {
+        draft.field.error('the last of nested steps needs "next"', 'name a step, or END');
+      }
+    }
+    return drafts[0]?.id ?? END;
+  }
+
+  /** All steps by id, in the order of the file, once every target is known. */
+  finish(): ReadonlyMap<string, Step> {
+    const missing = new Set<string>();
+    for (const { name, field } of this.#targets) {
+      if (this.#ids.has(name)) continue;
+      missing.add(name);
+      field.error(
+        `no step named "${name}"`,
+        suggest(name, [...this.#ids, END], 'name a step, or END'),
+      );
+    }
+    return new Map(
+      this.#drafts.map(({ id, body, field, metadata, next }) => {
+        const branches = (next?.branches ?? []).map((branch) =>
+          missing.has(branch.to) ? { ...branch, to: END } : branch,
+        );
+        const { position } = field.place;
+        return [id, { ...body, id, next: { branches }, position, ...present({ metadata }) }];
+      }),
+    );
+  }
+
+  #step(field: Field): Draft | undefined {
+    const section = field.section();
+    if (section === undefined) return undefined;
+    const kind = this.#kind(section);
+    // Asked for always, so that they are known even in a step that cannot be understood.
+    const [id, next, metadata] = [
+      section.get('id'),
+      section.get('next'),
+      section.object('metadata'),
+    ];
+    section.get('description');
+    if (kind === undefined) return undefined;
+    const body = readStepBody(kind, section, this.#context);
+    section.finish();
+    if (body === undefined) return undefined;
+    const draft: Draft = { id: this.#id(id, body), body, field, metadata, next: undefined };
+    this.#drafts.push(draft);
+    if (kind === 'link') {
+      next?.keyError('"link" ends the flow and has no "next"');
+      draft.next = { branches: [{ to: END }] };
+    } else if (next !== undefined) draft.next = readNext(next, this.#nextContext);
+    else if (kind === 'noop') field.error('"noop" needs "next"', 'name a step, or END');
+    return draft;
+  }
+
+  #kind(section: Section): StepKind | undefined {
+    const kinds = stepKinds.filter((kind) => section.has(kind));
+    const [kind, second] = kinds;
+    if (kind === undefined) {
+      const keys = section.entries().map(([key]) => key);
+      const near = keys.map((key) => suggest(key, stepKinds)).find((hint) => hint !== undefined);
+      section.field.error(`a step needs one of ${stepKinds.join(', ')}`, near);
+    } else if (second !== undefined) {
+      section.get(second)?.keyError(`a step is one thing, and this one is "${kind}" already`, {
+        hint: 'make two steps of it',
+      });
+    }
+    return kind;
+  }
+
+  #id(field: Field | undefined, body: StepBody): string {
+    const given = field?.name();
+    const derived = `${this.#drafts.length}_${nameOf(body)}`;
+    if (field !== undefined && given !== undefined) {
+      if (given === START || given === END) field.error(`"${given}" cannot be the id of a step`);
+      else if (this.#ids.has(given)) field.error(`a step named "${given}" exists already`);
+      else return this.#take(given);
+    }
+    return this.#take(derived);
+  }
+
+  /** A derived id may meet one that an author chose. */
+  #take(id: string): string {
+    const free = this.#ids.has(id) ? this.#take(`${id}_`) : id;
+    this.#ids.add(free);
+    return free;
+  }
+}
