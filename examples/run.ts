@@ -1,0 +1,32 @@
+/**
+ * Runs the examples: `npm run examples [-- name ...]`. Each one is a program in its own folder that
+ * checks itself, prints one line, and exits with an error when its check fails.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const folder = import.meta.dirname;
+const known = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'check.ts')));
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !known.includes(name));
+if (unknown.length > 0) {
+  console.error(`no example named ${unknown.join(', ')}; there are: ${known.join(', ')}`);
+  process.exit(2);
+}
+let failures = 0;
+for (const name of wanted.length > 0 ? wanted : known) {
+  const code = await run(join(folder, name, 'check.ts'));
+  if (code !== 0) {
+    failures += 1;
+    console.error(`example ${name}: failed (exit ${code})`);
+  }
+}
+process.exitCode = failures > 0 ? 1 : 0;
+
+function run(file: string): Promise<number> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [file], { stdio: ['ignore', 'inherit', 'inherit'] });
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}

@@ -1,0 +1,14 @@
+/** Resolves when the process is asked to stop; asked a second time, it stops at once. */
+export function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        process.removeListener(signal, stop);
+        process.once(signal, () => process.exit(130));
+      }
+      resolve();
+    };
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+  });
+}

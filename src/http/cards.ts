@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Agent, Caller } from '../agents/index.ts';
+import {
+  type AgentCapabilities,
+  type AgentCard,
+  type AgentInterface,
+  type AgentProvider,
+  LegateError,
+  type SecurityRequirement,
+  type SecurityScheme,
+  supersetCard,
+  v1,
+} from '../protocol/index.ts';
+import { sendJson } from './respond.ts';
+
+export interface CardOptions {
+  /** @default '1.0.0' */
+  version?: string;
+  provider?: AgentProvider;
+  documentationUrl?: string;
+  iconUrl?: string;
+  /** Where callers reach this server: scheme, host, port and path prefix, no slash at the end. */
+  url: string;
+  capabilities: AgentCapabilities;
+  securitySchemes?: Readonly<Record<string, SecurityScheme>>;
+  securityRequirements?: readonly SecurityRequirement[];
+  /** Interfaces beside the HTTP ones, such as gRPC. */
+  moreInterfaces?: readonly AgentInterface[];
+}
+
+const defaultModes = ['text/plain', 'application/json'] as const;
+
+/** The card of an agent served by us: 1.0 first, both HTTP bindings, then 0.3. */
+export function cardOf(agent: Agent, options: CardOptions): AgentCard {
+  const { url, capabilities, moreInterfaces = [], version = '1.0.0', ...rest } = options;
+  return {
+    name: agent.name,
+    description: agent.description,
+    supportedInterfaces: [
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      ...moreInterfaces,
+      { url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      { url, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
+    ],
+    version,
+    capabilities,
+    defaultInputModes: agent.inputModes ?? defaultModes,
+    defaultOutputModes: agent.outputModes ?? defaultModes,
+    skills: agent.skills,
+    ...rest,
+  };
+}
+
+interface Rendering {
+  readonly text: string;
+  readonly etag: string;
+}
+
+/**
+ * The cards of one agent, rendered once for each version of the card: pure 1.x for callers that ask
+ * for it, and for all others one that 0.3 readers understand too.
+ */
+export class Cards {
+  #card: AgentCard;
+  #v1: Rendering;
+  #superset: Rendering;
+  #modified: string;
+  readonly #extended: ((caller: Caller) => AgentCard | Promise<AgentCard>) | undefined;
+
+  constructor(
+    card: AgentCard,
+    options: { extended?: (caller: Caller) => AgentCard | Promise<AgentCard> } = {},
+  ) {
+    this.#card = card;
+    this.#v1 = render(v1.agentCard.encode(card));
+    this.#superset = render(supersetCard(card));
+    this.#modified = new Date().toUTCString();
+    this.#extended = options.extended;
+  }
+
+  get current(): AgentCard {
+    return this.#card;
+  }
+
+  /** From now on this card is served; its entity tags change with it. */
+  replace(card: AgentCard): void {
+    this.#card = card;
+    this.#v1 = render(v1.agentCard.encode(card));
+    this.#superset = render(supersetCard(card));
+    this.#modified = new Date().toUTCString();
+  }
+
+  async extended(caller: Caller): Promise<AgentCard> {
+    if (this.#card.capabilities.extendedAgentCard !== true) {
+      throw new LegateError('UNSUPPORTED_OPERATION', 'this agent has no extended card');
+    }
+    if (this.#extended === undefined) {
+      throw new LegateError(
+        'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+        'the extended card of this agent is not configured',
+      );
+    }
+    return this.#extended(caller);
+  }
+
+  /** Answers a GET of the card; `isProtected` keeps it out of shared caches. */
+  send(request: IncomingMessage, response: ServerResponse, isProtected: boolean): void {
+    const version = request.headers['a2a-version'];
+    const wantsV1 = typeof version === 'string' && version.trim().startsWith('1');
+    const { text, etag } = wantsV1 ? this.#v1 : this.#superset;
+    const headers = {
+      etag,
+      'cache-control': `${isProtected ? 'private' : 'public'}, max-age=60`,
+      'last-modified': this.#modified,
+      vary: 'A2A-Version',
+      ...(!isProtected && { 'access-control-allow-origin': '*' }),
+    };
+    if (isFresh(request, etag, this.#modified)) {
+      response.writeHead(304, headers);
+      response.end();
+    } else {
+      sendJson(response, 200, request.method === 'HEAD' ? '' : text, headers);
+    }
+  }
+}
+
+function render(card: unknown): Rendering {
+  const text = JSON.stringify(card);
+  return { text, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` };
+}
+
+/** An entity tag decides where there is one; the time only where there is none. */
+function isFresh(request: IncomingMessage, etag: string, modified: string): boolean {
+  const tags = request.headers['if-none-match'];
+  if (tags !== undefined) {
+    return tags === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  }
+  const since = Date.parse(request.headers['if-modified-since'] ?? '');
+  return !Number.isNaN(since) && Date.parse(modified) <= since;
+}

@@ -1,0 +1,86 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
+import { handleJsonRpc } from './json-rpc.ts';
+import { sendJson } from './respond.ts';
+import { handleRest } from './rest.ts';
+import type { Service } from './service.ts';
+import { errorHeaders } from './statuses.ts';
+
+/** Handles one request; never throws. Mounts wherever `(req, res)` handlers do. */
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface HandlerOptions {
+  /** Aborts when the server stops: streams are then closed. */
+  readonly closing: AbortSignal;
+  /** Whether requests are welcome, for `/ready`. */
+  readonly isReady: () => boolean | Promise<boolean>;
+  /** Paths of other doors on the same port, asked first. */
+  readonly before?: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+  ) => boolean | Promise<boolean>;
+}
+
+const cardPaths = new Set(['/.well-known/agent-card.json', '/.well-known/agent.json']);
+const noQuery = new URLSearchParams();
+
+/** The doors of one agent: JSON-RPC, REST, card and health, by path. */
+export function createHandler(service: Service, options: HandlerOptions): Handler {
+  return (request, response) => {
+    route(service, options, request, response).catch((thrown: unknown) => {
+      const error = toLegateError(thrown);
+      if (error.code === 'INTERNAL') {
+        service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
+      }
+      const { status, body } = toRestError(error, { profile: service.errorProfile });
+      sendJson(response, status, JSON.stringify(body), errorHeaders(error, service.challenge));
+    });
+  };
+}
+
+async function route(
+  service: Service,
+  options: HandlerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { url = '/', method = 'GET' } = request;
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
+  if (options.before !== undefined && (await options.before(request, response, path, query)))
+    return;
+  if (path === '/' && method === 'POST') {
+    return handleJsonRpc(service, request, response, query, options.closing);
+  }
+  if (cardPaths.has(path)) {
+    only(method, response, 'GET', 'HEAD');
+    if (service.protectsCard) await service.authenticate(request);
+    return service.cards.send(request, response, service.protectsCard);
+  }
+  if (path === '/health' || path === '/ready') {
+    only(method, response, 'GET', 'HEAD');
+    const isWell = path === '/health' || (await options.isReady());
+    return sendJson(
+      response,
+      isWell ? 200 : 503,
+      JSON.stringify({ status: isWell ? 'ok' : 'unavailable' }),
+      {
+        'cache-control': 'no-store',
+      },
+    );
+  }
+  if (path === '/') {
+    only(method, response, 'POST');
+  }
+  return handleRest(service, request, response, { path, query }, options.closing);
+}
+
+function only(method: string, response: ServerResponse, ...allowed: string[]): void {
+  if (allowed.includes(method)) return;
+  const allow = allowed.join(', ');
+  response.setHeader('allow', allow);
+  throw new LegateError('METHOD_NOT_ALLOWED', `${method} is not possible here; use ${allow}`);
+}

@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type Dialect,
+  type JsonRpcId,
+  JsonRpcRequestError,
+  LegateError,
+  type Operation,
+  operations,
+  parseJson,
+  parseJsonRpcRequest,
+  toJsonRpcError,
+  toLegateError,
+  v03,
+  v1,
+} from '../protocol/index.ts';
+import { readBody } from './body.ts';
+import { contextHints } from './context-hints.ts';
+import { callOf } from './http-call.ts';
+import { requireJson } from './media-type.ts';
+import { execute, type OperationResult } from './operations.ts';
+import { sendJson } from './respond.ts';
+import { errorHeaders, jsonRpcStatus } from './statuses.ts';
+import type { Service } from './service.ts';
+import { sendEvents } from './sse.ts';
+import { versionOf } from './version.ts';
+
+/** Method names of both versions; the name tells the dialect. */
+const methods = new Map<string, { readonly operation: Operation; readonly dialect: Dialect }>(
+  (Object.keys(operations) as Operation[]).flatMap((operation) => [
+    [operations[operation].v1, { operation, dialect: v1 }] as const,
+    [operations[operation].v03, { operation, dialect: v03 }] as const,
+  ]),
+);
+
+/** `POST /`: JSON-RPC in both versions. */
+export async function handleJsonRpc(
+  service: Service,
+  request: IncomingMessage,
+  response: ServerResponse,
+  query: URLSearchParams,
+  closing: AbortSignal,
+): Promise<void> {
+  let id: JsonRpcId = null;
+  try {
+    const caller = await service.authenticate(request);
+    requireJson(request);
+    const body = parseJson(await readBody(request, service.limits), {
+      maxDepth: service.limits.maxJsonDepth,
+    });
+    const rpc = parseJsonRpcRequest(body);
+    ({ id } = rpc);
+    const method = methods.get(rpc.method);
+    checkVersion(service, request, query, method?.dialect);
+    if (method === undefined) {
+      throw new LegateError('METHOD_NOT_FOUND', `there is no method ${rpc.method.slice(0, 100)}`);
+    }
+    const { dialect } = method;
+    const call = callOf(request, response, caller, dialect.version);
+    const result = await execute(service, method.operation, dialect, rpc.params, call);
+    await answer(service, response, { id, dialect, result, closing });
+  } catch (thrown) {
+    if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
+    fail(service, response, toLegateError(thrown), id);
+  }
+}
+
+/** The header must agree with the version whose method was called. */
+function checkVersion(
+  service: Service,
+  request: IncomingMessage,
+  query: URLSearchParams,
+  dialect: Dialect | undefined,
+): void {
+  const { version, isStated } = versionOf(request, query);
+  if (dialect === undefined || version === dialect.version) return;
+  if (dialect.version === '0.3') {
+    throw new LegateError(
+      'METHOD_NOT_FOUND',
+      'this method belongs to A2A 0.3, but the request says A2A-Version 1.0',
+    );
+  }
+  if (service.isLenient && !isStated) return;
+  throw new LegateError(
+    'VERSION_NOT_SUPPORTED',
+    'this method belongs to A2A 1.0: send the header A2A-Version: 1.0',
+    { metadata: { supportedVersions: '1.0' } },
+  );
+}
+
+async function answer(
+  service: Service,
+  response: ServerResponse,
+  options: {
+    id: JsonRpcId;
+    dialect: Dialect;
+    result: OperationResult;
+    closing: AbortSignal;
+  },
+): Promise<void> {
+  const { id, dialect, result, closing } = options;
+  const envelope = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+  if (result.kind === 'stream') {
+    return sendEvents(response, result.stream, {
+      encode: (event) =>
+        dialect.version === '1.0'
+          ? `${envelope}${event.body.text}}`
+          : `${envelope}${JSON.stringify(dialect.streamResponse.encode(event.body.value, event.isLast))}}`,
+      encodeError: (error) => `data: ${errorText(error, id)}\n\n`,
+      keepAliveMs: service.limits.keepAliveMs,
+      closing,
+    });
+  }
+  const text = result.kind === 'json' ? result.text : dialect.version === '1.0' ? '{}' : 'null';
+  sendJson(response, 200, `${envelope}${text}}`, contextHints(service, result));
+}
+
+/** JSON-RPC errors go out as HTTP 200, save those that HTTP clients must see for what they are. */
+function fail(service: Service, response: ServerResponse, error: LegateError, id: JsonRpcId): void {
+  if (error.code === 'INTERNAL')
+    service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
+  sendJson(
+    response,
+    jsonRpcStatus(error),
+    errorText(error, id),
+    errorHeaders(error, service.challenge),
+  );
+}
+
+function errorText(error: LegateError, id: JsonRpcId): string {
+  const shown = toJsonRpcError(error);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(shown)}}`;
+}

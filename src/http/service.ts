@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../agents/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import type { Engine } from '../tasks/index.ts';
+import type { Cards } from './cards.ts';
+
+/** Bounds and habits of the HTTP doors. */
+export interface HttpLimits {
+  /** Largest request body, in bytes. @default 10 MiB */
+  readonly maxBodyBytes: number;
+  /** Pause between keep-alive comments on a stream, in milliseconds. @default 15_000 */
+  readonly keepAliveMs: number;
+  /** Longest time a body may take to arrive, in milliseconds. @default 30_000 */
+  readonly bodyTimeoutMs: number;
+  /** Deepest nesting of a JSON body. @default 64 */
+  readonly maxJsonDepth: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  maxBodyBytes: 10 * 1024 * 1024,
+  keepAliveMs: 15_000,
+  bodyTimeoutMs: 30_000,
+  maxJsonDepth: 64,
+};
+
+/** One agent behind the HTTP doors. */
+export interface Service {
+  readonly engine: Engine;
+  readonly cards: Cards;
+  readonly limits: HttpLimits;
+  readonly logger: Logger;
+  /** Takes PascalCase methods without a version header as 1.0 instead of refusing them. */
+  readonly isLenient: boolean;
+  /** Which table of HTTP statuses errors follow. */
+  readonly errorProfile: '1.0.1' | '1.0.0';
+  /** Tells ingress rules the context of an answer: `X-A2A-Context-Id` and a cookie. */
+  readonly setsContextHints: boolean;
+  /** Establishes who asks, or throws UNAUTHENTICATED. */
+  readonly authenticate: (request: IncomingMessage) => Caller | Promise<Caller>;
+  /** The `WWW-Authenticate` of a 401. */
+  readonly challenge: string;
+  /** Whether cards are for authenticated callers only. */
+  readonly protectsCard: boolean;
+}
