@@ -82,6 +82,11 @@ export class Engine {
     return engine;
   }
 
+  /** Under what name this process runs turns. */
+  get replica(): string {
+    return this.#replica;
+  }
+
   /** Turns that run in this process. */
   get runningTurns(): number {
     return this.#turns.size;
@@ -321,8 +326,9 @@ async function sharedKey(settings: EngineSettings): Promise<string> {
   const { records } = settings.store;
   const now = settings.scheduler.now();
   const place = { space: 'legate', key: 'page-token-key' };
-  const value = Json.of<JsonValue>(crypto.randomUUID());
+  const proposed = crypto.randomUUID();
+  const value = Json.of<JsonValue>(proposed);
   await records.write([{ ...place, value, ifVersion: 0 }], now);
-  const stored = await records.get(place.space, place.key, now);
-  return String(stored?.value.value ?? value.value);
+  const stored = (await records.get(place.space, place.key, now))?.value.value;
+  return typeof stored === 'string' ? stored : proposed;
 }

@@ -1,0 +1,634 @@
+import { afterEach, expect, test } from 'vitest';
+import {
+  agent,
+  type Agent,
+  chunk,
+  inputRequired,
+  reply,
+  textOf,
+  type Turn,
+  working,
+} from '../agents/index.ts';
+import { artifact, LegateError, message, type Task } from '../protocol/index.ts';
+import { describeStores, type StorePlace } from '../../test/support/stores.ts';
+import { anonymous, type Call, Engine, type EngineOptions, type SendOutcome } from './index.ts';
+
+const call: Call = { caller: anonymous, version: '1.0' };
+const alice: Call = { caller: { tenant: '', subject: 'alice', method: 'test' }, version: '1.0' };
+const bob: Call = { caller: { tenant: '', subject: 'bob', method: 'test' }, version: '1.0' };
+
+function taskOf(outcome: SendOutcome): Task {
+  if (!('task' in outcome)) throw new Error('expected a task');
+  return outcome.task.value;
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof LegateError) return error.code;
+    throw error;
+  }
+  return 'no error';
+}
+
+/** A promise with its handles. */
+function gate(): { open: () => void; opened: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { open: resolve, opened: promise };
+}
+
+const echo = agent({ name: 'echo' }, async function* (turn) {
+  yield working();
+  yield artifact(textOf(turn.message), { artifactId: 'a' });
+});
+
+describeStores('task engine', (openPlace) => {
+  const cleanups: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  async function start(
+    agent: Agent,
+    options: Partial<EngineOptions> = {},
+    place?: StorePlace,
+  ): Promise<{ engine: Engine; place: StorePlace }> {
+    const here = place ?? (await openPlace());
+    const store = await here.open();
+    const engine = await Engine.start({ agent, store, cancelGraceMs: 50, ...options });
+    cleanups.push(async () => {
+      await engine.stop();
+      if (place === undefined) await here.remove();
+    });
+    return { engine, place: here };
+  }
+
+  test('a blocking send answers with the ended task, its artifacts and its history', async () => {
+    const { engine } = await start(echo);
+    const task = taskOf(await engine.send({ message: message('hi', { messageId: 'm' }) }, call));
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(task.artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'hi' }] }]);
+    expect(task.history).toEqual([
+      {
+        messageId: 'm',
+        role: 'ROLE_USER',
+        parts: [{ text: 'hi' }],
+        contextId: task.contextId,
+        taskId: task.id,
+      },
+    ]);
+    expect((await engine.getTask({ id: task.id }, call)).value).toEqual(task);
+  });
+
+  test('§3.2.2 returnImmediately answers before the agent has ended', async () => {
+    const { open, opened } = gate();
+    const slow = agent({ name: 'slow' }, async function* () {
+      await opened;
+      yield artifact('done');
+    });
+    const { engine } = await start(slow);
+    const task = taskOf(
+      await engine.send(
+        { message: message('hi'), configuration: { returnImmediately: true } },
+        call,
+      ),
+    );
+    expect(task.status.state).toBe('TASK_STATE_SUBMITTED');
+    open();
+    await expect
+      .poll(async () => (await engine.getTask({ id: task.id }, call)).value.status.state)
+      .toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('§3.1.2 a stream gives the task, then its numbered events, and closes at the end', async () => {
+    const { engine } = await start(echo);
+    const stream = await engine.stream({ message: message('hi') }, call);
+    const seen: [number, string, boolean][] = [];
+    for await (const { sequence, body, isLast } of stream) {
+      seen.push([sequence, Object.keys(body.value)[0] ?? '', isLast]);
+    }
+    expect(seen).toEqual([
+      [1, 'task', false],
+      [2, 'statusUpdate', false],
+      [3, 'artifactUpdate', false],
+      [4, 'statusUpdate', true],
+    ]);
+  });
+
+  test('an input-required task is continued by its id, with the question in its history', async () => {
+    const asking = agent({ name: 'asking' }, async function* (turn) {
+      if (!turn.isContinuation) yield inputRequired('Which one?');
+      else {
+        const before = (await turn.history()).map(textOf).join('|');
+        yield artifact(`${before}>${textOf(turn.message)}`, { artifactId: 'a' });
+      }
+    });
+    const { engine } = await start(asking);
+    const first = taskOf(await engine.send({ message: message('buy') }, call));
+    expect(first.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    expect(first.history).toHaveLength(1);
+    const second = taskOf(
+      await engine.send({ message: message('the red one', { taskId: first.id }) }, call),
+    );
+    expect(second.id).toBe(first.id);
+    expect(second.artifacts?.[0]?.parts).toEqual([{ text: 'buy|Which one?>the red one' }]);
+    expect(second.history?.map(textOf)).toEqual(['buy', 'Which one?', 'the red one']);
+  });
+
+  test('§3.4.3 taskId and contextId that do not belong together are refused', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* () {
+        yield inputRequired('?');
+      }),
+    );
+    const task = taskOf(await engine.send({ message: message('x') }, call));
+    const mismatched = message('y', { taskId: task.id, contextId: 'another' });
+    expect(await codeOf(engine.send({ message: mismatched }, call))).toBe('INVALID_PARAMS');
+  });
+
+  test('§3.1.1 a terminal task takes no more messages, and an unknown one is not found', async () => {
+    const { engine } = await start(echo);
+    const task = taskOf(await engine.send({ message: message('x') }, call));
+    expect(await codeOf(engine.send({ message: message('y', { taskId: task.id }) }, call))).toBe(
+      'UNSUPPORTED_OPERATION',
+    );
+    expect(await codeOf(engine.send({ message: message('y', { taskId: 'nope' }) }, call))).toBe(
+      'TASK_NOT_FOUND',
+    );
+  });
+
+  test('a foreign task is not found by any operation', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* () {
+        yield inputRequired('?');
+      }),
+    );
+    const { id } = taskOf(await engine.send({ message: message('x') }, alice));
+    expect(await codeOf(engine.getTask({ id }, bob))).toBe('TASK_NOT_FOUND');
+    expect(await codeOf(engine.cancelTask({ id }, bob))).toBe('TASK_NOT_FOUND');
+    expect(await codeOf(engine.subscribe({ id }, bob))).toBe('TASK_NOT_FOUND');
+    expect(await codeOf(engine.send({ message: message('y', { taskId: id }) }, bob))).toBe(
+      'TASK_NOT_FOUND',
+    );
+    expect((await engine.listTasks({}, bob)).tasks).toEqual([]);
+    expect((await engine.listTasks({}, alice)).totalSize).toBe(1);
+  });
+
+  test('a repeated message finds its task again and does not run twice', async () => {
+    let runs = 0;
+    const counting = agent({ name: 'counting' }, async function* () {
+      runs += 1;
+      yield artifact(String(runs));
+    });
+    const { engine } = await start(counting);
+    const said = message('x', { contextId: 'c' });
+    const first = taskOf(await engine.send({ message: said }, call));
+    const again = taskOf(await engine.send({ message: said }, call));
+    expect(again).toEqual(first);
+    expect(runs).toBe(1);
+    const other = { ...said, parts: [{ text: 'y' }] };
+    expect(await codeOf(engine.send({ message: other }, call))).toBe('MESSAGE_ID_REUSED');
+  });
+
+  test('a message that is being worked on is refused as in flight', async () => {
+    const { open, opened } = gate();
+    const slow = agent({ name: 'slow' }, async function* () {
+      await opened;
+      yield artifact('x');
+    });
+    const { engine } = await start(slow);
+    const said = message('x', { contextId: 'c' });
+    const first = engine.send({ message: said }, call);
+    await expect.poll(() => engine.runningTurns).toBe(1);
+    expect(await codeOf(engine.send({ message: said }, call))).toBe('MESSAGE_IN_FLIGHT');
+    open();
+    await first;
+  });
+
+  test('first messages without a context are told apart for strangers, not for known callers', async () => {
+    const { engine } = await start(echo);
+    const said = message('x');
+    const stranger = taskOf(await engine.send({ message: said }, call));
+    expect(taskOf(await engine.send({ message: said }, call)).id).not.toBe(stranger.id);
+    const known = taskOf(await engine.send({ message: said }, alice));
+    expect(taskOf(await engine.send({ message: said }, alice)).id).toBe(known.id);
+    expect(taskOf(await engine.send({ message: said }, bob)).id).not.toBe(known.id);
+    const keyed: Call = { ...call, idempotencyKey: 'k' };
+    const first = taskOf(await engine.send({ message: said }, keyed));
+    expect(taskOf(await engine.send({ message: said }, keyed)).id).toBe(first.id);
+  });
+
+  test('turns of one context run one at a time, in order; other contexts do not wait', async () => {
+    const log: string[] = [];
+    const gates = new Map([
+      ['1', gate()],
+      ['2', gate()],
+    ]);
+    const slow = agent({ name: 'slow' }, async function* (turn) {
+      const name = textOf(turn.message);
+      log.push(`start ${name}`);
+      await gates.get(name)?.opened;
+      log.push(`end ${name}`);
+      yield artifact(name);
+    });
+    const { engine } = await start(slow);
+    const first = engine.send({ message: message('1', { contextId: 'c' }) }, call);
+    const second = engine.send({ message: message('2', { contextId: 'c' }) }, call);
+    const third = engine.send({ message: message('3', { contextId: 'c' }) }, call);
+    await engine.send({ message: message('other', { contextId: 'd' }) }, call);
+    gates.get('2')?.open();
+    gates.get('1')?.open();
+    const tasks = await Promise.all([first, second, third]);
+    expect(tasks.map((task) => taskOf(task).status.state)).toEqual(
+      Array.from({ length: 3 }, () => 'TASK_STATE_COMPLETED'),
+    );
+    expect(log.filter((line) => !line.includes('other'))).toEqual([
+      'start 1',
+      'end 1',
+      'start 2',
+      'end 2',
+      'start 3',
+      'end 3',
+    ]);
+  });
+
+  test('an agent with independent turns is not held up by its context', async () => {
+    const { open, opened } = gate();
+    const independent = agent({ name: 'i', serialise: 'task' }, async function* (turn) {
+      if (textOf(turn.message) === 'slow') await opened;
+      yield artifact('x');
+    });
+    const { engine } = await start(independent);
+    const slow = engine.send({ message: message('slow', { contextId: 'c' }) }, call);
+    const fast = taskOf(await engine.send({ message: message('fast', { contextId: 'c' }) }, call));
+    expect(fast.status.state).toBe('TASK_STATE_COMPLETED');
+    open();
+    await slow;
+  });
+
+  test('§3.1.5 cancel reaches the agent as an abort signal, and is idempotent', async () => {
+    let reason: unknown;
+    const waiting = agent({ name: 'waiting' }, async function* (turn: Turn) {
+      yield working();
+      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve));
+      reason = turn.signal.reason;
+    });
+    const { engine } = await start(waiting);
+    const sent = engine.send({ message: message('x') }, call);
+    await expect
+      .poll(async () => (await engine.listTasks({ status: 'TASK_STATE_WORKING' }, call)).totalSize)
+      .toBe(1);
+    const [running] = (await engine.listTasks({}, call)).tasks;
+    const canceled = await engine.cancelTask({ id: running?.id ?? '' }, call);
+    expect(canceled.value.status.state).toBe('TASK_STATE_CANCELED');
+    expect(reason).toMatchObject({ stopCause: 'cancel' });
+    expect(taskOf(await sent).status.state).toBe('TASK_STATE_CANCELED');
+    expect((await engine.cancelTask({ id: running?.id ?? '' }, call)).value).toEqual(
+      canceled.value,
+    );
+  });
+
+  test('an agent that ignores its cancellation is stopped by force', async () => {
+    const deaf = agent({ name: 'deaf' }, async function* () {
+      yield working();
+      await new Promise(() => {});
+    });
+    const { engine } = await start(deaf, { cancelGraceMs: 10 });
+    const task = taskOf(
+      await engine.send(
+        { message: message('x'), configuration: { returnImmediately: true } },
+        call,
+      ),
+    );
+    expect((await engine.cancelTask({ id: task.id }, call)).value.status.state).toBe(
+      'TASK_STATE_CANCELED',
+    );
+  });
+
+  test('cancelling a completed task answers TaskNotCancelable, an idle one ends at once', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        if (textOf(turn.message) === 'ask') yield inputRequired('?');
+      }),
+    );
+    const done = taskOf(await engine.send({ message: message('x') }, call));
+    expect(await codeOf(engine.cancelTask({ id: done.id }, call))).toBe('TASK_NOT_CANCELABLE');
+    const idle = taskOf(await engine.send({ message: message('ask') }, call));
+    expect((await engine.cancelTask({ id: idle.id }, call)).value.status.state).toBe(
+      'TASK_STATE_CANCELED',
+    );
+  });
+
+  test('cancelling a queued task ends it without running it', async () => {
+    const { open, opened } = gate();
+    const ran: string[] = [];
+    const slow = agent({ name: 'slow' }, async function* (turn) {
+      ran.push(textOf(turn.message));
+      if (textOf(turn.message) === '1') await opened;
+      yield artifact('x');
+    });
+    const { engine } = await start(slow);
+    const first = engine.send({ message: message('1', { contextId: 'c' }) }, call);
+    const second = taskOf(
+      await engine.send(
+        { message: message('2', { contextId: 'c' }), configuration: { returnImmediately: true } },
+        call,
+      ),
+    );
+    const canceled = await engine.cancelTask({ id: second.id }, call);
+    expect(canceled.value.status.state).toBe('TASK_STATE_CANCELED');
+    open();
+    await first;
+    await engine.send({ message: message('3', { contextId: 'c' }) }, call);
+    expect(ran).toEqual(['1', '3']);
+  });
+
+  test('a task that takes too long is cancelled, a silent one fails', async () => {
+    const hanging = agent({ name: 'h' }, async function* () {
+      yield working();
+      await new Promise(() => {});
+    });
+    const slow = await start(hanging, { taskTimeoutMs: 20, cancelGraceMs: 1 });
+    const timedOut = taskOf(await slow.engine.send({ message: message('x') }, call));
+    expect(timedOut.status.state).toBe('TASK_STATE_CANCELED');
+    expect(timedOut.metadata).toEqual({ error_type: 'timeout' });
+    const silent = await start(hanging, { inactivityTimeoutMs: 20, cancelGraceMs: 1 });
+    const failed = taskOf(await silent.engine.send({ message: message('x') }, call));
+    expect(failed.status.state).toBe('TASK_STATE_FAILED');
+    expect(failed.metadata).toEqual({ error_type: 'inactivity' });
+  });
+
+  test('an agent that throws fails its task and tells nobody why', async () => {
+    const broken = agent({ name: 'b' }, async function* () {
+      yield working();
+      throw new Error('password is hunter2');
+    });
+    const { engine } = await start(broken);
+    const task = taskOf(await engine.send({ message: message('x') }, call));
+    expect(task.status.state).toBe('TASK_STATE_FAILED');
+    expect(JSON.stringify(task)).not.toContain('hunter2');
+    expect(task.metadata).toEqual({ error_type: 'agent_error' });
+  });
+
+  test('chunks extend an artifact; appending to none or after the last fails the task', async () => {
+    const { engine } = await start(
+      agent({ name: 'c' }, async function* (turn) {
+        const wish = textOf(turn.message);
+        if (wish === 'unknown') yield chunk('a', 'x', { append: true });
+        yield chunk('a', 'one ');
+        yield chunk('a', 'two', { append: true, last: true });
+        if (wish === 'sealed') yield chunk('a', 'three', { append: true });
+      }),
+    );
+    const good = taskOf(await engine.send({ message: message('good') }, call));
+    expect(good.artifacts).toEqual([
+      { artifactId: 'a', parts: [{ text: 'one ' }, { text: 'two' }] },
+    ]);
+    for (const wish of ['unknown', 'sealed']) {
+      const task = taskOf(await engine.send({ message: message(wish) }, call));
+      expect(task.metadata).toEqual({ error_type: 'invalid_agent_response' });
+    }
+  });
+
+  test('an event larger than allowed fails the task, one at the bound does not', async () => {
+    const { engine } = await start(
+      agent({ name: 'l' }, async function* (turn) {
+        yield artifact('x'.repeat(Number(textOf(turn.message))));
+      }),
+      { maxEventSize: 100 },
+    );
+    expect(taskOf(await engine.send({ message: message('100') }, call)).status.state).toBe(
+      'TASK_STATE_COMPLETED',
+    );
+    expect(taskOf(await engine.send({ message: message('101') }, call)).status.state).toBe(
+      'TASK_STATE_FAILED',
+    );
+  });
+
+  test('a declared plain message is answered without a task, and repeats find it', async () => {
+    let runs = 0;
+    const direct = agent({ name: 'd', replies: 'message' }, async function* () {
+      runs += 1;
+      yield reply(`answer ${runs}`);
+    });
+    const { engine } = await start(direct);
+    const said = message('x', { contextId: 'c' });
+    const first = await engine.send({ message: said }, call);
+    expect(first).toHaveProperty('message');
+    const again = await engine.send({ message: said }, call);
+    expect('message' in again && again.message.value).toEqual(
+      'message' in first && first.message.value,
+    );
+    expect((await engine.listTasks({}, call)).totalSize).toBe(0);
+    const stream = await engine.stream({ message: message('y') }, call);
+    const events = [];
+    for await (const event of stream) events.push(Object.keys(event.body.value));
+    expect(events).toEqual([['message']]);
+  });
+
+  test('an undeclared plain message becomes a completed task', async () => {
+    const { engine } = await start(
+      agent({ name: 'd' }, async function* () {
+        yield reply('hello');
+      }),
+    );
+    const task = taskOf(await engine.send({ message: message('x') }, call));
+    expect(task.status.message?.parts).toEqual([{ text: 'hello' }]);
+  });
+
+  test('§3.1.6 a subscriber to an input-required task stays and sees how it goes on', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        if (!turn.isContinuation) yield inputRequired('?');
+      }),
+    );
+    const { id } = taskOf(await engine.send({ message: message('x') }, call));
+    const stream = await engine.subscribe({ id }, call);
+    const first = await stream.next();
+    expect(Object.keys(first?.body.value ?? {})).toEqual(['task']);
+    const rest = Array.fromAsync(stream);
+    await engine.send({ message: message('y', { taskId: id }) }, call);
+    expect((await rest).map(({ body }) => Object.keys(body.value)[0])).toEqual([
+      'statusUpdate',
+      'statusUpdate',
+    ]);
+    expect(await codeOf(engine.subscribe({ id }, call))).toBe('UNSUPPORTED_OPERATION');
+    const old = await engine.subscribe({ id }, { ...call, version: '0.3' });
+    expect(await Array.fromAsync(old)).toMatchObject([{ isLast: true }]);
+  });
+
+  test('Last-Event-ID resumes exactly after the event named', async () => {
+    const { engine } = await start(echo);
+    const { id } = taskOf(await engine.send({ message: message('x') }, call));
+    const stream = await engine.subscribe({ id }, { ...call, lastEventId: 2 });
+    expect((await Array.fromAsync(stream)).map(({ sequence }) => sequence)).toEqual([3, 4]);
+  });
+
+  test('a reader that falls behind catches up from the store and misses nothing', async () => {
+    const chatty = agent({ name: 'chatty' }, async function* () {
+      yield chunk('a', '0');
+      for (let index = 1; index < 1_000; index += 1) {
+        yield chunk('a', String(index), { append: true });
+        if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    const { engine } = await start(chatty);
+    const stream = await engine.stream({ message: message('x') }, call);
+    await expect.poll(() => engine.runningTurns).toBe(0);
+    const sequences = (await Array.fromAsync(stream)).map(({ sequence }) => sequence);
+    expect(sequences).toEqual(Array.from({ length: 1_002 }, (_, index) => index + 1));
+  });
+
+  test('§3.1.4 lists are newest first, paged by a token that only fits its own list', async () => {
+    const { engine } = await start(echo);
+    for (let index = 0; index < 5; index += 1) {
+      await engine.send({ message: message(String(index), { contextId: 'c' }) }, call);
+    }
+    const first = await engine.listTasks({ contextId: 'c', pageSize: 2 }, call);
+    expect(first.totalSize).toBe(5);
+    expect(first.tasks.every((task) => !('artifacts' in task))).toBe(true);
+    const second = await engine.listTasks(
+      { contextId: 'c', pageSize: 2, pageToken: first.nextPageToken, includeArtifacts: true },
+      call,
+    );
+    const third = await engine.listTasks(
+      { contextId: 'c', pageSize: 2, pageToken: second.nextPageToken },
+      call,
+    );
+    expect(third.nextPageToken).toBe('');
+    const ids = [...first.tasks, ...second.tasks, ...third.tasks].map(({ id }) => id);
+    expect(new Set(ids).size).toBe(5);
+    expect(second.tasks[0]?.artifacts).toHaveLength(1);
+    const foreign = { pageToken: first.nextPageToken };
+    expect(await codeOf(engine.listTasks(foreign, call))).toBe('INVALID_PARAMS');
+    expect(await codeOf(engine.listTasks({ contextId: 'c', ...foreign }, alice))).toBe(
+      'INVALID_PARAMS',
+    );
+    for (const pageSize of [0, 101, 1.5]) {
+      expect(await codeOf(engine.listTasks({ pageSize }, call))).toBe('INVALID_PARAMS');
+    }
+    const last = first.tasks[0]?.status.timestamp ?? '';
+    const since = await engine.listTasks({ statusTimestampAfter: last }, call);
+    expect(since.tasks.map(({ id }) => id)).toContain(first.tasks[0]?.id);
+  });
+
+  test('§3.2.4 historyLength trims from the front, 0 leaves the history out', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        if (!turn.isContinuation) yield inputRequired('?');
+      }),
+    );
+    const { id } = taskOf(await engine.send({ message: message('x') }, call));
+    await engine.send({ message: message('y', { taskId: id }) }, call);
+    const lengths = async (historyLength?: number) =>
+      (await engine.getTask({ id, ...(historyLength !== undefined && { historyLength }) }, call))
+        .value.history?.length;
+    expect(await lengths()).toBe(3);
+    expect(await lengths(2)).toBe(2);
+    expect(await lengths(0)).toBeUndefined();
+  });
+
+  test('parts of a media type that the agent does not take are refused', async () => {
+    const { engine } = await start(echo);
+    const part = { raw: 'AA==', mediaType: 'image/png' };
+    expect(await codeOf(engine.send({ message: message(part) }, call))).toBe(
+      'CONTENT_TYPE_NOT_SUPPORTED',
+    );
+    const fine = { text: 'x', mediaType: 'text/plain; charset=utf-8' };
+    expect(taskOf(await engine.send({ message: message(fine) }, call)).status.state).toBe(
+      'TASK_STATE_COMPLETED',
+    );
+  });
+
+  test('too many open contexts: the task fails with context_limit, known contexts go on', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        if (!turn.isContinuation) yield inputRequired('?');
+      }),
+      { maxContexts: 1 },
+    );
+    const first = taskOf(await engine.send({ message: message('x', { contextId: 'c' }) }, call));
+    const refused = taskOf(await engine.send({ message: message('x', { contextId: 'd' }) }, call));
+    expect(refused.status.state).toBe('TASK_STATE_FAILED');
+    expect(refused.metadata).toEqual({ error_type: 'context_limit' });
+    await engine.send({ message: message('y', { taskId: first.id }) }, call);
+    const now = taskOf(await engine.send({ message: message('x', { contextId: 'd' }) }, call));
+    expect(now.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+  });
+
+  test('a new task of a superseding agent ends the open question and names its successor', async () => {
+    const { engine } = await start(
+      agent({ name: 'a', supersedes: true }, async function* () {
+        yield inputRequired('?');
+      }),
+    );
+    const first = taskOf(await engine.send({ message: message('x', { contextId: 'c' }) }, call));
+    const second = taskOf(await engine.send({ message: message('y', { contextId: 'c' }) }, call));
+    const now = (await engine.getTask({ id: first.id }, call)).value;
+    expect(now.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(now.metadata).toEqual({ superseded_by: second.id });
+  });
+
+  test('what an agent keeps of a conversation is there in the next turn', async () => {
+    const counting = agent({ name: 'c' }, async function* (turn) {
+      const count = Number((await turn.state.load())?.count ?? 0) + 1;
+      const log = await turn.state.log();
+      yield {
+        kind: 'completed',
+        parts: [{ text: `${count}/${log.length}` }],
+        context: { value: { count }, log: [{ said: textOf(turn.message) }] },
+      };
+    });
+    const { engine } = await start(counting);
+    const say = async (contextId: string) =>
+      taskOf(await engine.send({ message: message('x', { contextId }) }, call)).status.message
+        ?.parts[0]?.text;
+    expect([await say('c'), await say('c'), await say('d'), await say('c')]).toEqual([
+      '1/0',
+      '2/1',
+      '1/0',
+      '3/2',
+    ]);
+  });
+
+  test('a turn left by a dead process fails as interrupted, or runs again, by policy', async () => {
+    for (const [onInterrupted, state] of [
+      ['fail', 'TASK_STATE_FAILED'],
+      ['run-again', 'TASK_STATE_COMPLETED'],
+    ] as const) {
+      const place = await openPlace();
+      const store = await place.open();
+      let attempts = 0;
+      const waiting = agent({ name: 'w', onInterrupted }, async function* (turn) {
+        attempts += 1;
+        yield working();
+        if (turn.attempt === 1) await new Promise(() => {});
+      });
+      const dying = await Engine.start({ agent: waiting, store, cancelGraceMs: 0 });
+      const task = taskOf(
+        await dying.send(
+          { message: message('x'), configuration: { returnImmediately: true } },
+          call,
+        ),
+      );
+      await expect
+        .poll(async () => (await dying.getTask({ id: task.id }, call)).value.status.state)
+        .toBe('TASK_STATE_WORKING');
+      // The process dies: its heartbeat ends, and nothing it does reaches the store any more.
+      await store.retire(dying.replica);
+      const heir = await Engine.start({ agent: waiting, store: await place.open() });
+      await expect
+        .poll(async () => (await heir.getTask({ id: task.id }, call)).value.status.state)
+        .toBe(state);
+      if (onInterrupted === 'fail') {
+        expect((await heir.getTask({ id: task.id }, call)).value.metadata).toEqual({
+          error_type: 'interrupted',
+        });
+      } else expect(attempts).toBe(2);
+      await dying.stop();
+      await heir.stop();
+      await place.remove();
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** The rooms, lowest first: a room may use those before it and no other. */
+const rooms = [
+  'protocol',
+  'config',
+  'telemetry',
+  'store',
+  'push',
+  'client',
+  'models',
+  'mcp',
+  'agents',
+  'tasks',
+  'assistant',
+  'peers',
+  'auth',
+  'http',
+  'grpc',
+  'bus',
+  'cli',
+];
+const source = join(import.meta.dirname, '../src');
+const specifiers = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+
+interface Import {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  readonly target: string;
+}
+
+/** Imports that cross from one room into another. Tests may use the test support. */
+const crossings: Import[] = globSync('**/*.ts', { cwd: source }).flatMap((file) => {
+  const text = readFileSync(join(source, file), 'utf8');
+  return [...text.matchAll(specifiers)].flatMap(([, specifier = '']) => {
+    const target = relative(source, join(source, dirname(file), specifier));
+    const from = file.split(sep)[0] ?? '';
+    const to = target.split(sep)[0] ?? '';
+    if (from === to || to === '..' || !file.includes(sep)) return [];
+    return [{ file, from, to, target }];
+  });
+});
+
+test('every folder of src is a room with a place in the order', () => {
+  const folders = globSync('*/', { cwd: source });
+  expect(folders.filter((folder) => !rooms.includes(folder))).toEqual([]);
+});
+
+test('imports point downwards only', () => {
+  const upwards = crossings.filter(({ from, to }) => rooms.indexOf(to) >= rooms.indexOf(from));
+  expect(upwards).toEqual([]);
+});
+
+test('a room is entered through its index.ts only', () => {
+  const burglaries = crossings.filter(
+    ({ file, to, target }) => target !== join(to, 'index.ts') && !isTestSupport(file, target),
+  );
+  expect(burglaries).toEqual([]);
+});
+
+/** Arbitraries of a lower room are for tests only, and no part of its door. */
+function isTestSupport(file: string, target: string): boolean {
+  return file.endsWith('.test.ts') && target.endsWith('arbitraries.ts');
+}
+
+test('client and protocol need no Node, so that they run in a browser', () => {
+  const nodeImports = globSync('{client,protocol}/**/*.ts', { cwd: source })
+    .filter((file) => !file.includes('.test.') && !file.includes(`${sep}testing${sep}`))
+    .filter((file) => /from 'node:/.test(readFileSync(join(source, file), 'utf8')));
+  expect(nodeImports).toEqual([]);
+});
