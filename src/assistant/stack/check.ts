@@ -1,6 +1,6 @@
 import type { Flow, PatternFrame, StackFrame } from '../model.ts';
 import { START } from '../model.ts';
-import { COLLECT_INFORMATION, isInner, isRoot } from './frame.ts';
+import { COLLECT_INFORMATION, isPattern, isRoot } from './frame.ts';
 
 /**
  * What is wrong with a stack, in words; nothing for a well-formed one. Flows change between two
@@ -45,10 +45,7 @@ function relationProblem(
     const fits = step?.kind === 'call' && step.target === frame.flowId;
     return fits ? undefined : `called flow ${frame.flowId} has no caller below it`;
   }
-  if (isInner(frame) && frame.flowId === COLLECT_INFORMATION) {
-    return questionProblem(frame, below, flows);
-  }
-  return undefined;
+  return isPattern(frame, COLLECT_INFORMATION) ? questionProblem(frame, below, flows) : undefined;
 }
 
 function agentProblem(

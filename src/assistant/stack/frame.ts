@@ -20,7 +20,7 @@ export function isPattern(frame: StackFrame | undefined, flowId?: string): frame
  * Whether the frame only serves the one below it: it asks for a slot or checks one. All other
  * patterns are about the conversation as a whole.
  */
-export function isInner(frame: StackFrame | undefined): frame is PatternFrame {
+export function isInner(frame: StackFrame | undefined): boolean {
   return isPattern(frame, COLLECT_INFORMATION) || isPattern(frame, VALIDATE_SLOT);
 }
 

@@ -1,5 +1,5 @@
 import type { StackFrame } from '../model.ts';
-import { isStarted, type Segment, segmentsOf } from './segment.ts';
+import { activeSegment, isStarted, type Segment, segmentsOf } from './segment.ts';
 
 /** Pure operations: each answers with a new stack. */
 
@@ -44,7 +44,8 @@ export function moveToTop(stack: readonly StackFrame[], segment: Segment): reado
   return [...rest, root, ...upper];
 }
 
-/** How a user flow is marked that is put over these frames. */
+/** How a user flow is marked that is put over these frames: flows that wait to start are not interrupted. */
 export function frameTypeOver(stack: readonly StackFrame[]): 'regular' | 'interrupt' {
-  return segmentsOf(stack).some(isStarted) ? 'interrupt' : 'regular';
+  const below = activeSegment(stack);
+  return below !== undefined && isStarted(below) ? 'interrupt' : 'regular';
 }

@@ -35,8 +35,10 @@ export interface TrackerState {
   /** The user was asked for a rating in this session. */
   readonly surveyed: boolean;
   readonly transcript: readonly TranscriptEntry[];
-  /** What the bot said since the user's last message, for saying it again. */
+  /** What the bot said last, for saying it again: all since the user's message before. */
   readonly spoken: readonly BotMessage[];
+  /** The user spoke since then. */
+  readonly heard: boolean;
 }
 
 export interface NewConversation {
@@ -68,6 +70,7 @@ export function emptyState(conversation: NewConversation): TrackerState {
     surveyed: false,
     transcript: [],
     spoken: [],
+    heard: false,
   };
 }
 

@@ -188,7 +188,7 @@ export class Tracker {
       state.latestInputChannel = event['input_channel'];
     }
     state.transcript = extendTranscript(state.transcript, { speaker: 'user', text });
-    state.spoken = [];
+    state.heard = true;
     state.inactive = false;
   }
 
@@ -196,7 +196,8 @@ export class Tracker {
     const message = botMessageOf(event);
     const agentId = (event['metadata'] as JsonObject | undefined)?.['agent_id'];
     const text = message.text ?? '';
-    this.#state.spoken = extendSpoken(this.#state.spoken, message);
+    this.#state.spoken = extendSpoken(this.#state.heard ? [] : this.#state.spoken, message);
+    this.#state.heard = false;
     if (text === '' && message.buttons === undefined) return;
     this.#state.transcript = extendTranscript(this.#state.transcript, {
       speaker: typeof agentId === 'string' ? 'agent' : 'bot',

@@ -1,0 +1,57 @@
+import type { Clock } from '../../agents/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { BotMessage, Domain } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
+
+/**
+ * Runs the custom actions of a project. What it throws ends the flow that asked for the action,
+ * and the user gets one message of apology.
+ */
+export interface ActionRunner {
+  /** Whether it can run the action; a declared action that nobody can run fails when it is reached. */
+  has(name: string): boolean;
+  run(call: ActionCall): Promise<ActionResult>;
+}
+
+/** All that an action may know. */
+export interface ActionCall {
+  readonly name: string;
+  readonly senderId: string;
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** The whole tracker as JSON, with as many of its events as are cheap to have; made when asked for. */
+  tracker(): Promise<JsonObject>;
+  readonly domain: Domain;
+  /** Of the pattern that runs the action. */
+  readonly context: JsonObject;
+  readonly channel: string;
+  /** Shows a piece of a message at once. */
+  readonly stream: (piece: StreamPiece) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What an action wants to be said and to be true, in this order. */
+export interface ActionResult {
+  readonly messages: readonly ActionMessage[];
+  readonly events: readonly EventDraft[];
+}
+
+/** A message, or a response of the domain by name; fields beside a name extend the response. */
+export interface ActionMessage extends BotMessage {
+  readonly response?: string;
+  /** For the templates of the response. */
+  readonly values?: JsonObject;
+}
+
+/** A message as it comes to be: one start, any number of chunks, one end. */
+export type StreamPiece =
+  | { readonly kind: 'start'; readonly streamId: string }
+  | { readonly kind: 'chunk'; readonly streamId: string; readonly text: string }
+  | { readonly kind: 'end'; readonly streamId: string };
+
+/** The action does not want to run now; says so instead of failing. */
+export class ActionRejected extends Error {
+  override readonly name = 'ActionRejected';
+}

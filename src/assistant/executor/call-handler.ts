@@ -1,0 +1,65 @@
+import type { Clock } from '../../agents/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { StreamPiece } from '../actions/index.ts';
+import type { AgentRun, BotMessage, CallStep, Domain, Flow } from '../model.ts';
+import type { EventDraft, TranscriptEntry } from '../tracker/index.ts';
+
+/**
+ * Carries out `call:` steps that lead outside of the flows: to a tool, which answers at once, or
+ * to an agent, which may ask the user and be continued, interrupted, resumed and restarted. The
+ * engine keeps the agent's frame and events; retries are the handler's own. What it throws counts
+ * as a failure.
+ */
+export interface CallHandler {
+  readonly kind: 'tool' | 'agent';
+  handles(step: CallStep): boolean;
+  run(call: Call): Promise<CallOutcome>;
+  /** The flow that waited for the agent was cancelled: whatever runs elsewhere for it may stop. */
+  cancel?(left: { readonly step: CallStep; readonly metadata: JsonObject }): Promise<void>;
+}
+
+export interface Call {
+  readonly step: CallStep;
+  readonly flow: Flow;
+  /**
+   * `start`: reached for the first time, or again in a loop. `continue`: the user answered.
+   * `resume`: back after an interruption. `restart`: the user wants a finished agent again.
+   */
+  readonly mode: 'start' | 'continue' | 'resume' | 'restart';
+  /** What the handler returned last for this run; empty at the start. */
+  readonly metadata: JsonObject;
+  /** The last run of the same step in this flow, when there was one. */
+  readonly previous: AgentRun | undefined;
+  readonly senderId: string;
+  readonly userMessage: string;
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** The last turns, oldest first, with the present message. */
+  readonly transcript: readonly TranscriptEntry[];
+  /** The whole tracker as JSON; made when asked for. */
+  tracker(): Promise<JsonObject>;
+  readonly domain: Domain;
+  readonly channel: string;
+  /** Says something to the user at once, while the call goes on. */
+  say(message: BotMessage): Promise<void>;
+  readonly stream: (piece: StreamPiece) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type CallOutcome =
+  | {
+      readonly status: 'completed' | 'input-required';
+      readonly messages: readonly BotMessage[];
+      /** Applied before the flow goes on; slot events of unknown slots are left out. */
+      readonly events: readonly EventDraft[];
+      /** Kept with the frame and handed back at the next call. Keep it small. */
+      readonly metadata: JsonObject;
+    }
+  | {
+      readonly status: 'failed';
+      /** For the log and the error pattern; never shown to users as it is. */
+      readonly reason: string;
+      readonly info?: JsonObject;
+    };

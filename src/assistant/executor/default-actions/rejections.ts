@@ -1,0 +1,61 @@
+import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import { compileCondition } from '../../conditions/index.ts';
+import { coerceSlotValue } from '../../domain/index.ts';
+import type { Slot, StackFrame } from '../../model.ts';
+import { INTERNAL_ERROR_RESPONSE } from '../../responses/index.ts';
+import { slotSet } from '../../tracker/index.ts';
+import { contextOf, type Dialogue } from '../dialogue.ts';
+
+/**
+ * Checks the slot that the pattern asks for or validates: first its type, then the conditions of
+ * the pattern's context. A value that does not pass is taken back, with a word why.
+ */
+export async function runSlotRejections(
+  dialogue: Dialogue,
+  frame: StackFrame | undefined,
+): Promise<void> {
+  if (frame === undefined) return;
+  const context = contextOf(frame);
+  const name = context['collect'] ?? context['validate'];
+  const slot = typeof name === 'string' ? dialogue.domain.slots.get(name) : undefined;
+  if (slot === undefined || dialogue.tracker.slot(slot.name) === null) return;
+  const rejection = rejectionOf(dialogue, slot, context);
+  if (rejection === undefined) return;
+  const value = dialogue.tracker.slot(slot.name);
+  dialogue.tracker.apply(slotSet(slot.name, null));
+  await dialogue.respond(rejection, context, { value });
+}
+
+/** The response that says why the value of a slot is not accepted. */
+function rejectionOf(dialogue: Dialogue, slot: Slot, context: JsonObject): string | undefined {
+  const value = dialogue.tracker.slot(slot.name);
+  if (!coerceSlotValue(slot, value).ok) return typeRejection(slot);
+  for (const rejection of rejectionsOf(context['rejections'])) {
+    try {
+      const scope = { slots: dialogue.tracker.slots, context };
+      if (compileCondition(rejection.if).evaluate(scope)) return rejection.utter;
+    } catch (error) {
+      const { logger } = dialogue.options;
+      logger.error({ slot: slot.name, condition: rejection.if, error }, 'rejection.invalid');
+      return INTERNAL_ERROR_RESPONSE;
+    }
+  }
+  return undefined;
+}
+
+function typeRejection(slot: Slot): string {
+  switch (slot.type) {
+    case 'bool':
+      return 'utter_boolean_slot_rejection';
+    case 'categorical':
+      return 'utter_categorical_slot_rejection';
+    case 'float':
+      return 'utter_float_slot_rejection';
+    default:
+      return INTERNAL_ERROR_RESPONSE;
+  }
+}
+
+function rejectionsOf(value: JsonValue | undefined): readonly { if: string; utter: string }[] {
+  return Array.isArray(value) ? (value as readonly { if: string; utter: string }[]) : [];
+}

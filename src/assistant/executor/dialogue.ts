@@ -1,0 +1,144 @@
+import type { Clock } from '../../agents/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { ActionRunner, StreamPiece } from '../actions/index.ts';
+import { compileCondition } from '../conditions/index.ts';
+import type {
+  BotMessage,
+  Domain,
+  Flow,
+  PatternFrame,
+  StackFrame,
+  Step,
+  TrackerEvent,
+} from '../model.ts';
+import { START } from '../model.ts';
+import type { Responder } from '../responses/index.ts';
+import { replaceFrame } from '../stack/index.ts';
+import { botUttered, type Tracker } from '../tracker/index.ts';
+import type { CallHandler } from './call-handler.ts';
+
+/** What a turn works with; the same for all its steps. */
+export interface DialogueOptions {
+  readonly tracker: Tracker;
+  readonly domain: Domain;
+  /** User flows and patterns. */
+  readonly flows: ReadonlyMap<string, Flow>;
+  readonly responder: Responder;
+  readonly actions: ActionRunner;
+  readonly callHandlers: readonly CallHandler[];
+  readonly channel: string;
+  readonly userMessage: string;
+  /** Steps that one message may cause before the turn is broken off. */
+  readonly maxSteps: number;
+  readonly onMessage: (message: BotMessage) => void | Promise<void>;
+  readonly onChunk: (piece: StreamPiece) => void | Promise<void>;
+  /** Former events, for actions that want to see them. */
+  readonly history: () => Promise<readonly TrackerEvent[]>;
+  readonly newId: () => string;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What came about in a turn and cannot be read off the stack afterwards. */
+export interface TurnFacts {
+  readonly messages: BotMessage[];
+  /** Patterns that were put on the stack. */
+  readonly patterns: { readonly flowId: string; readonly context: JsonObject }[];
+  /** Slots that the user's message filled. */
+  readonly filled: Set<string>;
+  /** Steps taken. */
+  steps: number;
+  /** A session began in this turn. */
+  sessionStarted: boolean;
+  /** The user's message is meant for the agent that waits. */
+  forAgent: boolean;
+}
+
+/** One turn under way: the tracker, the project, and the few verbs that all steps share. */
+export class Dialogue {
+  readonly options: DialogueOptions;
+  readonly tracker: Tracker;
+  readonly domain: Domain;
+  readonly flows: ReadonlyMap<string, Flow>;
+  readonly facts: TurnFacts = {
+    messages: [],
+    patterns: [],
+    filled: new Set(),
+    steps: 0,
+    sessionStarted: false,
+    forAgent: false,
+  };
+
+  constructor(options: DialogueOptions) {
+    this.options = options;
+    this.tracker = options.tracker;
+    this.domain = options.domain;
+    this.flows = options.flows;
+  }
+
+  get top(): StackFrame | undefined {
+    return this.tracker.stack.at(-1);
+  }
+
+  stepOf(frame: StackFrame): Step | undefined {
+    return this.flows.get(frame.flowId)?.steps.get(frame.stepId);
+  }
+
+  /** A condition that cannot be evaluated does not hold. */
+  holds(condition: string, frame: StackFrame): boolean {
+    try {
+      const scope = { slots: this.tracker.slots, context: contextOf(frame) };
+      return compileCondition(condition).evaluate(scope);
+    } catch (error) {
+      this.options.logger.warn({ condition, flow: frame.flowId, error }, 'condition.invalid');
+      return false;
+    }
+  }
+
+  push(frame: StackFrame): void {
+    this.tracker.setStack([...this.tracker.stack, frame]);
+  }
+
+  pushPattern(flowId: string, context: JsonObject = {}): PatternFrame {
+    const frameId = this.tracker.newFrameId();
+    const frame: PatternFrame = { type: 'pattern', frameId, flowId, stepId: START, context };
+    this.facts.patterns.push({ flowId, context });
+    this.push(frame);
+    return frame;
+  }
+
+  replace(frame: StackFrame): void {
+    this.tracker.setStack(replaceFrame(this.tracker.stack, frame));
+  }
+
+  pop(): void {
+    this.tracker.setStack(this.tracker.stack.slice(0, -1));
+  }
+
+  /** Records a message and shows it to the user. */
+  async say(message: BotMessage, origin: JsonObject = {}): Promise<void> {
+    this.tracker.apply(botUttered(message, origin));
+    this.facts.messages.push(message);
+    await this.options.onMessage(message);
+  }
+
+  /** A response of the domain by its name, as a message. */
+  write(name: string, context: JsonObject, values: JsonObject = {}): Promise<BotMessage> {
+    const { responder, channel, signal } = this.options;
+    const { slots, state } = this.tracker;
+    const { transcript } = state;
+    return responder.respond({ name, channel, slots, context, values, transcript, signal });
+  }
+
+  async respond(name: string, context: JsonObject, values: JsonObject = {}): Promise<void> {
+    await this.say(await this.write(name, context, values));
+  }
+}
+
+/** What conditions and templates see as `context.` */
+export function contextOf(frame: StackFrame): JsonObject {
+  if (frame.type === 'pattern') return frame.context;
+  return { flow_id: frame.flowId, step_id: frame.stepId };
+}

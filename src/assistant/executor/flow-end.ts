@@ -1,0 +1,93 @@
+import type { FlowFrame, PatternFrame } from '../model.ts';
+import {
+  activeSegment,
+  callChain,
+  isInner,
+  isStarted,
+  removeFrames,
+  type Segment,
+  segmentsOf,
+} from '../stack/index.ts';
+import { agentEvent, flowEvent } from '../tracker/index.ts';
+import type { Dialogue } from './dialogue.ts';
+import { resetSlots } from './flow-slots.ts';
+import { readableName } from './readable-name.ts';
+
+/** The top frame has no further step. */
+export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): void {
+  dialogue.pop();
+  if (frame.type === 'pattern') return endPattern(dialogue, frame);
+  dialogue.tracker.apply(flowEvent('flow_completed', frame.flowId, frame.stepId));
+  // A called flow shares its slots with its caller, which goes on.
+  if (frame.frameType === 'call') return;
+  resetSlots(dialogue, frame.flowId);
+  afterFlow(dialogue, frame, { mayComplete: true });
+}
+
+function endPattern(dialogue: Dialogue, frame: PatternFrame): void {
+  if (isInner(frame)) return;
+  dialogue.tracker.apply(flowEvent('flow_completed', frame.flowId, frame.stepId));
+  resetSlots(dialogue, frame.flowId);
+}
+
+/**
+ * What follows on the end of a user flow: back to the one it interrupted, if the user wants to;
+ * after the last one, the question for anything else.
+ */
+export function afterFlow(
+  dialogue: Dialogue,
+  ended: FlowFrame,
+  options: { readonly mayComplete: boolean },
+): void {
+  const remaining = activeSegment(dialogue.tracker.stack);
+  if (remaining !== undefined) {
+    if (ended.frameType === 'interrupt' && isStarted(remaining)) askToContinue(dialogue, ended);
+    return;
+  }
+  const wantsQuestion = dialogue.flows.get(ended.flowId)?.runPatternCompleted ?? true;
+  if (!options.mayComplete || !wantsQuestion) return;
+  dialogue.pushPattern('pattern_completed', {
+    previous_flow_name: readableName(dialogue, ended.flowId),
+    survey_due: !dialogue.tracker.state.surveyed,
+  });
+}
+
+function askToContinue(dialogue: Dialogue, ended: FlowFrame): void {
+  const interrupted = segmentsOf(dialogue.tracker.stack).filter(isStarted).reverse();
+  const ids = interrupted.map((segment) => segment.root.flowId);
+  const names = ids.map((id) => readableName(dialogue, id));
+  dialogue.pushPattern('pattern_continue_interrupted', {
+    previous_flow_name: readableName(dialogue, ended.flowId),
+    interrupted_flow_ids: ids,
+    interrupted_flow_names: names,
+    interrupted_flow_options: listOf(names),
+    multiple_flows_interrupted: names.length > 1,
+  });
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+export function listOf(names: readonly string[]): string {
+  const last = names.at(-1);
+  if (last === undefined || names.length === 1) return last ?? '';
+  return `${names.slice(0, -1).join(', ')} or ${last}`;
+}
+
+/** Takes a user flow off the stack, with the flows it called and the agent it waits for. */
+export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promise<void> {
+  const { tracker } = dialogue;
+  tracker.setStack(removeFrames(tracker.stack, segment.frames));
+  for (const frame of segment.frames.toReversed()) {
+    if (frame.type !== 'agent') continue;
+    tracker.apply(
+      agentEvent('cancelled', frame.flowId, frame.agentId, { reason: 'flow cancelled' }),
+    );
+    const step = dialogue.stepOf(frame);
+    if (step?.kind !== 'call') continue;
+    const handler = dialogue.options.callHandlers.find((one) => one.handles(step));
+    await handler?.cancel?.({ step, metadata: frame.metadata });
+  }
+  for (const frame of callChain(segment).toReversed()) {
+    tracker.apply(flowEvent('flow_cancelled', frame.flowId, frame.stepId));
+  }
+  resetSlots(dialogue, segment.root.flowId);
+}

@@ -1,0 +1,16 @@
+export type { Call, CallHandler, CallOutcome } from './call-handler.ts';
+export { Dialogue, type DialogueOptions, type TurnFacts } from './dialogue.ts';
+export { afterFlow, cancelSegment } from './flow-end.ts';
+export { type FlowSlots, flowSlots } from './flow-slots.ts';
+export {
+  agentOf,
+  interruptAgent,
+  isAskingToContinue,
+  resumeSegment,
+  startFlows,
+} from './interruption.ts';
+export { readableName } from './readable-name.ts';
+export { restartAgent } from './restart-agent.ts';
+export { run, runBetweenSteps } from './run.ts';
+export { startSession } from './session.ts';
+export { checkSlots } from './validation.ts';

@@ -1,0 +1,163 @@
+import type { AgentFrame, AgentRun, FlowFrame } from '../model.ts';
+import { activeSegment, callChain, removeFrames } from '../stack/index.ts';
+import { agentEvent } from '../tracker/index.ts';
+import type { Prediction } from './advance.ts';
+import { applyEvents } from './apply-events.ts';
+import type { Call, CallOutcome } from './call-handler.ts';
+import { isSamePath } from './collect.ts';
+import type { Dialogue } from './dialogue.ts';
+import { StepFailure } from './failure.ts';
+import { fullTracker } from './run-action.ts';
+
+type CallPrediction = Extract<Prediction, { kind: 'call' }>;
+
+/** Carries out a call that leads outside of the flows, and keeps the agent's frame and events. */
+export async function runCall(dialogue: Dialogue, prediction: CallPrediction): Promise<void> {
+  const { handler, step } = prediction;
+  const run = runOf(dialogue, prediction);
+  if (handler.kind === 'agent') announce(dialogue, prediction, run);
+  dialogue.facts.forAgent = false;
+  const outcome = await outcomeOf(dialogue, prediction, run);
+  if (outcome.status === 'failed') {
+    if (handler.kind === 'agent') dropAgent(dialogue, prediction, outcome.reason);
+    throw new StepFailure(`${handler.kind}_failed`, `call ${step.target}: ${outcome.reason}`, {
+      ...outcome.info,
+      target: step.target,
+      error_source: handler.kind,
+    });
+  }
+  const origin = handler.kind === 'agent' ? { agent_id: step.target } : {};
+  for (const message of outcome.messages) await dialogue.say(message, origin);
+  applyEvents(dialogue, outcome.events);
+  if (handler.kind === 'tool') return;
+  if (outcome.status === 'completed') completeAgent(dialogue, prediction, outcome.metadata);
+  else keepAgent(dialogue, prediction, outcome.metadata);
+}
+
+interface Run {
+  readonly mode: Call['mode'];
+  readonly metadata: Call['metadata'];
+  readonly previous: AgentRun | undefined;
+}
+
+function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
+  const previous = previousRun(dialogue, frame);
+  if (agent === undefined) {
+    const isLeft = previous?.state === 'interrupted';
+    return {
+      mode: isLeft ? 'resume' : 'start',
+      metadata: isLeft ? previous.metadata : {},
+      previous,
+    };
+  }
+  const { metadata } = agent;
+  if (agent.state === 'waiting_for_input') return { mode: 'continue', metadata, previous };
+  return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata, previous };
+}
+
+function previousRun(dialogue: Dialogue, frame: FlowFrame): AgentRun | undefined {
+  const root = activeSegment(dialogue.tracker.stack)?.root ?? frame;
+  const path = pathTo(dialogue);
+  return root.agents?.findLast((one) => isSamePath(one.path, path));
+}
+
+function pathTo(dialogue: Dialogue): readonly string[] {
+  const segment = activeSegment(dialogue.tracker.stack);
+  return segment === undefined ? [] : callChain(segment).map((frame) => frame.stepId);
+}
+
+function announce(dialogue: Dialogue, { agent, frame, step }: CallPrediction, run: Run): void {
+  const { tracker } = dialogue;
+  if (run.mode === 'start' || run.mode === 'restart') {
+    const contextId = run.metadata['context_id'] ?? null;
+    tracker.apply(agentEvent('started', frame.flowId, step.target, { context_id: contextId }));
+  } else if (run.mode === 'resume' && agent?.state !== 'resuming') {
+    tracker.apply(agentEvent('resumed', frame.flowId, step.target));
+  }
+}
+
+async function outcomeOf(
+  dialogue: Dialogue,
+  { handler, step, frame }: CallPrediction,
+  run: Run,
+): Promise<CallOutcome> {
+  const { options, tracker, domain } = dialogue;
+  const flow = dialogue.flows.get(frame.flowId);
+  if (flow === undefined) return { status: 'failed', reason: `no flow ${frame.flowId}` };
+  try {
+    return await handler.run({
+      ...run,
+      step,
+      flow,
+      senderId: tracker.state.senderId,
+      userMessage: options.userMessage,
+      slots: tracker.slots,
+      transcript: tracker.state.transcript,
+      tracker: () => fullTracker(dialogue),
+      domain,
+      channel: options.channel,
+      say: (message) => dialogue.say(message, { agent_id: step.target }),
+      stream: async (piece) => options.onChunk(piece),
+      signal: options.signal,
+      clock: options.clock,
+      logger: options.logger,
+    });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    options.logger.error({ target: step.target, error }, 'call.failed');
+    return { status: 'failed', reason: 'the call handler failed' };
+  }
+}
+
+function dropAgent(
+  dialogue: Dialogue,
+  { agent, frame, step }: CallPrediction,
+  reason: string,
+): void {
+  if (agent !== undefined) {
+    dialogue.tracker.setStack(removeFrames(dialogue.tracker.stack, [agent]));
+  }
+  dialogue.tracker.apply(agentEvent('cancelled', frame.flowId, step.target, { reason }));
+}
+
+function completeAgent(
+  dialogue: Dialogue,
+  { agent, frame, step }: CallPrediction,
+  metadata: AgentFrame['metadata'],
+): void {
+  const { tracker } = dialogue;
+  if (agent !== undefined) tracker.setStack(removeFrames(tracker.stack, [agent]));
+  tracker.apply(agentEvent('completed', frame.flowId, step.target, { status: 'completed' }));
+  rememberRun(dialogue, {
+    agentId: step.target,
+    path: pathTo(dialogue),
+    state: 'completed',
+    metadata,
+  });
+}
+
+function keepAgent(
+  dialogue: Dialogue,
+  { agent, frame, step }: CallPrediction,
+  metadata: AgentFrame['metadata'],
+): void {
+  const waiting: AgentFrame = {
+    type: 'agent',
+    frameId: agent?.frameId ?? dialogue.tracker.newFrameId(),
+    flowId: frame.flowId,
+    stepId: step.id,
+    agentId: step.target,
+    state: 'waiting_for_input',
+    metadata,
+  };
+  if (agent === undefined) dialogue.push(waiting);
+  else dialogue.replace(waiting);
+}
+
+/** On the chain's first frame: the last run of each call step. */
+export function rememberRun(dialogue: Dialogue, run: AgentRun): void {
+  const root = activeSegment(dialogue.tracker.stack)?.root;
+  if (root === undefined) return;
+  const others = (root.agents ?? []).filter((one) => !isSamePath(one.path, run.path));
+  dialogue.replace({ ...root, agents: [...others, run] });
+}

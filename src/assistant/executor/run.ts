@@ -1,0 +1,76 @@
+import type { StackFrame } from '../model.ts';
+import { actionExecuted } from '../tracker/index.ts';
+import { advance, LISTEN, type Prediction } from './advance.ts';
+import type { Dialogue } from './dialogue.ts';
+import { breakOff, failStep, StepFailure, TooManySteps } from './failure.ts';
+import { runAction } from './run-action.ts';
+import { runCall } from './run-call.ts';
+
+/** Listening while an agent waits is recorded under a name of its own. */
+const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
+
+/**
+ * Runs until the user has to speak or the session has ended. Whatever goes wrong on the way ends
+ * what went wrong and nothing else; only an abort is thrown.
+ */
+export async function run(dialogue: Dialogue): Promise<void> {
+  const { tracker, options } = dialogue;
+  for (;;) {
+    options.signal.throwIfAborted();
+    if (tracker.state.terminated) return;
+    let frame: StackFrame | undefined;
+    try {
+      const prediction = followup(dialogue) ?? advance(dialogue);
+      frame = dialogue.top;
+      if (prediction.kind === 'listen' || prediction.kind === 'listen-for-agent') {
+        return listen(dialogue, prediction.kind === 'listen' ? LISTEN : LISTEN_FOR_AGENT);
+      }
+      if (prediction.kind === 'call') await runCall(dialogue, prediction);
+      else await runAction(dialogue, prediction.name, prediction.frame);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (error instanceof TooManySteps) {
+        options.logger.error({ error }, 'turn.broken_off');
+        await breakOff(dialogue);
+        return listen(dialogue, LISTEN);
+      }
+      await fail(dialogue, frame ?? dialogue.top, error);
+    }
+  }
+}
+
+/** An action, outside of the steps of any flow; its failure is no flow's fault. */
+export async function runBetweenSteps(dialogue: Dialogue, action: string): Promise<void> {
+  try {
+    await runAction(dialogue, action, undefined);
+  } catch (error) {
+    dialogue.options.signal.throwIfAborted();
+    await fail(dialogue, undefined, error);
+  }
+}
+
+async function fail(
+  dialogue: Dialogue,
+  frame: StackFrame | undefined,
+  error: unknown,
+): Promise<void> {
+  const failure =
+    error instanceof StepFailure ? error : new StepFailure('internal', 'internal error', {}, error);
+  const { flowId: flow, stepId: step } = frame ?? {};
+  dialogue.options.logger.error({ flow, step, error }, 'turn.step_failed');
+  await failStep(dialogue, frame, failure);
+}
+
+/** An action that another action asked for goes before all steps. */
+function followup(dialogue: Dialogue): Prediction | undefined {
+  const name = dialogue.tracker.state.followupAction;
+  if (name === null) return undefined;
+  dialogue.tracker.clearFollowup();
+  if (name === LISTEN) return { kind: 'listen' };
+  return { kind: 'action', name, frame: dialogue.top };
+}
+
+function listen(dialogue: Dialogue, action: string): void {
+  dialogue.tracker.logStack();
+  dialogue.tracker.apply(actionExecuted(action));
+}

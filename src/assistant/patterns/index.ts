@@ -1,0 +1,1 @@
+export { defaultFlows, defaultResponses } from './defaults.ts';

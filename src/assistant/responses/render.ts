@@ -1,0 +1,59 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { BotMessage, Button, ResponseVariation } from '../model.ts';
+import { compileTemplate, renderEach, renderFormat } from '../templates/index.ts';
+
+/** What the texts of a response may name. */
+export interface ResponseScope {
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** Of the pattern that speaks. */
+  readonly context: JsonObject;
+  /** Of the action that asked for the response; they go before slots of the same name. */
+  readonly values: JsonObject;
+  readonly language: string | undefined;
+}
+
+/** A variation with every text in it filled in, in the user's language where it has that. */
+export function renderVariation(variation: ResponseVariation, scope: ResponseScope): BotMessage {
+  const write = writer(variation, scope);
+  const each = <Value extends JsonValue>(value: Value): Value => renderEach(value, write) as Value;
+  const text = translated(variation.translation, scope.language) ?? variation.text;
+  const { buttons, quickReplies, image, attachment, custom, elements } = variation;
+  return {
+    ...(text !== undefined && { text: write(text) }),
+    ...(buttons !== undefined && {
+      buttons: buttons.map((button) => renderButton(button, scope.language, write)),
+    }),
+    ...(quickReplies !== undefined && { quickReplies: each(quickReplies) }),
+    ...(image !== undefined && { image: write(image) }),
+    ...(attachment !== undefined && { attachment: each(attachment) }),
+    ...(custom !== undefined && { custom: each(custom) }),
+    ...(elements !== undefined && { elements: each(elements) }),
+  };
+}
+
+/** Two styles: `{slot}`, and the one of templates when the variation asks for it. */
+function writer(variation: ResponseVariation, scope: ResponseScope): (text: string) => string {
+  if (variation.metadata?.['template'] === 'jinja') {
+    const names = { slots: scope.slots, context: scope.context, ...scope.values };
+    return (text) => compileTemplate(text).render(names);
+  }
+  const names = { ...scope.slots, ...scope.values };
+  return (text) => renderFormat(text, names);
+}
+
+function renderButton(
+  button: Button,
+  language: string | undefined,
+  write: (text: string) => string,
+): Button {
+  const title = translated(button.translation, language)?.title ?? button.title;
+  return { title: write(title), payload: write(button.payload) };
+}
+
+function translated<Value>(
+  translation: Readonly<Record<string, Value>> | undefined,
+  language: string | undefined,
+): Value | undefined {
+  if (translation === undefined || language === undefined) return undefined;
+  return Object.hasOwn(translation, language) ? translation[language] : undefined;
+}

@@ -1,0 +1,23 @@
+import type { TranscriptEntry } from '../tracker/index.ts';
+
+/**
+ * Says a response in other words. What it throws, and an empty answer, leave the response as it
+ * was written: a conversation never waits on style.
+ */
+export interface Rephraser {
+  /** Whether responses are rephrased that do not ask for it. @default false */
+  readonly rephraseAll?: boolean;
+  rephrase(request: RephraseRequest): Promise<string>;
+}
+
+export interface RephraseRequest {
+  /** The name of the response. */
+  readonly response: string;
+  /** The response as written, filled in. */
+  readonly text: string;
+  /** A prompt of the variation's own. */
+  readonly prompt: string | undefined;
+  readonly transcript: readonly TranscriptEntry[];
+  readonly language: string | undefined;
+  readonly signal: AbortSignal;
+}

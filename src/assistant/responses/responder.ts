@@ -1,0 +1,135 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { compileCondition } from '../conditions/index.ts';
+import type { BotMessage, Domain, ResponseVariation } from '../model.ts';
+import type { TranscriptEntry } from '../tracker/index.ts';
+import { renderVariation, type ResponseScope } from './render.ts';
+import type { Rephraser } from './rephrase.ts';
+import { selectVariation } from './select.ts';
+
+/** Said when there is nothing else to say. */
+export const INTERNAL_ERROR_RESPONSE = 'utter_internal_error_rasa';
+const LAST_RESORT: ResponseVariation = {
+  text: 'Something went wrong on my side. Please try that again.',
+};
+
+export interface ResponderOptions {
+  readonly domain: Domain;
+  /** At least 0 and less than 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly rephraser?: Rephraser;
+}
+
+export interface ResponseRequest {
+  readonly name: string;
+  readonly channel: string;
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  readonly context: JsonObject;
+  /** Of the action that asked for it. @default {} */
+  readonly values?: JsonObject;
+  readonly transcript: readonly TranscriptEntry[];
+  readonly signal: AbortSignal;
+}
+
+/** Turns the name of a response into a message. */
+export class Responder {
+  readonly #options: ResponderOptions;
+
+  constructor(options: ResponderOptions) {
+    this.#options = options;
+  }
+
+  has(name: string): boolean {
+    return this.#options.domain.responses.has(name);
+  }
+
+  /** Never fails: what cannot be said becomes the internal-error response. */
+  async respond(request: ResponseRequest): Promise<BotMessage> {
+    const scope = scopeOf(request);
+    const variation = this.#select(request.name, request);
+    if (variation === undefined) return this.#apology(request, 'no variation is eligible');
+    let message: BotMessage;
+    try {
+      message = renderVariation(variation, scope);
+    } catch (error) {
+      return this.#apology(request, error);
+    }
+    const text = await this.#rephrased(message.text, variation, request);
+    return {
+      ...message,
+      ...(text !== undefined && { text }),
+      ...metadataOf(request.name, variation),
+    };
+  }
+
+  #select(name: string, request: ResponseRequest): ResponseVariation | undefined {
+    const { domain, random, logger } = this.#options;
+    return selectVariation(domain.responses.get(name) ?? [], {
+      channel: request.channel,
+      random,
+      holds: (condition) => {
+        try {
+          return compileCondition(condition).evaluate({ slots: request.slots, context: {} });
+        } catch (error) {
+          logger.warn({ response: name, condition, error }, 'response.condition.invalid');
+          return false;
+        }
+      },
+    });
+  }
+
+  #apology(request: ResponseRequest, reason: unknown): BotMessage {
+    this.#options.logger.error({ response: request.name, reason }, 'response.not_available');
+    const variation = this.#select(INTERNAL_ERROR_RESPONSE, request) ?? LAST_RESORT;
+    try {
+      return {
+        ...renderVariation(variation, scopeOf(request)),
+        ...metadataOf(INTERNAL_ERROR_RESPONSE, variation),
+      };
+    } catch {
+      return { ...LAST_RESORT, ...metadataOf(INTERNAL_ERROR_RESPONSE, LAST_RESORT) };
+    }
+  }
+
+  async #rephrased(
+    text: string | undefined,
+    variation: ResponseVariation,
+    request: ResponseRequest,
+  ): Promise<string | undefined> {
+    const { rephraser, logger } = this.#options;
+    if (rephraser === undefined || text === undefined) return text;
+    const wish = variation.metadata?.['rephrase'];
+    if (wish === false || (wish !== true && rephraser.rephraseAll !== true)) return text;
+    const prompt = variation.metadata?.['rephrase_prompt'];
+    try {
+      const rephrased = await rephraser.rephrase({
+        response: request.name,
+        text,
+        prompt: typeof prompt === 'string' ? prompt : undefined,
+        transcript: request.transcript,
+        language: languageOf(request.slots),
+        signal: request.signal,
+      });
+      return rephrased.trim() === '' ? text : rephrased;
+    } catch (error) {
+      request.signal.throwIfAborted();
+      logger.warn({ response: request.name, error }, 'response.rephrase.failed');
+      return text;
+    }
+  }
+}
+
+function scopeOf(request: ResponseRequest): ResponseScope {
+  const { slots, context } = request;
+  return { slots, context, values: request.values ?? {}, language: languageOf(slots) };
+}
+
+function languageOf(slots: ResponseRequest['slots']): string | undefined {
+  const language = Object.hasOwn(slots, 'language') ? slots['language'] : undefined;
+  return typeof language === 'string' ? language : undefined;
+}
+
+function metadataOf(name: string, variation: ResponseVariation): { metadata: JsonObject } {
+  return { metadata: { ...variation.metadata, utter_action: name } };
+}

@@ -1,0 +1,23 @@
+import { Problems } from '../../config/index.ts';
+import { loadDomain } from '../domain/index.ts';
+import { loadFlows } from '../flows/index.ts';
+import type { Domain, Flow } from '../model.ts';
+import { defaultFlows, defaultResponses } from '../patterns/index.ts';
+
+export interface TestProject {
+  readonly domain: Domain;
+  readonly flows: ReadonlyMap<string, Flow>;
+}
+
+/** A project from the text of a domain and of flows, over the default patterns; problems throw. */
+export function project(texts: { readonly domain?: string; readonly flows?: string }): TestProject {
+  const problems = new Problems();
+  const { domain } = loadDomain([{ file: 'domain.yml', text: texts.domain ?? '' }], problems, {
+    defaults: [defaultResponses],
+  });
+  const { flows } = loadFlows([{ file: 'flows.yml', text: texts.flows ?? '' }], problems, {
+    defaults: [defaultFlows],
+  });
+  problems.throwIfErrors();
+  return { domain, flows };
+}
