@@ -1,0 +1,108 @@
+import { type AgentCard, LegateError, readAgentCard } from '../protocol/index.ts';
+import { readJson, readText } from './body.ts';
+import { failureOf } from './failure.ts';
+import { discard, type Http, type HttpRequest, targetOf } from './http.ts';
+import { isCallable } from './interface-choice.ts';
+import type { TransportCall } from './transport.ts';
+import { decodeAnswer } from './wires.ts';
+
+/** A card with what is needed to ask for it again. */
+export interface FetchedCard {
+  readonly card: AgentCard;
+  readonly url: string;
+  readonly etag?: string;
+}
+
+const wellKnownPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
+
+/**
+ * Fetches the card at an agent's address: from its well-known places, or from the address itself
+ * where that names a card (`.../card.json`, `.../.well-known/...`).
+ */
+export async function fetchCard(
+  address: string,
+  http: Http,
+  call: TransportCall = {},
+): Promise<FetchedCard> {
+  const candidates = cardUrls(address);
+  for (const url of candidates) {
+    const fetched = await requestCard(url, http, call);
+    if (fetched !== undefined) return fetched;
+  }
+  throw new LegateError(
+    'PEER_INVALID',
+    `there is no agent card at ${candidates.map((url) => url.origin + url.pathname).join(' or ')}: check the address, or give the card's own`,
+  );
+}
+
+/** The same card, or a newer one; a card that has not changed does not travel again. */
+export async function refetchCard(
+  known: FetchedCard,
+  http: Http,
+  call: TransportCall = {},
+): Promise<FetchedCard> {
+  const fetched = await requestCard(new URL(known.url), http, call, known);
+  if (fetched !== undefined) return fetched;
+  throw new LegateError('PEER_INVALID', `the agent card at ${known.url} is gone`);
+}
+
+function cardUrls(address: string): URL[] {
+  const url = URL.parse(address);
+  if (url === null || !isCallable(url)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      'the address of an agent must be an http or https URL without user and password',
+    );
+  }
+  if (url.pathname.endsWith('.json') || url.pathname.includes('/.well-known/')) return [url];
+  const base = url.pathname.replace(/\/+$/, '');
+  const wellKnown = wellKnownPaths.map((path) => new URL(`${base}${path}${url.search}`, url));
+  // An address with a path may also be a card's own, in a registry for instance.
+  return base === '' ? wellKnown : [...wellKnown, url];
+}
+
+/** Undefined where nothing is found at the address. */
+async function requestCard(
+  url: URL,
+  http: Http,
+  call: TransportCall,
+  known?: FetchedCard,
+): Promise<FetchedCard | undefined> {
+  const request: HttpRequest = {
+    method: 'GET',
+    url,
+    operation: 'card',
+    headers: {
+      Accept: 'application/json',
+      'A2A-Version': '1.0',
+      ...(known?.etag !== undefined && { 'If-None-Match': known.etag }),
+      ...call.headers,
+    },
+    signal: call.signal,
+    followsRedirects: true,
+  };
+  const response = await send(request, http);
+  if (response.status === 304 && known !== undefined) {
+    await discard(response);
+    return known;
+  }
+  if ([404, 405, 410].includes(response.status)) {
+    await discard(response);
+    return undefined;
+  }
+  if (!response.ok) throw await failureOf(response, request, http, () => undefined);
+  const etag = response.headers.get('ETag');
+  const json = readJson(await readText(response, request, http));
+  const card = decodeAnswer(readAgentCard, json, targetOf(request));
+  return { card, url: url.href, ...(etag !== null && { etag }) };
+}
+
+/** Cards are public as a rule, so credentials travel only where they are asked for. */
+async function send(request: HttpRequest, http: Http): Promise<Response> {
+  const response = await http.send({ ...request, isAnonymous: true });
+  if (!http.credentials.exist || (response.status !== 401 && response.status !== 403)) {
+    return response;
+  }
+  await discard(response);
+  return http.send(request);
+}

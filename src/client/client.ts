@@ -1,0 +1,233 @@
+import {
+  type AgentCard,
+  type AgentInterface,
+  type CancelTaskRequest,
+  type DeleteTaskPushNotificationConfigRequest,
+  type GetTaskPushNotificationConfigRequest,
+  type GetTaskRequest,
+  LegateError,
+  type ListTaskPushNotificationConfigsRequest,
+  type ListTaskPushNotificationConfigsResponse,
+  type ListTasksRequest,
+  type ListTasksResponse,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type Task,
+  type TaskPushNotificationConfig,
+} from '../protocol/index.ts';
+import { type FetchedCard, refetchCard } from './card.ts';
+import { Delivery } from './delivery.ts';
+import { awaiting, sending, subscribing } from './following.ts';
+import type { Http } from './http.ts';
+import { within } from './lifeline.ts';
+import type { CallOptions, Settings, StreamOptions } from './options.ts';
+import { Peer } from './peer.ts';
+import { withRetry } from './retry.ts';
+import { type Sendable, toRequest } from './sendable.ts';
+import { type Followed, TaskFollower } from './stream.ts';
+import type {
+  CallOperation,
+  Exchanges,
+  StreamEvent,
+  Transport,
+  TransportCall,
+} from './transport.ts';
+import { settled } from './wait.ts';
+
+/** Everything a client is made of; `connect` puts it together. */
+export interface ClientParts {
+  readonly settings: Settings;
+  readonly http: Http;
+  readonly card: AgentCard;
+  /** Where the card came from; absent where it was given. */
+  readonly fetched?: FetchedCard;
+  /** Speaks to the interface that a card offers. */
+  readonly transportFor: (card: AgentCard) => Transport;
+}
+
+/**
+ * Calls one agent, whatever binding and version it speaks. Made by `connect`.
+ * @example
+ * const client = await connect('https://agent.example')
+ * for await (const { response } of client.sendStreamingMessage('Hello')) console.log(response)
+ */
+export class Client {
+  readonly #parts: ClientParts;
+  /** Replaced as a whole, so that a call under way keeps the one it began with. */
+  #peer: Peer;
+  #fetched: FetchedCard | undefined;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+    this.#peer = new Peer(parts.settings, parts.transportFor(parts.card), parts.card);
+    this.#fetched = parts.fetched;
+  }
+
+  get card(): AgentCard {
+    return this.#peer.card;
+  }
+
+  /** The interface in use. */
+  get interface(): AgentInterface {
+    return this.#peer.transport.interface;
+  }
+
+  /** Sends a message and gives the agent's answer: a plain message, or a task. */
+  sendMessage(input: Sendable, options: CallOptions = {}): Promise<SendMessageResponse> {
+    const request = toRequest(input);
+    return this.#within('sendMessage', options, (call) => this.#peer.send(request, call));
+  }
+
+  /**
+   * Sends a message and gives what comes of it as it comes, resuming after breaks. Where the agent
+   * does not stream, its task is polled.
+   */
+  sendStreamingMessage(
+    input: Sendable,
+    options: StreamOptions = {},
+  ): AsyncGenerator<StreamEvent, void> {
+    const request = toRequest(input);
+    return this.#follow(sending(this.#peer, request), deliveryOf(request), options);
+  }
+
+  /** Sends a message and waits until its task is terminal or waits for its caller. */
+  sendAndWait(input: Sendable, options: StreamOptions = {}): Promise<SendMessageResponse> {
+    const request = toRequest(input);
+    const delivery = deliveryOf(request);
+    const events = this.#follow(sending(this.#peer, request), delivery, options);
+    return settled(events, delivery, request.message.taskId !== undefined);
+  }
+
+  getTask(request: string | GetTaskRequest, options: CallOptions = {}): Promise<Task> {
+    return this.#call('getTask', byId(request), options);
+  }
+
+  /** One page of the caller's tasks, the newest first. */
+  listTasks(request: ListTasksRequest = {}, options: CallOptions = {}): Promise<ListTasksResponse> {
+    return this.#call('listTasks', request, options);
+  }
+
+  /** All tasks of all pages; each page is asked for when it is needed. */
+  async *listAllTasks(
+    request: ListTasksRequest = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<Task, void> {
+    for (let page = request; ;) {
+      const { tasks, nextPageToken } = await this.listTasks(page, options);
+      yield* tasks;
+      if (nextPageToken === '') return;
+      if (nextPageToken === page.pageToken) {
+        throw new LegateError('PEER_INVALID', 'the peer gave the same page of tasks twice');
+      }
+      page = { ...request, pageToken: nextPageToken };
+    }
+  }
+
+  cancelTask(request: string | CancelTaskRequest, options: CallOptions = {}): Promise<Task> {
+    return this.#call('cancelTask', byId(request), options);
+  }
+
+  /** Follows an existing task: first as it is, then what happens to it. */
+  subscribeToTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+    const { lastEventId } = options;
+    const delivery = new Delivery(lastEventId === undefined ? {} : { lastEventId });
+    return this.#follow(subscribing(this.#peer, taskId), delivery, options);
+  }
+
+  /** Waits until a task is terminal or waits for its caller; returns at once where it already is. */
+  async waitForEnd(taskId: string, options: StreamOptions = {}): Promise<Task> {
+    const delivery = new Delivery();
+    const events = this.#follow(awaiting(this.#peer, taskId), delivery, options);
+    const result = await settled(events, delivery);
+    if ('task' in result) return result.task;
+    throw new LegateError('PEER_INVALID', `the peer answered with a message about task ${taskId}`);
+  }
+
+  /** Registers a webhook. Repeated after a failure only where its id is given, lest there be two. */
+  createTaskPushNotificationConfig(
+    config: TaskPushNotificationConfig,
+    options: CallOptions = {},
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#call('createTaskPushNotificationConfig', config, options, config.id !== undefined);
+  }
+
+  getTaskPushNotificationConfig(
+    request: GetTaskPushNotificationConfigRequest,
+    options: CallOptions = {},
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#call('getTaskPushNotificationConfig', request, options);
+  }
+
+  listTaskPushNotificationConfigs(
+    request: ListTaskPushNotificationConfigsRequest,
+    options: CallOptions = {},
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.#call('listTaskPushNotificationConfigs', request, options);
+  }
+
+  deleteTaskPushNotificationConfig(
+    request: DeleteTaskPushNotificationConfigRequest,
+    options: CallOptions = {},
+  ): Promise<void> {
+    return this.#call('deleteTaskPushNotificationConfig', request, options);
+  }
+
+  /** The card for authenticated callers; from then on it stands for the public one (13.3). */
+  async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
+    const card = await this.#call('getExtendedAgentCard', {}, options);
+    this.#peer = new Peer(this.#parts.settings, this.#peer.transport, card);
+    return card;
+  }
+
+  /** Asks for the card again, and changes over to what a new one offers. A card that was given stays. */
+  async refreshCard(options: CallOptions = {}): Promise<AgentCard> {
+    const { settings, http, transportFor } = this.#parts;
+    const known = this.#fetched;
+    if (known === undefined) return this.card;
+    const fetched = await this.#within('card', options, (call) =>
+      withRetry(settings, call.signal, () => refetchCard(known, http, call)),
+    );
+    if (fetched !== known) {
+      this.#peer = new Peer(settings, transportFor(fetched.card), fetched.card);
+      this.#fetched = fetched;
+    }
+    return this.card;
+  }
+
+  #call<O extends CallOperation>(
+    operation: O,
+    request: Exchanges[O][0],
+    options: CallOptions,
+    isRepeatable = true,
+  ): Promise<Exchanges[O][1]> {
+    return this.#within(operation, options, (call) =>
+      this.#peer.call(operation, request, call, isRepeatable),
+    );
+  }
+
+  #follow(
+    followed: Followed,
+    delivery: Delivery,
+    options: StreamOptions,
+  ): AsyncGenerator<StreamEvent, void> {
+    return new TaskFollower(followed, delivery, this.#parts.settings, options).run();
+  }
+
+  #within<T>(
+    operation: string,
+    options: CallOptions,
+    run: (call: TransportCall) => Promise<T>,
+  ): Promise<T> {
+    const { timeoutMs = this.#parts.settings.timeoutMs, signal, headers } = options;
+    const what = `${operation} at ${new URL(this.interface.url).origin}`;
+    return within({ what, timeoutMs, signal }, (signal) => run({ signal, headers }));
+  }
+}
+
+function deliveryOf(request: SendMessageRequest): Delivery {
+  return new Delivery({ messageId: request.message.messageId });
+}
+
+function byId<R extends { readonly id: string }>(request: string | R): R | { id: string } {
+  return typeof request === 'string' ? { id: request } : request;
+}

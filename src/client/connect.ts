@@ -1,0 +1,57 @@
+import {
+  type AgentCard,
+  type JsonObject,
+  readAgentCard,
+  v03,
+  v03Rest,
+  v1,
+} from '../protocol/index.ts';
+import { fetchCard } from './card.ts';
+import { Client } from './client.ts';
+import { Http } from './http.ts';
+import { type ChosenInterface, chooseInterface } from './interface-choice.ts';
+import { JsonRpcTransport } from './json-rpc.ts';
+import { within } from './lifeline.ts';
+import { type ClientOptions, type Settings, withDefaults } from './options.ts';
+import { RestTransport } from './rest.ts';
+import { withRetry } from './retry.ts';
+import type { Transport } from './transport.ts';
+import { decodeAnswer } from './wires.ts';
+
+export interface ConnectOptions extends ClientOptions {
+  /** Ends the fetching of the card. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A client of the agent at an address, or of the agent that a card describes. Fetches the card
+ * where an address is given, and calls nothing else yet.
+ * @example const client = await connect('https://agent.example', { auth: { bearer: token } })
+ */
+export async function connect(
+  agent: string | URL | AgentCard | JsonObject,
+  options: ConnectOptions = {},
+): Promise<Client> {
+  const settings = withDefaults(options);
+  const http = new Http(settings);
+  const transportFor = (card: AgentCard) =>
+    transportOf(chooseInterface(card, settings), http, settings);
+  if (typeof agent !== 'string' && !(agent instanceof URL)) {
+    const card = decodeAnswer(readAgentCard, agent, 'the agent card');
+    return new Client({ settings, http, card, transportFor });
+  }
+  const { timeoutMs } = settings;
+  const fetched = await within(
+    { what: 'the request for the agent card', timeoutMs, signal: options.signal },
+    (signal) => withRetry(settings, signal, () => fetchCard(String(agent), http, { signal })),
+  );
+  return new Client({ settings, http, card: fetched.card, fetched, transportFor });
+}
+
+function transportOf(chosen: ChosenInterface, http: Http, settings: Settings): Transport {
+  const { extensions } = settings;
+  if (chosen.binding === 'JSONRPC') {
+    return new JsonRpcTransport(chosen, chosen.version === '1.0' ? v1 : v03, http, extensions);
+  }
+  return new RestTransport(chosen, chosen.version === '1.0' ? v1 : v03Rest, http, extensions);
+}

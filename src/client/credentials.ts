@@ -1,0 +1,166 @@
+import { LegateError } from '../protocol/index.ts';
+
+/** Where an API key travels. */
+export interface ApiKey {
+  readonly name: string;
+  /** A browser never lets a page set cookies itself. @default 'header' */
+  readonly location?: 'header' | 'query' | 'cookie';
+  readonly value: string;
+}
+
+/** What a header provider is told. */
+export interface CredentialRequest {
+  /** Where the headers will go, without its query. */
+  readonly url: string;
+  /** The headers given last were answered with 401: renew them. */
+  readonly isRejected: boolean;
+}
+
+export type HeaderProvider = (
+  request: CredentialRequest,
+) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+
+/**
+ * Who calls: a bearer token, an API key, or a function that makes the headers and is asked once
+ * more when they are refused.
+ * @example { bearer: token }
+ * @example { apiKey: { name: 'X-API-Key', value: key } }
+ * @example { headers: async ({ isRejected }) => ({ Authorization: `Bearer ${await token(isRejected)}` }) }
+ */
+export type Auth =
+  | { readonly bearer: string }
+  | { readonly apiKey: ApiKey }
+  | { readonly headers: HeaderProvider };
+
+/** Shorter values would black out ordinary words. */
+const shortestSecret = 4;
+const mostSecrets = 16;
+
+/** Puts credentials on requests, and keeps them off wires and out of texts where they do not belong. */
+export class Credentials {
+  readonly #auth: Auth | undefined;
+  /** What was sent lately, to be blacked out where a peer repeats it. */
+  readonly #secrets: string[] = [];
+
+  constructor(auth: Auth | undefined) {
+    this.#auth = auth;
+    if (auth !== undefined && 'bearer' in auth) this.#remember(auth.bearer);
+    if (auth !== undefined && 'apiKey' in auth) this.#remember(auth.apiKey.value);
+  }
+
+  get exist(): boolean {
+    return this.#auth !== undefined;
+  }
+
+  /** Whether asking again after a 401 can bring other credentials. */
+  get areRenewable(): boolean {
+    return this.#auth !== undefined && 'headers' in this.#auth;
+  }
+
+  /** Adds the credentials to `headers`, or to the address that is returned. */
+  async apply(url: URL, headers: Headers, isRejected: boolean): Promise<URL> {
+    if (this.#auth === undefined) return url;
+    refusePlainHttp(url);
+    if ('bearer' in this.#auth) {
+      setHeader(headers, 'Authorization', `Bearer ${this.#auth.bearer}`);
+    } else if ('apiKey' in this.#auth) {
+      return applyApiKey(this.#auth.apiKey, url, headers);
+    } else {
+      const target = url.origin + url.pathname;
+      const provided = await this.#auth.headers({ url: target, isRejected });
+      for (const [name, value] of Object.entries(provided)) {
+        this.#remember(value);
+        setHeader(headers, name, value);
+      }
+    }
+    return url;
+  }
+
+  /** The same error, with every credential a peer may have quoted blacked out. */
+  redact(error: LegateError): LegateError {
+    const clean = (text: string): string =>
+      this.#secrets.reduce((result, secret) => result.replaceAll(secret, '[redacted]'), text);
+    const texts = [error.message, ...Object.values(error.metadata ?? {})];
+    for (const { field, description } of error.violations ?? []) texts.push(field, description);
+    if (texts.every((text) => clean(text) === text)) return error;
+    const { metadata, violations, retryAfter } = error;
+    return new LegateError(error.code, clean(error.message), {
+      ...(metadata !== undefined && {
+        metadata: Object.fromEntries(
+          Object.entries(metadata).map(([key, value]) => [key, clean(value)]),
+        ),
+      }),
+      ...(violations !== undefined && {
+        violations: violations.map(({ field, description }) => ({
+          field: clean(field),
+          description: clean(description),
+        })),
+      }),
+      ...(retryAfter !== undefined && { retryAfter }),
+    });
+  }
+
+  /** Both the whole value and what follows its scheme: `Basic abc` and `abc`. */
+  #remember(value: string): void {
+    const bare = value.slice(value.indexOf(' ') + 1);
+    for (const secret of value === bare ? [value] : [value, bare]) {
+      if (secret.length < shortestSecret || this.#secrets.includes(secret)) continue;
+      this.#secrets.push(secret);
+      if (this.#secrets.length > mostSecrets) this.#secrets.shift();
+    }
+  }
+}
+
+function applyApiKey(key: ApiKey, url: URL, headers: Headers): URL {
+  switch (key.location) {
+    case 'query': {
+      const keyed = new URL(url);
+      keyed.searchParams.set(key.name, key.value);
+      return keyed;
+    }
+    case 'cookie': {
+      const cookies = headers.get('Cookie');
+      const own = `${key.name}=${encodeURIComponent(key.value)}`;
+      setHeader(headers, 'Cookie', cookies === null ? own : `${cookies}; ${own}`);
+      return url;
+    }
+    default:
+      setHeader(headers, key.name, key.value);
+      return url;
+  }
+}
+
+/** Sets a header; a value that is not one is refused without being quoted, for it may be a secret. */
+export function setHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.set(name, value);
+  } catch {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `the value given for the header ${JSON.stringify(name)} cannot be sent: a header name is a word, and a value has no line breaks and no characters beyond Latin-1`,
+    );
+  }
+}
+
+const credentialHeader =
+  /^(?:authorization|proxy-authorization|cookie)$|api-?key|token|secret|password/i;
+
+/** Refuses credentials on a wire that anybody may read, whoever put them there. */
+export function refuseExposure(url: URL, headers: Headers): void {
+  for (const name of headers.keys()) {
+    if (credentialHeader.test(name)) refusePlainHttp(url);
+  }
+}
+
+function refusePlainHttp(url: URL): void {
+  if (url.protocol === 'https:' || isLoopback(url.hostname)) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `credentials are not sent to ${url.origin}, where anybody on the way could read them: use https, or a loopback address`,
+  );
+}
+
+/** Whether a host, as `URL` spells it, is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

@@ -1,0 +1,144 @@
+import {
+  isInterrupted,
+  isTerminal,
+  type Message,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  type TaskState,
+} from '../protocol/index.ts';
+import { TaskView } from './task-view.ts';
+import type { Frame, StreamEvent } from './transport.ts';
+
+/**
+ * What a consumer has been given of a task, over all the connections it took. Decides for every
+ * frame which events it amounts to, so that nothing is delivered twice and nothing is left out.
+ *
+ * Whatever the artifacts of a `task` event hold was delivered as an `artifactUpdate` before it,
+ * unless the `task` event is the first of all: a consumer never has to compare.
+ */
+export class Delivery {
+  readonly #sentMessageId: string | undefined;
+  #view: TaskView | undefined;
+  #reply: SendMessageResponse | undefined;
+  #lastEventId: string | undefined;
+  #lastSequence: number | undefined;
+  /** Whether the present connection took up where another broke. */
+  #isResumed = false;
+  #framesOfConnection = 0;
+  #hasEnded = false;
+
+  constructor(start: { readonly messageId?: string; readonly lastEventId?: string } = {}) {
+    this.#sentMessageId = start.messageId;
+    this.#noteId(start.lastEventId);
+  }
+
+  get taskId(): string | undefined {
+    return this.#view?.id;
+  }
+
+  get lastEventId(): string | undefined {
+    return this.#lastEventId;
+  }
+
+  /** Nothing can follow: the task is terminal, a plain message came, or the peer said so. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Whether a stream that closes now was closed on purpose. */
+  get mayEnd(): boolean {
+    return this.#hasEnded || (this.#view !== undefined && isInterrupted(this.#view.status.state));
+  }
+
+  /** What there is to show for it all: the plain message, or the task as told so far. */
+  get result(): SendMessageResponse | undefined {
+    return this.#view === undefined ? this.#reply : { task: this.#view.toTask() };
+  }
+
+  get state(): TaskState | undefined {
+    return this.#view?.status.state;
+  }
+
+  connected(isResumed: boolean): void {
+    this.#isResumed = isResumed;
+    this.#framesOfConnection = 0;
+  }
+
+  *accept(frame: Frame): Generator<StreamEvent> {
+    const { response } = frame;
+    const isFirst = this.#framesOfConnection === 0;
+    this.#framesOfConnection += 1;
+    const isResumption = this.#isResumed && isFirst && this.#view !== undefined;
+    if (this.#isResumed && !('task' in response) && this.#isKnown(frame)) return;
+    this.#noteId(frame.id);
+    if (frame.isFinal === true) this.#hasEnded = true;
+
+    if ('task' in response) {
+      yield* this.#acceptTask(response.task, isResumption, frame);
+      return;
+    }
+    if (!('message' in response)) {
+      this.#view ??= new TaskView(beginning(response), this.#sentMessageId);
+    } else if (this.#view === undefined) {
+      this.#reply = response;
+      this.#hasEnded = true;
+    }
+    this.#view?.apply(response);
+    if (this.#view !== undefined && isTerminal(this.#view.status.state)) this.#hasEnded = true;
+    yield eventOf(frame);
+  }
+
+  /** A snapshot that was fetched, not streamed. */
+  *acceptSnapshot(task: Task): Generator<StreamEvent> {
+    yield* this.#acceptTask(task, this.#view !== undefined, { response: { task } });
+  }
+
+  *#acceptTask(task: Task, isResumption: boolean, frame: Frame): Generator<StreamEvent> {
+    const isTheEnd = isTerminal(task.status.state);
+    if (this.#view === undefined) {
+      this.#view = new TaskView(task, this.#sentMessageId);
+    } else {
+      for (const response of this.#view.catchUp(task)) {
+        if (isResumption || !('statusUpdate' in response)) yield { response };
+      }
+      if (isResumption && !isTheEnd) return;
+    }
+    if (isTheEnd) this.#hasEnded = true;
+    yield eventOf(frame);
+  }
+
+  #noteId(id: string | undefined): void {
+    if (id === undefined) return;
+    this.#lastEventId = id;
+    this.#lastSequence = sequenceOf(id);
+  }
+
+  #isKnown(frame: Frame): boolean {
+    return (
+      frame.sequence !== undefined &&
+      this.#lastSequence !== undefined &&
+      frame.sequence <= this.#lastSequence
+    );
+  }
+}
+
+/** The task of a peer that does not open its stream with one. */
+function beginning(response: Exclude<StreamResponse, { task: Task } | { message: Message }>): Task {
+  const { taskId, contextId } =
+    'statusUpdate' in response ? response.statusUpdate : response.artifactUpdate;
+  return { id: taskId, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' } };
+}
+
+/** The number that an id is, if it is one. */
+export function sequenceOf(id: string): number | undefined {
+  return /^\d{1,15}$/.test(id) ? Number(id) : undefined;
+}
+
+function eventOf({ response, id, sequence }: Frame): StreamEvent {
+  return {
+    response,
+    ...(id !== undefined && { id }),
+    ...(sequence !== undefined && { sequence }),
+  };
+}

@@ -1,0 +1,56 @@
+import { SseParser, type StreamResponse } from '../protocol/index.ts';
+import { sequenceOf } from './delivery.ts';
+import { type Http, type HttpRequest, unreachable } from './http.ts';
+import type { Frame, TransportStream } from './transport.ts';
+
+export function isEventStream(response: Response): boolean {
+  return /^text\/event-stream\b/i.test(response.headers.get('Content-Type')?.trim() ?? '');
+}
+
+/** A stream of one: what a peer answered that does not stream after all. */
+export async function* singleFrame(response: StreamResponse): AsyncGenerator<Frame> {
+  yield { response };
+}
+
+type Decode = (data: string, event: string) => Pick<Frame, 'response' | 'isFinal'>;
+
+/**
+ * Reads an event stream as it comes. Each frame is read only when it is asked for, so a slow
+ * consumer holds the peer back instead of filling memory. Leaving the loop closes the connection.
+ */
+export async function* readFrames(
+  response: Response,
+  request: HttpRequest,
+  http: Http,
+  call: TransportStream,
+  decode: Decode,
+): AsyncGenerator<Frame> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  const parser = new SseParser({ maxEventBytes: http.maxEventSize });
+  let previousId = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      call.onActivity?.();
+      for (const { id, event, data } of parser.push(value)) {
+        if (data === '') continue;
+        // The parser repeats the last id for events that have none of their own.
+        const own = id === previousId ? {} : idOf(id);
+        previousId = id;
+        yield { ...decode(data, event), ...own };
+      }
+    }
+  } catch (error) {
+    throw unreachable(request, error);
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Ids are opaque; those that are numbers can be compared. */
+function idOf(id: string): Pick<Frame, 'id' | 'sequence'> {
+  const sequence = sequenceOf(id);
+  return sequence === undefined ? { id } : { id, sequence };
+}

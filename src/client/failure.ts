@@ -1,0 +1,66 @@
+import { type ErrorCode, LegateError } from '../protocol/index.ts';
+import { readText } from './body.ts';
+import { type Http, type HttpRequest, targetOf } from './http.ts';
+
+/** What a status means where the body does not say it better. */
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  408: 'REQUEST_TIMEOUT',
+  413: 'PAYLOAD_TOO_LARGE',
+  429: 'RATE_LIMITED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'UNAVAILABLE',
+};
+
+/**
+ * The error that an answer without success stands for. `readError` reads the binding's own shape
+ * and returns undefined for what is none; proxies and web servers answer in theirs.
+ */
+export async function failureOf(
+  response: Response,
+  request: HttpRequest,
+  http: Http,
+  readError: (body: string) => LegateError | undefined,
+): Promise<LegateError> {
+  const { status } = response;
+  const body = await readText(response, request, http);
+  const told = readError(body);
+  const code = codeOfStatus[status];
+  const retryAfter = told?.retryAfter ?? readRetryAfter(response.headers, http.now());
+  const patience = retryAfter !== undefined && { retryAfter };
+  if (told === undefined) {
+    const what = code === undefined ? ', which is not an A2A answer' : '';
+    return new LegateError(
+      code ?? 'PEER_INVALID',
+      `${targetOf(request)} answered ${status}${what}${adviceFor(status)}`,
+      { metadata: { status: String(status) }, ...patience },
+    );
+  }
+  // A peer that has no code for what happened still has the right status.
+  const isVague = told.code === 'INTERNAL' && code !== undefined;
+  if (!isVague && retryAfter === told.retryAfter) return told;
+  return new LegateError(isVague ? code : told.code, told.message, {
+    ...(told.metadata !== undefined && { metadata: told.metadata }),
+    ...(told.violations !== undefined && { violations: told.violations }),
+    ...patience,
+    cause: told,
+  });
+}
+
+function adviceFor(status: number): string {
+  if (status === 401) return ': it asks for credentials, or for other ones';
+  if (status === 403) return ': these credentials do not suffice';
+  if (status === 404) return ': check the address in the agent card';
+  return '';
+}
+
+/** `Retry-After` in seconds, from either of its two forms. */
+export function readRetryAfter(headers: Headers, now: number): number | undefined {
+  const value = headers.get('Retry-After')?.trim();
+  if (value === undefined || value === '') return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
+}

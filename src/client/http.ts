@@ -1,0 +1,159 @@
+import { LegateError } from '../protocol/index.ts';
+import { Credentials, refuseExposure, setHeader } from './credentials.ts';
+import type { Settings } from './options.ts';
+
+/** A request as `onRequest` sees it. */
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly url: string;
+  /** Name of the operation, or `card`. */
+  readonly operation: string;
+  readonly headers: Headers;
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  readonly operation: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Leaves the credentials at home. @default false */
+  readonly isAnonymous?: boolean;
+  /** Follows redirects that stay within the origin. @default false */
+  readonly followsRedirects?: boolean;
+}
+
+const mostRedirects = 5;
+
+/** The one place from which a client's requests leave. */
+export class Http {
+  readonly credentials: Credentials;
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.credentials = new Credentials(settings.auth);
+  }
+
+  get maxBodySize(): number {
+    return this.#settings.maxBodySize;
+  }
+
+  get maxEventSize(): number {
+    return this.#settings.maxEventSize;
+  }
+
+  now(): number {
+    return this.#settings.clock.now();
+  }
+
+  /** Resolves with whatever the peer answers; rejects only where there is no answer to read. */
+  async send(request: HttpRequest): Promise<Response> {
+    let { url } = request;
+    for (let hops = 0; ; hops += 1) {
+      const response = await this.#authenticated({ ...request, url });
+      if (!isRedirect(response)) return response;
+      await discard(response);
+      const target = redirectTarget(response, url);
+      if (
+        request.followsRedirects !== true ||
+        target?.origin !== url.origin ||
+        hops === mostRedirects
+      ) {
+        throw refusedRedirect({ ...request, url }, target);
+      }
+      url = target;
+    }
+  }
+
+  async #authenticated(request: HttpRequest): Promise<Response> {
+    const response = await this.#once(request, false);
+    if (response.status !== 401 || request.isAnonymous || !this.credentials.areRenewable) {
+      return response;
+    }
+    await discard(response);
+    return this.#once(request, true);
+  }
+
+  async #once(request: HttpRequest, isRejected: boolean): Promise<Response> {
+    const { method, operation, body, signal } = request;
+    const headers = new Headers();
+    for (const source of [this.#settings.headers, request.headers]) {
+      for (const [name, value] of Object.entries(source)) setHeader(headers, name, value);
+    }
+    // Before the credentials: whoever watches requests has no use for them.
+    await this.#settings.onRequest?.({ method, url: request.url.href, operation, headers });
+    const url =
+      request.isAnonymous === true
+        ? request.url
+        : await this.credentials.apply(request.url, headers, isRejected);
+    refuseExposure(url, headers);
+    signal?.throwIfAborted();
+    try {
+      return await this.#settings.fetch(url.href, {
+        method,
+        headers,
+        // Followed by hand, so that nothing travels to an origin that was not meant.
+        redirect: 'manual',
+        ...(body !== undefined && { body }),
+        ...(signal !== undefined && { signal }),
+      });
+    } catch (error) {
+      throw unreachable(request, error);
+    }
+  }
+}
+
+/** `GET https://host/path`: never the query, which may hold a key. */
+export function targetOf(request: Pick<HttpRequest, 'method' | 'url'>): string {
+  return `${request.method} ${request.url.origin}${request.url.pathname}`;
+}
+
+/** What to throw when a connection fails: an abort as it is, all else as an unreachable peer. */
+export function unreachable(
+  request: Pick<HttpRequest, 'method' | 'url' | 'signal'>,
+  error: unknown,
+): unknown {
+  if (request.signal?.aborted === true) return request.signal.reason;
+  if (error instanceof LegateError) return error;
+  return new LegateError(
+    'PEER_UNREACHABLE',
+    `${targetOf(request)} did not answer: ${describe(error)}`,
+    { cause: error },
+  );
+}
+
+/** fetch says only "fetch failed"; what went wrong is in its cause. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown failure';
+  const { cause } = error;
+  if (cause instanceof Error) {
+    if (cause.message !== '') return cause.message;
+    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  }
+  return error.message;
+}
+
+/** Gives the connection back without reading what is left. */
+export async function discard(response: Response): Promise<void> {
+  // A body that broke by itself needs no cancelling.
+  await response.body?.cancel().catch(() => undefined);
+}
+
+function isRedirect(response: Response): boolean {
+  return response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(response.status);
+}
+
+function redirectTarget(response: Response, base: URL): URL | undefined {
+  const location = response.headers.get('Location');
+  return location === null ? undefined : (URL.parse(location, base) ?? undefined);
+}
+
+function refusedRedirect(request: HttpRequest, target: URL | undefined): LegateError {
+  const where = target === undefined ? 'elsewhere' : `to ${target.origin}${target.pathname}`;
+  return new LegateError(
+    'PEER_INVALID',
+    `${targetOf(request)} redirects ${where}, which is not followed: use the final address`,
+  );
+}

@@ -1,0 +1,14 @@
+export { connect, type ConnectOptions } from './connect.ts';
+export { Client } from './client.ts';
+export type {
+  CallOptions,
+  ClientOptions,
+  PollOptions,
+  RetryOptions,
+  StreamOptions,
+} from './options.ts';
+export type { ApiKey, Auth, CredentialRequest, HeaderProvider } from './credentials.ts';
+export type { OutgoingRequest } from './http.ts';
+export type { Sendable } from './sendable.ts';
+export type { StreamEvent } from './transport.ts';
+export { chooseInterface, type ChosenInterface } from './interface-choice.ts';

@@ -1,0 +1,17 @@
+import type { TransportStream } from './transport.ts';
+
+/** The headers of an operation in any binding. */
+export function operationHeaders(
+  version: '1.0' | '0.3',
+  extensions: readonly string[],
+  call: TransportStream,
+): Record<string, string> {
+  return {
+    'A2A-Version': version,
+    ...(extensions.length > 0 && {
+      [version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions']: extensions.join(', '),
+    }),
+    ...(call.lastEventId !== undefined && { 'Last-Event-ID': call.lastEventId }),
+    ...call.headers,
+  };
+}

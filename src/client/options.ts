@@ -1,0 +1,143 @@
+import type { Auth } from './credentials.ts';
+import type { OutgoingRequest } from './http.ts';
+
+/** How often and how patiently a call is repeated where repeating it is safe. */
+export interface RetryOptions {
+  /** Tries in all, the first included. @default 3 */
+  readonly attempts?: number;
+  /** The first pause, in milliseconds; each further one doubles. @default 500 */
+  readonly initialMs?: number;
+  /** @default 10_000 */
+  readonly maximumMs?: number;
+  /** A `Retry-After` longer than this is not waited for, in milliseconds. @default 60_000 */
+  readonly longestRetryAfterMs?: number;
+}
+
+/** How a task is watched where streaming is not offered. */
+export interface PollOptions {
+  /** The first pause, in milliseconds; each further one is half as long again. @default 2_000 */
+  readonly initialMs?: number;
+  /** @default 30_000 */
+  readonly maximumMs?: number;
+}
+
+export interface ClientOptions {
+  /** Who calls. Sent over https and to loopback hosts only. */
+  readonly auth?: Auth;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Extension URIs to ask for. @default [] */
+  readonly extensions?: readonly string[];
+  /** The binding to take where the card offers several. @default the first in the card's order */
+  readonly binding?: 'JSONRPC' | 'HTTP+JSON';
+  /** The only version to speak. @default the newest that the card offers */
+  readonly version?: '1.0' | '0.3';
+  /** `false` tries everything once. */
+  readonly retry?: RetryOptions | false;
+  readonly poll?: PollOptions;
+  /** Whether a broken stream is taken up again. @default true */
+  readonly resume?: boolean;
+  /**
+   * The longest a call may take with all its repetitions, and a stream until it opens, in
+   * milliseconds. 0 for no limit. @default 300_000
+   */
+  readonly timeoutMs?: number;
+  /** A stream silent for so long counts as broken, in milliseconds. 0 for no limit. @default 120_000 */
+  readonly inactivityTimeoutMs?: number;
+  /** The most bytes of one answer. @default 16 MiB */
+  readonly maxBodySize?: number;
+  /** The most bytes of one event of a stream. @default 16 MiB */
+  readonly maxEventSize?: number;
+  /** Sees every request before its credentials are added; may set headers such as `traceparent`. */
+  readonly onRequest?: (request: OutgoingRequest) => void | Promise<void>;
+
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch;
+  /** @default Date */
+  readonly clock?: { now(): number };
+  /** From 0 up to 1. @default Math.random */
+  readonly random?: () => number;
+  /** Resolves after so many milliseconds; rejects with the signal's reason. @default timers */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** What one call may set for itself. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Milliseconds; on a stream, the time until its end. @default the client's, for calls; none for streams */
+  readonly timeoutMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface StreamOptions extends CallOptions {
+  /** Milliseconds. @default the client's */
+  readonly inactivityTimeoutMs?: number;
+  /** Continue after this event, seen in an earlier stream of the same task. */
+  readonly lastEventId?: string;
+}
+
+/** The client's options with every default in its place. */
+export interface Settings extends Required<
+  Omit<ClientOptions, OptionalSetting | 'retry' | 'poll'>
+> {
+  readonly auth: Auth | undefined;
+  readonly binding: ClientOptions['binding'];
+  readonly version: ClientOptions['version'];
+  readonly onRequest: ClientOptions['onRequest'];
+  readonly retry: Required<RetryOptions>;
+  readonly poll: Required<PollOptions>;
+}
+type OptionalSetting = 'auth' | 'binding' | 'version' | 'onRequest';
+
+const mebibyte = 1024 * 1024;
+
+export function withDefaults(options: ClientOptions): Settings {
+  const retry = options.retry === false ? { attempts: 1 } : options.retry;
+  return {
+    auth: options.auth,
+    headers: options.headers ?? {},
+    extensions: options.extensions ?? [],
+    binding: options.binding,
+    version: options.version,
+    retry: {
+      attempts: retry?.attempts ?? 3,
+      initialMs: retry?.initialMs ?? 500,
+      maximumMs: retry?.maximumMs ?? 10_000,
+      longestRetryAfterMs: retry?.longestRetryAfterMs ?? 60_000,
+    },
+    poll: {
+      initialMs: options.poll?.initialMs ?? 2_000,
+      maximumMs: options.poll?.maximumMs ?? 30_000,
+    },
+    resume: options.resume ?? true,
+    timeoutMs: options.timeoutMs ?? 300_000,
+    inactivityTimeoutMs: options.inactivityTimeoutMs ?? 120_000,
+    maxBodySize: options.maxBodySize ?? 16 * mebibyte,
+    maxEventSize: options.maxEventSize ?? 16 * mebibyte,
+    onRequest: options.onRequest,
+    // Browsers refuse a fetch that was torn from its window, hence the wrapping.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    clock: options.clock ?? Date,
+    random: options.random ?? Math.random,
+    sleep: options.sleep ?? sleep,
+  };
+}
+
+/** Waits; an abort ends the wait at once with the signal's reason. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

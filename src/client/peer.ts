@@ -1,0 +1,100 @@
+import {
+  type AgentCard,
+  LegateError,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type Task,
+} from '../protocol/index.ts';
+import type { Settings } from './options.ts';
+import { withRetry } from './retry.ts';
+import { idempotencyHeaders } from './sendable.ts';
+import type {
+  CallOperation,
+  Exchanges,
+  Frame,
+  Transport,
+  TransportCall,
+  TransportStream,
+} from './transport.ts';
+
+/** The agent as one client reaches it: every call carries its tenant and is repeated where that is safe. */
+export class Peer {
+  readonly settings: Settings;
+  readonly transport: Transport;
+  readonly card: AgentCard;
+
+  constructor(settings: Settings, transport: Transport, card: AgentCard) {
+    this.settings = settings;
+    this.transport = transport;
+    this.card = card;
+  }
+
+  get streams(): boolean {
+    return this.card.capabilities.streaming === true;
+  }
+
+  call<O extends CallOperation>(
+    operation: O,
+    request: Exchanges[O][0],
+    call: TransportCall,
+    isRepeatable = true,
+  ): Promise<Exchanges[O][1]> {
+    const run = () => this.transport.call(operation, this.#addressed(request), call);
+    return isRepeatable ? withRetry(this.settings, call.signal, run) : run();
+  }
+
+  getTask(id: string, call: TransportCall): Promise<Task> {
+    return this.call('getTask', { id }, call);
+  }
+
+  /** Repeats carry the same message id, by which a peer knows them for what they are. */
+  send(request: SendMessageRequest, call: TransportCall): Promise<SendMessageResponse> {
+    const keyed = withKey(request, call);
+    return withRetry(this.settings, call.signal, async () => {
+      try {
+        return await this.transport.call('sendMessage', this.#addressed(request), keyed);
+      } catch (error) {
+        const taskId = taskInFlight(error);
+        if (taskId === undefined || request.configuration?.returnImmediately !== true) throw error;
+        return { task: await this.getTask(taskId, call) };
+      }
+    });
+  }
+
+  sendStreaming(request: SendMessageRequest, call: TransportStream): Promise<AsyncIterable<Frame>> {
+    const keyed = withKey(request, call);
+    return withRetry(this.settings, call.signal, async () => {
+      try {
+        return await this.transport.stream('sendStreamingMessage', this.#addressed(request), keyed);
+      } catch (error) {
+        const taskId = taskInFlight(error);
+        if (taskId === undefined) throw error;
+        // Where that fails, the task has come to its end: the message itself brings it then.
+        return this.subscribe(taskId, call).catch(() => {
+          throw error;
+        });
+      }
+    });
+  }
+
+  /** Not repeated here: whoever resumes counts for itself. */
+  subscribe(id: string, call: TransportStream): Promise<AsyncIterable<Frame>> {
+    return this.transport.stream('subscribeToTask', this.#addressed({ id }), call);
+  }
+
+  /** With the tenant of the interface, exactly as the card has it, or with none (8.3.2). */
+  #addressed<R extends object>(request: R): R {
+    const { tenant } = this.transport.interface;
+    const { tenant: _, ...rest } = request as R & { tenant?: string };
+    return (tenant === undefined ? rest : { ...rest, tenant }) as R;
+  }
+}
+
+function withKey<C extends TransportCall>(request: SendMessageRequest, call: C): C {
+  return { ...call, headers: { ...idempotencyHeaders(request), ...call.headers } };
+}
+
+function taskInFlight(error: unknown): string | undefined {
+  if (!(error instanceof LegateError) || error.code !== 'MESSAGE_IN_FLIGHT') return undefined;
+  return error.metadata?.taskId;
+}

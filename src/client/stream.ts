@@ -1,0 +1,188 @@
+import { LegateError, type Task } from '../protocol/index.ts';
+import type { Delivery } from './delivery.ts';
+import { Lifeline, timedOut, within } from './lifeline.ts';
+import type { Settings, StreamOptions } from './options.ts';
+import { backoff, isTransient, pollPause } from './retry.ts';
+import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
+
+/** How long a peer may take to close its stream after the last event, in milliseconds. */
+const closingGraceMs = 1_000;
+
+export interface Opened {
+  readonly frames: AsyncIterable<Frame>;
+  /** Whether the task can be followed by subscribing to it, or must be polled. */
+  readonly canSubscribe: boolean;
+}
+
+/** How a followed task is reached. */
+export interface Followed {
+  /** Known from the start where an existing task is followed. */
+  readonly taskId?: string;
+  /** The first connection, by sending or subscribing, with the repetitions that are safe for it. */
+  open(call: TransportStream): Promise<Opened>;
+  subscribe(taskId: string, call: TransportStream): Promise<AsyncIterable<Frame>>;
+  getTask(taskId: string, call: TransportCall): Promise<Task>;
+  /** Polling ends when the task waits for its caller (`turn`), or only when it is terminal (`task`). */
+  readonly until: 'turn' | 'task';
+}
+
+/** What became of one connection. */
+type Outcome =
+  | { readonly kind: 'ended' }
+  /** Over before the task was; whether it brought anything new, and why it broke where that is known. */
+  | { readonly kind: 'broken'; readonly hasProgress: boolean; readonly failure?: LegateError }
+  /** The peer has no stream for this task. `isNews`: it said so just now, so the task may have ended. */
+  | { readonly kind: 'refused'; readonly isNews: boolean };
+
+/**
+ * Follows a task to its end over as many connections as it takes, in these states:
+ *
+ * - **opening**: the first connection is made. Its failure is the caller's to see.
+ * - **streaming**: frames arrive. A terminal event, a plain message, or a close while the task
+ *   waits for its caller leads to **ended**; a break, a long silence or a close in mid-work to
+ *   **resuming**.
+ * - **resuming**: subscribes anew, after the last event seen where events have ids; the message is
+ *   never sent again. Frames lead to **streaming**, a refusal to **polling**, too many failures in
+ *   a row to an error.
+ * - **polling**: fetches the task at growing intervals until it ends.
+ */
+export class TaskFollower {
+  readonly #followed: Followed;
+  readonly #delivery: Delivery;
+  readonly #settings: Settings;
+  readonly #options: StreamOptions;
+
+  constructor(followed: Followed, delivery: Delivery, settings: Settings, options: StreamOptions) {
+    this.#followed = followed;
+    this.#delivery = delivery;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  async *run(): AsyncGenerator<StreamEvent, void> {
+    const { signal, timeoutMs = 0 } = this.#options;
+    const whole = new Lifeline(signal);
+    whole.expireIn(timeoutMs, () => timedOut('the task did not end', timeoutMs));
+    try {
+      yield* this.#follow(whole.signal);
+    } finally {
+      whole.close();
+    }
+  }
+
+  async *#follow(signal: AbortSignal): AsyncGenerator<StreamEvent, void> {
+    const { attempts } = this.#settings.retry;
+    let outcome = yield* this.#connection(signal, false);
+    for (let failures = 0; outcome.kind === 'broken';) {
+      failures = outcome.hasProgress ? 0 : failures + 1;
+      if (failures >= attempts) {
+        if (outcome.failure !== undefined) throw outcome.failure;
+        outcome = { kind: 'refused', isNews: false };
+        break;
+      }
+      const asked = (outcome.failure?.retryAfter ?? 0) * 1000;
+      await this.#settings.sleep(Math.max(asked, backoff(failures + 1, this.#settings)), signal);
+      outcome = yield* this.#connection(signal, true);
+    }
+    if (outcome.kind === 'refused') yield* this.#poll(signal, outcome.isNews);
+  }
+
+  async *#connection(
+    signal: AbortSignal,
+    isResumed: boolean,
+  ): AsyncGenerator<StreamEvent, Outcome> {
+    const { timeoutMs } = this.#settings;
+    const silenceMs = this.#options.inactivityTimeoutMs ?? this.#settings.inactivityTimeoutMs;
+    const line = new Lifeline(signal);
+    const onActivity = (): void => line.expireIn(silenceMs, () => silent(silenceMs));
+    let frames = 0;
+    let hasProgress = false;
+    try {
+      line.expireIn(timeoutMs, () => timedOut('the stream did not open', timeoutMs));
+      const opened = await this.#open(isResumed, line.signal, onActivity);
+      this.#delivery.connected(isResumed || this.#options.lastEventId !== undefined);
+      onActivity();
+      for await (const frame of opened.frames) {
+        frames += 1;
+        // A consumer that takes its time is not a peer that fell silent.
+        line.expireIn(0, () => silent(0));
+        for (const event of this.#delivery.accept(frame)) {
+          hasProgress = true;
+          yield event;
+        }
+        if (this.#delivery.hasEnded) line.expireIn(closingGraceMs, () => silent(closingGraceMs));
+        else onActivity();
+      }
+      if (this.#delivery.mayEnd) return { kind: 'ended' };
+      if (!opened.canSubscribe) return { kind: 'refused', isNews: false };
+      this.#refuseLoss(closedEarly(this.#taskId));
+      return { kind: 'broken', hasProgress };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (this.#delivery.hasEnded) return { kind: 'ended' };
+      this.#refuseLoss(error);
+      if (isTransient(error) && (isResumed || frames > 0)) {
+        return { kind: 'broken', hasProgress, failure: error };
+      }
+      if (isResumed && frames === 0) return { kind: 'refused', isNews: true };
+      throw error;
+    } finally {
+      line.close();
+    }
+  }
+
+  async #open(isResumed: boolean, signal: AbortSignal, onActivity: () => void): Promise<Opened> {
+    const { headers } = this.#options;
+    const lastEventId = this.#delivery.lastEventId;
+    const call = { signal, headers, lastEventId, onActivity };
+    if (!isResumed || this.#taskId === undefined) return this.#followed.open(call);
+    return { frames: await this.#followed.subscribe(this.#taskId, call), canSubscribe: true };
+  }
+
+  #look(taskId: string, signal: AbortSignal): Promise<Task> {
+    const { timeoutMs } = this.#settings;
+    return within({ what: `getTask of ${taskId}`, timeoutMs, signal }, (signal) =>
+      this.#followed.getTask(taskId, { signal, headers: this.#options.headers }),
+    );
+  }
+
+  /** Without the id of a task, or against the caller's wish, there is no taking up again. */
+  #refuseLoss(reason: unknown): void {
+    if (this.#taskId === undefined || !this.#settings.resume) throw reason;
+  }
+
+  get #taskId(): string | undefined {
+    return this.#delivery.taskId ?? this.#followed.taskId;
+  }
+
+  async *#poll(signal: AbortSignal, isDue: boolean): AsyncGenerator<StreamEvent, void> {
+    const taskId = this.#taskId;
+    if (taskId === undefined) return;
+    for (let look = isDue ? 0 : 1; ; look += 1) {
+      if (look > 0) await this.#settings.sleep(pollPause(look, this.#settings.poll), signal);
+      const task = await this.#look(taskId, signal);
+      for (const event of this.#delivery.acceptSnapshot(task)) {
+        // What has moved is looked at more often again.
+        look = 0;
+        yield event;
+      }
+      if (this.#delivery.hasEnded) return;
+      if (this.#followed.until === 'turn' && task.status.state === 'TASK_STATE_INPUT_REQUIRED') {
+        return;
+      }
+    }
+  }
+}
+
+function silent(ms: number): LegateError {
+  return new LegateError('PEER_UNREACHABLE', `the peer's stream was silent for ${ms} ms`);
+}
+
+function closedEarly(taskId: string | undefined): LegateError {
+  return new LegateError(
+    'PEER_UNREACHABLE',
+    taskId === undefined
+      ? 'the peer closed its stream before the first event; it may have taken the message all the same'
+      : `the peer closed its stream before task ${taskId} came to an end`,
+  );
+}
