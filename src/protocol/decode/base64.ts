@@ -9,8 +9,8 @@ export function normaliseBase64(value: string): string | undefined {
   if (!anyAlphabet.test(value)) return undefined;
   const digits = value.replaceAll('=', '');
   const rest = digits.length % 4;
-  if (rest === 1 || digits.length + 2 < value.length) return undefined;
   const padding = rest === 0 ? '' : '='.repeat(4 - rest);
+  if (rest === 1 || value.length - digits.length > padding.length) return undefined;
   return digits.replaceAll('-', '+').replaceAll('_', '/') + padding;
 }
 

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { LegateError } from './errors.ts';
+import {
+  jsonRpcFailure,
+  JsonRpcRequestError,
+  jsonRpcResult,
+  parseJsonRpcRequest,
+  parseJsonRpcResponse,
+} from './json-rpc.ts';
+import { operationOf, operations } from './operations.ts';
+
+const request = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 't' } };
+
+function refusal(value: unknown): JsonRpcRequestError {
+  try {
+    parseJsonRpcRequest(value);
+  } catch (error) {
+    if (error instanceof JsonRpcRequestError) return error;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe('requests (JSON-RPC 2.0 §4)', () => {
+  test.each([1, 0, -1, 1.5, 'a', '', null, 'x'.repeat(256)])('the id %j is kept', (id) => {
+    expect(parseJsonRpcRequest({ ...request, id })).toEqual({
+      id,
+      method: 'GetTask',
+      params: { id: 't' },
+    });
+  });
+
+  test.each([undefined, null])('params may be %j', (params) => {
+    expect(parseJsonRpcRequest({ ...request, params }).params).toEqual({});
+  });
+
+  test.each([
+    ['a batch', [request]],
+    ['an empty batch', []],
+    ['no object', 'x'],
+    ['null', null],
+    ['a notification', { jsonrpc: '2.0', method: 'GetTask' }],
+    ['an object as id', { ...request, id: {} }],
+    ['an array as id', { ...request, id: [] }],
+    ['true as id', { ...request, id: true }],
+    ['an id of 257 characters', { ...request, id: 'x'.repeat(257) }],
+  ])('%s is refused, and answered to null', (_, value) => {
+    expect(refusal(value)).toMatchObject({ code: 'INVALID_REQUEST', id: null });
+  });
+
+  test.each([
+    ['no jsonrpc', { id: 7, method: 'GetTask' }],
+    ['jsonrpc 1.0', { ...request, id: 7, jsonrpc: '1.0' }],
+    ['jsonrpc as a number', { ...request, id: 7, jsonrpc: 2 }],
+    ['no method', { jsonrpc: '2.0', id: 7 }],
+    ['a method that is no string', { ...request, id: 7, method: 5 }],
+    ['an empty method', { ...request, id: 7, method: '' }],
+  ])('%s is refused, and answered to its id', (_, value) => {
+    expect(refusal(value)).toMatchObject({ code: 'INVALID_REQUEST', id: 7 });
+  });
+
+  test.each([[], [1], 'x', 5, true])('params %j are invalid params', (params) => {
+    expect(refusal({ ...request, params })).toMatchObject({
+      code: 'INVALID_PARAMS',
+      id: 1,
+      violations: [{ field: 'params', description: 'must be an object' }],
+    });
+  });
+});
+
+describe('responses (JSON-RPC 2.0 §5)', () => {
+  test('a result is returned, whatever it is', () => {
+    for (const result of [{ a: 1 }, null, [], 0]) {
+      expect(parseJsonRpcResponse(jsonRpcResult('i', result), 'i')).toEqual(result);
+    }
+  });
+
+  test('an error is thrown, also one that answers to null', () => {
+    const error = new LegateError('TASK_NOT_FOUND', 'no task t');
+    for (const id of ['i', null]) {
+      expect(() => parseJsonRpcResponse(jsonRpcFailure(id, error), 'i')).toThrow(
+        expect.objectContaining({ code: 'TASK_NOT_FOUND', message: 'no task t' }),
+      );
+    }
+  });
+
+  test.each([
+    null,
+    [],
+    'x',
+    { id: 'i', result: 1 },
+    { jsonrpc: '2.0', id: 'other', result: 1 },
+    { jsonrpc: '2.0', result: 1 },
+    { jsonrpc: '2.0', id: 'i' },
+    { jsonrpc: '2.0', id: 'i', error: null },
+  ])('%j is no response', (value) => {
+    expect(() => parseJsonRpcResponse(value, 'i')).toThrow(
+      expect.objectContaining({ code: 'PEER_INVALID' }),
+    );
+  });
+});
+
+test('a method name tells the operation and the version', () => {
+  for (const [operation, names] of Object.entries(operations)) {
+    expect(operationOf(names.v1)).toEqual({ operation, version: '1.0' });
+    expect(operationOf(names.v03)).toEqual({ operation, version: '0.3' });
+  }
+  for (const name of ['toString', '__proto__', '', 'sendMessage', 'message/Send']) {
+    expect(operationOf(name)).toBeUndefined();
+  }
+});
