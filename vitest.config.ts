@@ -8,6 +8,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['./test/quiet-reporter.ts'],
   },
 });

@@ -1,0 +1,141 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { freePort, installPackage, note, serverDirectory, startProcess } from './servers.ts';
+
+const hint =
+  'These tests need PostgreSQL: set DATABASE_URL to a server where databases may be made, or install ' +
+  'PostgreSQL (Debian: apt-get install postgresql) so that the tests can start one of their own.';
+
+/** A PostgreSQL server for tests. */
+export interface Postgres {
+  /** A new, empty database. */
+  database(): Promise<string>;
+  /** Ends and starts the server again; only where it is our own. */
+  restart(options?: { readonly kill?: boolean }): Promise<void>;
+}
+
+let shared: Promise<Postgres> | undefined;
+let databases = 0;
+
+/** The server of this test run: `DATABASE_URL` where set, else one that is started when first asked for. */
+export function postgres(): Promise<Postgres> {
+  shared ??= process.env.DATABASE_URL ? given(process.env.DATABASE_URL) : startPostgres();
+  return shared;
+}
+
+async function given(url: string): Promise<Postgres> {
+  return {
+    database: () => createDatabase(url),
+    restart: () => Promise.reject(new Error('the server of DATABASE_URL is not ours to restart')),
+  };
+}
+
+/** Starts a server of its own, whatever `DATABASE_URL` says. */
+export async function startPostgres(): Promise<Postgres> {
+  const binaries = findBinaries() ?? installBinaries();
+  const user = serverUser();
+  const directory = serverDirectory('postgres', user);
+  const data = join(directory, 'data');
+  const port = await freePort();
+  execFileSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
+    { stdio: 'ignore', cwd: directory, ...user },
+  );
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const start = async (): Promise<ChildProcess> => {
+    const settings = ['listen_addresses=127.0.0.1', 'max_connections=200', 'logging_collector=off'];
+    const child = startProcess(
+      join(binaries, 'postgres'),
+      [
+        '-D',
+        data,
+        '-p',
+        String(port),
+        '-k',
+        directory,
+        ...settings.flatMap((setting) => ['-c', setting]),
+      ],
+      { directory, ...(user !== undefined && { user }) },
+    );
+    note(child, directory);
+    await untilReady(url);
+    return child;
+  };
+  let child = await start();
+  return {
+    database: () => createDatabase(url),
+    async restart({ kill = false } = {}) {
+      const gone = new Promise((resolve) => void child.once('exit', resolve));
+      // SIGINT is PostgreSQL's fast shutdown: connections are cut, what was committed is kept.
+      child.kill(kill ? 'SIGQUIT' : 'SIGINT');
+      await gone;
+      child = await start();
+    },
+  };
+}
+
+function findBinaries(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian)
+    ? readdirSync(debian).sort((a, b) => Number(b) - Number(a))
+    : [];
+  const places = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ];
+  return places.find(
+    (place) => existsSync(join(place, 'initdb')) && existsSync(join(place, 'postgres')),
+  );
+}
+
+function installBinaries(): string {
+  installPackage('postgresql', hint);
+  const found = findBinaries();
+  if (found === undefined) throw new Error(hint);
+  return found;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as the user its package made, or as nobody. */
+function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  try {
+    const id = (flag: string) =>
+      Number(execFileSync('id', [flag, 'postgres'], { stdio: ['ignore', 'pipe', 'ignore'] }));
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    return { uid: 65_534, gid: 65_534 };
+  }
+}
+
+async function createDatabase(url: string): Promise<string> {
+  databases += 1;
+  const name = `legate_${process.pid}_${databases}_${Date.now().toString(36)}`;
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE ${name}`);
+  } finally {
+    await client.end();
+  }
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
+async function untilReady(url: string): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const client = new Client({ connectionString: url });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (cause) {
+      if (Date.now() > deadline) throw new Error('PostgreSQL did not start', { cause });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { freePort, installPackage, note, serverDirectory, startProcess } from './servers.ts';
+
+const hint =
+  'These tests need RabbitMQ: set AMQP_URL to a server, or install it (Debian: apt-get install ' +
+  'rabbitmq-server) so that the tests can start one of their own.';
+
+/** Debian's wrapper in /usr/sbin changes the user; the script behind it does not. */
+const scripts = ['/usr/lib/rabbitmq/bin/rabbitmq-server', '/usr/local/sbin/rabbitmq-server'];
+
+/** A RabbitMQ server for tests. */
+export interface RabbitMq {
+  readonly url: string;
+  /** Ends and starts the server again; only where it is our own. */
+  restart(): Promise<void>;
+  /** Cuts every connection, as a network would. */
+  closeConnections(): void;
+}
+
+let shared: Promise<RabbitMq> | undefined;
+
+/** The server of this test run: `AMQP_URL` where set, else one that is started when first asked for. */
+export function rabbitMq(): Promise<RabbitMq> {
+  shared ??= process.env.AMQP_URL ? given(process.env.AMQP_URL) : startRabbitMq();
+  return shared;
+}
+
+async function given(url: string): Promise<RabbitMq> {
+  const refuse = () => new Error('the server of AMQP_URL is not ours to disturb');
+  return {
+    url,
+    restart: () => Promise.reject(refuse()),
+    closeConnections: () => {
+      throw refuse();
+    },
+  };
+}
+
+async function startRabbitMq(): Promise<RabbitMq> {
+  const script = scripts.find((path) => existsSync(path)) ?? installScript();
+  const directory = serverDirectory('rabbitmq');
+  const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
+  const node = `legate${port}@localhost`;
+  writeFileSync(join(directory, 'plugins'), '[].');
+  writeFileSync(join(directory, 'rabbitmq.conf'), 'disk_free_limit.absolute = 50MB\n');
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: directory,
+    RABBITMQ_NODENAME: node,
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_DIST_PORT: String(distribution),
+    ERL_EPMD_PORT: String(mapper),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    RABBITMQ_MNESIA_BASE: join(directory, 'data'),
+    RABBITMQ_LOG_BASE: join(directory, 'log'),
+    RABBITMQ_PID_FILE: join(directory, 'pid'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(directory, 'plugins'),
+    RABBITMQ_CONFIG_FILE: join(directory, 'rabbitmq'),
+    RABBITMQ_CONF_ENV_FILE: join(directory, 'none'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 +sbwt none',
+  };
+  const control = (...args: string[]): void => {
+    execFileSync(join(script, '../rabbitmqctl'), ['-n', node, ...args], { env, stdio: 'ignore' });
+  };
+  const start = async (): Promise<ChildProcess> => {
+    const child = startProcess(script, [], { directory, env });
+    note(child, directory);
+    await untilOpen(port);
+    return child;
+  };
+  let child = await start();
+  return {
+    url: `amqp://guest:guest@127.0.0.1:${port}`,
+    async restart() {
+      const gone = new Promise((resolve) => void child.once('exit', resolve));
+      control('stop');
+      await gone;
+      child = await start();
+    },
+    closeConnections: () => control('close_all_connections', 'test'),
+  };
+}
+
+function installScript(): string {
+  installPackage('rabbitmq-server', hint);
+  const found = scripts.find((path) => existsSync(path));
+  if (found === undefined) throw new Error(hint);
+  return found;
+}
+
+async function untilOpen(port: number): Promise<void> {
+  const deadline = Date.now() + 120_000;
+  while (!(await isOpen(port))) {
+    if (Date.now() > deadline) throw new Error('RabbitMQ did not start');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** RabbitMQ answers a wrong greeting with its own: then it is ready, not only listening. */
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (result: boolean): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => socket.write('AMQP\0\0\x09\x00'));
+    socket.once('data', () => done(true));
+    socket.once('error', () => done(false));
+    socket.setTimeout(2_000, () => done(false));
+  });
+}

@@ -1,0 +1,111 @@
+/**
+ * Real servers for tests: found on the machine, or installed from Debian's packages when root, and run
+ * on private ports and directories. They outlive a test file and end with the test run: every server
+ * notes its process id in a folder that the run's teardown looks through.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const notes = process.env.LEGATE_TEST_SERVERS;
+
+/** A directory and a process of our own; `end` removes both. */
+export interface ServerProcess {
+  readonly directory: string;
+  end(): void;
+}
+
+/** A private directory, owned by `owner` when we are root and it is not. */
+export function serverDirectory(name: string, owner?: { uid: number; gid: number }): string {
+  const directory = mkdtempSync(join(tmpdir(), `legate-${name}-`));
+  if (owner !== undefined) {
+    execFileSync('chown', [`${owner.uid}:${owner.gid}`, directory]);
+    execFileSync('chmod', ['755', directory]);
+  }
+  return directory;
+}
+
+/** Remembers a process so that it is ended with the test run, whatever happens. */
+export function note(child: ChildProcess, directory: string): void {
+  if (child.pid === undefined) return;
+  const end = (): void => {
+    kill(child.pid ?? 0);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  if (notes === undefined) process.once('exit', end);
+  else writeFileSync(join(notes, String(child.pid)), directory);
+}
+
+/** Starts the notes of a run; returns what ends every server that was noted. */
+export function keepNotes(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'legate-servers-'));
+  process.env.LEGATE_TEST_SERVERS = folder;
+  return () => {
+    for (const pid of readdirSync(folder)) {
+      kill(Number(pid));
+      rmSync(readFileSync(join(folder, pid), 'utf8'), { recursive: true, force: true });
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+export function startProcess(
+  command: string,
+  args: readonly string[],
+  options: { directory: string; env?: NodeJS.ProcessEnv; user?: { uid: number; gid: number } },
+): ChildProcess {
+  mkdirSync(options.directory, { recursive: true });
+  const child = spawn(command, args, {
+    cwd: options.directory,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: options.env ?? process.env,
+    ...options.user,
+  });
+  // A server's chatter must not fill the pipe.
+  child.stderr?.resume();
+  child.unref();
+  return child;
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** Installs a Debian package, when that is possible; says what to install when it is not. */
+export function installPackage(name: string, hint: string): void {
+  if (process.getuid?.() !== 0) throw new Error(hint);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  try {
+    execFileSync('apt-get', ['update', '-qq'], { env, stdio: 'ignore' });
+    execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], {
+      env,
+      stdio: 'ignore',
+    });
+  } catch (cause) {
+    throw new Error(hint, { cause });
+  }
+}
