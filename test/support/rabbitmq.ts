@@ -46,6 +46,7 @@ async function startRabbitMq(): Promise<RabbitMq> {
   const node = `legate${port}@localhost`;
   writeFileSync(join(directory, 'plugins'), '[].');
   writeFileSync(join(directory, 'rabbitmq.conf'), 'disk_free_limit.absolute = 50MB\n');
+  writeFileSync(join(directory, 'stop'), `kill -9 $(cat pid)\nepmd -port ${mapper} -kill\n`);
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     HOME: directory,

@@ -3,19 +3,21 @@
  * on private ports and directories. They outlive a test file and end with the test run: every server
  * notes its process id in a folder that the run's teardown looks through.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const notes = process.env.LEGATE_TEST_SERVERS;
-
-/** A directory and a process of our own; `end` removes both. */
-export interface ServerProcess {
-  readonly directory: string;
-  end(): void;
-}
 
 /** A private directory, owned by `owner` when we are root and it is not. */
 export function serverDirectory(name: string, owner?: { uid: number; gid: number }): string {
@@ -30,11 +32,7 @@ export function serverDirectory(name: string, owner?: { uid: number; gid: number
 /** Remembers a process so that it is ended with the test run, whatever happens. */
 export function note(child: ChildProcess, directory: string): void {
   if (child.pid === undefined) return;
-  const end = (): void => {
-    kill(child.pid ?? 0);
-    rmSync(directory, { recursive: true, force: true });
-  };
-  if (notes === undefined) process.once('exit', end);
+  if (notes === undefined) process.once('exit', () => end(child.pid ?? 0, directory));
   else writeFileSync(join(notes, String(child.pid)), directory);
 }
 
@@ -43,12 +41,18 @@ export function keepNotes(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'legate-servers-'));
   process.env.LEGATE_TEST_SERVERS = folder;
   return () => {
-    for (const pid of readdirSync(folder)) {
-      kill(Number(pid));
-      rmSync(readFileSync(join(folder, pid), 'utf8'), { recursive: true, force: true });
-    }
+    for (const pid of readdirSync(folder))
+      end(Number(pid), readFileSync(join(folder, pid), 'utf8'));
     rmSync(folder, { recursive: true, force: true });
   };
+}
+
+/** A server that leaves its process group leaves a script `stop` in its directory, too. */
+function end(pid: number, directory: string): void {
+  const script = join(directory, 'stop');
+  if (existsSync(script)) spawnSync('sh', [script], { cwd: directory, stdio: 'ignore' });
+  kill(pid);
+  rmSync(directory, { recursive: true, force: true });
 }
 
 function kill(pid: number): void {
