@@ -96,8 +96,8 @@ export interface Admission {
   /** A push configuration to register with a new task, whose first event is owed to it already. */
   readonly push?: PushRegistration;
   /**
-   * The most contexts, over all owners, that may have unfinished tasks; 0 for no limit. A new task
-   * in a context that already has one is always let in.
+   * The most contexts of the agent, over all its callers, that may have unfinished tasks; 0 for no
+   * limit. A new task in a context that already has one is always let in.
    */
   readonly maxContexts: number;
 }
@@ -107,7 +107,6 @@ export interface Admission {
  * contexts. A message is remembered while its turn is open and then until its `expiresAt`, but
  * not beyond its task.
  */
-
 export type AdmitOutcome =
   | {
       readonly kind: 'admitted';

@@ -1,15 +1,20 @@
 import type { Store } from './contract.ts';
+import type { SqliteOptions } from './sqlite/index.ts';
 
 /** Which store to open. */
-export type StoreOptions = { readonly type: 'memory' };
+export type StoreOptions =
+  | { readonly type: 'memory' }
+  | ({ readonly type: 'sqlite' } & SqliteOptions);
 
 /**
- * Opens a store. Drivers are loaded when they are asked for, so a program pays for one only.
- * @example const store = await openStore({ type: 'memory' });
+ * Opens a store. A driver is loaded when it is asked for, so a program pays for one only.
+ * @example const store = await openStore({ type: 'sqlite', path: '.legate/store.db' });
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   switch (options.type) {
     case 'memory':
       return (await import('./memory/index.ts')).openMemory();
+    case 'sqlite':
+      return (await import('./sqlite/index.ts')).openSqlite(options);
   }
 }

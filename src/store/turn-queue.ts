@@ -1,6 +1,7 @@
 /** A turn that has not ended. */
 export interface OpenTurn {
   readonly id: number;
+  readonly agent: string;
   readonly key: string;
   readonly taskId: string;
   attempt: number;
@@ -51,13 +52,12 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     remove(this.#byTask, turn.taskId, turn);
   }
 
-  /** The first turns of their keys that run nowhere, or under a replica that is not alive. */
-  abandoned(isAlive: (replica: string) => boolean, limit: number): T[] {
+  /** An agent's turns, first of their keys, that run nowhere or under a replica that is not alive. */
+  abandoned(agent: string, isAlive: (replica: string) => boolean, limit: number): T[] {
     const found: T[] = [];
     for (const [turn] of this.#byKey.values()) {
-      if (turn !== undefined && (turn.replica === undefined || !isAlive(turn.replica))) {
-        found.push(turn);
-      }
+      if (turn?.agent !== agent) continue;
+      if (turn.replica === undefined || !isAlive(turn.replica)) found.push(turn);
     }
     return found.sort((a, b) => a.id - b.id).slice(0, limit);
   }

@@ -1,5 +1,6 @@
-import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
+import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
+import { counterValue } from '../counter-value.ts';
 import { compareText } from '../text-order.ts';
 
 /** Small documents by space and key. */
@@ -71,7 +72,7 @@ export class MemoryRecords implements RecordStore {
       key,
       value: Json.of<JsonValue>(value),
       version: (record?.version ?? 0) + 1,
-      expiresAt: record === undefined ? counter.expiresAt : (record.expiresAt ?? counter.expiresAt),
+      expiresAt: record?.expiresAt ?? counter.expiresAt,
       updatedAt: now,
     });
     return value;
@@ -104,15 +105,4 @@ export class MemoryRecords implements RecordStore {
 
 function isExpired(record: StoredRecord, now: number): boolean {
   return record.expiresAt !== undefined && record.expiresAt <= now;
-}
-
-/** A record that holds no number is no counter. */
-export function counterValue(
-  value: Json<JsonValue> | undefined,
-  space: string,
-  key: string,
-): number {
-  if (value === undefined) return 0;
-  if (typeof value.value === 'number') return value.value;
-  throw new LegateError('INTERNAL', `record ${space}/${key} holds no number: it is no counter`);
 }

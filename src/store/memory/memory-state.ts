@@ -16,10 +16,11 @@ import type {
   TaskQuery,
   TurnRecord,
 } from '../contract.ts';
+import { scoped } from '../scoped.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
-import { type KnownMessage, Messages, scoped } from './messages.ts';
+import { type KnownMessage, Messages } from './messages.ts';
 import { OwnerTasks } from './owner-tasks.ts';
 import type { TaskEntry } from './task-entry.ts';
 
@@ -45,7 +46,8 @@ export class MemoryState {
   readonly records = new MemoryRecords();
   readonly replicas = new Map<string, number>();
   readonly #owners = new Map<string, OwnerTasks>();
-  #openContexts = 0;
+  /** How many contexts of an agent have unfinished tasks. */
+  readonly #openContexts = new Map<string, number>();
   #lastTurn = 0;
 
   admit(admission: Admission): AdmitOutcome {
@@ -74,7 +76,15 @@ export class MemoryState {
     const { key, replica, request } = admission;
     const running = !this.turns.isBusy(key);
     const id = ++this.#lastTurn;
-    const turn = { id, key, taskId, attempt: 1, replica: running ? replica : undefined, request };
+    const turn = {
+      id,
+      agent: admission.agent,
+      key,
+      taskId,
+      attempt: 1,
+      replica: running ? replica : undefined,
+      request,
+    };
     this.turns.add(turn);
     if (dedupe !== undefined) this.messages.add(owner, dedupe, taskId, id);
     return { kind: 'admitted', turn: { id, key, taskId, attempt: 1, request }, running };
@@ -115,7 +125,7 @@ export class MemoryState {
       task.version += events.length;
       if (snapshot !== undefined) task.snapshot = snapshot;
       if (this.#owner(task.owner).setStatus(task, state, append.statusTime))
-        this.#openContexts -= 1;
+        this.#countContexts(task.agent, -1);
       if (isTerminal(state)) ended = [...this.turns.ofTask(task.id)];
       else if (append.endsTurn === true && turn !== undefined) ended = [turn];
     }
@@ -154,10 +164,10 @@ export class MemoryState {
     for (const item of write.log ?? []) entry.log.push(item);
   }
 
-  takeOver(replica: string, now: number, limit: number): TurnRecord[] {
+  takeOver(agent: string, replica: string, now: number, limit: number): TurnRecord[] {
     const isAlive = (other: string): boolean =>
       other === replica || (this.replicas.get(other) ?? -Infinity) > now;
-    return this.turns.abandoned(isAlive, limit).map((turn) => {
+    return this.turns.abandoned(agent, isAlive, limit).map((turn) => {
       if (turn.replica !== undefined) turn.attempt += 1;
       turn.replica = replica;
       return toTurnRecord(turn);
@@ -182,15 +192,16 @@ export class MemoryState {
     this.tasks.delete(task.id);
     this.push.forget(task);
     const owner = this.#owner(task.owner);
-    if (owner.remove(task)) this.#openContexts -= 1;
+    if (owner.remove(task)) this.#countContexts(task.agent, -1);
     if (owner.size === 0) this.#owners.delete(task.owner);
   }
 
   #create(admission: Admission, body: NonNullable<Admission['task']>): void {
-    const { taskId, owner, contextId, now } = admission;
+    const { taskId, agent, owner, contextId, now } = admission;
     const { state } = body.value.status;
     const task: TaskEntry = {
       id: taskId,
+      agent,
       owner,
       contextId,
       state,
@@ -203,7 +214,7 @@ export class MemoryState {
       position: -1,
     };
     this.tasks.set(taskId, task);
-    if (this.#owner(owner).add(task)) this.#openContexts += 1;
+    if (this.#owner(owner).add(task)) this.#countContexts(agent, 1);
     const [first] = task.events;
     if (admission.push !== undefined && first !== undefined) {
       this.push.register(task, admission.push);
@@ -231,8 +242,12 @@ export class MemoryState {
     return message.reply !== undefined || this.tasks.has(message.taskId);
   }
 
-  #isFull({ owner, contextId, maxContexts }: Admission): boolean {
-    if (maxContexts === 0 || this.#openContexts < maxContexts) return false;
+  #countContexts(agent: string, by: number): void {
+    this.#openContexts.set(agent, (this.#openContexts.get(agent) ?? 0) + by);
+  }
+
+  #isFull({ agent, owner, contextId, maxContexts }: Admission): boolean {
+    if (maxContexts === 0 || (this.#openContexts.get(agent) ?? 0) < maxContexts) return false;
     return this.#owners.get(owner)?.hasUnfinished(contextId) !== true;
   }
 

@@ -15,8 +15,8 @@ import type {
   TaskRecord,
   TurnRecord,
 } from '../contract.ts';
+import { scoped } from '../scoped.ts';
 import { MemoryState } from './memory-state.ts';
-import { scoped } from './messages.ts';
 import { toRecord } from './task-entry.ts';
 
 type Listener = Parameters<Store['watch']>[0];
@@ -114,11 +114,12 @@ class MemoryStore implements Store {
   }
 
   async takeOver(query: {
+    readonly agent: string;
     readonly replica: string;
     readonly now: number;
     readonly limit: number;
   }): Promise<readonly TurnRecord[]> {
-    return this.#state.takeOver(query.replica, query.now, query.limit);
+    return this.#state.takeOver(query.agent, query.replica, query.now, query.limit);
   }
 
   async release(turn: {

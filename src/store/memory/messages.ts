@@ -1,5 +1,6 @@
 import type { Json, Message } from '../../protocol/index.ts';
 import type { Dedupe } from '../contract.ts';
+import { scoped } from '../scoped.ts';
 
 /** A message that was admitted, remembered so that its repetition is recognised. */
 export interface KnownMessage {
@@ -46,9 +47,4 @@ export class Messages {
       if (isOver(message)) this.forget(message);
     }
   }
-}
-
-/** Unambiguous however owner and name are spelled. */
-export function scoped(owner: string, name: string): string {
-  return `${owner.length}:${owner}${name}`;
 }

@@ -5,6 +5,7 @@ import type { PushConfig } from './memory-push.ts';
 /** A task as it stands in memory; changed in place, never handed out. */
 export interface TaskEntry {
   readonly id: string;
+  readonly agent: string;
   readonly owner: string;
   readonly contextId: string;
   state: TaskState;

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { Json } from '../../protocol/index.ts';
+import {
+  admit,
+  alice,
+  append,
+  bob,
+  completed,
+  type CurrentStore,
+  ending,
+} from './fixtures.contract.ts';
+
+export function contextsBehaviour(current: CurrentStore): void {
+  const entries = (...values: number[]): Json<number>[] => values.map((value) => Json.of(value));
+  const readLog = async (owner: string, contextId: string, last?: number): Promise<unknown[]> =>
+    (await current().readContextLog(owner, contextId, last)).map(({ value }) => value);
+
+  describe('the state of a context', () => {
+    test('is unknown until it is written', async () => {
+      expect(await current().loadContext(alice, 'c')).toBeUndefined();
+      expect(await readLog(alice, 'c')).toEqual([]);
+    });
+
+    test('a value replaces the former one; without a value the former stays', async () => {
+      const store = current();
+      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of({ a: 1 }) });
+      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of({ b: 2 }) });
+      await store.writeContext({ owner: alice, contextId: 'c', log: entries(1) });
+      const record = await store.loadContext(alice, 'c');
+      expect(record?.value?.value).toEqual({ b: 2 });
+      expect(record?.logLength).toBe(1);
+    });
+
+    test('a log without a value has none', async () => {
+      const store = current();
+      await store.writeContext({ owner: alice, contextId: 'c', log: entries(1) });
+      expect(await store.loadContext(alice, 'c')).toEqual({ value: undefined, logLength: 1 });
+    });
+
+    test('the value null is a value', async () => {
+      const store = current();
+      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of(null) });
+      expect((await store.loadContext(alice, 'c'))?.value?.text).toBe('null');
+    });
+
+    test('the log grows at its end, and its last entries are read oldest first', async () => {
+      const store = current();
+      await store.writeContext({ owner: alice, contextId: 'c', log: entries(1, 2) });
+      await store.writeContext({ owner: alice, contextId: 'c', log: entries(3) });
+      expect(await readLog(alice, 'c')).toEqual([1, 2, 3]);
+      expect(await readLog(alice, 'c', 2)).toEqual([2, 3]);
+      expect(await readLog(alice, 'c', 9)).toEqual([1, 2, 3]);
+      expect(await readLog(alice, 'c', 0)).toEqual([]);
+    });
+
+    test('is written in the transaction of an append', async () => {
+      const store = current();
+      const { turn } = await admit(store);
+      const context = { owner: alice, contextId: 'c', value: Json.of('v'), log: entries(7) };
+      await append(store, ending(turn, 1, completed, { context }));
+      expect((await store.loadContext(alice, 'c'))?.value?.value).toBe('v');
+      expect(await readLog(alice, 'c')).toEqual([7]);
+    });
+
+    test('of two owners with the same context id are two', async () => {
+      const store = current();
+      await store.writeContext({
+        owner: alice,
+        contextId: 'c',
+        value: Json.of(1),
+        log: entries(1),
+      });
+      expect(await store.loadContext(bob, 'c')).toBeUndefined();
+      expect(await readLog(bob, 'c')).toEqual([]);
+      await store.writeContext({ owner: bob, contextId: 'c', value: Json.of(2), log: entries(2) });
+      expect((await store.loadContext(alice, 'c'))?.value?.value).toBe(1);
+      expect(await readLog(alice, 'c')).toEqual([1]);
+    });
+
+    test('is kept apart however owner and context are spelled', async () => {
+      const store = current();
+      await store.writeContext({ owner: 'ab', contextId: 'c', value: Json.of(1) });
+      expect(await store.loadContext('a', 'bc')).toBeUndefined();
+    });
+
+    test('can be deleted, value and log, and begun anew', async () => {
+      const store = current();
+      await store.writeContext({
+        owner: alice,
+        contextId: 'c',
+        value: Json.of(1),
+        log: entries(1),
+      });
+      expect(await store.deleteContext(bob, 'c')).toBe(false);
+      expect(await store.deleteContext(alice, 'c')).toBe(true);
+      expect(await store.deleteContext(alice, 'c')).toBe(false);
+      expect(await store.loadContext(alice, 'c')).toBeUndefined();
+      await store.writeContext({ owner: alice, contextId: 'c', log: entries(2) });
+      expect(await readLog(alice, 'c')).toEqual([2]);
+    });
+  });
+}

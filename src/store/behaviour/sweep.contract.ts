@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { Json } from '../../protocol/index.ts';
+import {
+  admit,
+  alice,
+  append,
+  completed,
+  type CurrentStore,
+  ending,
+  finishedTask,
+  inputRequired,
+  webhook,
+} from './fixtures.contract.ts';
+
+const sweep = { now: 9000, terminalBefore: 5000, limit: 10 };
+
+export function sweepBehaviour(current: CurrentStore): void {
+  describe('sweeping', () => {
+    test('takes terminal tasks that changed before the time, and nothing younger', async () => {
+      const store = current();
+      await finishedTask(store, { taskId: 'old', contextId: 'a' }, 4999);
+      await finishedTask(store, { taskId: 'young', contextId: 'b' }, 5000);
+      expect(await store.sweep(sweep)).toEqual({ tasks: 1 });
+      expect(await store.load('old')).toBeUndefined();
+      expect(await store.load('young')).toBeDefined();
+      expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 1 });
+    });
+
+    test('keeps unfinished tasks, however old', async () => {
+      const store = current();
+      const { turn } = await admit(store, { taskId: 'a', contextId: 'a', now: 1 });
+      await append(store, ending(turn, 1, inputRequired, { statusTime: 2 }));
+      await admit(store, { taskId: 'b', contextId: 'b', now: 1 });
+      expect(await store.sweep(sweep)).toEqual({ tasks: 0 });
+      expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 2 });
+    });
+
+    test('takes all that hangs on a task', async () => {
+      const store = current();
+      const { turn } = await admit(store, { push: webhook() });
+      const snapshot = { version: 2, body: Json.fromText<never>('{"id":"t"}') };
+      await append(store, ending(turn, 1, completed, { snapshot }));
+      for (const { id } of await store.push.deliveries({ limit: 10 })) {
+        await store.push.settle(id, { kind: 'dead', error: 'gone' });
+      }
+      expect(await store.sweep(sweep)).toEqual({ tasks: 1 });
+      expect(await store.readEvents('t', 0, 10)).toEqual([]);
+      expect(await store.push.list('t')).toEqual([]);
+      expect(await store.push.deliveries({ limit: 10 })).toEqual([]);
+      // Nothing of it shows through when the id is used again.
+      await admit(store);
+      expect(await store.load('t')).toMatchObject({ version: 1, hasPush: false, tail: [] });
+      expect((await store.load('t'))?.snapshot.version).toBe(1);
+    });
+
+    test('keeps a task while a delivery of it is pending', async () => {
+      const store = current();
+      await finishedTask(store, { push: webhook() });
+      expect(await store.sweep(sweep)).toEqual({ tasks: 0 });
+      for (const { id } of await store.push.deliveries({ limit: 10 })) {
+        await store.push.settle(id, { kind: 'delivered' });
+      }
+      expect(await store.sweep(sweep)).toEqual({ tasks: 1 });
+    });
+
+    test('takes no more tasks than its limit, and the rest next time', async () => {
+      const store = current();
+      for (const id of ['a', 'b', 'c']) await finishedTask(store, { taskId: id, contextId: id });
+      expect(await store.sweep({ ...sweep, limit: 2 })).toEqual({ tasks: 2 });
+      expect(await store.sweep({ ...sweep, limit: 2 })).toEqual({ tasks: 1 });
+      expect(await store.sweep({ ...sweep, limit: 2 })).toEqual({ tasks: 0 });
+    });
+
+    test('keeps the state of contexts', async () => {
+      const store = current();
+      await finishedTask(store);
+      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of(1) });
+      await store.sweep(sweep);
+      expect(await store.loadContext(alice, 'c')).toBeDefined();
+    });
+
+    test('takes expired records and keeps the others', async () => {
+      const store = current();
+      await store.records.write(
+        [
+          { space: 's', key: 'gone', value: Json.of(1), expiresAt: 9000 },
+          { space: 's', key: 'later', value: Json.of(1), expiresAt: 9001 },
+          { space: 's', key: 'ever', value: Json.of(1) },
+        ],
+        100,
+      );
+      await store.sweep(sweep);
+      const left = await store.records.list({ space: 's', limit: 10, now: 0 });
+      expect(left.map(({ key }) => key)).toEqual(['ever', 'later']);
+    });
+
+    test('forgets messages whose turn has ended and whose time is over', async () => {
+      const store = current();
+      const dedupe = { key: 'm', digest: 'd', expiresAt: 9000 };
+      const ended = await admit(store, { taskId: 'a', contextId: 'a', dedupe });
+      await append(store, ending(ended.turn, 1, completed, { statusTime: 8000 }));
+      const open = await admit(store, {
+        taskId: 'b',
+        contextId: 'b',
+        dedupe: { ...dedupe, key: 'n' },
+      });
+      await store.sweep(sweep);
+      expect(await store.loadTurn(ended.turn.id)).toBeUndefined();
+      expect(await store.loadTurn(open.turn.id)).toEqual({ ended: false });
+    });
+  });
+}

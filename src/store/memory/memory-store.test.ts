@@ -1,0 +1,9 @@
+import { describeReplicas, describeStore } from '../store.contract.ts';
+import { openMemory, openMemoryReplicas } from './memory-store.ts';
+
+describeStore('memory', openMemory);
+describeReplicas('memory', () => {
+  const [first, second] = openMemoryReplicas(2);
+  if (first === undefined || second === undefined) throw new Error('two stores were expected');
+  return [first, second];
+});

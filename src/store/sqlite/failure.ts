@@ -1,0 +1,55 @@
+import { LegateError } from '../../protocol/index.ts';
+
+/** SQLite's primary result codes. */
+const codes = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  constraint: 19,
+  notADatabase: 26,
+} as const;
+
+function primaryCode(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error) || !('errcode' in thrown)) return undefined;
+  return typeof thrown.errcode === 'number' ? thrown.errcode & 0xff : undefined;
+}
+
+export function isBusy(thrown: unknown): boolean {
+  const code = primaryCode(thrown);
+  return code === codes.busy || code === codes.locked;
+}
+
+export function isConstraint(thrown: unknown): boolean {
+  return primaryCode(thrown) === codes.constraint;
+}
+
+/** What went wrong with the file at `path`, and how to mend it. */
+export function storeFailure(path: string, thrown: unknown): unknown {
+  if (thrown instanceof LegateError) return thrown;
+  const code = primaryCode(thrown);
+  if (code === undefined) return thrown;
+  const text = explain(code, thrown instanceof Error ? thrown.message : '');
+  return new LegateError('STORE_FAILED', `store ${path}: ${text}`, { cause: thrown });
+}
+
+function explain(code: number, message: string): string {
+  switch (code) {
+    case codes.full:
+      return 'the disk is full; what was stored before is intact, free some space to go on';
+    case codes.readOnly:
+      return 'cannot be written; make the file and its directory writable for this user';
+    case codes.cannotOpen:
+      return 'cannot be opened; check that its directory exists and is writable for this user';
+    case codes.corrupt:
+    case codes.notADatabase:
+      return 'the file is damaged or no store; restore a backup, or move it away to begin with an empty store';
+    case codes.busy:
+    case codes.locked:
+      return 'another process keeps it locked; end that process, or give this one a path of its own';
+    default:
+      return `${message}; check the disk and the file`;
+  }
+}

@@ -1,0 +1,118 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Json, type JsonValue } from '../../protocol/index.ts';
+import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
+import { counterValue } from '../counter-value.ts';
+import { compareText, prefixEnd } from '../text-order.ts';
+import type { GroupCommit } from './group-commit.ts';
+
+const columns = 'key, value, version, expires_at, updated_at';
+const isLive = '(expires_at IS NULL OR expires_at > ?)';
+
+/** Small documents by space and key. */
+export class RecordTable implements RecordStore {
+  readonly #commits: GroupCommit;
+  readonly #select: StatementSync;
+  readonly #upsert: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #list: StatementSync;
+  readonly #listPrefix: StatementSync;
+  readonly #sweep: StatementSync;
+
+  constructor(database: DatabaseSync, commits: GroupCommit) {
+    this.#commits = commits;
+    this.#select = database.prepare(
+      `SELECT ${columns} FROM records WHERE space = ? AND key = ? AND ${isLive}`,
+    );
+    this.#upsert = database.prepare(
+      `INSERT OR REPLACE INTO records (space, key, value, version, expires_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+    );
+    this.#delete = database.prepare('DELETE FROM records WHERE space = ? AND key = ?');
+    const list = `SELECT ${columns} FROM records WHERE space = ? AND key >= ? AND ${isLive}`;
+    this.#list = database.prepare(`${list} ORDER BY key LIMIT ?`);
+    this.#listPrefix = database.prepare(`${list} AND key < ? ORDER BY key LIMIT ?`);
+    this.#sweep = database.prepare(
+      `DELETE FROM records WHERE rowid IN (SELECT rowid FROM records WHERE expires_at <= ? LIMIT ?)`,
+    );
+  }
+
+  get(space: string, key: string, now: number): Promise<StoredRecord | undefined> {
+    return this.#commits.read(() => this.#find(space, key, now));
+  }
+
+  write(writes: readonly RecordWrite[], now: number): Promise<boolean> {
+    return this.#commits.write(() => {
+      if (!this.holds(writes, now)) return false;
+      this.apply(writes, now);
+      return true;
+    });
+  }
+
+  /** Whether every expected version is the present one. */
+  holds(writes: readonly RecordWrite[], now: number): boolean {
+    return writes.every(
+      ({ space, key, ifVersion }) =>
+        ifVersion === undefined || (this.#find(space, key, now)?.version ?? 0) === ifVersion,
+    );
+  }
+
+  /** Must run inside a transaction. */
+  apply(writes: readonly RecordWrite[], now: number): void {
+    for (const { space, key, value, expiresAt } of writes) {
+      if (value === undefined) {
+        this.#delete.run(space, key);
+        continue;
+      }
+      const version = (this.#find(space, key, now)?.version ?? 0) + 1;
+      this.#upsert.run(space, key, value.text, version, expiresAt ?? null, now);
+    }
+  }
+
+  list(query: Parameters<RecordStore['list']>[0]): Promise<readonly StoredRecord[]> {
+    const { space, prefix = '', after, now, limit } = query;
+    // No text stands between one and the same with a NUL behind it.
+    const next = after === undefined ? prefix : `${after}\0`;
+    const from = compareText(next, prefix) > 0 ? next : prefix;
+    const end = prefixEnd(prefix);
+    return this.#commits.read(() => {
+      const rows =
+        end === undefined
+          ? this.#list.all(space, from, now, limit)
+          : this.#listPrefix.all(space, from, now, end, limit);
+      return rows.map(toRecord);
+    });
+  }
+
+  increment(counter: Parameters<RecordStore['increment']>[0]): Promise<number> {
+    const { space, key, by, now } = counter;
+    return this.#commits.write(() => {
+      const record = this.#find(space, key, now);
+      const value = counterValue(record?.value, space, key) + by;
+      const expiresAt = record?.expiresAt ?? counter.expiresAt;
+      const version = (record?.version ?? 0) + 1;
+      this.#upsert.run(space, key, JSON.stringify(value), version, expiresAt, now);
+      return value;
+    });
+  }
+
+  /** Must run inside a transaction. */
+  sweep(now: number, limit: number): void {
+    this.#sweep.run(now, limit);
+  }
+
+  #find(space: string, key: string, now: number): StoredRecord | undefined {
+    const row = this.#select.get(space, key, now);
+    return row === undefined ? undefined : toRecord(row);
+  }
+}
+
+function toRecord(row: NonNullable<ReturnType<StatementSync['get']>>): StoredRecord {
+  const expiresAt = row['expires_at'];
+  return {
+    key: String(row['key']),
+    value: Json.fromText<JsonValue>(String(row['value'])),
+    version: Number(row['version']),
+    updatedAt: Number(row['updated_at']),
+    ...(typeof expiresAt === 'number' && { expiresAt }),
+  };
+}

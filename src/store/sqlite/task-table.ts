@@ -1,0 +1,171 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isTerminal, type TaskState, taskStates } from '../../protocol/index.ts';
+import type { Admission } from '../contract.ts';
+import type { OpenContexts } from './open-contexts.ts';
+import type { TaskCounts } from './task-counts.ts';
+
+/** A row of `tasks`; kept up to date by whoever changes the row. */
+export interface TaskRow {
+  readonly number: number;
+  readonly id: string;
+  readonly agent: string;
+  readonly owner: string;
+  readonly contextId: string;
+  state: TaskState;
+  statusTime: number;
+  version: number;
+  cancelRequested: boolean;
+  pushConfigs: number;
+}
+
+/** Rows at hand: those of tasks at work, so that an event costs no lookup. */
+const cacheLimit = 2_000;
+
+const columns = `number, id, agent, owner, context_id AS contextId, state, status_time AS statusTime, version,
+  cancel_requested AS cancelRequested, push_configs AS pushConfigs`;
+
+/** The rows of `tasks` with their counts. Methods that write must run inside a transaction. */
+export class TaskTable {
+  readonly #counts: TaskCounts;
+  readonly #contexts: OpenContexts;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #setVersion: StatementSync;
+  readonly #setStatus: StatementSync;
+  readonly #setCancel: StatementSync;
+  readonly #setPush: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #over: StatementSync;
+  readonly #cache = new Map<string, TaskRow>();
+
+  constructor(database: DatabaseSync, counts: TaskCounts, contexts: OpenContexts) {
+    this.#counts = counts;
+    this.#contexts = contexts;
+    this.#insert = database.prepare(
+      `INSERT INTO tasks (id, agent, owner, context_id, state, status_time, version, cancel_requested, push_configs)
+       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0)`,
+    );
+    this.#select = database.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`);
+    this.#setVersion = database.prepare('UPDATE tasks SET version = ? WHERE number = ?');
+    this.#setStatus = database.prepare(
+      'UPDATE tasks SET version = ?, state = ?, status_time = ? WHERE number = ?',
+    );
+    this.#setCancel = database.prepare('UPDATE tasks SET cancel_requested = 1 WHERE number = ?');
+    this.#setPush = database.prepare('UPDATE tasks SET push_configs = ? WHERE number = ?');
+    this.#delete = database.prepare('DELETE FROM tasks WHERE number = ?');
+    this.#over = database.prepare(
+      `SELECT ${columns} FROM tasks WHERE state IN (3, 4, 5, 7) AND status_time < ? AND NOT EXISTS (
+         SELECT 1 FROM push_configs AS c JOIN deliveries AS d ON d.config = c.number AND d.is_dead = 0
+         WHERE push_configs > 0 AND c.task = tasks.number
+       ) ORDER BY status_time LIMIT ?`,
+    );
+  }
+
+  find(id: string): TaskRow | undefined {
+    const cached = this.#cache.get(id);
+    if (cached !== undefined) return cached;
+    const row = toTaskRow(this.#select.get(id));
+    if (row !== undefined) this.#keep(row);
+    return row;
+  }
+
+  insert({ taskId, agent, owner, contextId, now }: Admission, state: TaskState): TaskRow {
+    const stateNumber = taskStates.indexOf(state);
+    const { lastInsertRowid } = this.#insert.run(taskId, agent, owner, contextId, stateNumber, now);
+    const row: TaskRow = {
+      number: Number(lastInsertRowid),
+      id: taskId,
+      agent,
+      owner,
+      contextId,
+      state,
+      statusTime: now,
+      version: 1,
+      cancelRequested: false,
+      pushConfigs: 0,
+    };
+    this.#keep(row);
+    this.#counts.change(owner, stateNumber, 1);
+    if (!isTerminal(state)) this.#contexts.add(row);
+    return row;
+  }
+
+  advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void {
+    if (state === row.state && statusTime === row.statusTime) {
+      if (version !== row.version) this.#setVersion.run(version, row.number);
+      row.version = version;
+      return;
+    }
+    const stateNumber = taskStates.indexOf(state);
+    this.#setStatus.run(version, stateNumber, statusTime, row.number);
+    if (state !== row.state) {
+      this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
+      this.#counts.change(row.owner, stateNumber, 1);
+    }
+    row.version = version;
+    row.state = state;
+    row.statusTime = statusTime;
+    if (isTerminal(state)) {
+      this.#contexts.remove(row);
+      this.#cache.delete(row.id);
+    }
+  }
+
+  requestCancel(row: TaskRow): void {
+    if (row.cancelRequested) return;
+    this.#setCancel.run(row.number);
+    row.cancelRequested = true;
+  }
+
+  setPushConfigs(row: TaskRow, count: number): void {
+    this.#setPush.run(count, row.number);
+    row.pushConfigs = count;
+  }
+
+  delete(row: TaskRow): void {
+    this.#delete.run(row.number);
+    this.#cache.delete(row.id);
+    this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
+    if (!isTerminal(row.state)) this.#contexts.remove(row);
+  }
+
+  /** Terminal tasks whose status changed before a time and to whose webhooks nothing is owed. */
+  over(before: number, limit: number): TaskRow[] {
+    return this.#over.all(before, limit).flatMap((row) => toTaskRow(row) ?? []);
+  }
+
+  /** The file may say something else than what is kept at hand. */
+  invalidate(): void {
+    this.#cache.clear();
+  }
+
+  #keep(row: TaskRow): void {
+    if (isTerminal(row.state)) return;
+    if (this.#cache.size >= cacheLimit) {
+      for (const oldest of this.#cache.keys()) {
+        this.#cache.delete(oldest);
+        break;
+      }
+    }
+    this.#cache.set(row.id, row);
+  }
+}
+
+type SqlRow = ReturnType<StatementSync['get']>;
+
+export function toTaskRow(row: SqlRow): TaskRow | undefined {
+  if (row === undefined) return undefined;
+  const fields = row as { [K in keyof TaskRow]: TaskRow[K] extends string ? string : number };
+  return {
+    number: fields.number,
+    id: fields.id,
+    agent: fields.agent,
+    owner: fields.owner,
+    contextId: fields.contextId,
+    state: taskStates[Number(fields.state)] ?? 'TASK_STATE_UNSPECIFIED',
+    statusTime: fields.statusTime,
+    version: fields.version,
+    cancelRequested: fields.cancelRequested === 1,
+    pushConfigs: fields.pushConfigs,
+  };
+}

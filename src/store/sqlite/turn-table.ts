@@ -1,0 +1,100 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Json, type JsonValue } from '../../protocol/index.ts';
+import type { TurnRecord } from '../contract.ts';
+import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
+
+/**
+ * The open turns: in the file, so that they survive, and in memory, so that the common questions
+ * cost no query. Requests, which may be large, stay in the file. Methods that write must run inside
+ * a transaction.
+ */
+export class TurnTable {
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #update: StatementSync;
+  readonly #request: StatementSync;
+  readonly #all: StatementSync;
+  readonly #lastUsed: StatementSync;
+  #open: TurnQueue | undefined;
+  #lastId = 0;
+
+  constructor(database: DatabaseSync) {
+    this.#insert = database.prepare(
+      'INSERT INTO turns (id, agent, key, task_id, attempt, replica, request) VALUES (?, ?, ?, ?, 1, ?, ?)',
+    );
+    this.#delete = database.prepare('DELETE FROM turns WHERE id = ?');
+    this.#update = database.prepare('UPDATE turns SET attempt = ?, replica = ? WHERE id = ?');
+    this.#request = database.prepare('SELECT request FROM turns WHERE id = ?');
+    this.#all = database.prepare(
+      'SELECT id, agent, key, task_id AS taskId, attempt, replica FROM turns ORDER BY id',
+    );
+    this.#lastUsed = database.prepare(
+      `SELECT max(ifnull((SELECT max(id) FROM turns), 0),
+                  ifnull((SELECT max(turn) FROM messages), 0)) AS id`,
+    );
+  }
+
+  get open(): TurnQueue {
+    return (this.#open ??= this.#load());
+  }
+
+  /** The id that `insert` has to be given next. */
+  nextId(): number {
+    this.#open ??= this.#load();
+    return this.#lastId + 1;
+  }
+
+  insert(turn: OpenTurn, request: Json<JsonValue>): void {
+    const { id, agent, key, taskId, replica } = turn;
+    this.#insert.run(id, agent, key, taskId, replica ?? null, request.text);
+    this.open.add(turn);
+    this.#lastId = turn.id;
+  }
+
+  run(turn: OpenTurn, replica: string, attempt: number): TurnRecord {
+    this.#change(turn, replica, attempt);
+    const request = Json.fromText<JsonValue>(String(this.#request.get(turn.id)?.['request']));
+    return { id: turn.id, key: turn.key, taskId: turn.taskId, attempt, request };
+  }
+
+  release(turn: OpenTurn, attempt: number): void {
+    this.#change(turn, undefined, attempt);
+  }
+
+  end(turn: OpenTurn): void {
+    this.#delete.run(turn.id);
+    this.open.end(turn);
+  }
+
+  /** The file may say something else than what is kept in memory. */
+  invalidate(): void {
+    this.#open = undefined;
+  }
+
+  #change(turn: OpenTurn, replica: string | undefined, attempt: number): void {
+    this.#update.run(attempt, replica ?? null, turn.id);
+    turn.replica = replica;
+    turn.attempt = attempt;
+  }
+
+  #load(): TurnQueue {
+    const open = new TurnQueue();
+    for (const row of this.#all.iterate()) {
+      const { id, agent, key, taskId, attempt, replica } = row as {
+        [K in keyof OpenTurn]: OpenTurn[K] extends number ? number : string | null;
+      };
+      open.add({
+        id,
+        agent: String(agent),
+        key: String(key),
+        taskId: String(taskId),
+        attempt,
+        replica: replica ?? undefined,
+      });
+    }
+    // Ids only ever go up while the store is open: a runner of an old turn must not pass for one of
+    // a new turn.
+    this.#lastId = Math.max(this.#lastId, Number(this.#lastUsed.get()?.['id']));
+    return open;
+  }
+}

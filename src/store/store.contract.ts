@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { admissionBehaviour } from './behaviour/admission.contract.ts';
+import { contextsBehaviour } from './behaviour/contexts.contract.ts';
+import { dedupeBehaviour } from './behaviour/dedupe.contract.ts';
+import { admit, append, statusAppend, working } from './behaviour/fixtures.contract.ts';
+import { listBehaviour } from './behaviour/list.contract.ts';
+import { logBehaviour } from './behaviour/log.contract.ts';
+import { pushBehaviour } from './behaviour/push.contract.ts';
+import { recordsBehaviour } from './behaviour/records.contract.ts';
+import { sweepBehaviour } from './behaviour/sweep.contract.ts';
+import { turnsBehaviour } from './behaviour/turns.contract.ts';
+import type { Store } from './contract.ts';
+
+/** What every driver must do: each sentence of the contract as a test. `open` gives an empty store. */
+export function describeStore(name: string, open: () => Store | Promise<Store>): void {
+  describe(`the ${name} store`, () => {
+    let store: Store;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(() => store.close());
+
+    for (const behaviour of [
+      admissionBehaviour,
+      dedupeBehaviour,
+      turnsBehaviour,
+      logBehaviour,
+      contextsBehaviour,
+      listBehaviour,
+      pushBehaviour,
+      recordsBehaviour,
+      sweepBehaviour,
+    ]) {
+      behaviour(() => store);
+    }
+
+    test('may be closed twice', async () => {
+      await store.close();
+      await store.close();
+    });
+  });
+}
+
+/** What drivers must do that several replicas can share; `open` gives two stores on one empty medium. */
+export function describeReplicas(
+  name: string,
+  open: () => Promise<readonly [Store, Store]> | readonly [Store, Store],
+): void {
+  describe(`replicas on one ${name} store`, () => {
+    let stores: readonly [Store, Store];
+    beforeEach(async () => {
+      stores = await open();
+    });
+    afterEach(async () => {
+      for (const store of stores) await store.close();
+    });
+
+    test('see what the other has written', async () => {
+      const [first, second] = stores;
+      expect(first.shared && second.shared).toBe(true);
+      await admit(first);
+      expect(await second.load('t')).toMatchObject({ version: 1 });
+    });
+
+    test('are told of appends and cancel requests of the other, and not of their own', async () => {
+      const [first, second] = stores;
+      const told: [string, string, number][] = [];
+      first.watch(({ taskId, version }) => told.push(['first', taskId, version]));
+      second.watch(({ taskId, version }) => told.push(['second', taskId, version]));
+      await admit(first);
+      await append(first, statusAppend('t', 1, working));
+      await expect.poll(() => told).toContainEqual(['second', 't', 2]);
+      await second.requestCancel('t');
+      await expect.poll(() => told).toContainEqual(['first', 't', 2]);
+      expect(told.filter(([who]) => who === 'first')).toHaveLength(1);
+    });
+
+    test('a watch can be ended', async () => {
+      const [first, second] = stores;
+      const told: number[] = [];
+      const still: number[] = [];
+      const unwatch = second.watch(({ version }) => told.push(version));
+      second.watch(({ version }) => still.push(version));
+      unwatch();
+      await admit(first);
+      await append(first, statusAppend('t', 1, working));
+      await expect.poll(() => still).toContain(2);
+      expect(told).toEqual([]);
+    });
+  });
+}
