@@ -1,0 +1,55 @@
+/** `npm run conformance`: serves the conformance agent until stopped. */
+import { parseArgs } from 'node:util';
+import { type CardName, cardNames } from './cards.ts';
+import { startConformance } from './start.ts';
+
+const usage = `npm run conformance -- [options]
+
+  --port n             where to listen (default 9999)
+  --card name          what the card declares: ${cardNames.join(', ')} (default full)
+  --profile version    what an unnamed message gets: 1.0 completes, 0.3 asks for more (default 1.0)
+  --auth               every operation needs a bearer token, as the card then says
+  --open-extended-card shows the extended card without a token`;
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '9999' },
+    card: { type: 'string', default: 'full' },
+    profile: { type: 'string', default: '1.0' },
+    auth: { type: 'boolean', default: false },
+    'open-extended-card': { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const { card, profile } = values;
+const port = Number(values.port);
+
+if (values.help) {
+  console.log(usage);
+} else if (
+  !isCardName(card) ||
+  (profile !== '1.0' && profile !== '0.3') ||
+  !Number.isInteger(port)
+) {
+  console.error(usage);
+  process.exitCode = 2;
+} else {
+  const serving = await startConformance({
+    card,
+    profile,
+    port,
+    requiresToken: values.auth,
+    hasOpenExtendedCard: values['open-extended-card'],
+  });
+  console.log(`Conformance agent, card "${card}", profile ${profile}: ${serving.url}`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void serving.close().then(() => process.exit());
+    });
+  }
+}
+
+function isCardName(name: string): name is CardName {
+  return cardNames.some((known) => known === name);
+}
