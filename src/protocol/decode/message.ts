@@ -84,11 +84,15 @@ function readParts(
   maxParts: number,
 ): readonly Part[] {
   const parts: Part[] = [];
+  // An empty list is left out by ProtoJSON writers.
+  if (reader.allowEmptyParts && isUnset(value)) return parts;
   if (!Array.isArray(value)) {
     reader.fail(field, isUnset(value) ? 'is required' : 'must be an array');
     return parts;
   }
-  if (value.length === 0) reader.fail(field, 'must have at least one part');
+  if (value.length === 0 && !reader.allowEmptyParts) {
+    reader.fail(field, 'must have at least one part');
+  }
   if (value.length > maxParts) {
     reader.fail(field, `must have at most ${maxParts} parts`);
     return parts;

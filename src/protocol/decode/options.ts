@@ -33,6 +33,11 @@ export interface DecodeOptions {
   readonly limits?: Partial<DecodeLimits>;
   /** Makes the id of a message that has none. @default unset: such a message is refused */
   readonly newMessageId?: () => string;
+  /**
+   * Takes messages and artifacts without parts, as some peers send them to end an artifact. For
+   * clients: what a server takes in must have parts. @default false
+   */
+  readonly allowEmptyParts?: boolean;
   /** The value was made from a query string: `'true'` and `'false'` are booleans. @default false */
   readonly fromQuery?: boolean;
 }

@@ -15,6 +15,7 @@ const maxViolations = 16;
 export class Reader {
   readonly limits: DecodeLimits;
   readonly newMessageId: (() => string) | undefined;
+  readonly allowEmptyParts: boolean;
   readonly fromQuery: boolean;
   #path: (string | number)[] = [];
   #violations: FieldViolation[] | undefined;
@@ -25,6 +26,7 @@ export class Reader {
         ? defaultDecodeLimits
         : { ...defaultDecodeLimits, ...options.limits };
     this.newMessageId = options?.newMessageId;
+    this.allowEmptyParts = options?.allowEmptyParts ?? false;
     this.fromQuery = options?.fromQuery ?? false;
   }
 

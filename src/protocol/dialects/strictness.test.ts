@@ -107,6 +107,20 @@ describe.each(Object.entries({ v1, v03, v03Rest }))('%s', (_, dialect: Dialect) 
     );
   });
 
+  test('a peer may end an artifact without parts, where the reader allows it', () => {
+    const artifact = { artifactId: 'a', parts: [] };
+    const wire = dialect.streamResponse.encode(
+      { artifactUpdate: { taskId: 't', contextId: 'c', artifact, lastChunk: true } },
+      false,
+    );
+    const decode = (allowEmptyParts: boolean) =>
+      dialect.streamResponse.decode(wire, { allowEmptyParts });
+    expect(faults(() => decode(false))).toHaveLength(1);
+    expect(decode(true)).toMatchObject({ artifactUpdate: { artifact } });
+    const bare = { messageId: 'm', role: 'ROLE_AGENT' };
+    expect(dialect.message.decode(bare, { allowEmptyParts: true }).parts).toEqual([]);
+  });
+
   test('a message of a peer may have the agent role', () => {
     expect(dialect.message.decode({ ...good, role: 'ROLE_AGENT' }).role).toBe('ROLE_AGENT');
   });
