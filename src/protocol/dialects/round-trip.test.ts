@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { agentCard } from '../arbitraries-card.ts';
+import { agentCard } from '../card/arbitraries.ts';
 import * as arbitrary from '../arbitraries.ts';
 import type {
   JsonObject,
