@@ -2,8 +2,8 @@ import { coerceSlotValue } from '../domain/index.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 
-/** What actions and agents may not do: the stack is ours, and what was said is recorded when it is said. */
-const OURS = new Set(['stack', 'user', 'action']);
+/** What actions and agents may not do: the stack, the turns and the sessions are ours. */
+const OURS = new Set(['stack', 'user', 'action', 'session_started']);
 
 /** Events of actions and agents, in their order. Those that make no sense are left out and logged. */
 export function applyEvents(dialogue: Dialogue, events: readonly EventDraft[]): void {

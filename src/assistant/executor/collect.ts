@@ -24,7 +24,7 @@ export function enterCollect(
   if (step.askBeforeFilling && tracker.slot(step.slot) !== null) {
     tracker.apply(slotSet(step.slot, null));
   }
-  const question = questionFrame(dialogue, step);
+  const question = questionFrame(dialogue, step, frame);
   const hasAction = question.context['collect_action'] !== null;
   const canAsk = hasAction || dialogue.options.responder.has(step.utter);
   if (!canAsk && tracker.slot(step.slot) === null) {
@@ -37,8 +37,12 @@ export function enterCollect(
   dialogue.push(question);
 }
 
-/** The pattern that asks for the slot of a step. */
-export function questionFrame(dialogue: Dialogue, step: CollectStep): PatternFrame {
+/** The pattern that asks for the slot of a step; a question of a pattern may name what the pattern knows. */
+export function questionFrame(
+  dialogue: Dialogue,
+  step: CollectStep,
+  owner: FlowFrame | PatternFrame,
+): PatternFrame {
   const askAction = `action_ask_${step.slot}`;
   return {
     type: 'pattern',
@@ -46,6 +50,7 @@ export function questionFrame(dialogue: Dialogue, step: CollectStep): PatternFra
     flowId: COLLECT_INFORMATION,
     stepId: START,
     context: {
+      ...(owner.type === 'pattern' && owner.context),
       collect: step.slot,
       utter: step.utter,
       collect_action: dialogue.domain.actions.has(askAction) ? askAction : null,

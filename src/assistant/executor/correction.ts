@@ -50,9 +50,9 @@ function framesFor(
   const frames = framesAt(dialogue, { ...root, collected }, target.path);
   const last = frames?.at(-1);
   const step = last === undefined ? undefined : dialogue.stepOf(last);
-  if (frames === undefined || step?.kind !== 'collect') return undefined;
+  if (frames === undefined || last === undefined || step?.kind !== 'collect') return undefined;
   // A slot that was corrected to nothing is asked for; one with a value is only checked.
   const isKnown = (slots[step.slot] ?? null) !== null;
   if (step.askBeforeFilling && !isKnown) dialogue.tracker.apply(slotSet(step.slot, null));
-  return [...frames, questionFrame(dialogue, step)];
+  return [...frames, questionFrame(dialogue, step, last)];
 }

@@ -29,6 +29,8 @@ export interface DialogueOptions {
   readonly callHandlers: readonly CallHandler[];
   readonly channel: string;
   readonly userMessage: string;
+  /** Of the message. */
+  readonly metadata: JsonObject;
   /** Steps that one message may cause before the turn is broken off. */
   readonly maxSteps: number;
   readonly onMessage: (message: BotMessage) => void | Promise<void>;

@@ -12,5 +12,5 @@ export {
 export { readableName } from './readable-name.ts';
 export { restartAgent } from './restart-agent.ts';
 export { run, runBetweenSteps } from './run.ts';
-export { startSession } from './session.ts';
+export { isExpired } from './session.ts';
 export { checkSlots } from './validation.ts';

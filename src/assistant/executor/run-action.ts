@@ -4,8 +4,11 @@ import type { StackFrame } from '../model.ts';
 import { actionExecuted, actionRejected, trackerJson } from '../tracker/index.ts';
 import { applyEvents } from './apply-events.ts';
 import { defaultActions } from './default-actions/index.ts';
+import { sessionStart } from './default-actions/session.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
+
+const SESSION_START = 'action_session_start';
 
 /**
  * Runs an action by its name: a response of the domain, an action of the project, or one of our
@@ -21,7 +24,14 @@ export async function runAction(
     dialogue.tracker.apply(actionExecuted(name));
     return dialogue.respond(name, context);
   }
-  if (dialogue.domain.actions.has(name)) return runCustom(dialogue, name, context);
+  if (dialogue.domain.actions.has(name)) {
+    // A project may greet in its own way; the session itself begins all the same, and once.
+    if (name === SESSION_START) {
+      if (dialogue.facts.sessionStarted) return;
+      sessionStart(dialogue, frame);
+    }
+    return runCustom(dialogue, name, context);
+  }
   const ours = defaultActions.get(name);
   if (ours !== undefined) {
     dialogue.tracker.apply(actionExecuted(name));

@@ -1,4 +1,4 @@
-import { slotSet, sessionStarted } from '../tracker/index.ts';
+import { sessionStarted, slotSet } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 
 /** Begins a session: an empty stack, and slots as they are at first or as they were. */
@@ -7,9 +7,16 @@ export function startSession(dialogue: Dialogue, options: { readonly carryOver: 
   const before = { ...tracker.slots };
   tracker.apply(sessionStarted(dialogue.options.newId()));
   dialogue.facts.sessionStarted = true;
-  if (!options.carryOver) return;
-  for (const slot of domain.slots.values()) {
+  for (const slot of options.carryOver ? domain.slots.values() : []) {
     const value = before[slot.name] ?? null;
     if (value !== slot.initialValue) tracker.apply(slotSet(slot.name, value));
   }
+  tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
+}
+
+/** Whether the user was silent for longer than a session lasts. */
+export function isExpired(dialogue: Dialogue): boolean {
+  const minutes = dialogue.domain.session.sessionExpirationTime;
+  const seconds = dialogue.options.clock.now() / 1000 - dialogue.tracker.state.latestEventTime;
+  return minutes > 0 && seconds > minutes * 60;
 }

@@ -26,7 +26,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
  * A conversation while a turn is taken: what is true now, and the events that made it so.
  *
  * Everything changes by events, through `apply`, save two things that the engine alone moves and
- * that are saved whole: the stack (`setStack`) and the count of frames. `save` gives the state for
+ * that are saved whole: the stack (`setStack`) and a few marks. `save` gives the state for
  * the next turn and the events of this one; a tracker loaded from it goes on as if nothing had
  * happened.
  *
@@ -103,6 +103,12 @@ export class Tracker {
   newFrameId(): string {
     this.#state.frameCount += 1;
     return `F${this.#state.frameCount}`;
+  }
+
+  /** The conversation goes on under another session id, and nothing else changes. */
+  renewSession(sessionId: string): void {
+    this.#state.sessionId = sessionId;
+    this.#state.inactive = false;
   }
 
   markSurveyed(): void {

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../agents/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import type { ActionRunner, StreamPiece } from './actions/index.ts';
+import {
+  activeCollect,
+  agentsView,
+  cleanUp,
+  type CommandGenerator,
+  executeCommands,
+  orchestratorCommands,
+  startableFlows,
+  understand,
+} from './commands/index.ts';
+import {
+  type CallHandler,
+  cancelSegment,
+  Dialogue,
+  isExpired,
+  run,
+  runBetweenSteps,
+} from './executor/index.ts';
+import type { BotMessage, Command, Domain, Flow, TrackerEvent } from './model.ts';
+import { type Rephraser, Responder } from './responses/index.ts';
+import { segmentsOf, stackProblems } from './stack/index.ts';
+import { type EventDraft, slotSet, Tracker, userUttered } from './tracker/index.ts';
+import { outcomeOf, type TurnResult } from './turn-result.ts';
+
+export interface AssistantOptions {
+  readonly domain: Domain;
+  /** User flows and patterns, the default ones included. */
+  readonly flows: ReadonlyMap<string, Flow>;
+  readonly generator: CommandGenerator;
+  /** @default none: an action of the project fails when it is reached. */
+  readonly actions?: ActionRunner;
+  /** For `call:` steps that lead to agents and tools. @default [] */
+  readonly callHandlers?: readonly CallHandler[];
+  /** @default none: responses are said as they are written. */
+  readonly rephraser?: Rephraser;
+  /** Of one message. @default 420 */
+  readonly maxCharacters?: number;
+  /** Steps that one message may cause before the turn is broken off. @default 1000 */
+  readonly maxSteps?: number;
+  /** Several flows at once, with none active, become a question. @default false */
+  readonly clarifyOnMultipleStartFlows?: boolean;
+  /** Put on every event: model id, assistant id. @default {} */
+  readonly eventMetadata?: JsonObject;
+  /** @default the system's */
+  readonly clock?: Clock;
+  /** At least 0 and less than 1; chooses among equal responses. @default Math.random */
+  readonly random?: () => number;
+  /** Names sessions and messages. @default random UUIDs */
+  readonly newId?: () => string;
+  /** @default silent */
+  readonly logger?: Logger;
+}
+
+/** One message, and the conversation it belongs to. */
+export interface TurnRequest {
+  readonly senderId: string;
+  readonly userId?: string;
+  /** What the turn before returned; undefined in a new conversation. */
+  readonly tracker: JsonObject | undefined;
+  readonly text: string;
+  /** @default a new id */
+  readonly messageId?: string;
+  /** @default {} */
+  readonly metadata?: JsonObject;
+  /** @default 'rest' */
+  readonly channel?: string;
+  /** What an orchestrator knows already. @default {} */
+  readonly slots?: Readonly<Record<string, JsonValue>>;
+  readonly signal?: AbortSignal;
+  /** Called with each message as it is said; the turn waits for it. */
+  readonly onMessage?: (message: BotMessage) => void | Promise<void>;
+  /** Called with each piece of a message that an action streams. */
+  readonly onChunk?: (piece: StreamPiece) => void | Promise<void>;
+  /** Former events, for actions that want to see them; asked for only when one does. */
+  readonly history?: () => Promise<readonly TrackerEvent[]>;
+}
+
+const noActions: ActionRunner = {
+  has: () => false,
+  run: ({ name }) =>
+    Promise.reject(new Error(`no action ${name} here: configure an action runner`)),
+};
+
+/**
+ * A domain and flows, ready to hold conversations. Keeps nothing between turns: the conversation
+ * goes in and comes out, and the same input gives the same output.
+ * @example
+ * const assistant = new Assistant({ domain, flows, generator })
+ * const { messages, tracker } = await assistant.handle({ senderId: 'ada', tracker: undefined, text: 'hi' })
+ */
+export class Assistant {
+  readonly domain: Domain;
+  readonly flows: ReadonlyMap<string, Flow>;
+  readonly #options: AssistantOptions;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+  readonly #logger: Logger;
+  readonly #responder: Responder;
+
+  constructor(options: AssistantOptions) {
+    this.domain = options.domain;
+    this.flows = options.flows;
+    this.#options = options;
+    this.#clock = options.clock ?? { now: () => Date.now() };
+    this.#newId = options.newId ?? randomUUID;
+    this.#logger = options.logger ?? silentLogger;
+    this.#responder = new Responder({
+      domain: options.domain,
+      random: options.random ?? Math.random,
+      logger: this.#logger,
+      ...(options.rephraser !== undefined && { rephraser: options.rephraser }),
+    });
+  }
+
+  /**
+   * Takes a turn. Failures of actions, agents and generators become part of the conversation; what
+   * is thrown is an abort, or a tracker that is not ours.
+   */
+  async handle(request: TurnRequest): Promise<TurnResult> {
+    const dialogue = this.#dialogue(request);
+    const { tracker } = dialogue;
+    if (tracker.state.terminated) return result(dialogue);
+    await this.#session(dialogue, request);
+    if (tracker.state.paused) {
+      this.#hear(dialogue, request, []);
+      return result(dialogue);
+    }
+    if (stackProblems(tracker.stack, this.flows).length > 0) await this.#changeCode(dialogue);
+    const commands = await this.#commands(dialogue, request);
+    this.#hear(dialogue, request, commands);
+    executeCommands(dialogue, commands);
+    await this.#everyTurn(dialogue);
+    await run(dialogue);
+    return result(dialogue);
+  }
+
+  /** Ends every flow of a conversation at once, without a word: its caller gave it up. */
+  async abandon(
+    request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>,
+  ): Promise<TurnResult> {
+    const dialogue = this.#dialogue({ ...request, text: '' });
+    await clearStack(dialogue);
+    dialogue.tracker.logStack();
+    return result(dialogue);
+  }
+
+  /** Makes events of the outside true: a timer that fired, a slot that an API set. */
+  record(
+    request: Pick<TurnRequest, 'senderId' | 'userId' | 'tracker'>,
+    events: readonly EventDraft[],
+  ): TurnResult {
+    const dialogue = this.#dialogue({ ...request, text: '' });
+    if (dialogue.tracker.state.terminated) {
+      throw new LegateError(
+        'UNSUPPORTED_OPERATION',
+        `conversation ${request.senderId} has ended; start another one`,
+      );
+    }
+    for (const event of events) dialogue.tracker.apply(event);
+    return result(dialogue);
+  }
+
+  #dialogue(request: TurnRequest): Dialogue {
+    const options = this.#options;
+    const trackerOptions = {
+      domain: this.domain,
+      clock: this.#clock,
+      eventMetadata: options.eventMetadata ?? {},
+    };
+    const { senderId, userId } = request;
+    const sessionId = this.#newId();
+    return new Dialogue({
+      tracker:
+        request.tracker === undefined
+          ? Tracker.create(
+              { senderId, sessionId, ...(userId !== undefined && { userId }) },
+              trackerOptions,
+            )
+          : Tracker.load(request.tracker, trackerOptions),
+      domain: this.domain,
+      flows: this.flows,
+      responder: this.#responder,
+      actions: options.actions ?? noActions,
+      callHandlers: options.callHandlers ?? [],
+      channel: request.channel ?? 'rest',
+      userMessage: request.text,
+      metadata: request.metadata ?? {},
+      maxSteps: options.maxSteps ?? 1000,
+      onMessage: request.onMessage ?? (() => {}),
+      onChunk: request.onChunk ?? (() => {}),
+      history: request.history ?? (() => Promise.resolve([])),
+      newId: this.#newId,
+      signal: request.signal ?? new AbortController().signal,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
+  }
+
+  /** A conversation begins with a session; one that rested too long gets another. */
+  async #session(dialogue: Dialogue, request: TurnRequest): Promise<void> {
+    const { tracker } = dialogue;
+    const { startSessionAfterExpiry } = this.domain.session;
+    const isNew = request.tracker === undefined;
+    const expired = !isNew && isExpired(dialogue);
+    if (!isNew && !(expired && startSessionAfterExpiry)) {
+      if (expired || tracker.state.inactive) tracker.renewSession(this.#newId());
+      return;
+    }
+    await runBetweenSteps(dialogue, 'action_session_start');
+  }
+
+  /** The flows changed under the conversation: say so, and begin with an empty stack. */
+  async #changeCode(dialogue: Dialogue): Promise<void> {
+    const problems = stackProblems(dialogue.tracker.stack, this.flows);
+    this.#logger.warn({ problems }, 'tracker.stale_stack');
+    await clearStack(dialogue);
+    executeCommands(dialogue, [{ command: 'code change' }]);
+    await run(dialogue);
+  }
+
+  async #commands(dialogue: Dialogue, request: TurnRequest): Promise<readonly Command[]> {
+    const { tracker } = dialogue;
+    const { text, metadata = {}, slots = {} } = request;
+    const isOnlyData = text.trim() === '' && Object.keys(slots).length > 0;
+    const { generator, maxCharacters = 420 } = this.#options;
+    const understood = isOnlyData
+      ? { commands: [], isPayload: true }
+      : await understand(dialogue, { text, metadata }, { generator, maxCharacters });
+    const clean = cleanUp(
+      understood.commands,
+      {
+        stack: tracker.stack,
+        slots: tracker.slots,
+        filledBy: (name) => tracker.filledBy(name),
+        domain: this.domain,
+        flows: this.flows,
+        startable: new Set(startableFlows(dialogue).map((flow) => flow.id)),
+        collect: activeCollect(dialogue, tracker.stack),
+        agents: agentsView(tracker.stack),
+      },
+      {
+        isPayload: understood.isPayload,
+        clarifyOnMultipleStartFlows: this.#options.clarifyOnMultipleStartFlows ?? false,
+      },
+    );
+    return [...orchestratorCommands(dialogue, slots, understood.commands), ...clean];
+  }
+
+  #hear(dialogue: Dialogue, request: TurnRequest, commands: readonly Command[]): void {
+    const { maxCharacters = 420 } = this.#options;
+    dialogue.tracker.apply(
+      userUttered({
+        // What is too long to be understood is not worth keeping whole.
+        text: request.text.slice(0, Math.max(maxCharacters, 4_096)),
+        channel: request.channel ?? 'rest',
+        messageId: request.messageId ?? this.#newId(),
+        metadata: request.metadata ?? {},
+        commands,
+      }),
+    );
+    const isSilence = commands.some((one) => one.command === 'user silence');
+    if (!isSilence && dialogue.tracker.slot('consecutive_silence_timeouts') !== 0) {
+      dialogue.tracker.apply(slotSet('consecutive_silence_timeouts', 0));
+    }
+  }
+
+  /** Some slots are kept by an action that runs on every message. */
+  async #everyTurn(dialogue: Dialogue): Promise<void> {
+    const actions = new Set<string>();
+    for (const { mappings } of this.domain.slots.values()) {
+      for (const mapping of mappings) {
+        if (mapping.type !== 'controlled') continue;
+        if (mapping.run_action_every_turn !== undefined) actions.add(mapping.run_action_every_turn);
+      }
+    }
+    for (const action of actions) await runBetweenSteps(dialogue, action);
+  }
+}
+
+async function clearStack(dialogue: Dialogue): Promise<void> {
+  const { tracker } = dialogue;
+  for (const segment of segmentsOf(tracker.stack).toReversed()) {
+    await cancelSegment(dialogue, segment);
+  }
+  tracker.setStack([]);
+}
+
+function result(dialogue: Dialogue): TurnResult {
+  const { value, events } = dialogue.tracker.save();
+  return {
+    messages: dialogue.facts.messages,
+    tracker: value,
+    events,
+    outcome: outcomeOf(dialogue),
+  };
+}

@@ -1,0 +1,159 @@
+import type { JsonValue } from '../../protocol/index.ts';
+import type { Command, Domain, Extractor, Flow, StackFrame } from '../model.ts';
+import type { ActiveCollect, AgentsView } from './generator.ts';
+import { judgeFlowCommand } from './judge-flow.ts';
+import { judgeSetSlot } from './judge-slot.ts';
+
+/** What commands are judged against: the conversation before the turn, and the project. */
+export interface Situation {
+  readonly stack: readonly StackFrame[];
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  filledBy(slot: string): Extractor | undefined;
+  readonly domain: Domain;
+  readonly flows: ReadonlyMap<string, Flow>;
+  /** Ids of the flows whose guards hold. */
+  readonly startable: ReadonlySet<string>;
+  readonly collect: ActiveCollect | undefined;
+  readonly agents: AgentsView;
+}
+
+export interface CleanUpOptions {
+  /** The message was a payload: guards do not count, and nothing is misunderstood. @default false */
+  readonly isPayload?: boolean;
+  /** Several flows at once, with none active, become a question. @default false */
+  readonly clarifyOnMultipleStartFlows?: boolean;
+}
+
+/**
+ * What becomes of one command: another command or itself, or nothing; because it is true already,
+ * or because it cannot be done.
+ */
+export type Verdict = Command | 'satisfied' | 'impossible';
+
+/** What is known about the other commands of the message while one is judged. */
+export interface Companions {
+  readonly isPayload: boolean;
+  readonly isCancelling: boolean;
+  /** Flows that start with this message. */
+  readonly starting: ReadonlySet<string>;
+  /** Slots that a rule-based extractor filled in this message: it knows better than a model. */
+  readonly extracted: ReadonlySet<string>;
+}
+
+/**
+ * Makes sense of what a generator answered: drops what is impossible, true already or said twice,
+ * and turns the rest into commands that can be carried out as they stand. Pure.
+ */
+export function cleanUp(
+  commands: readonly Command[],
+  situation: Situation,
+  { isPayload = false, clarifyOnMultipleStartFlows = false }: CleanUpOptions = {},
+): readonly Command[] {
+  const error = commands.find((one) => one.command === 'error');
+  if (error !== undefined) return [error];
+  const admitted = admit(commands, situation);
+  const isCancelling = admitted.some((one) => one.command === 'cancel flow');
+  const alone: Companions = {
+    isPayload,
+    isCancelling,
+    starting: new Set(),
+    extracted: new Set(slotsSetBy(admitted, 'nlu')),
+  };
+  const flowVerdicts = admitted.map((one) => judgeFlowCommand(one, situation, alone));
+  const starting = new Set(flowVerdicts.flatMap(startedFlow));
+  const verdicts = flowVerdicts.map((verdict) =>
+    typeof verdict === 'object' && verdict.command === 'set slot'
+      ? judgeSetSlot(verdict, situation, { ...alone, starting })
+      : verdict,
+  );
+  const kept = verdicts.filter((verdict) => typeof verdict === 'object');
+  const clean = strongest(mergeCorrections(withoutDuplicates(kept)), situation, {
+    clarifyOnMultipleStartFlows,
+  });
+  const forAgent = withAgent(clean, situation, isPayload);
+  if (forAgent.length > 0 || isPayload) return forAgent;
+  // Dropping what was true already leaves nothing to do, and that is fine.
+  const isUnderstood = commands.length > 0 && !verdicts.includes('impossible');
+  return isUnderstood ? [] : [{ command: 'cannot handle', reason: 'cannot_handle_default' }];
+}
+
+/** A question that insists on its answer (`force_slot_filling`) lets nothing else through. */
+function admit(commands: readonly Command[], { collect }: Situation): readonly Command[] {
+  if (collect?.step.forceSlotFilling !== true) return commands;
+  return commands.filter(
+    (one) => isAboutSession(one) || (one.command === 'set slot' && one.name === collect.step.slot),
+  );
+}
+
+function isAboutSession({ command }: Command): boolean {
+  return ['session start', 'session end', 'restart', 'user silence'].includes(command);
+}
+
+function slotsSetBy(commands: readonly Command[], by: Extractor): readonly string[] {
+  return commands.flatMap((one) => (one.command === 'set slot' && one.by === by ? [one.name] : []));
+}
+
+function startedFlow(verdict: Verdict): readonly string[] {
+  return typeof verdict === 'object' && verdict.command === 'start flow' ? [verdict.flow] : [];
+}
+
+/** Of several values for one slot the last counts; everything else is said once. */
+function withoutDuplicates(commands: readonly Command[]): readonly Command[] {
+  const last = new Map<string, Command>();
+  for (const one of commands) {
+    last.set(one.command === 'set slot' ? `slot ${one.name}` : JSON.stringify(one), one);
+  }
+  return [...last.values()];
+}
+
+/** All corrections of a message are one. */
+function mergeCorrections(commands: readonly Command[]): readonly Command[] {
+  const corrections = commands.filter((one) => one.command === 'correct slots');
+  const [first] = corrections;
+  if (first === undefined) return commands;
+  const merged: Command = {
+    command: 'correct slots',
+    slots: Object.assign({}, ...corrections.map((one) => one.slots)) as typeof first.slots,
+  };
+  const others = commands.filter((one) => one.command !== 'correct slots');
+  return [merged, ...others];
+}
+
+/** Questions back and shrugs count only when there is nothing better. */
+function strongest(
+  commands: readonly Command[],
+  { stack, flows }: Situation,
+  options: { readonly clarifyOnMultipleStartFlows: boolean },
+): readonly Command[] {
+  const strong = commands.filter((one) => !isWeak(one));
+  const starts = strong.flatMap((one) => (one.command === 'start flow' ? [one.flow] : []));
+  const isIdle = !stack.some((frame) => frame.type === 'flow' && flows.has(frame.flowId));
+  if (options.clarifyOnMultipleStartFlows && isIdle && starts.length > 1) {
+    return [{ command: 'clarify', options: starts }];
+  }
+  if (strong.length > 0) return strong;
+  const clarify = commands.find((one) => one.command === 'clarify');
+  return clarify === undefined ? commands.slice(0, 1) : [clarify];
+}
+
+function isWeak({ command }: Command): boolean {
+  return command === 'clarify' || command === 'cannot handle';
+}
+
+/** Commands that an agent does not compete with: slots are filled, and it hears the message all the same. */
+const besideAgent = new Set<Command['command']>(['set slot', 'cannot handle', 'continue agent']);
+
+/** While an agent waits, a message that asks for nothing else is meant for it. */
+function withAgent(
+  commands: readonly Command[],
+  { agents }: Situation,
+  isPayload: boolean,
+): readonly Command[] {
+  if (agents.active === undefined) return commands;
+  if (!commands.every((one) => besideAgent.has(one.command))) {
+    return commands.filter((one) => one.command !== 'continue agent');
+  }
+  if (isPayload && commands.length === 0) return commands;
+  const slots = commands.filter((one) => one.command === 'set slot');
+  return [...slots, { command: 'continue agent' }];
+}

@@ -1,0 +1,168 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import {
+  checkSlots,
+  type Dialogue,
+  flowSlots,
+  interruptAgent,
+  isAskingToContinue,
+  readableName,
+  restartAgent,
+  resumeSegment,
+  startFlows,
+} from '../executor/index.ts';
+import type { Command } from '../model.ts';
+import {
+  activeSegment,
+  isPattern,
+  removeFrames,
+  type Segment,
+  segmentsOf,
+  withoutConversationPatterns,
+} from '../stack/index.ts';
+import { sessionEnded, slotSet } from '../tracker/index.ts';
+
+/**
+ * Carries out clean commands: fills slots, and arranges the stack so that what has to be said
+ * first is on top. From bottom to top: what was under way, the flows that start (the first one
+ * asked for uppermost), slots to be validated, and patterns in the order of the commands.
+ */
+export function executeCommands(dialogue: Dialogue, commands: readonly Command[]): void {
+  const cancelled = commands.some((one) => one.command === 'cancel flow')
+    ? activeSegment(dialogue.tracker.stack)
+    : undefined;
+  // Whoever stops a flow has also answered whether to go on with it.
+  if (cancelled !== undefined && isAskingToContinue(dialogue)) {
+    dialogue.tracker.setStack(withoutConversationPatterns(dialogue.tracker.stack));
+  }
+  fillSlots(dialogue, commands);
+  startFlows(
+    dialogue,
+    commands.flatMap((one) => (one.command === 'start flow' ? [one.flow] : [])),
+    cancelled,
+  );
+  for (const one of commands)
+    if (one.command === 'restart agent') restartAgent(dialogue, one.agent);
+  if (commands.some((one) => one.command === 'continue agent')) dialogue.facts.forAgent = true;
+  checkSlots(dialogue, [...dialogue.facts.filled]);
+  for (const one of inOrderOfSpeech(commands).toReversed()) pushPattern(dialogue, one, cancelled);
+}
+
+function fillSlots(dialogue: Dialogue, commands: readonly Command[]): void {
+  for (const one of commands) {
+    if (one.command !== 'set slot') continue;
+    dialogue.tracker.apply(slotSet(one.name, one.value, one.by));
+    dialogue.facts.filled.add(one.name);
+  }
+  resumeByAnswer(dialogue);
+}
+
+/** Asked whether to go on, the user answered the interrupted flow's question itself. */
+function resumeByAnswer(dialogue: Dialogue): void {
+  if (!isAskingToContinue(dialogue)) return;
+  const { tracker, facts, flows } = dialogue;
+  const wanted = segmentsOf(tracker.stack).findLast((segment) => {
+    const { collected } = flowSlots(segment.root.flowId, flows);
+    return [...facts.filled].some((name) => collected.has(name));
+  });
+  if (wanted === undefined) return;
+  tracker.setStack(withoutConversationPatterns(tracker.stack));
+  const segment = segmentsOf(tracker.stack).find((one) => one.root.frameId === wanted.root.frameId);
+  if (segment !== undefined) resumeSegment(dialogue, segment);
+}
+
+/** Stopping comes before changing, and changing before everything else. */
+function inOrderOfSpeech(commands: readonly Command[]): readonly Command[] {
+  const rank = ({ command }: Command) => ['cancel flow', 'correct slots'].indexOf(command);
+  const ranked = commands.filter((one) => rank(one) !== -1);
+  ranked.sort((one, other) => rank(one) - rank(other));
+  return [...ranked, ...commands.filter((one) => rank(one) === -1)];
+}
+
+function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | undefined): void {
+  const { tracker } = dialogue;
+  switch (command.command) {
+    case 'cancel flow':
+      return pushCancel(dialogue, cancelled);
+    case 'correct slots':
+      return pushCorrection(dialogue, command.slots);
+    case 'clarify':
+      // A question back replaces the one before.
+      tracker.setStack(
+        removeFrames(
+          tracker.stack,
+          tracker.stack.filter((frame) => isPattern(frame, 'pattern_clarification')),
+        ),
+      );
+      return pushAside(dialogue, 'pattern_clarification', {
+        names: command.options.map((id) => readableName(dialogue, id)),
+        clarification_options: '',
+      });
+    case 'chitchat':
+      return pushAside(dialogue, 'pattern_chitchat');
+    case 'knowledge answer':
+      return pushAside(dialogue, 'pattern_search');
+    case 'cannot handle':
+      return push(dialogue, 'pattern_cannot_handle', { reason: command.reason });
+    case 'error':
+      return push(dialogue, 'pattern_internal_error', {
+        error_type: command.errorType,
+        info: command.info,
+      });
+    case 'skip question':
+      return push(dialogue, 'pattern_skip_question');
+    case 'human handoff':
+      return push(dialogue, 'pattern_human_handoff');
+    case 'repeat bot messages':
+      return push(dialogue, 'pattern_repeat_bot_messages');
+    case 'code change':
+      return push(dialogue, 'pattern_code_change');
+    case 'session start':
+      return push(dialogue, 'pattern_session_start');
+    case 'restart':
+      return push(dialogue, 'pattern_restart');
+    case 'user silence':
+      return push(dialogue, 'pattern_user_silence');
+    case 'session end':
+      tracker.apply(sessionEnded('user'));
+      return;
+    case 'start flow':
+    case 'set slot':
+    case 'continue agent':
+    case 'restart agent':
+      // Carried out before.
+      return;
+  }
+}
+
+function push(dialogue: Dialogue, flowId: string, context: JsonObject = {}): void {
+  dialogue.pushPattern(flowId, context);
+}
+
+/** The user turns to something else for a moment: an agent that waits has to wait on. */
+function pushAside(dialogue: Dialogue, flowId: string, context: JsonObject = {}): void {
+  interruptAgent(dialogue);
+  dialogue.pushPattern(flowId, context);
+}
+
+function pushCancel(dialogue: Dialogue, cancelled: Segment | undefined): void {
+  if (cancelled === undefined) return;
+  dialogue.pushPattern('pattern_cancel_flow', {
+    canceled_name: readableName(dialogue, cancelled.root.flowId),
+    canceled_frames: cancelled.frames.map((frame) => frame.frameId),
+  });
+}
+
+function pushCorrection(dialogue: Dialogue, slots: JsonObject): void {
+  const names = Object.keys(slots);
+  const segment = segmentsOf(dialogue.tracker.stack).findLast((one) =>
+    one.root.collected?.some(({ slot }) => names.includes(slot)),
+  );
+  const step = segment?.root.collected?.find(({ slot }) => names.includes(slot));
+  dialogue.pushPattern('pattern_correction', {
+    is_reset_only: Object.values(slots).every((value) => value === null),
+    corrected_slots: slots,
+    new_slot_values: Object.values(slots),
+    reset_flow_id: segment?.root.flowId ?? null,
+    reset_step_id: step?.path.at(-1) ?? null,
+  });
+}

@@ -1,0 +1,78 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Dialogue } from '../executor/index.ts';
+import type { Command } from '../model.ts';
+import type { CommandGenerator } from './generator.ts';
+import { readSpecial } from './special.ts';
+import { activeCollect, activeFlows, agentsView, startableFlows } from './view.ts';
+
+export interface UnderstandOptions {
+  readonly generator: CommandGenerator;
+  /** What a user may say at once. */
+  readonly maxCharacters: number;
+}
+
+export interface Understanding {
+  readonly commands: readonly Command[];
+  /** The message was made by a button or a program, not by a person. */
+  readonly isPayload: boolean;
+}
+
+/** Payloads carry names and values and may be longer than what people say. */
+const MAX_PAYLOAD_CHARACTERS = 4_096;
+
+/** The commands of a message, as they come: by its form, or by the generator. */
+export async function understand(
+  dialogue: Dialogue,
+  message: { readonly text: string; readonly metadata: JsonObject },
+  options: UnderstandOptions,
+): Promise<Understanding> {
+  const said = message.text.trim();
+  if (said === '') return failure('rasa_internal_error_user_input_empty');
+  const special = said.length <= MAX_PAYLOAD_CHARACTERS ? readSpecial(said, dialogue) : undefined;
+  if (special?.kind === 'commands') return { commands: special.commands, isPayload: true };
+  const text = special?.text ?? said;
+  if (text.length > options.maxCharacters) {
+    const info = { max_characters: options.maxCharacters };
+    return failure('rasa_internal_error_user_input_too_long', info);
+  }
+  try {
+    const commands = await generate(dialogue, { ...message, text }, options.generator);
+    return { commands, isPayload: false };
+  } catch (error) {
+    const { signal, logger } = dialogue.options;
+    signal.throwIfAborted();
+    logger.error({ generator: options.generator.name, error }, 'commands.generator_failed');
+    return failure('rasa_internal_error_command_generation', { error_source: 'generator' });
+  }
+}
+
+function failure(errorType: string, info: JsonObject = {}): Understanding {
+  return { commands: [{ command: 'error', errorType, info }], isPayload: false };
+}
+
+function generate(
+  dialogue: Dialogue,
+  message: { readonly text: string; readonly metadata: JsonObject },
+  generator: CommandGenerator,
+): Promise<readonly Command[]> {
+  const { tracker, options, domain } = dialogue;
+  const { active, calling } = activeFlows(dialogue);
+  const language = tracker.slot('language');
+  return generator.generate({
+    ...message,
+    channel: options.channel,
+    slots: tracker.slots,
+    stack: tracker.stack,
+    activeFlow: active,
+    callingFlow: calling,
+    activeCollect: activeCollect(dialogue, tracker.stack),
+    transcript: tracker.state.transcript,
+    flows: startableFlows(dialogue),
+    allFlows: dialogue.flows,
+    domain,
+    agents: agentsView(tracker.stack),
+    language: typeof language === 'string' ? language : undefined,
+    signal: options.signal,
+    clock: options.clock,
+  });
+}

@@ -1,0 +1,110 @@
+import { compileCondition } from '../conditions/index.ts';
+import type { Dialogue } from '../executor/index.ts';
+import { agentOf } from '../executor/index.ts';
+import type { CollectStep, Flow, PatternFrame, StackFrame } from '../model.ts';
+import {
+  activeSegment,
+  callChain,
+  COLLECT_INFORMATION,
+  isInner,
+  isPattern,
+  VALIDATE_SLOT,
+} from '../stack/index.ts';
+import type { ActiveCollect, AgentsView } from './generator.ts';
+
+/** The question that waits for its answer: the one nearest to the top, within the same user flow. */
+export function activeCollect(
+  dialogue: Pick<Dialogue, 'domain' | 'flows'>,
+  stack: readonly StackFrame[],
+): ActiveCollect | undefined {
+  for (let at = stack.length - 1; at >= 0; at -= 1) {
+    const frame = stack[at];
+    if (frame === undefined || frame.type !== 'pattern') return undefined;
+    if (isPattern(frame, VALIDATE_SLOT)) return validated(dialogue, frame);
+    if (isPattern(frame, COLLECT_INFORMATION)) return collected(dialogue, frame, stack[at - 1]);
+  }
+  return undefined;
+}
+
+function collected(
+  { domain, flows }: Pick<Dialogue, 'domain' | 'flows'>,
+  question: PatternFrame,
+  owner: StackFrame | undefined,
+): ActiveCollect | undefined {
+  const flow = owner === undefined ? undefined : flows.get(owner.flowId);
+  const step = owner === undefined ? undefined : flow?.steps.get(owner.stepId);
+  const slot = domain.slots.get(textOf(question.context['collect']));
+  if (flow === undefined || step?.kind !== 'collect' || slot === undefined) return undefined;
+  return { flow, step, slot };
+}
+
+/** The domain asks again for a slot: there is no step of a flow for that, so we make one. */
+function validated(
+  { domain, flows }: Pick<Dialogue, 'domain' | 'flows'>,
+  frame: PatternFrame,
+): ActiveCollect | undefined {
+  const flow = flows.get(frame.flowId);
+  const slot = domain.slots.get(textOf(frame.context['validate']));
+  if (flow === undefined || slot === undefined) return undefined;
+  const step: CollectStep = {
+    kind: 'collect',
+    id: frame.stepId,
+    next: { branches: [] },
+    position: flow.position,
+    slot: slot.name,
+    utter: textOf(frame.context['refill_utter']),
+    askBeforeFilling: false,
+    rejections: [],
+    resetAfterFlowEnds: true,
+    forceSlotFilling: false,
+  };
+  return { flow, step, slot };
+}
+
+/** User flows that a command may start now. */
+export function startableFlows(dialogue: Dialogue): readonly Flow[] {
+  const scope = { slots: dialogue.tracker.slots, context: {} };
+  return [...dialogue.flows.values()].filter((flow) => {
+    if (flow.isPattern) return false;
+    if (flow.if === undefined) return true;
+    try {
+      return compileCondition(flow.if).evaluate(scope);
+    } catch (error) {
+      dialogue.options.logger.warn({ flow: flow.id, error }, 'flow.guard.invalid');
+      return false;
+    }
+  });
+}
+
+/** The flow nearest to the top, and the one that called it. */
+export function activeFlows(dialogue: Dialogue): {
+  readonly active: Flow | undefined;
+  readonly calling: Flow | undefined;
+} {
+  const segment = activeSegment(dialogue.tracker.stack);
+  const innermost = segment === undefined ? undefined : callChain(segment).at(-1);
+  return {
+    active: dialogue.flows.get(innermost?.flowId ?? ''),
+    calling: dialogue.flows.get(segment?.root.flowId ?? ''),
+  };
+}
+
+export function agentsView(stack: readonly StackFrame[]): AgentsView {
+  const segment = activeSegment(stack);
+  const agent = agentOf(segment);
+  const isWaiting = agent !== undefined && isOnTop(stack, agent);
+  const completed = (segment?.root.agents ?? []).filter((run) => run.state === 'completed');
+  return {
+    active: isWaiting ? agent.agentId : undefined,
+    completed: [...new Set(completed.map((run) => run.agentId))],
+  };
+}
+
+/** Patterns that only spoke do not come between the user and the agent; those that ask do. */
+function isOnTop(stack: readonly StackFrame[], agent: StackFrame): boolean {
+  return !stack.slice(stack.indexOf(agent) + 1).some(isInner);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

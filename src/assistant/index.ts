@@ -1,0 +1,27 @@
+export * from './model.ts';
+export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
+export {
+  type ActionCall,
+  type ActionMessage,
+  ActionRejected,
+  type ActionResult,
+  type ActionRunner,
+  type StreamPiece,
+} from './actions/index.ts';
+export type {
+  ActiveCollect,
+  AgentsView,
+  CommandGenerator,
+  GeneratorInput,
+} from './commands/index.ts';
+export type { Call, CallHandler, CallOutcome } from './executor/index.ts';
+export { defaultFlows, defaultResponses } from './patterns/index.ts';
+export type { Rephraser, RephraseRequest } from './responses/index.ts';
+export {
+  type EventDraft,
+  Tracker,
+  trackerJson,
+  type TrackerState,
+  type TranscriptEntry,
+} from './tracker/index.ts';
+export type { TurnOutcome, TurnResult } from './turn-result.ts';

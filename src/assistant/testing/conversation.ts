@@ -1,0 +1,89 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { Assistant, type AssistantOptions, type TurnRequest } from '../assistant.ts';
+import type { Command, TrackerEvent } from '../model.ts';
+import type { TurnResult } from '../turn-result.ts';
+import { TestClock } from './domain.ts';
+import type { TestProject } from './project.ts';
+
+/** Commands in few words. */
+export function start(flow: string): Command {
+  return { command: 'start flow', flow };
+}
+
+export function set(name: string, value: JsonValue): Command {
+  return { command: 'set slot', name, value, by: 'llm' };
+}
+
+export const cancel: Command = { command: 'cancel flow' };
+export const chitchat: Command = { command: 'chitchat' };
+export const search: Command = { command: 'knowledge answer' };
+export const repeat: Command = { command: 'repeat bot messages' };
+export const skip: Command = { command: 'skip question' };
+export const continueAgent: Command = { command: 'continue agent' };
+
+export function clarify(...options: string[]): Command {
+  return { command: 'clarify', options };
+}
+
+/**
+ * A conversation with an assistant, turn by turn, as a caller would hold it: what is kept between
+ * two turns goes through JSON each time.
+ */
+export class Conversation {
+  readonly clock = new TestClock();
+  readonly assistant: Assistant;
+  readonly log: TrackerEvent[] = [];
+  tracker: JsonObject | undefined;
+  last: TurnResult | undefined;
+  #commands: readonly Command[] = [];
+
+  constructor(project: TestProject, options: Partial<AssistantOptions> = {}) {
+    let ids = 0;
+    this.assistant = new Assistant({
+      ...project,
+      generator: { name: 'scripted', generate: () => Promise.resolve(this.#commands) },
+      clock: this.clock,
+      random: () => 0,
+      newId: () => `id-${(ids += 1)}`,
+      ...options,
+    });
+  }
+
+  /** Says something that a generator reads as these commands; answers with what the bot says. */
+  say(text: string, ...commands: Command[]): Promise<readonly string[]> {
+    this.#commands = commands;
+    return this.send({ text });
+  }
+
+  async send(request: Partial<TurnRequest>): Promise<readonly string[]> {
+    const result = await this.assistant.handle({
+      senderId: 'ada',
+      tracker: this.tracker,
+      text: '',
+      history: () => Promise.resolve(this.log),
+      ...request,
+    });
+    this.last = result;
+    this.tracker = JSON.parse(JSON.stringify(result.tracker)) as JsonObject;
+    this.log.push(...result.events);
+    return result.messages.map((message) => message.text ?? JSON.stringify(message));
+  }
+
+  slot(name: string): JsonValue {
+    const slots = this.tracker?.['slots'] as JsonObject | undefined;
+    return slots?.[name] ?? null;
+  }
+
+  get outcome(): TurnResult['outcome'] {
+    if (this.last === undefined) throw new Error('nothing was said yet');
+    return this.last.outcome;
+  }
+
+  /** Names of the events of the last turn that are about flows: `flow_started send_parcel`. */
+  get flowEvents(): readonly string[] {
+    return (this.last?.events ?? [])
+      .filter((event) => event.event.startsWith('flow_') || event.event.startsWith('agent_'))
+      .filter((event) => !(event['flow_id'] as string).startsWith('pattern_'))
+      .map((event) => `${event.event} ${(event['agent_id'] ?? event['flow_id']) as string}`);
+  }
+}

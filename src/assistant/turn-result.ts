@@ -1,0 +1,103 @@
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { type Dialogue, flowSlots } from './executor/index.ts';
+import type { BotMessage, TrackerEvent } from './model.ts';
+import { activeSegment, callChain, isInner, segmentsOf } from './stack/index.ts';
+
+/** What came of a message. */
+export interface TurnResult {
+  readonly messages: readonly BotMessage[];
+  /** The conversation as it is now: save it, and hand it back with the next message. */
+  readonly tracker: JsonObject;
+  /** New in this turn: append them to the conversation's log. */
+  readonly events: readonly TrackerEvent[];
+  readonly outcome: TurnOutcome;
+}
+
+/** Facts about how the turn ended, for whoever has to put a state on it. */
+export interface TurnOutcome {
+  /** The user may speak. False when the session has ended, and while someone else speaks for us. */
+  readonly waiting: boolean;
+  /** The session has ended for good; with it, every further message is refused. */
+  readonly ended: boolean;
+  /** The user flow nearest to the top, a called one included. */
+  readonly activeFlow: string | undefined;
+  /** User flows on the stack, lowest first. */
+  readonly userFlows: readonly string[];
+  /** Patterns about the conversation on the stack, lowest first: `pattern_completed`, ... */
+  readonly patterns: readonly string[];
+  /** Patterns that came up in this turn, whether or not they are still there. */
+  readonly raised: readonly { readonly flowId: string; readonly context: JsonObject }[];
+  /** User flows that reached their end in this turn. */
+  readonly completedFlows: readonly string[];
+  /** User flows that were cancelled in this turn, by the user or by a failure. */
+  readonly cancelledFlows: readonly { readonly flowId: string; readonly stepId: string }[];
+  /** The request was refused: `reason` of the pattern. */
+  readonly cannotHandle: string | undefined;
+  readonly error: { readonly type: string; readonly info: JsonObject } | undefined;
+  /** The sub agent that waits for the user. */
+  readonly waitingAgent: string | undefined;
+  /** Slots of the project that have a value. */
+  readonly slots: JsonObject;
+  /** Slots that the completed flows leave behind. */
+  readonly persistedSlots: JsonObject;
+}
+
+export function outcomeOf(dialogue: Dialogue): TurnOutcome {
+  const { tracker, facts } = dialogue;
+  const { stack, state } = tracker;
+  const completedFlows = flowsOf(dialogue, 'flow_completed').map(({ flowId }) => flowId);
+  const innermost = activeSegment(stack);
+  const raised = (flowId: string) => facts.patterns.findLast((one) => one.flowId === flowId);
+  const error = raised('pattern_internal_error')?.context;
+  const reason = raised('pattern_cannot_handle')?.context['reason'];
+  const agent = stack.findLast((frame) => frame.type === 'agent');
+  return {
+    waiting: !state.terminated && !state.paused,
+    ended: state.terminated,
+    activeFlow: innermost === undefined ? undefined : callChain(innermost).at(-1)?.flowId,
+    userFlows: segmentsOf(stack).map((segment) => segment.root.flowId),
+    patterns: stack.flatMap((frame) =>
+      frame.type === 'pattern' && !isInner(frame) ? [frame.flowId] : [],
+    ),
+    raised: facts.patterns,
+    completedFlows,
+    cancelledFlows: flowsOf(dialogue, 'flow_cancelled'),
+    cannotHandle: typeof reason === 'string' ? reason : undefined,
+    error: error === undefined ? undefined : errorOf(error),
+    waitingAgent: agent?.state === 'waiting_for_input' ? agent.agentId : undefined,
+    slots: filledSlots(dialogue),
+    persistedSlots: persistedSlots(dialogue, completedFlows),
+  };
+}
+
+function flowsOf(dialogue: Dialogue, event: string): { flowId: string; stepId: string }[] {
+  return dialogue.tracker.events.flatMap((one) => {
+    const { flow_id: flowId, step_id: stepId } = one;
+    if (one.event !== event || typeof flowId !== 'string') return [];
+    if (dialogue.flows.get(flowId)?.isPattern === true) return [];
+    return [{ flowId, stepId: typeof stepId === 'string' ? stepId : '' }];
+  });
+}
+
+function errorOf(context: JsonObject): TurnOutcome['error'] {
+  const { error_type: type, info } = context;
+  return {
+    type: typeof type === 'string' ? type : 'internal',
+    info:
+      typeof info === 'object' && info !== null && !Array.isArray(info) ? (info as JsonObject) : {},
+  };
+}
+
+function filledSlots({ domain, tracker }: Dialogue): JsonObject {
+  const slots: Record<string, JsonValue> = {};
+  for (const slot of domain.slots.values()) {
+    const value = tracker.slot(slot.name);
+    if (!slot.builtin && value !== null) slots[slot.name] = value;
+  }
+  return slots;
+}
+
+function persistedSlots({ flows, tracker }: Dialogue, completed: readonly string[]): JsonObject {
+  const names = completed.flatMap((id) => [...flowSlots(id, flows).persisted]);
+  return Object.fromEntries(names.map((name) => [name, tracker.slot(name)]));
+}
