@@ -14,7 +14,7 @@ export const fillers = words(
    whose how when where why one thing things something anything else more much many good great um
    uh hmm oh sorry sir madam dear today soon right quickly quick asap myself yourself another
    don't dont doesn't isn't can't cannot give take put us up out over off how's when's where's who's
-   looking forward time ahead`,
+   looking forward time ahead euro euros eur dollar dollars usd buck bucks pound pounds gbp quid chf francs cents`,
 );
 
 /** Verbs so common that missing one says little. */
@@ -41,7 +41,7 @@ export const weakVerbs = new Set(
 
 /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
 export const prepositions = words(
-  'to from for with at on in by of about into onto via near until till since before after between because regarding',
+  'to from for with at on in by of about into onto via near until till since before after between because regarding called named saying',
 );
 
 /** Groups of words that mean the same in requests. */

@@ -21,7 +21,7 @@ export function findCategories(
     .map((value) => ({ value, tokens: messageOf(wordsOf(value)).tokens }))
     .filter((candidate) => candidate.tokens.length > 0)
     .toSorted((one, two) => two.tokens.length - one.tokens.length);
-  const exact = findAll(message, candidates, (one, two) => one.stem === two.stem);
+  const exact = findAll(message, candidates, (one, two) => singular(one) === singular(two));
   if (exact.length > 0 || !options.isAsked) return exact;
   const nearly = findAll(message, candidates, (one, two) => isNearly(one.folded, two.folded));
   return nearly.length > 0 ? nearly : byPart(message, candidates);
@@ -69,6 +69,11 @@ function byPart(message: Message, candidates: readonly Candidate[]): Found<JsonV
     }
   }
   return found;
+}
+
+/** Only plurals are the same word here: "check" is not "checking". */
+function singular(token: Token): string {
+  return token.folded.length > 3 ? token.folded.replace(/(?<![su])s$/, '') : token.folded;
 }
 
 /** A value as words: `extra_large`, `extraLarge` and `extra-large` are "extra large". */

@@ -1,0 +1,123 @@
+import type { JsonValue } from '../../../protocol/index.ts';
+import type { Command } from '../../model.ts';
+import { type Message, without } from '../words/index.ts';
+import { fillUnasked } from './fill.ts';
+import { cleanAnswer, findNames } from './names.ts';
+import type { Reading } from './reading.ts';
+import type { SlotProfile } from './slot-profile.ts';
+import { setSlot, type Turn } from './turn.ts';
+import { type Found, type FoundNumber, isBareYesNo, readYesNo } from './values/index.ts';
+
+/** Answers that are too long to be a value of the wrong form. */
+const mostWordsOfWrongAnswer = 4;
+
+/** The value for the slot that was asked for, when the message has one of its form. */
+export function findAnswer(turn: Turn, message: Message): Command[] | undefined {
+  const { asked } = turn;
+  if (asked === undefined) return undefined;
+  if (asked.kind === 'yes-no') {
+    const value = readYesNo(message);
+    if (value === undefined) return undefined;
+    const reading = turn.read(message);
+    const others = isBareYesNo(message) ? [] : otherFills(turn, reading);
+    return [setSlot(asked, value), ...others];
+  }
+  const reading = turn.read(message);
+  const found = bestFitting(reading, asked);
+  if (found === undefined) return undefined;
+  reading.take(found);
+  return [setSlot(asked, found.value), ...otherFills(turn, reading)];
+}
+
+/** Values for the other slots of the active flow. */
+export function otherFills(turn: Turn, reading: Reading): Command[] {
+  const others = turn.profiles.filter(
+    (profile) => profile.slot.name !== turn.asked?.slot.name && profile.kind !== 'yes-no',
+  );
+  return fillUnasked(reading, others)
+    .filter((fill) => fill.value !== turn.valueOf(fill.profile))
+    .map((fill) => setSlot(fill.profile, fill.value));
+}
+
+function bestFitting(reading: Reading, asked: SlotProfile): Found<JsonValue> | undefined {
+  const fitting = reading.fitting(asked, true);
+  if (asked.kind === 'number') {
+    const numbers = fitting as readonly FoundNumber[];
+    const money = asked.isMoney ? numbers.find((one) => one.isMoney) : undefined;
+    return money ?? numbers.find((one) => !one.isWeak) ?? numbers[0];
+  }
+  if (asked.kind === 'category' && fitting.length > 1) {
+    const words = reading.message.tokens;
+    const announced = fitting.find((one) => {
+      const before = words.findLast(
+        (token) => token.end <= one.start && !/^(?:my|the|a|an|our)$/.test(token.folded),
+      );
+      return before !== undefined && asked.prepositions.includes(before.folded);
+    });
+    return announced ?? fitting[0];
+  }
+  return fitting[0];
+}
+
+/** Text for the slot that was asked for: what was said, without the words around it. */
+export function freeAnswer(turn: Turn): Command[] | undefined {
+  const { asked, message } = turn;
+  if (asked === undefined || message.text === '') return undefined;
+  switch (asked.kind) {
+    case 'free':
+      return [setSlot(asked, message.text)];
+    case 'name':
+      return nameAnswer(turn, asked);
+    case 'number':
+    case 'category':
+    case 'yes-no': {
+      // The wrong form: the slot's own rejection says so better than "please rephrase".
+      const isShort = message.tokens.length <= mostWordsOfWrongAnswer;
+      if (turn.isPatternQuestion || !isShort) return undefined;
+      return [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
+    }
+    default:
+      return turn.isPatternQuestion
+        ? undefined
+        : [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
+  }
+}
+
+/** "Bob, 50 euros tomorrow": the name, and what else the sentence has. */
+function nameAnswer(turn: Turn, asked: SlotProfile): Command[] | undefined {
+  const { message } = turn;
+  const reading = turn.read();
+  const others = turn.profiles.filter(
+    (profile) =>
+      profile !== asked &&
+      !['yes-no', 'category', 'free', 'name'].includes(profile.kind) &&
+      (profile.kind !== 'number' || turn.valueOf(profile) === null),
+  );
+  // A bare number beside a name may be part of it ("Area 51"): only money is sure.
+  const isSure = (profile: SlotProfile): boolean =>
+    profile.kind !== 'number' ||
+    reading.numbers.some((one) => one.isMoney) ||
+    reading.numbers[0]?.end === message.text.replace(/[.!?\s]+$/, '').length;
+  const fills = fillUnasked(reading, others.filter(isSure));
+  const sets = fills.map((fill) => setSlot(fill.profile, fill.value));
+  const named = findNames(message, asked.prepositions, reading.taken)[0];
+  const rest = without(message, withCurrencies(message, reading));
+  const value = named?.value ?? cleanAnswer(rest.text, asked.prepositions);
+  if (/[\p{L}\p{N}]/u.test(value)) return [setSlot(asked, value), ...sets];
+  return sets.length > 0 ? sets : undefined;
+}
+
+/** The taken stretches, each with the currency and the small words around it. */
+function withCurrencies(message: Message, reading: Reading): { start: number; end: number }[] {
+  return reading.taken.map(({ start, end }) => {
+    const before =
+      /(?:(?:^|[\s,])(?:on|at|for|by|and|with|of|the|amount))*\s*[$€£¥,]?\s*$/i.exec(
+        message.text.slice(0, start),
+      )?.[0] ?? '';
+    const after =
+      /^\s?(?:[$€£¥]|(?:usd|eur|gbp|chf|euros?|dollars?|bucks|pounds?|francs?)\b)?[\s,]*(?:and\b)?/i.exec(
+        message.text.slice(end),
+      )?.[0] ?? '';
+    return { start: start - before.length, end: end + after.length };
+  });
+}

@@ -1,0 +1,122 @@
+import type { JsonValue } from '../../../protocol/index.ts';
+import type { Command } from '../../model.ts';
+import { type Message, messageOf } from '../words/index.ts';
+import { type Fill, fillUnasked } from './fill.ts';
+import { cleanAnswer } from './names.ts';
+import { isOpenQuestion } from './phrases.ts';
+import type { SlotProfile } from './slot-profile.ts';
+import { setSlot, type Turn } from './turn.ts';
+import { isBareYesNo, readYesNo } from './values/index.ts';
+
+const change =
+  /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter)\b/;
+const marker =
+  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|better|let'?s (?:say|do|make))\b|, ?not\b/;
+/** Everything up to the new value. */
+const lead =
+  /^(?:(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|well|oh|i mean|i meant|i said|it'?s|it is|it should (?:be|have been)|should be|please|let'?s (?:say|do|make it)|(?:make|change|set|update|correct) (?:it|that|this)(?: to| into)?|not that|but|to be)\b[\s,.:;-]*)+/i;
+
+/**
+ * What the message puts right in the active flow: "make it 50", "no, to Bob", "I meant Friday",
+ * "change the recipient" (which empties the slot, so that it is asked again).
+ */
+export function findCorrections(turn: Turn): Command[] | undefined {
+  const { message, filled, asked } = turn;
+  const isMarked = marker.test(message.folded);
+  if (filled.length === 0 || !isMarked || isOpenQuestion(message)) return undefined;
+  if (
+    asked?.kind === 'free' &&
+    !/^(?:no|actually|sorry|i meant?)\b|\bmake it\b/.test(message.folded)
+  ) {
+    return undefined;
+  }
+  const kept = messageOf(withoutOldValue(message.text));
+  const named = mentionedSlot(turn, kept);
+  if (named !== undefined) {
+    const value = valueAfter(turn, kept, named.profile, named.end);
+    if (value !== undefined) return [setSlot(named.profile, value)];
+    const fits = change.test(kept.folded) && turn.valueOf(named.profile) !== null;
+    return fits ? [setSlot(named.profile, null)] : undefined;
+  }
+  const fills = unnamed(turn, kept, message);
+  return fills.length === 0 ? undefined : fills.map((fill) => setSlot(fill.profile, fill.value));
+}
+
+/** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann": what stays is Bob. */
+function withoutOldValue(text: string): string {
+  return text
+    .replace(/\bnot (?:to |for |from )?[^,]{1,60}?,? but\b/i, '')
+    .replace(/,? (?:instead of|rather than|and not|not) [^,.]{1,60}$/i, '');
+}
+
+interface Mention {
+  readonly profile: SlotProfile;
+  readonly end: number;
+}
+
+/** The one slot of the flow that the message calls by its name. */
+function mentionedSlot(turn: Turn, message: Message): Mention | undefined {
+  const mentions = turn.profiles.flatMap((profile) => {
+    const tokens = message.tokens.filter((token) => profile.names.has(token.stem));
+    const last = tokens.at(-1);
+    return last === undefined ? [] : [{ profile, end: last.end, count: tokens.length }];
+  });
+  const most = Math.max(0, ...mentions.map((mention) => mention.count));
+  const best = mentions.filter((mention) => mention.count === most);
+  if (best.length === 1) return best[0];
+  const filled = best.filter((mention) => turn.valueOf(mention.profile) !== null);
+  return filled.length === 1 ? filled[0] : undefined;
+}
+
+/** The new value of a slot that was named: by its form, else the words after "to" or "is". */
+function valueAfter(
+  turn: Turn,
+  message: Message,
+  profile: SlotProfile,
+  end: number,
+): JsonValue | undefined {
+  if (profile.kind === 'yes-no') return readYesNo(messageOf(message.text.slice(end)));
+  const fitting = turn.read(message).fitting(profile, true);
+  const found = fitting.find((one) => one.start >= end) ?? fitting[0];
+  if (found !== undefined) return found.value;
+  if (!['name', 'free'].includes(profile.kind)) return undefined;
+  // The last of these words: "the recipient is wrong, it should be to Bob".
+  const match = /^.*(?:\bto|\bis|\bas|\bbe|\bwas|:|=|\binto|\bwith)\s+(.{1,200})$/i.exec(
+    message.text.slice(end),
+  );
+  const answer = cleanAnswer(match?.[1] ?? '', []);
+  return answer === '' || /^(?:wrong|incorrect|not)\b/i.test(answer) ? undefined : answer;
+}
+
+/** Values without a slot's name: by their form and the words before them. */
+function unnamed(turn: Turn, message: Message, whole: Message): Fill[] {
+  const rest = messageOf(message.text.replace(lead, ''));
+  if (rest.tokens.length === 0 || isBareYesNo(rest)) return [];
+  const reading = turn.read(rest);
+  const { asked, filled } = turn;
+  const open = asked === undefined || turn.isPatternQuestion ? [] : [asked];
+  const fills = fillUnasked(reading, [...open, ...filled.filter((one) => one !== asked)]);
+  if (fills.length > 0) return fills;
+  // Several slots of one form: what was said last is what one corrects first.
+  for (const profile of [...open, ...filled.toReversed()]) {
+    const found = reading.fitting(profile, true)[0];
+    if (found !== undefined) return [{ profile, value: found.value }];
+  }
+  return bareText(turn, whole, rest);
+}
+
+/** "I meant Bob": the last text that was given, when nothing else can be meant. */
+function bareText(turn: Turn, message: Message, rest: Message): Fill[] {
+  const { asked, filled } = turn;
+  const isText = (profile: SlotProfile): boolean => profile.kind === 'name';
+  const isSure = /\bi mean(?:t)?\b|\b(?:make|change) (?:it|that)\b|\binstead\b/.test(
+    message.folded,
+  );
+  const isPlain = /^(?:no|actually|sorry|oops)\b/.test(message.folded) && rest.tokens.length <= 3;
+  if (rest.tokens.length > 5 || (!isSure && !isPlain)) return [];
+  if (asked !== undefined && isText(asked) && !isSure) return [];
+  if (turn.requestsIn(rest).kind !== 'nothing' || change.test(rest.folded)) return [];
+  const profile = filled.findLast((one) => isText(one) && one !== asked);
+  const value = cleanAnswer(rest.text, profile?.prepositions ?? []);
+  return profile === undefined || value === '' ? [] : [{ profile, value }];
+}

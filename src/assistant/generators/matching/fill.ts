@@ -1,0 +1,122 @@
+import type { JsonValue } from '../../../protocol/index.ts';
+import { type Message, stem } from '../words/index.ts';
+import { findNames } from './names.ts';
+import type { Reading } from './reading.ts';
+import type { SlotKind, SlotProfile } from './slot-profile.ts';
+import type { Found, FoundNumber } from './values/index.ts';
+
+/** A slot and the value that the message has for it. */
+export interface Fill {
+  readonly profile: SlotProfile;
+  readonly value: JsonValue;
+}
+
+/** The surest forms first: what they take, the others cannot mistake. */
+const order: readonly SlotKind[] = [
+  'pattern',
+  'email',
+  'iban',
+  'date-time',
+  'date',
+  'time',
+  'phone',
+  'category',
+  'number',
+  'name',
+  'free',
+];
+
+/** Values in a message for slots that were not asked for: only what is sure. */
+export function fillUnasked(reading: Reading, profiles: readonly SlotProfile[]): Fill[] {
+  const fills: Fill[] = [];
+  for (const kind of order) {
+    const ofKind = profiles.filter((profile) => profile.kind === kind);
+    for (const profile of ofKind) {
+      const found = choose(reading, profile, ofKind);
+      if (found === undefined) continue;
+      reading.take(found);
+      fills.push({ profile, value: found.value });
+    }
+  }
+  return fills;
+}
+
+function choose(
+  reading: Reading,
+  profile: SlotProfile,
+  rivals: readonly SlotProfile[],
+): Found<JsonValue> | undefined {
+  if (profile.kind === 'name' || profile.kind === 'free') return announced(reading, profile);
+  const fitting = reading.fitting(profile, false);
+  if (profile.kind === 'number') {
+    return chooseNumber(reading.message, profile, fitting as readonly FoundNumber[], rivals);
+  }
+  const byWord = fitting.filter((one) => isAnnounced(reading.message, one, profile));
+  if (byWord.length > 0) return byWord[0];
+  const withoutWord = fitting.filter(
+    (one) => !rivals.some((rival) => rival !== profile && isAnnounced(reading.message, one, rival)),
+  );
+  // Two categories and no word that tells them apart: better to ask.
+  const isUnsure =
+    profile.kind === 'category' && new Set(withoutWord.map((one) => one.value)).size > 1;
+  return isUnsure ? undefined : withoutWord[0];
+}
+
+/** A text after one of the slot's words: "to Bob", "because it is late". */
+function announced(reading: Reading, profile: SlotProfile): Found<string> | undefined {
+  if (profile.prepositions.length === 0) return undefined;
+  if (profile.kind === 'free') {
+    const words = profile.prepositions.filter((word) => word.length > 3).join('|');
+    const match =
+      words === ''
+        ? null
+        : new RegExp(`\\b(?:${words})\\b[\\s:,"']+(.{2,300})$`, 'i').exec(reading.message.text);
+    if (match === null) return undefined;
+    // A date or number after it belongs to another slot.
+    const from = match.index + match[0].length - (match[1] ?? '').length;
+    const border = [...reading.taken, ...reading.values].find((span) => span.start > from);
+    const end = border?.start ?? reading.message.text.length;
+    const value = reading.message.text
+      .slice(from, end)
+      .replace(/["'\s.,]+$/, '')
+      .replace(/\s+(?:on|at|in|for|by|and)$/i, '');
+    return value === '' ? undefined : { value, start: match.index, end };
+  }
+  return findNames(reading.message, profile.prepositions, [...reading.taken, ...reading.values])[0];
+}
+
+/** The slot that the number's neighbour names, else money, else the only number for the only slot. */
+function chooseNumber(
+  message: Message,
+  profile: SlotProfile,
+  numbers: readonly FoundNumber[],
+  rivals: readonly SlotProfile[],
+): FoundNumber | undefined {
+  const named = numbers.find((one) => isNamedAt(message, one, profile));
+  if (named !== undefined) return named;
+  const open = numbers.filter(
+    (one) => !rivals.some((rival) => rival !== profile && isNamedAt(message, one, rival)),
+  );
+  const money = profile.isMoney ? open.find((one) => one.isMoney) : undefined;
+  if (money !== undefined) return money;
+  const isOnlySlot = rivals.length === 1;
+  const isOnlyMoney = profile.isMoney && rivals.filter((rival) => rival.isMoney).length === 1;
+  return (isOnlySlot || isOnlyMoney) && open.length === 1 ? open[0] : undefined;
+}
+
+/** "3 children", "amount 50", "a budget of 200": the slot's word within two words of the number. */
+function isNamedAt(message: Message, number: FoundNumber, profile: SlotProfile): boolean {
+  const before = message.tokens.filter((token) => token.end <= number.start).slice(-3);
+  const after = message.tokens.filter((token) => token.start >= number.end).slice(0, 1);
+  return [...before, ...after].some((token) => profile.names.has(stem(token.folded)));
+}
+
+/** Whether one of the slot's words stands before the value, articles aside. */
+function isAnnounced(message: Message, found: Found<unknown>, profile: SlotProfile): boolean {
+  const before = message.tokens.filter((token) => token.end <= found.start).slice(-2);
+  const nearest = before.findLast((token) => !/^(?:my|the|a|an|our|your|is)$/.test(token.folded));
+  return (
+    nearest !== undefined &&
+    (profile.prepositions.includes(nearest.folded) || profile.names.has(nearest.stem))
+  );
+}

@@ -1,0 +1,2 @@
+export { matchingGenerator } from './matching-generator.ts';
+export { type MatchingOptions } from './turn.ts';

@@ -1,0 +1,145 @@
+import {
+  fillers,
+  type Message,
+  overlaps,
+  prepositions,
+  type Span,
+  stem,
+  type Token,
+} from '../words/index.ts';
+import type { Found } from './values/index.ts';
+
+/** Words that end a name. */
+const stops = new Set(
+  `and or then but because so now today tomorrow please instead not using if when while which that is
+   are was asap immediately thanks thank via worth saying as plus also my the`.split(/\s+/),
+);
+const determiners = new Set('my the a an our your his her their this that some'.split(' '));
+/** "my brother Bob" is Bob. */
+const relations = new Set(
+  `friend mate colleague brother sister mother father mom mum dad son daughter wife husband partner
+   boss neighbour neighbor aunt uncle cousin landlord flatmate roommate`.split(/\s+/),
+);
+const pronouns = new Set(
+  'me it him her them us you that this someone somebody one there here everyone nobody anyone what who'.split(
+    ' ',
+  ),
+);
+/** Before "to" these make an infinitive: "want to ...". */
+const leads = new Set(
+  'want wants like need have trying going able wish love how ready happy used plan planning try needed wanted prefer forgot'.split(
+    ' ',
+  ),
+);
+const verbs = new Set(
+  `send transfer pay make do get have know see check show book change cancel add remove talk speak buy order go use
+   be ask tell find open close block freeze move set update give wire view list start stop schedule reserve say
+   discuss try take put create delete apply report return let look`
+    .split(/\s+/)
+    .map(stem),
+);
+/** Verbs with a person right after them: "pay Bob 50". */
+const givingVerbs = new Set(
+  ['send', 'pay', 'give', 'transfer', 'wire', 'lend', 'owe', 'text', 'call', 'remit'].map(stem),
+);
+const mostWords = 5;
+
+/** The names that stand after one of some prepositions, in the message's order. */
+export function findNames(
+  message: Message,
+  announcedBy: readonly string[],
+  taken: readonly Span[],
+): Found<string>[] {
+  const found: Found<string>[] = [];
+  for (const [index, token] of message.tokens.entries()) {
+    if (!announcedBy.includes(token.folded) || isInfinitive(message, index)) continue;
+    const name = nameFrom(message, index + 1, taken);
+    if (name !== undefined) found.push({ ...name, start: token.start });
+  }
+  if (found.length > 0 || !announcedBy.includes('to')) return found;
+  const given = givenTo(message, taken);
+  return given === undefined ? [] : [given];
+}
+
+/** "pay Bob 50", "send my mom $20": the person between the verb and the amount. */
+function givenTo(message: Message, taken: readonly Span[]): Found<string> | undefined {
+  const index = message.tokens.findIndex((token) => givingVerbs.has(token.stem));
+  const name = index < 0 ? undefined : nameFrom(message, index + 1, taken);
+  if (name === undefined) return undefined;
+  const isBeforeNumber =
+    /^\s*(?:[$€£]\s?)?\d|^\s*(?:a hundred|fifty|twenty|ten|thirty|forty)\b/i.test(
+      message.text.slice(name.end),
+    );
+  const isCapital = /^\p{Lu}/u.test(name.value);
+  return isBeforeNumber || isCapital ? name : undefined;
+}
+
+function nameFrom(
+  message: Message,
+  from: number,
+  taken: readonly Span[],
+): Found<string> | undefined {
+  const words: Token[] = [];
+  for (const token of message.tokens.slice(from)) {
+    const previous = words.at(-1);
+    const gap = previous === undefined ? '' : message.text.slice(previous.end, token.start);
+    const isEnd =
+      words.length === mostWords ||
+      /[,.;!?"]/.test(gap) ||
+      taken.some((span) => overlaps(span, token)) ||
+      /^\d/.test(token.folded);
+    if (isEnd) break;
+    if (previous === undefined && determiners.has(token.folded)) continue;
+    if (stops.has(token.folded) || prepositions.has(token.folded)) break;
+    words.push(token);
+  }
+  const [first, second] = words;
+  if (first === undefined || pronouns.has(first.folded)) return undefined;
+  const isRelation =
+    second !== undefined && relations.has(first.folded) && /^\p{Lu}/u.test(second.text);
+  const start = isRelation ? second : first;
+  const last = words.at(-1) ?? first;
+  if (words.every((word) => fillers.has(word.folded))) return undefined;
+  return {
+    value: message.text.slice(start.start, last.end).replace(/'s$/i, ''),
+    start: start.start,
+    end: last.end,
+  };
+}
+
+/** "want to send", "how to pay": this "to" announces no one. */
+function isInfinitive(message: Message, index: number): boolean {
+  if (message.tokens[index]?.folded !== 'to') return false;
+  const before = message.tokens[index - 1];
+  const after = message.tokens[index + 1];
+  if (before !== undefined && leads.has(before.folded)) return true;
+  return after !== undefined && verbs.has(after.stem) && !/^\p{Lu}/u.test(after.text);
+}
+
+const leadIn =
+  /^(?:(?:it|that|this|he|she|they)(?:'s| is| are| was)|its|(?:my|the|his|her|their)(?: [\w-]+){1,3} (?:is|would be|should be)|i(?:'m| am)|call me|make (?:it|that)|let's (?:say|go with|do|take)|i(?:'d| would) (?:like|say|go with|choose|prefer)(?: to)?|i (?:choose|pick|take|want|mean|meant|need|think|guess)(?: it's| to)?|i(?:'ll| will) (?:take|go with|have)|how about|what about|maybe|probably|perhaps|just|please|ok(?:ay)?|sure|yes|yeah|well|um+|uh+|oh|so|actually|sorry|no)(?=[\s,:])[\s,:]+/i;
+const tail = /[\s,]+(?:please|pls|thanks|thank you|thx|instead|i think|i guess)[\s.!]*$/i;
+
+/**
+ * A short answer without what people put around it: "It's Bob, please." is "Bob".
+ * Nothing is taken away when nothing would stay.
+ */
+export function cleanAnswer(text: string, announcedBy: readonly string[]): string {
+  const quoted = /^[^"]*"([^"]{1,200})"[^"]*$/.exec(text)?.[1]?.trim();
+  if (quoted) return quoted;
+  let answer = text;
+  for (let round = 0; round < 4; round += 1) {
+    const shorter = answer.replace(leadIn, '').replace(tail, '');
+    if (shorter === answer || !/[\p{L}\p{N}]/u.test(shorter)) break;
+    answer = shorter;
+  }
+  const first = /^([a-z]+)\s+(?=\S)/i.exec(answer);
+  const isAnnounced =
+    first !== null &&
+    ['to', 'for', 'from', 'with', ...announcedBy].includes((first[1] ?? '').toLowerCase());
+  if (isAnnounced) answer = answer.slice(first[0].length);
+  const trimmed = answer
+    .replace(/^[\s"'.,;:!?-]+|[\s"',;:!?]+$/g, '')
+    .replace(/(?<!\b\p{L})\.$/u, '');
+  return trimmed === '' ? text.trim() : trimmed;
+}

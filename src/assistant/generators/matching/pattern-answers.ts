@@ -1,0 +1,125 @@
+import type { JsonValue } from '../../../protocol/index.ts';
+import type { Command } from '../../model.ts';
+import { messageOf } from '../words/index.ts';
+import { findAnswer } from './answers.ts';
+import { afterCancel, bareText, steeringOf } from './phrases.ts';
+import { setSlot, type Turn } from './turn.ts';
+import { findNumbers, readYesNo } from './values/index.ts';
+
+const resume =
+  /\b(?:continue|resume|carry on|go on|go back|back to|finish|keep going|proceed|pick up|where (?:we|i) left)\b/;
+const none = /^(?:none|neither|nothing|no|nope|not now|no thanks|none of (?:them|those|these))\b/;
+const pleased =
+  /\b(?:satisfied|happy|good|great|excellent|perfect|awesome|fine|well|helpful|love|loved|nice|amazing|wonderful|pleased|content)\b|👍|😀|🙂/u;
+const displeased =
+  /\b(?:unsatisfied|dissatisfied|unhappy|bad|terrible|awful|poor|useless|horrible|disappointed|disappointing|worst|hate|hated|frustrat\w*|annoy\w*)\b|\bnot (?:at all |really |very |so )?(?:satisfied|happy|good|great|helpful|pleased)\b|👎|🙁|😠/u;
+
+/** Answers to the questions of the built-in patterns that need more than their slot's form. */
+export function patternAnswer(turn: Turn): Command[] | undefined {
+  const { asked } = turn;
+  if (asked === undefined || !turn.isPatternQuestion) return undefined;
+  switch (asked.slot.name) {
+    case 'continue_interrupted_flow_confirmation':
+      return confirmation(turn);
+    case 'interrupted_flow_to_continue':
+      return choice(turn);
+    case 'continue_conversation':
+      return anythingElse(turn);
+    case 'csat_score':
+      return satisfaction(turn);
+    default:
+      return undefined;
+  }
+}
+
+/** Continue with the interrupted flow? A direct answer to its question counts as well. */
+function confirmation(turn: Turn): Command[] | undefined {
+  const { asked, message, pending } = turn;
+  if (asked === undefined) return undefined;
+  if (afterCancel(message)?.tokens.length === 0) return [setSlot(asked, false)];
+  const said = readYesNo(message);
+  if (said === undefined && resume.test(message.folded)) return [setSlot(asked, true)];
+  const { requested } = turn;
+  const names = requested.kind === 'start' ? requested.requests.map(({ flow }) => flow) : [];
+  if (said === undefined && names.length > 0 && names.every((flow) => turn.isActive(flow))) {
+    return [setSlot(asked, true)];
+  }
+  if (said !== undefined || pending === undefined || names.length > 0) return undefined;
+  const { flow, step, slot } = pending;
+  return findAnswer(askedFor(turn, { flow, step, slot }), message);
+}
+
+/** The turn as if a question of the user flow had been asked. */
+function askedFor(turn: Turn, activeCollect: NonNullable<Turn['input']['activeCollect']>): Turn {
+  return turn.with(turn.message, { activeCollect });
+}
+
+/** Which of several interrupted flows: by name, by place in the list, or none. */
+function choice(turn: Turn): Command[] | undefined {
+  const { asked, message, input } = turn;
+  if (asked === undefined) return undefined;
+  const frame = input.stack.findLast(
+    (one) => one.type === 'pattern' && Array.isArray(one.context['interrupted_flow_ids']),
+  );
+  const context = frame?.type === 'pattern' ? frame.context : {};
+  const ids = texts(context['interrupted_flow_ids']);
+  const names = texts(context['interrupted_flow_names']);
+  const said = new Set(message.tokens.map((token) => token.stem));
+  const scores = ids.map((id, index) => {
+    const words = messageOf(`${id.replaceAll(/[_-]/g, ' ')} ${names[index] ?? ''}`).tokens;
+    return new Set(
+      words.filter((word) => word.isContent && said.has(word.stem)).map((word) => word.stem),
+    ).size;
+  });
+  const best = Math.max(0, ...scores);
+  const winners = ids.filter((_, index) => best > 0 && scores[index] === best);
+  const ordinal = ordinalOf(message.folded, ids.length);
+  const chosen = winners.length === 1 ? winners[0] : ids[ordinal ?? -1];
+  if (chosen !== undefined) return [setSlot(asked, chosen)];
+  const isNone = none.test(bareText(message)) || afterCancel(message)?.tokens.length === 0;
+  return isNone || readYesNo(message) === false ? [setSlot(asked, 'none')] : undefined;
+}
+
+/** Anything else? Thanks and good-byes mean no. */
+function anythingElse(turn: Turn): Command[] | undefined {
+  const { asked, message } = turn;
+  if (asked === undefined || turn.requested.kind !== 'nothing') return undefined;
+  const isLeaving = /\b(?:bye|goodbye|see you|thanks?|thank you|cheers)\b/.test(message.folded);
+  const isDone = afterCancel(message)?.tokens.length === 0;
+  if (isDone || (isLeaving && steeringOf(message) === 'chitchat')) return [setSlot(asked, false)];
+  return undefined;
+}
+
+function satisfaction(turn: Turn): Command[] | undefined {
+  const { asked, message } = turn;
+  if (asked === undefined || turn.requested.kind === 'start') return undefined;
+  const rating = findNumbers(message)[0]?.value;
+  const said = readYesNo(message);
+  const isUnhappy =
+    displeased.test(message.folded) || (rating !== undefined && rating <= 2) || said === false;
+  if (isUnhappy) return [setSlot(asked, 'unsatisfied')];
+  const isHappy =
+    pleased.test(message.folded) || (rating !== undefined && rating >= 4) || said === true;
+  return isHappy ? [setSlot(asked, 'satisfied')] : undefined;
+}
+
+const ordinals = [
+  /\b(?:first|1st|1|one)\b/,
+  /\b(?:second|2nd|2|two)\b/,
+  /\b(?:third|3rd|3|three)\b/,
+  /\b(?:fourth|4th|4|four)\b/,
+  /\b(?:fifth|5th|5|five)\b/,
+];
+
+/** "the second one", "last": the place in a list of so many, from 0. */
+export function ordinalOf(folded: string, length: number): number | undefined {
+  const text = folded.replace(/\bone\b\s*$/, (word) => (folded.trim() === word.trim() ? word : ''));
+  if (length > 0 && /\blast\b/.test(text)) return length - 1;
+  const found = ordinals.flatMap((pattern, index) => (pattern.test(text) ? [index] : []));
+  const only = found.length === 1 ? found[0] : undefined;
+  return only !== undefined && only < length ? only : undefined;
+}
+
+function texts(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}

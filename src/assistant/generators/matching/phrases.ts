@@ -1,0 +1,158 @@
+import { type Message, messageOf } from '../words/index.ts';
+
+/**
+ * Fixed wordings: what people say to steer a conversation, whatever it is about. All patterns run on
+ * folded text and are linear; each must fit a whole message or its beginning.
+ */
+
+/** What may stand before anything. */
+const openers =
+  /^(?:(?:hi|hello|hey|hiya|greetings|good (?:morning|afternoon|evening|day)|ok|okay|so|well|um+|uh+|hm+|oh|ah|please|sorry|excuse me|thanks|thank you|alright|all right|right|yes|yeah|no|nope|actually|wait|you know what)(?: there| then)?\b[\s,.!;:-]*)+/;
+const closers =
+  /[\s,]*(?:(?:please|pls|thanks|thank you|thx|now|for now|ok|okay|actually)[\s,.!]*)*[\s.!?]*$/;
+
+const it = '(?:it|that|this|everything|all(?: of (?:it|this|that))?)';
+const cancelPhrases = [
+  `never ?mind(?: ${it}| about ${it})?`,
+  `forget (?:about )?(?:${it}|the whole thing)`,
+  `(?:please |just |(?:can|could) (?:you|we) (?:please )?|let'?s |i (?:want|need|would like|wish) to |i'd like to )?(?:stop|cancel|abort|quit|exit|scrap|drop|terminate|discontinue|undo)(?: (?:${it}|here|now|right now|there|please|the (?:process|flow|request|operation|whole thing|conversation|procedure)|(?:doing|asking)(?: ${it}| me)?))*`,
+  `i(?:'ve| have)? changed my mind`,
+  `i (?:don'?t|do not|no longer) (?:want|wish|need|like)(?: to)?(?: (?:do|continue|go on|proceed|have))?(?: ${it}| with ${it})?(?: (?:any ?more|any longer|now))?`,
+  `let'?s (?:not|forget ${it}|leave ${it}|drop ${it})(?: (?:do )?${it})?`,
+  `(?:leave|call) ${it}(?: off| alone)?`,
+].join('|');
+const cancel = new RegExp(
+  `^(?:${cancelPhrases})(?=$|[\\s]*[,.;:!-]|\\s+(?:and|but|instead|then|please|now)\\b)`,
+);
+const cancelVerb =
+  /^(?:please |just |(?:can|could) (?:you|we) (?:please )?|i (?:want|need|would like) to |i'd like to )?(?:cancel|stop|abort|quit|end)\s+(?:the |this |that |my |with the )?/;
+
+const whole = (...alternatives: readonly string[]): RegExp =>
+  new RegExp(`^(?:${alternatives.join('|')})$`);
+
+const repeat = whole(
+  '(?:(?:can|could|would) you )?(?:please )?repeat(?: (?:that|it|this|again|please|yourself|the (?:question|last (?:message|part|one))|what you (?:just )?said))*',
+  '(?:(?:can|could|would) you )?(?:please )?say (?:that|it)(?: (?:again|once more|one more time))?',
+  'come again',
+  'pardon(?: me)?',
+  'what (?:did you|were you) (?:just )?(?:say|ask|saying|asking)(?: again)?',
+  "what(?: was|'s|s| is) (?:that|the question|your question)(?: again)?",
+  "i (?:did ?n'?t|did not|couldn'?t) (?:quite )?(?:catch|get|hear|understand)(?: (?:that|you|it|what you said))?",
+  '(?:once more|one more time|again)',
+  '(?:what|huh|sorry what|say again)',
+);
+
+const restart = whole(
+  "(?:(?:can|could) (?:we|you|i) |i (?:want|would like|need) to |i'd like to |let'?s )?(?:restart|start (?:all )?over(?: again)?|start again|begin again|start from (?:scratch|the (?:beginning|start|top))|reset)(?: (?:everything|all|the (?:conversation|chat|whole thing)))?(?: from (?:scratch|the beginning))?",
+);
+
+const skip = whole(
+  "(?:(?:can|could) (?:we|you|i) |i(?:'d| would) like to |i want to |let'?s )?skip(?: (?:it|this|that|the|one|question|step|part))*",
+  'next(?: question| one| step)?',
+  'pass',
+  "(?:i(?:'d| would)? )?(?:rather|prefer) not(?: to)?(?: (?:say|answer|tell|share)(?: (?:that|it|this|you))?)?",
+  'no (?:answer|comment)',
+  'leave (?:it|that|this) (?:blank|empty|out)',
+  "(?:let'?s )?move on",
+);
+
+const person =
+  '(?:human(?: being)?|(?:real |live |actual )?person|(?:real |live |human |actual )?(?:agent|representative|rep|operator|advisor|adviser|assistant|employee)|someone(?: real)?|somebody|(?:a )?member of staff|staff|manager|supervisor|customer (?:service|support|care)|the support(?: team)?|support)';
+const handoff = new RegExp(
+  `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))?(?: other)? ${person}\\b|^(?:i (?:want|need)(?: to)? |give me |get me )?(?:a |an )?(?:human(?: being)?|real person|live agent|human agent|real human|operator|customer (?:service|support|care))$`,
+);
+
+const moment = '(?:moment|second|sec|minute|min|bit)';
+const chitchat = whole(
+  '(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day|night))(?: there| again| everyone| friend| bot)?',
+  "how(?: are|'re) you(?: (?:doing|today|doing today|feeling))?",
+  "how(?:'s| is) it going|how do you do|what'?s up|sup|how have you been|how(?:'s| is) your day(?: going)?",
+  "(?:who|what) are you|what(?:'s| is|s) your name|do you have a name|who (?:made|built|created) you|how old are you|where are you from",
+  'are you (?:a |an )?(?:human|bot|robot|chatbot|machine|ai|real|real person|computer|person)(?: or .{1,30})?|am i (?:talking|speaking|chatting) (?:to|with) (?:a |an )?(?:human|bot|robot|person|machine)',
+  "tell me (?:a joke|a story|something(?: funny)?)|make me laugh|do you (?:like|love) .{1,30}|i love you|you(?: are|'re|r) (?:so |very |really )?(?:funny|nice|great|smart|cool|awesome|stupid|dumb|useless|amazing|the best)",
+  'thanks?(?: you)?(?: (?:so much|very much|a lot|for (?:your|the) help))?|thx|ty|cheers|much appreciated|i appreciate (?:it|that)',
+  '(?:good ?)?bye(?: bye)?|see (?:you|ya)(?: (?:later|soon))?|cya|take care|have a (?:nice|good|great) (?:day|one|evening|weekend)',
+  `(?:just )?(?:one|a|1) ${moment}|(?:hold|hang) on(?: (?:a|one|just a) ${moment})?|wait(?: (?:a|one|just a) ${moment}| up)?|give me (?:a|one) ${moment}|just ${moment}|let me (?:check|see|think|look)(?: .{1,40})?|brb|(?:i'll )?be right back|bear with me`,
+  'lol|haha+|hehe+|lmao|rofl|:\\)|nice|cool|awesome|wow|interesting|nice to meet you|good (?:job|work|bot)|well done|i see|got it|makes sense|my bad',
+);
+
+/** The message without greetings and politeness at either end. */
+export function bareText(message: Message): string {
+  return message.folded.replace(openers, '').replace(closers, '').trim();
+}
+
+/** Greetings and politeness off the beginning; the rest as it was typed. */
+export function withoutOpeners(message: Message): Message {
+  const opener = openers.exec(message.folded)?.[0] ?? '';
+  return opener === '' ? message : messageOf(message.text.slice(opener.length));
+}
+
+/** What follows a cancelling phrase at the beginning; empty when nothing does. */
+export function afterCancel(message: Message): Message | undefined {
+  for (const text of [message.folded, message.folded.replace(openers, '')]) {
+    const match = cancel.exec(text);
+    if (match === null) continue;
+    const at = message.text.length - text.length + match[0].length;
+    const rest = message.text
+      .slice(at)
+      .replace(/^(?:[\s,.;:!-]+|(?:and|but|instead|then|please|now|rather)\b)+/i, '');
+    return messageOf(rest.replace(closers, ''));
+  }
+  return undefined;
+}
+
+/** What is to be cancelled, by name: "cancel the transfer". */
+export function cancelledThing(message: Message): Message | undefined {
+  const text = bareText(message);
+  const match = cancelVerb.exec(text);
+  return match === null ? undefined : messageOf(text.slice(match[0].length));
+}
+
+export type Steering = 'repeat' | 'restart' | 'skip' | 'handoff' | 'chitchat';
+
+const steerings: readonly (readonly [Steering, RegExp])[] = [
+  ['repeat', repeat],
+  ['restart', restart],
+  ['skip', skip],
+  ['handoff', handoff],
+  ['chitchat', chitchat],
+];
+
+/** The fixed wording that the whole message is, if it is one. */
+export function steeringOf(message: Message): Steering | undefined {
+  const plain = message.folded.replaceAll(/[.!?,]+(?=\s|$)/g, '').trim();
+  const bare = bareText(message)
+    .replaceAll(/[.!?,]+(?=\s|$)/g, '')
+    .trim();
+  for (const text of [bare, plain]) {
+    if (text === '') continue;
+    const steering = steerings.find(([, pattern]) => pattern.test(text));
+    if (steering !== undefined) return steering[0];
+  }
+  // Nothing but greetings and thanks.
+  const isPolite = bare === '' && /\b(?:hi|hello|hey|hiya|greetings|good|thanks?)\b/.test(plain);
+  return isPolite ? 'chitchat' : undefined;
+}
+
+const openQuestion =
+  /^(?:what(?:'s|s|'re)?|how|why|when|where|who(?:'s|se)?|which|tell me (?:more )?about|explain|i(?:'d| would) like to know|i want to know|i have a question|do you know|is it (?:true|possible|safe)|is there|are there|what if)\b/;
+const closedQuestion =
+  /^(?:is|are|was|do|does|did|can|could|will|would|should|may|am|has|have)\b.*\?\s*$/;
+
+/** A question about the world: "what is ...", "why ..."; not a request put as a question. */
+export function isOpenQuestion(message: Message): boolean {
+  return openQuestion.test(withoutOpeners(message).folded);
+}
+
+/** Any question, "is it safe?" included. */
+export function isQuestion(message: Message): boolean {
+  return isOpenQuestion(message) || closedQuestion.test(withoutOpeners(message).folded);
+}
+
+const requestLead =
+  /^(?:please\b|i(?:'d| would) (?:like|love)|i (?:want|need|wish|have) to\b|i (?:want|need)\b|(?:can|could|would|will) (?:you|i|we)\b|show\b|let'?s\b|let me\b|help me\b|give me\b|tell me\b)/;
+
+/** Opens as a request does. */
+export function opensAsRequest(message: Message): boolean {
+  return requestLead.test(withoutOpeners(message).folded);
+}

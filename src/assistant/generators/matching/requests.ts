@@ -1,0 +1,124 @@
+import type { Flow } from '../../model.ts';
+import { type Message, messageOf, type Span } from '../words/index.ts';
+import type { Candidate, FlowIndex } from './flow-index.ts';
+import { isOpenQuestion } from './phrases.ts';
+
+/** What a message asks to start. */
+export type Requested =
+  | { readonly kind: 'start'; readonly requests: readonly Request[] }
+  /** Several flows come close to each other. */
+  | { readonly kind: 'unclear'; readonly flows: readonly Flow[] }
+  | { readonly kind: 'nothing' };
+
+export interface Request {
+  readonly flow: Flow;
+  /** The part of the message that asks for it. */
+  readonly part: Message;
+  readonly candidate: Candidate;
+}
+
+export interface RequestOptions {
+  readonly index: FlowIndex;
+  /** Flows that may be started. */
+  readonly isStartable: (flow: Flow) => boolean;
+  /** Values of the message, which say nothing about the flow. */
+  readonly ignored?: readonly Span[];
+}
+
+/** Below this share of explained words a flow is not meant. */
+const leastConfidence = 0.55;
+/** An open question must say this much of a phrase of the flow. */
+const leastCoverage = 0.6;
+/** A flow whose score is nearer to the best one than this is as likely. */
+const closeness = 0.8;
+const mostOptions = 3;
+const mostRequests = 3;
+
+const strongSeparator =
+  /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally)\b[\s,]*|\s+plus\s+/gi;
+const weakSeparator = /\s*,\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
+
+/** Finds what a message asks to start: one flow, several in one sentence, or a choice between some. */
+export function findRequests(message: Message, options: RequestOptions): Requested {
+  const parts = splitAt(message, strongSeparator);
+  if (parts.length > 1) {
+    const requests = distinct(parts.flatMap((part) => clearRequest(part, options)));
+    if (requests.length > 1) return { kind: 'start', requests: requests.slice(0, mostRequests) };
+    const only = requests[0];
+    if (only !== undefined) return { kind: 'start', requests: [only] };
+  } else {
+    const apart = splitWeakly(message, options);
+    if (apart !== undefined) return { kind: 'start', requests: apart };
+  }
+  return judge(message, options, options.ignored ?? []);
+}
+
+function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
+  const ranked = options.index.rank(message, ignored);
+  const best = ranked[0];
+  if (best === undefined || !isMeant(best, message)) return { kind: 'nothing' };
+  const close = ranked.filter(
+    (one) =>
+      isMeant(one, message) &&
+      one.isExact === best.isExact &&
+      one.score >= best.score * closeness &&
+      one.confidence >= best.confidence - 0.25,
+  );
+  // What is meant but not allowed now must not turn into its neighbour.
+  if (close.length === 1) {
+    if (!options.isStartable(best.flow)) return { kind: 'nothing' };
+    return { kind: 'start', requests: [{ flow: best.flow, part: message, candidate: best }] };
+  }
+  const flows = close.filter((one) => options.isStartable(one.flow)).slice(0, mostOptions);
+  const only = flows.length === 1 ? flows[0] : undefined;
+  if (only !== undefined) {
+    return { kind: 'start', requests: [{ flow: only.flow, part: message, candidate: only }] };
+  }
+  return flows.length === 0
+    ? { kind: 'nothing' }
+    : { kind: 'unclear', flows: flows.map((one) => one.flow) };
+}
+
+function isMeant(candidate: Candidate, message: Message): boolean {
+  if (candidate.isExact) return true;
+  if (candidate.confidence < leastConfidence) return false;
+  return !isOpenQuestion(message) || candidate.phraseCoverage >= leastCoverage;
+}
+
+function clearRequest(part: Message, options: RequestOptions): Request[] {
+  const found = judge(part, options, []);
+  return found.kind === 'start' ? [...found.requests] : [];
+}
+
+/**
+ * "Send money and check my balance": a comma or "and" parts two requests only when both sides are
+ * clear, different, and the second says at least two words of its flow. "50, show my balance": or
+ * an answer from a request.
+ */
+function splitWeakly(message: Message, options: RequestOptions): Request[] | undefined {
+  for (const match of message.text.matchAll(weakSeparator)) {
+    const left = messageOf(message.text.slice(0, match.index));
+    const right = messageOf(message.text.slice(match.index + match[0].length));
+    const second = clearRequest(right, options)[0];
+    if (second === undefined || second.candidate.matched < 2) continue;
+    const first = clearRequest(left, options)[0];
+    if (first === undefined) {
+      const isAnswer = left.tokens.every((token) => !token.isContent);
+      if (isAnswer) return [second];
+    } else if (first.flow.id !== second.flow.id) return [first, second];
+  }
+  return undefined;
+}
+
+function splitAt(message: Message, separator: RegExp): Message[] {
+  return message.text
+    .split(separator)
+    .map((part) => messageOf(part.trim()))
+    .filter((part) => part.tokens.length > 0);
+}
+
+function distinct(requests: readonly Request[]): Request[] {
+  return requests.filter(
+    (request, index) => requests.findIndex((one) => one.flow.id === request.flow.id) === index,
+  );
+}

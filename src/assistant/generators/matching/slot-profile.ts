@@ -1,0 +1,168 @@
+import type { Rejection } from '../../model.ts';
+import { fold, stem } from '../words/index.ts';
+import type { FlowQuestion } from '../flow-questions.ts';
+import { wordsOf } from './values/index.ts';
+
+/** How the value of a slot is looked for. */
+export type SlotKind =
+  | 'number'
+  | 'yes-no'
+  | 'category'
+  | 'email'
+  | 'phone'
+  | 'iban'
+  | 'date'
+  | 'time'
+  | 'date-time'
+  /** By a regular expression of the project. */
+  | 'pattern'
+  /** A short text: a name, a place, a thing. */
+  | 'name'
+  /** Any text: what was said, word for word. */
+  | 'free';
+
+/** What the name, the description and the rules of a slot tell about its values. */
+export interface SlotProfile extends FlowQuestion {
+  readonly kind: SlotKind;
+  /** Words that announce the value: "to" for a recipient. */
+  readonly prepositions: readonly string[];
+  readonly pattern?: RegExp;
+  /** Stems by which a user may call the slot: "the amount". */
+  readonly names: ReadonlySet<string>;
+  /** A number that is money. */
+  readonly isMoney: boolean;
+}
+
+const kinds: readonly (readonly [SlotKind, RegExp])[] = [
+  ['email', /\be ?-?mail\b/],
+  ['phone', /\b(?:phone|mobile|telephone|cell)\b/],
+  ['iban', /\b(?:iban|account number)\b/],
+  ['date-time', /\bdate ?time\b|\bdate and time\b|\bdate.{1,12}\btime\b/],
+  ['date', /\b(?:date|day|deadline|birthday|dob|check ?in|check ?out|when)\b/],
+  ['time', /\b(?:time|hour)\b/],
+  [
+    'free',
+    /\b(?:reason|message|note|comment|feedback|description|detail|details|question|query|text|complaint|problem|issue|review|story|purpose|reference|subject|topic|address)\b/,
+  ],
+];
+
+/** From the slot's words to the words before its value. */
+const announced: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/\b(?:recipient|receiver|payee|beneficiary|to|target|contact|friend)\b/, ['to']],
+  [/\b(?:destination|arrival)\b/, ['to', 'in']],
+  [/\b(?:sender|source|origin|from|payer)\b/, ['from']],
+  [/\b(?:with|advisor|adviser|attendee|companion|doctor|guest)\b/, ['with']],
+  [
+    /\b(?:city|location|place|country|branch|restaurant|where|hotel|airport|shop|store|town|region)\b/,
+    ['in', 'at', 'near'],
+  ],
+  [/\b(?:reason|purpose|reference)\b/, ['for', 'because', 'reference']],
+  [/\b(?:message|note|comment|text)\b/, ['saying', 'note', 'message']],
+  [/\b(?:topic|subject|about)\b/, ['about', 'regarding']],
+  [/\b(?:name|handle|title|nickname)\b/, ['called', 'named']],
+];
+
+/** Too general to call a slot by, when it has a better word. */
+const generalWords = new Set(
+  [
+    'name',
+    'number',
+    'type',
+    'id',
+    'value',
+    'of',
+    'the',
+    'to',
+    'from',
+    'is',
+    'for',
+    'user',
+    'new',
+    'my',
+  ].map(stem),
+);
+
+const profiles = new WeakMap<FlowQuestion, SlotProfile>();
+
+/** Worked out once per question. */
+export function profileOf(question: FlowQuestion): SlotProfile {
+  let profile = profiles.get(question);
+  if (profile === undefined) profiles.set(question, (profile = readProfile(question)));
+  return profile;
+}
+
+function readProfile(question: FlowQuestion): SlotProfile {
+  const { slot, step } = question;
+  const name = fold(wordsOf(slot.name));
+  const description = fold(step.description ?? '');
+  const pattern = slot.type === 'text' ? patternOf(question) : undefined;
+  const words = name.split(' ').map(stem);
+  const own = words.filter((word) => !generalWords.has(word));
+  const byName = announced.filter(([rule]) => rule.test(name));
+  const byDescription =
+    byName.length > 0 ? [] : announced.filter(([rule]) => rule.test(description));
+  return {
+    ...question,
+    kind: pattern === undefined ? kindOf(question, name, description) : 'pattern',
+    prepositions: [...byName, ...byDescription].flatMap(([, prepositions]) => prepositions),
+    ...(pattern !== undefined && { pattern }),
+    names: new Set(own.length > 0 ? own : words),
+    isMoney:
+      /\b(?:amount|price|sum|cost|fee|budget|money|deposit|payment|salary|income|balance|total)\b/.test(
+        `${name} ${description}`,
+      ),
+  };
+}
+
+function kindOf({ slot }: FlowQuestion, name: string, description: string): SlotKind {
+  if (slot.type === 'float') return 'number';
+  if (slot.type === 'bool') return 'yes-no';
+  if (slot.type === 'categorical') return 'category';
+  const byName = kinds.find(([, rule]) => rule.test(name))?.[0];
+  if (byName !== undefined) return byName;
+  // In a description only what is told about the form counts: "the day" may stand in any sentence.
+  const byDescription = kinds
+    .filter(([kind]) => kind !== 'free')
+    .find(([kind, rule]) => (kind === 'date' ? /\bdate\b/ : rule).test(description));
+  return byDescription?.[0] ?? 'name';
+}
+
+/**
+ * A regular expression that the project gives for the value: in a rejection that refuses all else
+ * (`not slots.x matches "..."`), or in the description as `pattern: /.../`.
+ */
+function patternOf({ slot, step }: FlowQuestion): RegExp | undefined {
+  const rejections: readonly Rejection[] = [
+    ...(slot.validation?.rejections ?? []),
+    ...step.rejections,
+  ];
+  for (const { if: condition } of rejections) {
+    const match =
+      /^\s*not\s*\(?\s*slots\.([\w-]+)\s+matches\s+(?:"([^"]+)"|'([^']+)'|\/(.+)\/([a-z]*))\s*\)?\s*$/i.exec(
+        condition,
+      );
+    if (match === null || match[1] !== slot.name) continue;
+    const pattern = compile(match[2] ?? match[3] ?? match[4] ?? '', match[5] ?? '');
+    if (pattern !== undefined) return pattern;
+  }
+  const described = /\bpattern:?\s*\/(.+?)\/([a-z]*)/i.exec(step.description ?? '');
+  return described === null ? undefined : compile(described[1] ?? '', described[2] ?? '');
+}
+
+/** The expression to be searched for in a sentence: its anchors become word borders. */
+function compile(source: string, flags: string): RegExp | undefined {
+  const isCaseless = source.startsWith('(?i)') || flags.includes('i');
+  const body = source
+    .replace(/^\(\?[a-z]+\)/, '')
+    .replace(/^\^/, '')
+    .replace(/\$$/, '');
+  try {
+    return new RegExp(`(?<![\\w-])(?:${body})(?![\\w-])`, isCaseless ? 'giu' : 'gu');
+  } catch {
+    try {
+      return new RegExp(`(?<![\\w-])(?:${body})(?![\\w-])`, isCaseless ? 'gi' : 'g');
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import type { JsonValue } from '../../../protocol/index.ts';
+import type { GeneratorInput } from '../../commands/index.ts';
+import type { Command, Flow } from '../../model.ts';
+import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-questions.ts';
+import { presentMoment } from '../present-moment.ts';
+import { type Message, messageOf, readMessage } from '../words/index.ts';
+import { flowIndexOf } from './flow-index.ts';
+import { Reading } from './reading.ts';
+import { findRequests, type Request, type Requested } from './requests.ts';
+import { profileOf, type SlotProfile } from './slot-profile.ts';
+import { dayAt } from './values/index.ts';
+
+export interface MatchingOptions {
+  /** IANA name of the zone in which "today" is meant. @default 'UTC' */
+  readonly timeZone?: string;
+  /** How 03/04/2026 is read. @default 'day-month' */
+  readonly dateOrder?: 'day-month' | 'month-day';
+}
+
+/** One message in its place in the conversation; everything is worked out when it is asked for. */
+export class Turn {
+  readonly input: GeneratorInput;
+  readonly message: Message;
+  readonly #options: MatchingOptions;
+  #profiles: readonly SlotProfile[] | undefined;
+  #asked: SlotProfile | undefined;
+  #requested: Requested | undefined;
+
+  constructor(input: GeneratorInput, options: MatchingOptions) {
+    this.input = input;
+    this.message = readMessage(input.text);
+    this.#options = options;
+  }
+
+  /** Another message, or another place, in the same conversation. */
+  with(message: Message, changes: Partial<GeneratorInput> = {}): Turn {
+    return new Turn({ ...this.input, text: message.text, ...changes }, this.#options);
+  }
+
+  /** A fresh reading of the message or a part of it: nothing is taken yet. */
+  read(message: Message = this.message): Reading {
+    const { timeZone = 'UTC', dateOrder = 'day-month' } = this.#options;
+    const today = dayAt(presentMoment(this.input), timeZone);
+    return new Reading(message, { today, dateOrder, language: this.input.language });
+  }
+
+  /** The slot that was asked for. */
+  get asked(): SlotProfile | undefined {
+    const { activeCollect } = this.input;
+    if (activeCollect === undefined) return undefined;
+    this.#asked ??= profileOf(
+      this.#questions(activeCollect.flow).find((one) => one.step === activeCollect.step) ??
+        activeCollect,
+    );
+    return this.#asked;
+  }
+
+  /** The question of a pattern, not of a user flow. */
+  get isPatternQuestion(): boolean {
+    return this.input.activeCollect?.flow.isPattern === true;
+  }
+
+  /** What the active flow, its callers and the flows they call ask for, as far as users may fill it. */
+  get profiles(): readonly SlotProfile[] {
+    const flow = this.input.callingFlow ?? this.input.activeFlow;
+    this.#profiles ??= flow === undefined ? [] : this.profilesOf(flow);
+    return this.#profiles;
+  }
+
+  /** Those that have a value. */
+  get filled(): readonly SlotProfile[] {
+    return this.profiles.filter((profile) => this.valueOf(profile) !== null);
+  }
+
+  profilesOf(flow: Flow): readonly SlotProfile[] {
+    return this.#questions(flow)
+      .filter((question) => isFilledByUser(question.slot))
+      .map(profileOf);
+  }
+
+  valueOf(profile: SlotProfile): JsonValue {
+    return this.input.slots[profile.slot.name] ?? null;
+  }
+
+  /** The question of the user flow that waits beneath a pattern. */
+  get pending(): SlotProfile | undefined {
+    const frame = this.input.stack.findLast((one) => one.type === 'flow');
+    const step = frame && this.input.allFlows.get(frame.flowId)?.steps.get(frame.stepId);
+    if (step?.kind !== 'collect') return undefined;
+    return this.profiles.find((profile) => profile.slot.name === step.slot);
+  }
+
+  get requested(): Requested {
+    this.#requested ??= this.requestsIn(this.message);
+    return this.#requested;
+  }
+
+  requestsIn(message: Message): Requested {
+    const { allFlows, flows } = this.input;
+    return findRequests(message, {
+      index: flowIndexOf(allFlows),
+      isStartable: (flow) => this.isActive(flow) || flows.some((one) => one.id === flow.id),
+      ignored: this.read(message).values,
+    });
+  }
+
+  /** Whether the flow is the one that runs, or called it. */
+  isActive(flow: Flow): boolean {
+    const { activeFlow, callingFlow } = this.input;
+    return flow.id === activeFlow?.id || flow.id === callingFlow?.id;
+  }
+
+  /** Stems of a flow's name and id. */
+  ownWords(flow: Flow): ReadonlySet<string> {
+    const words = messageOf(`${flow.name} ${flow.id.replaceAll(/[_-]+/g, ' ')}`).tokens;
+    return new Set(words.map((word) => word.stem));
+  }
+
+  /**
+   * The request for the best of some flows that the bot has just offered to choose from; what is
+   * unclear in general may be clear among three.
+   */
+  offered(flows: readonly Flow[]): Request | undefined {
+    const frame = this.input.stack.findLast((one) => one.flowId === 'pattern_clarification');
+    const names = frame?.type === 'pattern' ? frame.context['names'] : undefined;
+    if (!Array.isArray(names)) return undefined;
+    const options = flows.filter((flow) => names.includes(flow.id) || names.includes(flow.name));
+    const [best, second] = flowIndexOf(this.input.allFlows)
+      .rank(this.message)
+      .filter((candidate) => options.includes(candidate.flow));
+    if (best === undefined || (second !== undefined && second.score >= best.score))
+      return undefined;
+    return { flow: best.flow, part: this.message, candidate: best };
+  }
+
+  /** What the message says beside some requests in it. */
+  beside(requests: readonly Request[]): Message {
+    const rest = requests.reduce(
+      (text, { part }) => text.replace(part.text, ' '),
+      this.message.text,
+    );
+    return messageOf(rest.replace(/^[\s,.;!&-]+|[\s,;&-]+$/g, '').replaceAll(/\s+/g, ' '));
+  }
+
+  #questions(flow: Flow): readonly FlowQuestion[] {
+    return questionsOf(flow, this.input.allFlows, this.input.domain);
+  }
+}
+
+export function setSlot(profile: SlotProfile, value: JsonValue): Command {
+  return { command: 'set slot', name: profile.slot.name, value, by: 'llm' };
+}
+
+export function startFlow(flow: Flow): Command {
+  return { command: 'start flow', flow: flow.id };
+}
