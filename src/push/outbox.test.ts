@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type Task, v03 } from '../protocol/index.ts';
 import { type DeliveryRecord, openMemory, type Store } from '../store/index.ts';
 import { verifyBodySignature, bodySigner } from './body-signature.ts';
@@ -441,36 +441,24 @@ test('a call that outlasts the drain time is broken off and counts no attempt', 
 });
 
 test('a store that fails for a moment stops nothing for good', async () => {
-  const store = openMemory();
-  let failures = 2;
-  const flaky = {
-    readEvents: store.readEvents.bind(store),
-    push: Object.assign(Object.create(store.push) as Store['push'], {
-      claim: async (query: Parameters<Store['push']['claim']>[0]) => {
-        if (failures-- > 0) throw new Error('disk');
-        return store.push.claim(query);
-      },
-    }),
-  };
-  await using receiver = await startReceiver();
-  const scheduler = new ManualScheduler();
-  const dispatcher = new PushDispatcher({
-    store: flaky,
-    replica: 'one',
-    policy: { ...sealedPolicy, allowLoopback: true },
-    taskAt: async () => undefined,
-    scheduler,
+  await setting(async ({ store, receiver, scheduler, dispatcher }) => {
+    vi.spyOn(store.push, 'claim').mockRejectedValueOnce(new Error('disk'));
+    vi.spyOn(store.push, 'settle').mockRejectedValueOnce(new Error('disk'));
+    const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
+    await task.append(1);
+    dispatcher.start();
+    // The first claim fails; the first call succeeds but cannot be settled, and so is made again.
+    await expect
+      .poll(() => {
+        scheduler.advance(5_000);
+        return deliveries(store);
+      })
+      .toEqual([]);
+    expect(receiver.calls.map(({ headers }) => headers['idempotency-key'])).toEqual([
+      't/h/2',
+      't/h/2',
+    ]);
   });
-  const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
-  await task.append(1);
-  dispatcher.start();
-  await expect
-    .poll(() => {
-      scheduler.advance(1_000);
-      return receiver.calls.length;
-    })
-    .toBe(1);
-  await dispatcher.stop();
 });
 
 test('neither secrets nor paths reach the log', async () => {
