@@ -1,0 +1,32 @@
+import { LegateError } from '../protocol/index.ts';
+
+/**
+ * A refusal that a door answers with challenges. Its text is the same whatever was wrong: what
+ * exactly stands in the log, for the operator.
+ */
+export class AuthError extends LegateError {
+  /** The values of `WWW-Authenticate`, one header line each. */
+  readonly challenges: readonly string[];
+
+  constructor(
+    code: 'UNAUTHENTICATED' | 'PERMISSION_DENIED',
+    message: string,
+    challenges: readonly string[],
+  ) {
+    super(code, message);
+    this.challenges = challenges;
+  }
+}
+
+/**
+ * Thrown by a verifier for a credential of its kind that does not hold. `reason` is for the log and
+ * never reaches the caller; it must not contain the credential.
+ */
+export class CredentialRefused extends LegateError {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super('UNAUTHENTICATED', 'the credentials are missing or not valid');
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,38 @@
+import type { TlsPeer } from './mtls.ts';
+import { CredentialRefused } from './auth-error.ts';
+
+/** What a door knows about who sent a request. */
+export interface AuthRequest {
+  /** By their names in lower case, as `node:http` and gRPC metadata have them. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly query?: URLSearchParams;
+  /** The certificate that the connection proved to hold. */
+  readonly tlsPeer?: TlsPeer;
+}
+
+/** Longest credential that is looked at, in characters. */
+export const maxCredentialLength = 16_384;
+
+/** The token of `Authorization: Bearer`; undefined when the header is absent or of another scheme. */
+export function bearerToken(request: AuthRequest): string | undefined {
+  const value = singleHeader(request, 'authorization');
+  const match = value === undefined ? null : /^bearer(?: +(?<token>\S+))? *$/i.exec(value);
+  if (match === null) return undefined;
+  const token = match.groups?.['token'];
+  if (token === undefined) throw new CredentialRefused('empty bearer token');
+  return token;
+}
+
+/** One header that must not come twice: which of two would be meant? */
+export function singleHeader(request: AuthRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  if (value === undefined) return undefined;
+  const single = typeof value === 'string' ? value : value[0];
+  if (typeof value !== 'string' && value.length > 1) {
+    throw new CredentialRefused(`several ${name} headers`);
+  }
+  if (single !== undefined && single.length > maxCredentialLength) {
+    throw new CredentialRefused(`${name} header too long`);
+  }
+  return single;
+}

@@ -1,0 +1,149 @@
+import type { Caller } from '../agents/index.ts';
+import { LegateError, type SecurityRequirement, type SecurityScheme } from '../protocol/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { AuthError, CredentialRefused } from './auth-error.ts';
+import type { AuthRequest } from './auth-request.ts';
+import { challenge, type ChallengeOptions } from './challenge.ts';
+import type { Verifier } from './verifier.ts';
+
+export interface AuthenticatorOptions {
+  /** Tried in this order; the first that knows the caller decides. None: everybody is anonymous. */
+  readonly verifiers: readonly Verifier[];
+  /** Lets requests without any credential in as anonymous. A wrong one is still refused. @default false */
+  readonly allowAnonymous?: boolean;
+  /** @default 'legate' */
+  readonly realm?: string;
+  /** The address of the protected resource's metadata (RFC 9728), told in challenges. */
+  readonly resourceMetadata?: string;
+  readonly logger?: Logger;
+}
+
+const anonymous: Caller = Object.freeze({ tenant: '', subject: '', method: 'anonymous' });
+
+/**
+ * Tells who sends a request, by any of several verifiers. What the verifiers accept is what the card
+ * declares: both are read from here, so they cannot differ.
+ * @example
+ * const auth = new Authenticator({ verifiers: [await jwtVerifier({ ... }), apiKeyVerifier({ ... })] })
+ * const caller = await auth.authenticate({ headers: request.headers })
+ */
+export class Authenticator {
+  readonly #verifiers: readonly Verifier[];
+  readonly #allowsAnonymous: boolean;
+  readonly #challengeOptions: ChallengeOptions;
+  readonly #logger: Logger;
+  readonly #schemes: Readonly<Record<string, SecurityScheme>>;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#verifiers = options.verifiers;
+    this.#allowsAnonymous = options.allowAnonymous ?? false;
+    this.#challengeOptions = {
+      realm: options.realm ?? 'legate',
+      ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),
+    };
+    this.#logger = options.logger ?? silentLogger;
+    this.#schemes = mergeSchemes(options.verifiers);
+    checkIssuers(options.verifiers);
+    // An unusable realm is found now and not with the first refusal.
+    this.challenges();
+  }
+
+  /** Whether nobody has to prove anything. */
+  get isOpen(): boolean {
+    return this.#verifiers.length === 0 || this.#allowsAnonymous;
+  }
+
+  /** The caller. Rejects with `AuthError` (401), or `UNAVAILABLE` when it cannot be told now. */
+  async authenticate(request: AuthRequest): Promise<Caller> {
+    if (this.#verifiers.length === 0) return anonymous;
+    const reasons: string[] = [];
+    let unavailable: unknown;
+    for (const verifier of this.#verifiers) {
+      try {
+        const caller = await verifier.verify(request);
+        if (caller !== undefined) return caller;
+      } catch (error) {
+        // The same header may be for another verifier.
+        if (error instanceof CredentialRefused) reasons.push(`${verifier.method}: ${error.reason}`);
+        else unavailable = error;
+      }
+    }
+    if (unavailable !== undefined) throw unavailable;
+    if (reasons.length === 0 && this.#allowsAnonymous) return anonymous;
+    this.#logger.warn(
+      { reasons: reasons.length === 0 ? ['no credentials'] : reasons },
+      'auth.denied',
+    );
+    throw new AuthError(
+      'UNAUTHENTICATED',
+      'the credentials are missing or not valid',
+      this.challenges(reasons.length === 0 ? {} : { error: 'invalid_token' }),
+    );
+  }
+
+  /** Throws `AuthError` (403) when the caller lacks one of the scopes. */
+  requireScopes(caller: Caller, scopes: readonly string[]): void {
+    if (scopes.every((scope) => caller.scopes?.includes(scope) === true)) return;
+    this.#logger.warn({ tenant: caller.tenant, subject: caller.subject, scopes }, 'auth.forbidden');
+    throw new AuthError(
+      'PERMISSION_DENIED',
+      `this needs the scope ${scopes.join(' ')}`,
+      this.challenges({ error: 'insufficient_scope', scopes }),
+    );
+  }
+
+  /** The values of `WWW-Authenticate`: one challenge for each kind of credential. */
+  challenges(options: Pick<ChallengeOptions, 'error' | 'scopes'> = {}): readonly string[] {
+    const kinds = new Set(this.#verifiers.map((verifier) => verifier.challenge));
+    return Array.from(kinds, (kind) => challenge(kind, { ...this.#challengeOptions, ...options }));
+  }
+
+  /** For the card; undefined when there is nothing to declare. */
+  securitySchemes(): Readonly<Record<string, SecurityScheme>> | undefined {
+    return this.#verifiers.length === 0 ? undefined : this.#schemes;
+  }
+
+  /** For the card: any one of these is enough. With scopes: for a skill that needs them. */
+  securityRequirements(scopes: readonly string[] = []): readonly SecurityRequirement[] | undefined {
+    if (this.#verifiers.length === 0) return undefined;
+    const requirements: SecurityRequirement[] = Object.keys(this.#schemes).map((name) => ({
+      schemes: { [name]: { list: scopes } },
+    }));
+    // An empty requirement says that the others are optional.
+    return this.#allowsAnonymous && scopes.length === 0
+      ? [...requirements, { schemes: {} }]
+      : requirements;
+  }
+}
+
+function mergeSchemes(verifiers: readonly Verifier[]): Readonly<Record<string, SecurityScheme>> {
+  const merged = new Map<string, SecurityScheme>();
+  for (const { schemes } of verifiers) {
+    for (const [name, scheme] of Object.entries(schemes)) {
+      if (merged.has(name)) {
+        throw new LegateError(
+          'CONFIGURATION_INVALID',
+          `two verifiers declare the security scheme ${name}; give one another schemeName`,
+        );
+      }
+      merged.set(name, scheme);
+    }
+  }
+  return Object.fromEntries(merged);
+}
+
+function checkIssuers(verifiers: readonly Verifier[]): void {
+  const issuers = new Map<string, string>();
+  for (const { issuer, subjectPrefix = '' } of verifiers) {
+    if (issuer === undefined) continue;
+    const other = issuers.get(subjectPrefix);
+    if (other !== undefined && other !== issuer) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `the issuers ${other} and ${issuer} could name different people alike; ` +
+          'give their verifiers different subjectPrefix values',
+      );
+    }
+    issuers.set(subjectPrefix, issuer);
+  }
+}

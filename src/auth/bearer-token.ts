@@ -1,0 +1,47 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { LegateError } from '../protocol/index.ts';
+import { CredentialRefused } from './auth-error.ts';
+import { bearerToken } from './auth-request.ts';
+import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
+
+export interface BearerTokenOptions {
+  /** Each token with the identity it stands for. */
+  readonly tokens: readonly (Identity & { readonly token: string })[];
+  /** In the card. @default 'token' */
+  readonly schemeName?: string;
+}
+
+/**
+ * Accepts fixed tokens in `Authorization: Bearer`. All of them are compared, by digest and in
+ * constant time, so that the time of an answer tells nothing.
+ * @example bearerTokenVerifier({ tokens: [{ token: process.env.TOKEN, subject: 'orchestrator' }] })
+ */
+export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
+  const known = options.tokens.map(({ token, ...identity }) => {
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `the bearer token of ${identity.subject} must be printable ASCII without spaces`,
+      );
+    }
+    checkIdentity(identity, 'bearer token');
+    return { digest: digestOf(token), caller: toCaller('bearer-token', identity) };
+  });
+  return {
+    method: 'bearer-token',
+    challenge: 'Bearer',
+    schemes: { [options.schemeName ?? 'token']: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    async verify(request) {
+      const token = bearerToken(request);
+      if (token === undefined) return undefined;
+      const digest = digestOf(token);
+      const [match] = known.filter((entry) => timingSafeEqual(entry.digest, digest));
+      if (match === undefined) throw new CredentialRefused('unknown token');
+      return match.caller;
+    },
+  };
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

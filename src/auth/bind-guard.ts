@@ -1,0 +1,32 @@
+import { LegateError } from '../protocol/index.ts';
+import { addressKind } from '../push/index.ts';
+
+export interface BindOptions {
+  /** What the server is told to listen on; unset listens on every address. */
+  readonly host?: string;
+  /** Whether callers must prove who they are. */
+  readonly isAuthenticated: boolean;
+  /** Lets anybody who can reach the address use the agents. @default false */
+  readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
+}
+
+/**
+ * Refuses to listen where others can reach without asking them who they are. Only addresses of this
+ * machine alone pass; a name other than `localhost` could mean anything.
+ */
+export function checkBind(options: BindOptions): void {
+  const { host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote = false } = options;
+  if (isAuthenticated || dangerouslyAllowUnauthenticatedRemote || isLoopback(host)) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `refusing to listen on ${host === undefined || host === '' ? 'every address' : host} without ` +
+      'authentication: configure auth, listen on 127.0.0.1, or set ' +
+      'dangerouslyAllowUnauthenticatedRemote',
+  );
+}
+
+function isLoopback(host: string | undefined): boolean {
+  if (host === undefined) return false;
+  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  return bare.toLowerCase() === 'localhost' || addressKind(bare) === 'loopback';
+}

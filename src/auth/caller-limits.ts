@@ -1,0 +1,71 @@
+import ipaddr from 'ipaddr.js';
+import type { Caller } from '../agents/index.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
+
+export interface CallerLimitsOptions {
+  /** Requests per second in the long run; 0 for no limit. @default 0 */
+  readonly requestsPerSecond?: number;
+  /** Requests at once after a pause. @default requestsPerSecond */
+  readonly burst?: number;
+  /** Replaces the limit of this process, for example by one over all replicas. */
+  readonly rateLimiter?: RateLimiter;
+  /** Requests under way at one time; 0 for no limit. @default 1_000 */
+  readonly concurrentRequests?: number;
+  /** Streams open at one time; 0 for no limit. @default 100 */
+  readonly openStreams?: number;
+  readonly clock?: { now(): number };
+}
+
+/** What one caller may ask for at a time. Anonymous callers are told apart by their address. */
+export class CallerLimits {
+  readonly #rate: RateLimiter | undefined;
+  readonly #requests: ConcurrencyLimit | undefined;
+  readonly #streams: ConcurrencyLimit | undefined;
+
+  constructor(options: CallerLimitsOptions = {}) {
+    const { requestsPerSecond = 0, burst, clock } = options;
+    const { concurrentRequests = 1_000, openStreams = 100 } = options;
+    const buckets =
+      requestsPerSecond === 0
+        ? undefined
+        : new TokenBuckets({
+            rate: requestsPerSecond,
+            ...(burst !== undefined && { burst }),
+            ...(clock !== undefined && { clock }),
+          });
+    this.#rate = options.rateLimiter ?? buckets;
+    this.#requests = limitOf(concurrentRequests, 'requests under way');
+    this.#streams = limitOf(openStreams, 'open streams');
+  }
+
+  /** Admits one request; dispose of the place when it has been answered. */
+  async request(caller: Caller, address: string): Promise<Disposable> {
+    const key = limitKey(caller, address);
+    await this.#rate?.take(key);
+    return this.#requests?.enter(key) ?? nothing;
+  }
+
+  /** Admits one stream; dispose of the place when it closes. */
+  stream(caller: Caller, address: string): Disposable {
+    return this.#streams?.enter(limitKey(caller, address)) ?? nothing;
+  }
+}
+
+const nothing: Disposable = { [Symbol.dispose]() {} };
+
+function limitOf(limit: number, what: string): ConcurrencyLimit | undefined {
+  return limit === 0 ? undefined : new ConcurrencyLimit({ limit, what });
+}
+
+/** Unambiguous, whatever characters the parts have. */
+function limitKey({ tenant, subject }: Caller, address: string): string {
+  return JSON.stringify(subject === '' ? ['', '', network(address)] : [tenant, subject]);
+}
+
+/** An IPv6 host has a whole /64 network to itself: that many addresses are still one caller. */
+function network(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
+}

@@ -1,0 +1,183 @@
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+
+/**
+ * A signature covers the card in canonical form, and there are three readings of what that form
+ * leaves out:
+ *
+ * - `specification` (8.4.1): optional fields that are set stay, required fields stay, any other
+ *   field with its default value goes, and so does every field that the schema does not know;
+ * - `sdk`, as the official SDKs do it: of that, every empty text, list and object goes as well;
+ * - `raw`: nothing goes.
+ *
+ * A card without empty values reads the same in all of them.
+ */
+export const cardForms = ['specification', 'sdk', 'raw'] as const;
+export type CardForm = (typeof cardForms)[number];
+
+/** The part of the card that is signed, in one of the forms. */
+export function cardForm(card: JsonObject, form: CardForm): JsonObject {
+  const { signatures: _signatures, ...rest } = card;
+  switch (form) {
+    case 'specification':
+      return withPresence(rest, agentCard);
+    case 'sdk':
+      return (withoutEmpty(withPresence(rest, agentCard)) ?? {}) as JsonObject;
+    case 'raw':
+      return rest;
+  }
+}
+
+/**
+ * How a field behaves: `kept` when set, whatever its value (required and optional fields, and whole
+ * messages), or dropped while it has its default value.
+ */
+interface Field {
+  readonly kept: boolean;
+  /** The schema of an object, of the items of a list or of the values of a map. */
+  readonly schema?: Schema;
+  readonly isMap?: boolean;
+}
+
+type Schema = Readonly<Record<string, Field>>;
+
+const kept: Field = { kept: true };
+const plain: Field = { kept: false };
+
+function message(schema: Schema): Field {
+  return { kept: true, schema };
+}
+
+function list(schema: Schema, options: { readonly required: boolean }): Field {
+  return { kept: options.required, schema };
+}
+
+function map(schema: Schema): Field {
+  return { kept: false, schema, isMap: true };
+}
+
+const requirement: Schema = { schemes: map({ list: plain }) };
+
+const oauthFlow: Schema = {
+  authorizationUrl: kept,
+  deviceAuthorizationUrl: kept,
+  tokenUrl: kept,
+  scopes: kept,
+  refreshUrl: plain,
+  pkceRequired: plain,
+};
+/** The two deprecated flows require nothing. */
+const oldOauthFlow: Schema = {
+  authorizationUrl: plain,
+  tokenUrl: plain,
+  scopes: plain,
+  refreshUrl: plain,
+};
+
+const securityScheme: Schema = {
+  apiKeySecurityScheme: message({ description: plain, location: kept, name: kept }),
+  httpAuthSecurityScheme: message({ description: plain, scheme: kept, bearerFormat: plain }),
+  oauth2SecurityScheme: message({
+    description: plain,
+    oauth2MetadataUrl: plain,
+    flows: message({
+      authorizationCode: message(oauthFlow),
+      clientCredentials: message(oauthFlow),
+      deviceCode: message(oauthFlow),
+      implicit: message(oldOauthFlow),
+      password: message(oldOauthFlow),
+    }),
+  }),
+  openIdConnectSecurityScheme: message({ description: plain, openIdConnectUrl: kept }),
+  mtlsSecurityScheme: message({ description: plain }),
+};
+
+const agentCard: Schema = {
+  name: kept,
+  description: kept,
+  supportedInterfaces: list(
+    { url: kept, protocolBinding: kept, tenant: plain, protocolVersion: kept },
+    { required: true },
+  ),
+  provider: message({ url: kept, organization: kept }),
+  version: kept,
+  documentationUrl: kept,
+  capabilities: message({
+    streaming: kept,
+    pushNotifications: kept,
+    extendedAgentCard: kept,
+    extensions: list(
+      { uri: plain, description: plain, required: plain, params: kept },
+      { required: false },
+    ),
+  }),
+  securitySchemes: map(securityScheme),
+  securityRequirements: list(requirement, { required: false }),
+  defaultInputModes: kept,
+  defaultOutputModes: kept,
+  skills: list(
+    {
+      id: kept,
+      name: kept,
+      description: kept,
+      tags: kept,
+      examples: plain,
+      inputModes: plain,
+      outputModes: plain,
+      securityRequirements: list(requirement, { required: false }),
+    },
+    { required: true },
+  ),
+  iconUrl: kept,
+};
+
+function withPresence(value: JsonObject, schema: Schema): JsonObject {
+  const members: [string, JsonValue][] = [];
+  for (const [name, field] of Object.entries(schema)) {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined;
+    // To the wire, null is the same as absent.
+    if (member === undefined || member === null) continue;
+    if (!field.kept && isDefault(member)) continue;
+    members.push([name, apply(member, field)]);
+  }
+  return Object.fromEntries(members);
+}
+
+function apply(member: JsonValue, { schema, isMap = false }: Field): JsonValue {
+  if (schema === undefined) return member;
+  if (Array.isArray(member))
+    return member.map((item: JsonValue) => apply(item, { kept: true, schema }));
+  if (!isObject(member)) return member;
+  if (!isMap) return withPresence(member, schema);
+  const entries = Object.entries(member).map(([key, entry]): [string, JsonValue] => [
+    key,
+    apply(entry, { kept: true, schema }),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function isDefault(value: JsonValue): boolean {
+  return value === '' || value === false || value === 0 || isEmptyContainer(value);
+}
+
+/** Undefined when nothing is left. */
+function withoutEmpty(value: JsonValue): JsonValue | undefined {
+  if (value === '' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
+    return items.length === 0 ? undefined : items;
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value)
+    .map(([name, member]) => [name, withoutEmpty(member)] as const)
+    .filter((entry): entry is readonly [string, JsonValue] => entry[1] !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function isEmptyContainer(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return isObject(value) && Object.keys(value).length === 0;
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

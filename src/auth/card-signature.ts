@@ -1,0 +1,137 @@
+import { createLocalJWKSet, FlattenedSign, flattenedVerify, type JSONWebKeySet } from 'jose';
+import {
+  type AgentCard,
+  type AgentCardSignature,
+  type JsonObject,
+  LegateError,
+} from '../protocol/index.ts';
+import type { PublicKeySet, SigningKey } from '../push/index.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { cardForm, type CardForm, cardForms } from './card-forms.ts';
+
+export interface SignCardOptions {
+  /** One signature is made with each. */
+  readonly keys: readonly SigningKey[];
+  /**
+   * Where the readings of the specification differ for this card, a further signature is made for
+   * each of these forms, so that verifiers of either reading find one that holds.
+   * @default ['specification', 'sdk']
+   */
+  readonly forms?: readonly CardForm[];
+}
+
+/**
+ * The card with signatures of our own (specification 8.4). Former signatures are dropped: they are
+ * for whoever signed last to make. Sign once for each version of a card and serve that.
+ * @example const signed = await signCard(card, { keys: [readSigningKey(pem)] })
+ */
+export async function signCard(card: AgentCard, options: SignCardOptions): Promise<AgentCard> {
+  const { keys, forms = ['specification', 'sdk'] } = options;
+  const { signatures: _former, ...unsigned } = card;
+  const wire = unsigned as unknown as JsonObject;
+  const payloads = new Set(forms.map((form) => canonicalJson(cardForm(wire, form))));
+  const signatures: AgentCardSignature[] = [];
+  for (const key of keys) {
+    for (const payload of payloads) {
+      const jws = await new FlattenedSign(new TextEncoder().encode(payload))
+        .setProtectedHeader({ alg: key.algorithm, kid: key.kid, typ: 'JOSE' })
+        .sign(key.privateKey);
+      signatures.push({ protected: jws.protected ?? '', signature: jws.signature });
+    }
+  }
+  return { ...unsigned, signatures };
+}
+
+/** A key that cards are verified with, and until when. Take it out to revoke it. */
+export interface TrustedKeys {
+  readonly keys: PublicKeySet | JSONWebKeySet;
+  /** Milliseconds since 1970. */
+  readonly notAfter?: number;
+}
+
+export interface VerifyCardOptions {
+  /**
+   * The roots of trust. A card's own `jku` is never followed: whoever forged the card wrote that
+   * too.
+   */
+  readonly trusted: readonly TrustedKeys[];
+  /** Milliseconds since 1970. @default now */
+  readonly now?: number;
+}
+
+/** Signatures of one card that are looked at. */
+const maxSignatures = 20;
+const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
+
+export interface VerifiedCard {
+  readonly kid: string;
+  readonly form: CardForm;
+  /** What the signature covers: decode this and not the card, which may hold more. */
+  readonly card: JsonObject;
+}
+
+/**
+ * Verifies a card as it was received, before anything was made of it. One signature by a trusted key
+ * is enough. Rejects with `PEER_INVALID`.
+ */
+export async function verifyCard(card: unknown, options: VerifyCardOptions): Promise<VerifiedCard> {
+  const { now = Date.now() } = options;
+  if (typeof card !== 'object' || card === null || Array.isArray(card)) {
+    throw refused('the card is not an object');
+  }
+  const wire = card as JsonObject;
+  const signatures: unknown = wire['signatures'];
+  if (!Array.isArray(signatures) || signatures.length === 0)
+    throw refused('the card is not signed');
+  const roots = options.trusted
+    .filter(({ notAfter }) => notAfter === undefined || notAfter > now)
+    .map(({ keys }) => createLocalJWKSet(structuredClone(keys) as JSONWebKeySet));
+  const payloads = cardForms.map((form) => ({ form, payload: payloadOf(wire, form) }));
+  for (const signature of signatures.slice(0, maxSignatures) as unknown[]) {
+    if (!isSignature(signature)) continue;
+    for (const { form, payload } of payloads) {
+      for (const root of roots) {
+        const kid = await verifyOne(signature, payload, root);
+        if (kid !== undefined) return { kid, form, card: cardForm(wire, form) };
+      }
+    }
+  }
+  throw refused('no signature of the card is by a trusted key');
+}
+
+async function verifyOne(
+  { protected: header, signature }: AgentCardSignature,
+  payload: string,
+  root: ReturnType<typeof createLocalJWKSet>,
+): Promise<string | undefined> {
+  try {
+    const { protectedHeader } = await flattenedVerify(
+      { protected: header, payload, signature },
+      root,
+      { algorithms },
+    );
+    // Both are required by 8.4.2.
+    return typeof protectedHeader?.kid === 'string' ? protectedHeader.kid : undefined;
+  } catch {
+    // Not by this key, or not over this form: the next may hold.
+    return undefined;
+  }
+}
+
+function payloadOf(card: JsonObject, form: CardForm): string {
+  try {
+    return Buffer.from(canonicalJson(cardForm(card, form))).toString('base64url');
+  } catch (cause) {
+    throw refused('the card cannot be brought into canonical form', cause);
+  }
+}
+
+function isSignature(value: unknown): value is AgentCardSignature {
+  if (typeof value !== 'object' || value === null) return false;
+  const { protected: header, signature } = value as Partial<AgentCardSignature>;
+  return typeof header === 'string' && typeof signature === 'string';
+}
+
+function refused(what: string, cause?: unknown): LegateError {
+  return new LegateError('PEER_INVALID', what, { cause });
+}

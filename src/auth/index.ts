@@ -1,0 +1,32 @@
+export { apiKeyVerifier, type ApiKeyVerifierOptions } from './api-key.ts';
+export { type ApiKeyRecord, ApiKeys, type ApiKeysOptions } from './api-keys.ts';
+export { AuthError, CredentialRefused } from './auth-error.ts';
+export type { AuthRequest } from './auth-request.ts';
+export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
+export { bearerTokenVerifier, type BearerTokenOptions } from './bearer-token.ts';
+export { type BindOptions, checkBind } from './bind-guard.ts';
+export { CallerLimits, type CallerLimitsOptions } from './caller-limits.ts';
+export { canonicalJson } from './canonical-json.ts';
+export type { CardForm } from './card-forms.ts';
+export {
+  signCard,
+  type SignCardOptions,
+  type TrustedKeys,
+  type VerifiedCard,
+  verifyCard,
+  type VerifyCardOptions,
+} from './card-signature.ts';
+export { challenge, type ChallengeOptions } from './challenge.ts';
+export { ConcurrencyLimit } from './concurrency-limit.ts';
+export { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
+export { type JwtAlgorithm, jwtAlgorithms, type JwtKeySource } from './jwt-keys.ts';
+export { mtlsVerifier, type MtlsOptions, type TlsPeer, tlsPeer } from './mtls.ts';
+export {
+  ClusterRate,
+  type ClusterRateOptions,
+  type RateLimiter,
+  TokenBuckets,
+  type TokenBucketOptions,
+} from './rate-limit.ts';
+export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';
+export type { Identity, Verifier } from './verifier.ts';

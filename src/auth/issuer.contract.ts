@@ -1,0 +1,49 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { publicKeySet, type SigningKey } from '../push/index.ts';
+
+/** An OpenID Connect issuer on 127.0.0.1, for tests: discovery and keys. */
+export interface TestIssuer extends AsyncDisposable {
+  readonly url: string;
+  readonly jwksUrl: string;
+  /** Requests answered so far, failures included. */
+  readonly fetches: () => number;
+  publish(keys: readonly SigningKey[]): void;
+  /** Answers 500 until keys are published again. */
+  fail(): void;
+}
+
+export async function startIssuer(
+  keys: readonly SigningKey[],
+  options: { readonly claimedIssuer?: string } = {},
+): Promise<TestIssuer> {
+  let published: readonly SigningKey[] | undefined = keys;
+  let fetches = 0;
+  let url = '';
+  const server = createServer((request, response) => {
+    fetches += 1;
+    if (published === undefined) return void response.writeHead(500).end();
+    const body =
+      request.url === '/jwks'
+        ? publicKeySet(published)
+        : { issuer: options.claimedIssuer ?? url, jwks_uri: `${url}/jwks` };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    jwksUrl: `${url}/jwks`,
+    fetches: () => fetches,
+    publish(next) {
+      published = next;
+    },
+    fail() {
+      published = undefined;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

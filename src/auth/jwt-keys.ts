@@ -1,0 +1,126 @@
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { LegateError } from '../protocol/index.ts';
+import type { GuardedFetch } from '../push/index.ts';
+import { discoverKeys, remoteKeys } from './remote-keys.ts';
+
+export const jwtAlgorithms = [
+  'HS256',
+  'HS512',
+  'RS256',
+  'RS512',
+  'ES256',
+  'ES512',
+  'PS256',
+] as const;
+export type JwtAlgorithm = (typeof jwtAlgorithms)[number];
+
+/** Where the keys come from that tokens are verified with. */
+export type JwtKeySource =
+  /** For HS256 (at least 32 bytes) and HS512 (at least 64). */
+  | { readonly secret: string }
+  /** A public key or certificate, PEM. */
+  | { readonly publicKey: string }
+  | { readonly publicKeyFile: string }
+  | { readonly jwks: JSONWebKeySet }
+  | { readonly jwksUrl: string }
+  /** An OpenID Connect issuer: its keys are found by discovery, its name is required of tokens. */
+  | { readonly openIdIssuer: string };
+
+export interface KeyFetching {
+  readonly fetch: GuardedFetch;
+  readonly clock: { now(): number };
+  /** Milliseconds that fetched keys are used without asking again. */
+  readonly cacheTime: number;
+  /** Milliseconds between two fetches for a key that was not among the known ones. */
+  readonly cooldown: number;
+  /** Milliseconds that old keys are used on when the issuer cannot be reached. */
+  readonly staleTime: number;
+}
+
+/** The key for a token. Fixed keys are read and checked at once, fetched ones with the first token. */
+export async function loadKeys(
+  source: JwtKeySource,
+  algorithms: readonly JwtAlgorithm[],
+  fetching: KeyFetching,
+): Promise<JWTVerifyGetKey> {
+  if (algorithms.length === 0) throw invalid('name at least one algorithm');
+  const symmetric = algorithms.filter((algorithm) => algorithm.startsWith('HS'));
+  // With both kinds allowed, a token could be signed with the public key as if it were a secret.
+  if (symmetric.length > 0 && symmetric.length < algorithms.length) {
+    throw invalid('HS256 and HS512 cannot be combined with algorithms that use public keys');
+  }
+  if ('secret' in source !== symmetric.length > 0) {
+    throw invalid(
+      symmetric.length > 0
+        ? `${algorithms.join(', ')} needs a secret`
+        : `a secret is for HS256 and HS512`,
+    );
+  }
+  if ('secret' in source) return fixed(secretKey(source.secret, algorithms));
+  if ('publicKey' in source) return fixed(publicKey(source.publicKey, algorithms));
+  if ('publicKeyFile' in source) {
+    const text = await readFile(source.publicKeyFile, 'utf8').catch((cause: unknown) => {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `the public key file ${source.publicKeyFile} cannot be read`,
+        { cause },
+      );
+    });
+    return fixed(publicKey(text, algorithms));
+  }
+  if ('jwks' in source) return createLocalJWKSet(structuredClone(source.jwks));
+  if ('jwksUrl' in source) return remoteKeys(source.jwksUrl, fetching);
+  return discoverKeys(source.openIdIssuer, fetching);
+}
+
+function fixed(key: KeyObject): JWTVerifyGetKey {
+  return () => key;
+}
+
+/** RFC 7518, 3.2: a key as long as the hash, or longer. */
+function secretKey(secret: string, algorithms: readonly JwtAlgorithm[]): KeyObject {
+  const wanted = algorithms.includes('HS512') ? 64 : 32;
+  const bytes = Buffer.from(secret);
+  if (bytes.length < wanted) {
+    throw invalid(
+      `the secret has ${bytes.length} bytes and needs ${wanted}; make one with "openssl rand -hex ${wanted / 2}"`,
+    );
+  }
+  return createSecretKey(bytes);
+}
+
+function publicKey(pem: string, algorithms: readonly JwtAlgorithm[]): KeyObject {
+  if (pem.includes('PRIVATE KEY')) throw invalid('this is a private key; give the public one only');
+  let key: KeyObject;
+  try {
+    key = createPublicKey(pem);
+  } catch {
+    throw invalid('the public key is not a PEM public key or certificate');
+  }
+  const misfit = algorithms.find((algorithm) => !fits(key, algorithm));
+  if (misfit !== undefined) throw invalid(`the public key does not fit ${misfit}`);
+  return key;
+}
+
+function fits(key: KeyObject, algorithm: JwtAlgorithm): boolean {
+  const details = key.asymmetricKeyDetails;
+  switch (algorithm) {
+    case 'ES256':
+      return details?.namedCurve === 'prime256v1';
+    case 'ES512':
+      return details?.namedCurve === 'secp521r1';
+    case 'RS256':
+    case 'RS512':
+    case 'PS256':
+      return key.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2_048;
+    case 'HS256':
+    case 'HS512':
+      return false;
+  }
+}
+
+function invalid(what: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', `jwt: ${what}`);
+}

@@ -1,0 +1,148 @@
+import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
+import type { SecurityScheme } from '../protocol/index.ts';
+import { guardedFetch, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
+import { CredentialRefused } from './auth-error.ts';
+import { bearerToken } from './auth-request.ts';
+import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
+import { openIdConfigurationUrl } from './remote-keys.ts';
+import { isSubject, toCaller, type Verifier } from './verifier.ts';
+
+export interface JwtVerifierOptions {
+  readonly keys: JwtKeySource;
+  /** The only algorithms accepted; what a token says of itself is never enough. @default ['RS256'] */
+  readonly algorithms?: readonly JwtAlgorithm[];
+  /** Required of `iss`. */
+  readonly issuer?: string;
+  /** Required of `aud`: any one of these. */
+  readonly audience?: string | readonly string[];
+  /** Seconds by which clocks may differ. @default 30 */
+  readonly clockTolerance?: number;
+  /** Refuses tokens without `exp`. @default true */
+  readonly requireExpiry?: boolean;
+  /** Required of the header's `typ`, as `at+jwt`: keeps other tokens of the issuer out. */
+  readonly type?: string;
+  /** @default 'sub' */
+  readonly subjectClaim?: string;
+  /** Set before every subject, to keep the subjects of several issuers apart. @default '' */
+  readonly subjectPrefix?: string;
+  /** The claim that names the tenant. A token without it is refused. @default none: tenant '' */
+  readonly tenantClaim?: string;
+  /** @default 'name' */
+  readonly displayNameClaim?: string;
+  /** A list, or one text with spaces between. @default 'scope', or else 'scp' */
+  readonly scopeClaim?: string;
+  /** @default the system's clock */
+  readonly clock?: { now(): number };
+  /** Where keys may be fetched from. @default https anywhere, http on this machine only */
+  readonly policy?: UrlPolicy;
+  /** @default a guarded one under `policy` */
+  readonly fetch?: GuardedFetch;
+  /** Milliseconds that fetched keys are used without asking again. @default 600_000 */
+  readonly cacheTime?: number;
+  /** Milliseconds between two fetches for an unknown key. @default 30_000 */
+  readonly cooldown?: number;
+  /** Milliseconds that old keys are used on when the issuer cannot be reached. @default 3_600_000 */
+  readonly staleTime?: number;
+  /** In the card. @default 'bearer', or 'openId' for an OpenID Connect issuer */
+  readonly schemeName?: string;
+  /** What the card declares instead, for example OAuth flows. */
+  readonly scheme?: SecurityScheme;
+}
+
+const operatorPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, allowPrivate: true };
+
+/**
+ * Accepts JSON Web Tokens in `Authorization: Bearer`. Rejects with `CONFIGURATION_INVALID` when the
+ * key does not fit the algorithms.
+ * @example await jwtVerifier({ keys: { publicKeyFile: '/run/secrets/jwt.pem' }, issuer, audience })
+ */
+export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier> {
+  const { algorithms = ['RS256'], keys, clock = { now: Date.now }, subjectPrefix = '' } = options;
+  const issuer = options.issuer ?? ('openIdIssuer' in keys ? keys.openIdIssuer : undefined);
+  const getKey = await loadKeys(keys, algorithms, {
+    fetch: options.fetch ?? guardedFetch(options.policy ?? operatorPolicy),
+    clock,
+    cacheTime: options.cacheTime ?? 600_000,
+    cooldown: options.cooldown ?? 30_000,
+    staleTime: options.staleTime ?? 3_600_000,
+  });
+  const { audience, type } = options;
+  const rules: JWTVerifyOptions = {
+    algorithms: [...algorithms],
+    clockTolerance: options.clockTolerance ?? 30,
+    requiredClaims: options.requireExpiry === false ? [] : ['exp'],
+    ...(issuer !== undefined && { issuer }),
+    ...(audience !== undefined && {
+      audience: typeof audience === 'string' ? audience : [...audience],
+    }),
+    ...(type !== undefined && { typ: type }),
+  };
+  return {
+    method: 'jwt',
+    challenge: 'Bearer',
+    schemes: declare(options),
+    subjectPrefix,
+    ...(issuer !== undefined && { issuer }),
+    async verify(request) {
+      const token = bearerToken(request);
+      if (token === undefined) return undefined;
+      const currentDate = new Date(clock.now());
+      const { payload } = await jwtVerify(token, getKey, { ...rules, currentDate }).catch(
+        (error: unknown) => {
+          // The code names the check that failed, never the token.
+          if (error instanceof errors.JOSEError) throw new CredentialRefused(reasonOf(error));
+          if (error instanceof TypeError) throw new CredentialRefused('unusable token');
+          throw error;
+        },
+      );
+      return toCaller('jwt', identify(payload, options));
+    },
+  };
+}
+
+function declare(options: JwtVerifierOptions): Readonly<Record<string, SecurityScheme>> {
+  const { keys, scheme, schemeName } = options;
+  if (scheme !== undefined) return { [schemeName ?? 'bearer']: scheme };
+  if ('openIdIssuer' in keys) {
+    const openIdConnectUrl = openIdConfigurationUrl(keys.openIdIssuer);
+    return { [schemeName ?? 'openId']: { openIdConnectSecurityScheme: { openIdConnectUrl } } };
+  }
+  return {
+    [schemeName ?? 'bearer']: { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' } },
+  };
+}
+
+function reasonOf(error: errors.JOSEError): string {
+  const claim = 'claim' in error && typeof error.claim === 'string' ? ` ${error.claim}` : '';
+  return `${error.code}${claim}`;
+}
+
+function identify(payload: JWTPayload, options: JwtVerifierOptions) {
+  const {
+    subjectClaim = 'sub',
+    tenantClaim,
+    displayNameClaim = 'name',
+    subjectPrefix = '',
+  } = options;
+  const subject = payload[subjectClaim];
+  if (!isSubject(subject)) throw new CredentialRefused(`no usable ${subjectClaim} claim`);
+  const tenant = tenantClaim === undefined ? '' : payload[tenantClaim];
+  if (tenantClaim !== undefined && !isSubject(tenant)) {
+    throw new CredentialRefused(`no usable ${tenantClaim} claim`);
+  }
+  const displayName = payload[displayNameClaim];
+  const scopes = scopesOf(payload, options.scopeClaim);
+  return {
+    subject: `${subjectPrefix}${subject}`,
+    tenant: String(tenant),
+    ...(typeof displayName === 'string' && { displayName: displayName.slice(0, 256) }),
+    ...(scopes !== undefined && { scopes }),
+  };
+}
+
+function scopesOf(payload: JWTPayload, claim: string | undefined): readonly string[] | undefined {
+  const value = claim === undefined ? (payload['scope'] ?? payload['scp']) : payload[claim];
+  if (typeof value === 'string') return value.split(' ').filter((scope) => scope !== '');
+  if (!Array.isArray(value)) return undefined;
+  return value.filter((scope): scope is string => typeof scope === 'string');
+}

@@ -1,0 +1,150 @@
+import { expect, test, vi } from 'vitest';
+import { openMemory } from '../store/index.ts';
+import { CallerLimits } from './caller-limits.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ClusterRate, TokenBuckets } from './rate-limit.ts';
+
+function fakeClock(now = 0) {
+  const time = { now };
+  return { time, clock: { now: () => time.now } };
+}
+
+const limited = (retryAfter: number) =>
+  expect.objectContaining({ code: 'RATE_LIMITED', retryAfter });
+
+test('a bucket lets a burst through and then the rate', () => {
+  const { time, clock } = fakeClock();
+  const buckets = new TokenBuckets({ rate: 2, burst: 3, clock });
+  for (let count = 0; count < 3; count += 1) buckets.take('a');
+  expect(() => buckets.take('a')).toThrow(limited(1));
+  time.now = 500;
+  buckets.take('a');
+  expect(() => buckets.take('a')).toThrow(limited(1));
+  time.now = 1_000_000;
+  for (let count = 0; count < 3; count += 1) buckets.take('a');
+  expect(() => buckets.take('a')).toThrow(limited(1));
+});
+
+test('callers have buckets of their own', () => {
+  const { clock } = fakeClock();
+  const buckets = new TokenBuckets({ rate: 1, clock });
+  buckets.take('a');
+  buckets.take('b');
+  expect(() => buckets.take('a')).toThrow(limited(1));
+});
+
+test('a slow rate says how long to wait', () => {
+  const { time, clock } = fakeClock();
+  const buckets = new TokenBuckets({ rate: 0.1, clock });
+  buckets.take('a');
+  time.now = 2_500;
+  expect(() => buckets.take('a')).toThrow(limited(8));
+});
+
+test('a clock that is set back neither gives nor takes', () => {
+  const { time, clock } = fakeClock(10_000);
+  const buckets = new TokenBuckets({ rate: 1, clock });
+  buckets.take('a');
+  time.now = 0;
+  expect(() => buckets.take('a')).toThrow(limited(1));
+  time.now = 1_000;
+  buckets.take('a');
+});
+
+test('the number of buckets is bounded: the one longest unseen goes', () => {
+  const { clock } = fakeClock();
+  const buckets = new TokenBuckets({ rate: 1, clock, maxKeys: 2 });
+  buckets.take('a');
+  buckets.take('b');
+  expect(() => buckets.take('a')).toThrow();
+  buckets.take('c');
+  // `b` was forgotten, `a` was not.
+  expect(() => buckets.take('a')).toThrow();
+  buckets.take('b');
+});
+
+test.each([0, -1, Number.NaN])('a rate of %d is refused at the start', (rate) => {
+  expect(() => new TokenBuckets({ rate })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION_INVALID' }),
+  );
+});
+
+test('the limit of a cluster counts over all replicas, window by window', async () => {
+  const { records } = openMemory();
+  const { time, clock } = fakeClock(60_000);
+  const options = { records, limit: 3, window: 60_000, clock };
+  const [one, two] = [new ClusterRate(options), new ClusterRate(options)];
+  await one.take('a');
+  await two.take('a');
+  await one.take('a');
+  await expect(two.take('a')).rejects.toEqual(limited(60));
+  await two.take('b');
+  time.now = 119_000;
+  await expect(one.take('a')).rejects.toEqual(limited(1));
+  time.now = 120_000;
+  await one.take('a');
+});
+
+test('with a batch a replica asks the store less often, and the limit holds', async () => {
+  const { records } = openMemory();
+  const writes = vi.spyOn(records, 'increment');
+  const { time, clock } = fakeClock();
+  const rate = new ClusterRate({ records, limit: 25, batch: 10, clock });
+  for (let count = 0; count < 25; count += 1) await rate.take('a');
+  expect(writes).toHaveBeenCalledTimes(3);
+  await expect(rate.take('a')).rejects.toEqual(limited(60));
+  time.now = 60_000;
+  await rate.take('a');
+});
+
+test('a place is taken until it is given back, once', () => {
+  const limit = new ConcurrencyLimit({ limit: 2, what: 'open streams' });
+  const first = limit.enter('a');
+  limit.enter('a');
+  limit.enter('b');
+  expect(() => limit.enter('a')).toThrow(limited(1));
+  first[Symbol.dispose]();
+  first[Symbol.dispose]();
+  limit.enter('a');
+  expect(() => limit.enter('a')).toThrow('more than 2 open streams');
+});
+
+test('one caller has limits of its own for rate, requests and streams', async () => {
+  const { clock } = fakeClock();
+  const limits = new CallerLimits({
+    requestsPerSecond: 3,
+    concurrentRequests: 2,
+    openStreams: 1,
+    clock,
+  });
+  const alice = { tenant: '', subject: 'alice', method: 'jwt' };
+  const first = await limits.request(alice, '127.0.0.1');
+  await limits.request(alice, '127.0.0.1');
+  await expect(limits.request(alice, '10.0.0.1')).rejects.toThrow('requests under way');
+  first[Symbol.dispose]();
+  await expect(limits.request(alice, '10.0.0.1')).rejects.toThrow('too many requests');
+  await limits.request({ ...alice, subject: 'bob' }, '127.0.0.1');
+  await limits.request({ ...alice, tenant: 'other' }, '127.0.0.1');
+  limits.stream(alice, '127.0.0.1');
+  expect(() => limits.stream(alice, '127.0.0.1')).toThrow('open streams');
+});
+
+test('anonymous callers are told apart by address, IPv6 ones by network', () => {
+  const limits = new CallerLimits({ openStreams: 1 });
+  const nobody = { tenant: '', subject: '', method: 'anonymous' };
+  limits.stream(nobody, '192.0.2.1');
+  limits.stream(nobody, '192.0.2.2');
+  expect(() => limits.stream(nobody, '::ffff:192.0.2.1')).toThrow('open streams');
+  limits.stream(nobody, '2001:db8:0:1::1');
+  limits.stream(nobody, '2001:db8:0:2::1');
+  expect(() => limits.stream(nobody, '2001:db8:0:1:ffff::2')).toThrow('open streams');
+});
+
+test('0 is no limit', async () => {
+  const limits = new CallerLimits({ concurrentRequests: 0, openStreams: 0 });
+  const nobody = { tenant: '', subject: '', method: 'anonymous' };
+  for (let count = 0; count < 2_000; count += 1) {
+    await limits.request(nobody, '127.0.0.1');
+    limits.stream(nobody, '127.0.0.1');
+  }
+});

@@ -1,0 +1,87 @@
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { CredentialRefused } from './auth-error.ts';
+import { type Identity, isSubject, toCaller, type Verifier } from './verifier.ts';
+
+/** A client certificate that the TLS layer has verified against the configured authorities. */
+export interface TlsPeer {
+  readonly commonName?: string;
+  /** As in the certificate: `DNS:a.example.com`, `URI:spiffe://...`. */
+  readonly alternativeNames: readonly string[];
+  /** SHA-256 of the certificate, upper-case hexadecimal with colons. */
+  readonly fingerprint: string;
+  /** Milliseconds since 1970. */
+  readonly validTo: number;
+}
+
+/** The verified client certificate of a connection; undefined without one. */
+export function tlsPeer(socket: TLSSocket): TlsPeer | undefined {
+  if (!socket.authorized) return undefined;
+  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  if (certificate.fingerprint256 === undefined) return undefined;
+  const commonName: unknown = certificate.subject?.CN;
+  return {
+    // Several common names come as a list, and none of them is then more right than the others.
+    ...(typeof commonName === 'string' && { commonName }),
+    alternativeNames: splitAlternativeNames(certificate.subjectaltname ?? ''),
+    fingerprint: certificate.fingerprint256,
+    validTo: Date.parse(certificate.valid_to ?? ''),
+  };
+}
+
+/**
+ * Names come as `DNS:a, URI:b`; one that contains a separator is quoted as a JSON string, so that a
+ * name cannot pretend to be two.
+ */
+export function splitAlternativeNames(text: string): readonly string[] {
+  const names: string[] = [];
+  const entry = /(?<kind>[A-Za-z ]+):(?:(?<quoted>"(?:[^"\\]|\\.)*")|(?<plain>[^,"]*))(?:, |$)/gy;
+  for (let match = entry.exec(text); match !== null; match = entry.exec(text)) {
+    const { kind, quoted, plain } = match.groups ?? {};
+    names.push(`${kind}:${quoted === undefined ? plain : String(JSON.parse(quoted))}`);
+    if (entry.lastIndex >= text.length) break;
+  }
+  return names;
+}
+
+export interface MtlsOptions {
+  /**
+   * Who a certificate stands for; undefined refuses it.
+   * @default its only URI name, or its common name
+   */
+  readonly identify?: (peer: TlsPeer) => Identity | undefined;
+  /** @default the system's clock */
+  readonly clock?: { now(): number };
+  /** In the card. @default 'mtls' */
+  readonly schemeName?: string;
+}
+
+/**
+ * Accepts client certificates. The TLS server must ask for them and verify them; this verifier only
+ * says who they stand for.
+ * @example mtlsVerifier({ identify: (peer) => partners.get(peer.fingerprint) })
+ */
+export function mtlsVerifier(options: MtlsOptions = {}): Verifier {
+  const { identify = identifyByName, clock = { now: Date.now }, schemeName = 'mtls' } = options;
+  return {
+    method: 'mtls',
+    challenge: 'MutualTLS',
+    schemes: { [schemeName]: { mtlsSecurityScheme: {} } },
+    async verify({ tlsPeer: peer }) {
+      if (peer === undefined) return undefined;
+      // A connection may outlive the certificate that opened it.
+      if (!(peer.validTo > clock.now())) throw new CredentialRefused('certificate expired');
+      const identity = identify(peer);
+      if (identity === undefined || !isSubject(identity.subject)) {
+        throw new CredentialRefused('certificate of nobody known');
+      }
+      return toCaller('mtls', identity);
+    },
+  };
+}
+
+function identifyByName(peer: TlsPeer): Identity | undefined {
+  const uris = peer.alternativeNames.filter((name) => name.startsWith('URI:'));
+  const [uri] = uris;
+  if (uris.length === 1 && uri !== undefined) return { subject: uri.slice('URI:'.length) };
+  return peer.commonName === undefined ? undefined : { subject: peer.commonName };
+}

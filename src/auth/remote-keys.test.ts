@@ -1,0 +1,177 @@
+import { SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import { generateSigningKey, guardedFetch, publicKeySet, type SigningKey } from '../push/index.ts';
+import { startIssuer } from './issuer.contract.ts';
+import { CredentialRefused } from './auth-error.ts';
+import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
+import type { Verifier } from './verifier.ts';
+
+function token(key: SigningKey, claims: Record<string, string> = {}): Promise<string> {
+  return new SignJWT({ sub: 'alice', ...claims })
+    .setProtectedHeader({ alg: key.algorithm, kid: key.kid })
+    .setExpirationTime('1h')
+    .sign(key.privateKey);
+}
+
+async function verify(verifier: Verifier, jwt: string) {
+  return verifier.verify({ headers: { authorization: `Bearer ${jwt}` } });
+}
+
+const es256: Pick<JwtVerifierOptions, 'algorithms'> = { algorithms: ['ES256'] };
+
+test('keys are fetched once and kept', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, ...es256 });
+  expect(issuer.fetches()).toBe(0);
+  for (let count = 0; count < 5; count += 1) {
+    expect(await verify(verifier, await token(key))).toMatchObject({ subject: 'alice' });
+  }
+  expect(issuer.fetches()).toBe(1);
+});
+
+test('a new key is found when a token names it, and an old one no longer counts after that', async () => {
+  const [former, current] = [generateSigningKey(), generateSigningKey()];
+  await using issuer = await startIssuer([former]);
+  const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, cooldown: 0, ...es256 });
+  await verify(verifier, await token(former));
+  issuer.publish([current]);
+  expect(await verify(verifier, await token(current))).toMatchObject({ subject: 'alice' });
+  await expect(verify(verifier, await token(former))).rejects.toBeInstanceOf(CredentialRefused);
+});
+
+test('tokens with unknown keys do not make us ask again and again', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, ...es256 });
+  await verify(verifier, await token(key));
+  for (let count = 0; count < 3; count += 1) {
+    const forged = await token(generateSigningKey());
+    await expect(verify(verifier, forged)).rejects.toBeInstanceOf(CredentialRefused);
+  }
+  expect(issuer.fetches()).toBe(1);
+});
+
+test('while the issuer is down the old keys are used on for a time, and then nobody can be verified', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  let now = Date.now();
+  const verifier = await jwtVerifier({
+    keys: { jwksUrl: issuer.jwksUrl },
+    clock: { now: () => now },
+    cacheTime: 0,
+    staleTime: 1_800_000,
+    ...es256,
+  });
+  await verify(verifier, await token(key));
+  issuer.fail();
+  expect(await verify(verifier, await token(key))).toMatchObject({ subject: 'alice' });
+  now += 1_800_001;
+  await expect(verify(verifier, await token(key))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    retryAfter: 5,
+  });
+});
+
+test('an issuer that is down is not asked with every request', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  issuer.fail();
+  let now = Date.now();
+  const verifier = await jwtVerifier({
+    keys: { jwksUrl: issuer.jwksUrl },
+    clock: { now: () => now },
+    ...es256,
+  });
+  for (let count = 0; count < 3; count += 1) {
+    await expect(verify(verifier, await token(key))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  }
+  expect(issuer.fetches()).toBe(1);
+  now += 5_000;
+  issuer.publish([key]);
+  expect(await verify(verifier, await token(key))).toMatchObject({ subject: 'alice' });
+});
+
+test('a token signed with a key of the set but another algorithm is refused', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  const verifier = await jwtVerifier({ keys: { jwksUrl: issuer.jwksUrl }, algorithms: ['RS256'] });
+  await expect(verify(verifier, await token(key))).rejects.toBeInstanceOf(CredentialRefused);
+});
+
+test('keys given by value need no network', async () => {
+  const key = generateSigningKey();
+  const jwks = { keys: [...publicKeySet([key]).keys] } as Extract<
+    JwtVerifierOptions['keys'],
+    { jwks: unknown }
+  >['jwks'];
+  const verifier = await jwtVerifier({ keys: { jwks }, ...es256 });
+  expect(await verify(verifier, await token(key))).toMatchObject({ subject: 'alice' });
+});
+
+test('OpenID Connect: the keys are discovered, the issuer is required of tokens, the card says where', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  const verifier = await jwtVerifier({ keys: { openIdIssuer: issuer.url }, ...es256 });
+  expect(verifier.schemes).toEqual({
+    openId: {
+      openIdConnectSecurityScheme: {
+        openIdConnectUrl: `${issuer.url}/.well-known/openid-configuration`,
+      },
+    },
+  });
+  expect(await verify(verifier, await token(key, { iss: issuer.url }))).toMatchObject({
+    subject: 'alice',
+  });
+  await expect(verify(verifier, await token(key, { iss: 'https://other' }))).rejects.toBeInstanceOf(
+    CredentialRefused,
+  );
+});
+
+test('OpenID Connect: a document that names another issuer is not believed', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key], { claimedIssuer: 'https://other.example.com' });
+  const verifier = await jwtVerifier({ keys: { openIdIssuer: issuer.url }, ...es256 });
+  await expect(verify(verifier, await token(key, { iss: issuer.url }))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('another issuer'),
+  });
+});
+
+test('OpenID Connect: discovery that failed is tried again later', async () => {
+  const key = generateSigningKey();
+  await using issuer = await startIssuer([key]);
+  issuer.fail();
+  let now = Date.now();
+  const verifier = await jwtVerifier({
+    keys: { openIdIssuer: issuer.url },
+    clock: { now: () => now },
+    ...es256,
+  });
+  const jwt = await token(key, { iss: issuer.url });
+  await expect(verify(verifier, jwt)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  issuer.publish([key]);
+  now += 5_000;
+  expect(await verify(verifier, jwt)).toMatchObject({ subject: 'alice' });
+});
+
+test('keys are not fetched over plain http from elsewhere unless the operator allows it', async () => {
+  const key = generateSigningKey();
+  const keys = { jwksUrl: 'http://issuer.example.com/jwks' };
+  const verifier = await jwtVerifier({ keys, ...es256 });
+  await expect(verify(verifier, await token(key))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('https'),
+  });
+});
+
+test('the fetch can be replaced', async () => {
+  const key = generateSigningKey();
+  const fetch = Object.assign(async () => Response.json(publicKeySet([key])), { close() {} });
+  const verifier = await jwtVerifier({
+    keys: { jwksUrl: 'https://issuer.example.com/jwks' },
+    fetch: fetch satisfies ReturnType<typeof guardedFetch>,
+    ...es256,
+  });
+  expect(await verify(verifier, await token(key))).toMatchObject({ subject: 'alice' });
+});

@@ -1,0 +1,50 @@
+import type { Caller } from '../agents/index.ts';
+import type { AgentSkill } from '../protocol/index.ts';
+import type { Authenticator } from './authenticator.ts';
+
+/** The scopes that skills need, by skill id. A skill that is not named needs none. */
+export type SkillScopes = Readonly<Record<string, readonly string[]>>;
+
+/** The skills as the card shows them: with what each needs besides the agent's own requirements. */
+export function declareSkillScopes(
+  skills: readonly AgentSkill[],
+  scopes: SkillScopes,
+  authenticator: Authenticator,
+): readonly AgentSkill[] {
+  return skills.map((skill) => {
+    const needed = scopesOf(skill.id, scopes);
+    const securityRequirements = authenticator.securityRequirements(needed);
+    if (needed.length === 0 || securityRequirements === undefined) return skill;
+    return { ...skill, securityRequirements };
+  });
+}
+
+/** The skills that a caller may use, for an extended card or for the agent itself. */
+export function allowedSkills(
+  skills: readonly AgentSkill[],
+  scopes: SkillScopes,
+  caller: Caller,
+): readonly AgentSkill[] {
+  return skills.filter((skill) => {
+    const needed = scopesOf(skill.id, scopes);
+    return needed.every((scope) => caller.scopes?.includes(scope) === true);
+  });
+}
+
+/**
+ * The scopes that a message needs. One that names its skill needs that skill's; one that names none,
+ * or one that does not exist, could come to be answered by any skill, and so needs them all.
+ */
+export function neededScopes(
+  skillId: string | undefined,
+  skills: readonly AgentSkill[],
+  scopes: SkillScopes,
+): readonly string[] {
+  const named = skills.filter((skill) => skill.id === skillId);
+  const relevant = named.length > 0 ? named : skills;
+  return [...new Set(relevant.flatMap((skill) => scopesOf(skill.id, scopes)))];
+}
+
+function scopesOf(skillId: string, scopes: SkillScopes): readonly string[] {
+  return Object.hasOwn(scopes, skillId) ? (scopes[skillId] ?? []) : [];
+}
