@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../src/agents/index.ts';
-import { LegateError } from '../../src/protocol/index.ts';
+import { Authenticator, AuthError, type Verifier } from '../../src/auth/index.ts';
 
 /**
  * The tokens that the suites present. They prove nothing and guard nothing: they are here to see
@@ -11,22 +10,37 @@ const insufficientToken = 'itk-insufficient-token';
 
 const scope = 'conformance';
 
-/** Whoever asks has the same tasks: a suite may present a token in one step and none in the next. */
-export function callerOf(request: IncomingMessage): Caller {
-  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const isKnown = token === sufficientToken || token === insufficientToken;
-  return {
-    tenant: '',
-    subject: '',
-    method: isKnown ? 'bearer' : 'anonymous',
-    scopes: token === sufficientToken ? [scope] : [],
+/** Tells the tokens apart. The card declares them where they are required. */
+export function conformanceAuth(options: { readonly requiresToken: boolean }): Authenticator {
+  const verifier: Verifier = {
+    method: 'bearer',
+    challenge: 'Bearer',
+    schemes: options.requiresToken
+      ? { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } }
+      : {},
+    async verify({ headers }) {
+      const token = /^Bearer +(\S+)$/i.exec(String(headers.authorization ?? ''))?.[1];
+      if (token !== sufficientToken && token !== insufficientToken) return undefined;
+      // Whoever asks has the same tasks: a suite may present a token in one step and none in the next.
+      return {
+        tenant: '',
+        subject: '',
+        method: 'bearer',
+        scopes: token === sufficientToken ? [scope] : [],
+      };
+    },
   };
+  return new Authenticator({ verifiers: [verifier], allowAnonymous: !options.requiresToken });
 }
 
 /** Lets the sufficient token pass and tells the others why not. */
-export function requireAuthority(caller: Caller): Caller {
-  if (caller.scopes?.includes(scope) === true) return caller;
-  throw caller.method === 'anonymous'
-    ? new LegateError('UNAUTHENTICATED', `present the bearer token ${sufficientToken}`)
-    : new LegateError('PERMISSION_DENIED', `this needs the bearer token ${sufficientToken}`);
+export function requireAuthority(auth: Authenticator, caller: Caller): void {
+  if (caller.method === 'anonymous') {
+    throw new AuthError(
+      'UNAUTHENTICATED',
+      `present the bearer token ${sufficientToken}`,
+      auth.challenges(),
+    );
+  }
+  auth.requireScopes(caller, [scope]);
 }

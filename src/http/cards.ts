@@ -68,16 +68,22 @@ export class Cards {
   #superset: Rendering;
   #modified: string;
   readonly #extended: ((caller: Caller) => AgentCard | Promise<AgentCard>) | undefined;
+  readonly #sign: (card: AgentCard) => Promise<AgentCard>;
 
+  /** `card` is signed already; `sign` is for those that come after it. */
   constructor(
     card: AgentCard,
-    options: { extended?: (caller: Caller) => AgentCard | Promise<AgentCard> } = {},
+    options: {
+      extended?: (caller: Caller) => AgentCard | Promise<AgentCard>;
+      sign?: (card: AgentCard) => Promise<AgentCard>;
+    } = {},
   ) {
     this.#card = card;
     this.#v1 = render(v1.agentCard.encode(card));
     this.#superset = render(supersetCard(card));
     this.#modified = new Date().toUTCString();
     this.#extended = options.extended;
+    this.#sign = options.sign ?? (async (unsigned) => unsigned);
   }
 
   get current(): AgentCard {
@@ -85,10 +91,11 @@ export class Cards {
   }
 
   /** From now on this card is served; its entity tags change with it. */
-  replace(card: AgentCard): void {
-    this.#card = card;
-    this.#v1 = render(v1.agentCard.encode(card));
-    this.#superset = render(supersetCard(card));
+  async replace(card: AgentCard): Promise<void> {
+    const signed = await this.#sign(card);
+    this.#card = signed;
+    this.#v1 = render(v1.agentCard.encode(signed));
+    this.#superset = render(supersetCard(signed));
     this.#modified = new Date().toUTCString();
   }
 
@@ -102,7 +109,7 @@ export class Cards {
         'the extended card of this agent is not configured',
       );
     }
-    return this.#extended(caller);
+    return this.#sign(await this.#extended(caller));
   }
 
   /** Answers a GET of the card; `isProtected` keeps it out of shared caches. */

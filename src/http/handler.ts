@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
+import { authenticate } from './entrance.ts';
 import { handleJsonRpc } from './json-rpc.ts';
 import { sendJson } from './respond.ts';
 import { handleRest } from './rest.ts';
@@ -35,7 +36,7 @@ export function createHandler(service: Service, options: HandlerOptions): Handle
         service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
       }
       const { status, body } = toRestError(error, { profile: service.errorProfile });
-      sendJson(response, status, JSON.stringify(body), errorHeaders(error, service.challenge));
+      sendJson(response, status, JSON.stringify(body), errorHeaders(error));
     });
   };
 }
@@ -57,8 +58,14 @@ async function route(
   }
   if (cardPaths.has(path)) {
     only(method, response, 'GET', 'HEAD');
-    if (service.protectsCard) await service.authenticate(request);
+    if (service.protectsCard) await authenticate(service, request, query);
     return service.cards.send(request, response, service.protectsCard);
+  }
+  if (path === '/.well-known/jwks.json' && service.jwks !== undefined) {
+    only(method, response, 'GET', 'HEAD');
+    return sendJson(response, 200, JSON.stringify(service.jwks()), {
+      'cache-control': 'public, max-age=300',
+    });
   }
   if (path === '/health' || path === '/ready') {
     only(method, response, 'GET', 'HEAD');

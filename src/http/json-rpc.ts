@@ -4,10 +4,10 @@ import {
   type JsonRpcId,
   JsonRpcRequestError,
   LegateError,
-  type Operation,
-  operations,
+  operationOf,
   parseJson,
   parseJsonRpcRequest,
+  type ProtocolVersion,
   toJsonRpcError,
   toLegateError,
   v03,
@@ -15,6 +15,7 @@ import {
 } from '../protocol/index.ts';
 import { readBody } from './body.ts';
 import { contextHints } from './context-hints.ts';
+import { authenticate, enter, openStream } from './entrance.ts';
 import { callOf } from './http-call.ts';
 import { requireJson } from './media-type.ts';
 import { execute, type OperationResult } from './operations.ts';
@@ -24,13 +25,7 @@ import type { Service } from './service.ts';
 import { sendEvents } from './sse.ts';
 import { versionOf } from './version.ts';
 
-/** Method names of both versions; the name tells the dialect. */
-const methods = new Map<string, { readonly operation: Operation; readonly dialect: Dialect }>(
-  (Object.keys(operations) as Operation[]).flatMap((operation) => [
-    [operations[operation].v1, { operation, dialect: v1 }] as const,
-    [operations[operation].v03, { operation, dialect: v03 }] as const,
-  ]),
-);
+const dialects = { '1.0': v1, '0.3': v03 } as const;
 
 /** `POST /`: JSON-RPC in both versions. */
 export async function handleJsonRpc(
@@ -42,20 +37,23 @@ export async function handleJsonRpc(
 ): Promise<void> {
   let id: JsonRpcId = null;
   try {
-    const caller = await service.authenticate(request);
+    const caller = await authenticate(service, request, query);
+    using _place = await enter(service, request, caller);
     requireJson(request);
     const body = parseJson(await readBody(request, service.limits), {
       maxDepth: service.limits.maxJsonDepth,
     });
     const rpc = parseJsonRpcRequest(body);
     ({ id } = rpc);
-    const method = methods.get(rpc.method);
-    checkVersion(service, request, query, method?.dialect);
+    // The name of the method tells the version.
+    const method = operationOf(rpc.method);
+    checkVersion(service, request, query, method?.version);
     if (method === undefined) {
       throw new LegateError('METHOD_NOT_FOUND', `there is no method ${rpc.method.slice(0, 100)}`);
     }
-    const { dialect } = method;
+    const dialect = dialects[method.version];
     const call = callOf(request, response, caller, dialect.version);
+    using _stream = openStream(service, request, caller, method.operation);
     const result = await execute(service, method.operation, dialect, rpc.params, call);
     await answer(service, response, { id, dialect, result, closing });
   } catch (thrown) {
@@ -69,11 +67,11 @@ function checkVersion(
   service: Service,
   request: IncomingMessage,
   query: URLSearchParams,
-  dialect: Dialect | undefined,
+  expected: ProtocolVersion | undefined,
 ): void {
   const { version, isStated } = versionOf(request, query);
-  if (dialect === undefined || version === dialect.version) return;
-  if (dialect.version === '0.3') {
+  if (expected === undefined || version === expected) return;
+  if (expected === '0.3') {
     throw new LegateError(
       'METHOD_NOT_FOUND',
       'this method belongs to A2A 0.3, but the request says A2A-Version 1.0',
@@ -118,12 +116,7 @@ async function answer(
 function fail(service: Service, response: ServerResponse, error: LegateError, id: JsonRpcId): void {
   if (error.code === 'INTERNAL')
     service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
-  sendJson(
-    response,
-    jsonRpcStatus(error),
-    errorText(error, id),
-    errorHeaders(error, service.challenge),
-  );
+  sendJson(response, jsonRpcStatus(error), errorText(error, id), errorHeaders(error));
 }
 
 function errorText(error: LegateError, id: JsonRpcId): string {

@@ -5,7 +5,7 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   text: string,
-  headers?: Readonly<Record<string, string>>,
+  headers?: Readonly<Record<string, string | readonly string[]>>,
 ): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, {

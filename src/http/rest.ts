@@ -11,6 +11,7 @@ import {
 } from '../protocol/index.ts';
 import { readBody } from './body.ts';
 import { contextHints } from './context-hints.ts';
+import { authenticate, enter, openStream } from './entrance.ts';
 import { callOf } from './http-call.ts';
 import { requireJson, responseMediaType } from './media-type.ts';
 import { execute, type OperationResult } from './operations.ts';
@@ -47,12 +48,14 @@ export async function handleRest(
         `${method} is not possible here; use ${match.allow}`,
       );
     }
-    const caller = await service.authenticate(request);
+    const caller = await authenticate(service, request, target.query);
+    using _place = await enter(service, request, caller);
     checkVersion(service, request, target.query, isV03);
     const params = await parameters(service, request, target.query, match);
     // 0.3 names the task of a list by its resource name, or simply `id`.
     if (isV03 && match.operation === 'listTaskPushNotificationConfigs') params.id = params.taskId;
     const call = callOf(request, response, caller, dialect.version);
+    using _stream = openStream(service, request, caller, match.operation);
     const result = await execute(service, match.operation, dialect, params, call);
     await answer(service, request, response, { dialect, result, closing });
   } catch (thrown) {
@@ -154,7 +157,7 @@ function fail(
   }
   const { status, body } = toRestError(error, { version, profile: service.errorProfile });
   sendJson(response, status, JSON.stringify(body), {
-    ...errorHeaders(error, service.challenge),
+    ...errorHeaders(error),
     'content-type': responseMediaType(request),
   });
 }

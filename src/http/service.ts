@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import type { Caller } from '../agents/index.ts';
+import type { Authenticator, CallerLimits, SkillScopes } from '../auth/index.ts';
+import type { PublicKeySet } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { Engine } from '../tasks/index.ts';
 import type { Cards } from './cards.ts';
@@ -35,10 +35,12 @@ export interface Service {
   readonly errorProfile: '1.0.1' | '1.0.0';
   /** Tells ingress rules the context of an answer: `X-A2A-Context-Id` and a cookie. */
   readonly setsContextHints: boolean;
-  /** Establishes who asks, or throws UNAUTHENTICATED. */
-  readonly authenticate: (request: IncomingMessage) => Caller | Promise<Caller>;
-  /** The `WWW-Authenticate` of a 401. */
-  readonly challenge: string;
+  /** Establishes who asks; declares how in the card. */
+  readonly auth: Authenticator;
+  readonly skillScopes: SkillScopes;
+  readonly callerLimits: CallerLimits;
   /** Whether cards are for authenticated callers only. */
   readonly protectsCard: boolean;
+  /** Keys by which receivers of webhooks verify them. */
+  readonly jwks: (() => PublicKeySet) | undefined;
 }

@@ -1,3 +1,4 @@
+import { AuthError } from '../auth/index.ts';
 import { type LegateError, statusOf } from '../protocol/index.ts';
 
 /** Errors that a JSON-RPC answer tells by its HTTP status too: proxies and retries go by it. */
@@ -21,9 +22,9 @@ export function jsonRpcStatus(error: LegateError): number {
 }
 
 /** Headers that go with an error: when to come again, and how to authenticate. */
-export function errorHeaders(error: LegateError, challenge: string): Record<string, string> {
+export function errorHeaders(error: LegateError): Record<string, string | readonly string[]> {
   return {
     ...(error.retryAfter !== undefined && { 'retry-after': String(Math.ceil(error.retryAfter)) }),
-    ...(error.code === 'UNAUTHENTICATED' && { 'www-authenticate': challenge }),
+    ...(error instanceof AuthError && { 'www-authenticate': error.challenges }),
   };
 }

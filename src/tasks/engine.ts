@@ -58,7 +58,7 @@ export class Engine {
 
   private constructor(settings: EngineSettings) {
     this.#settings = settings;
-    this.#replica = settings.scheduler.uuid();
+    this.#replica = settings.replica;
     this.#turns = new Turns(settings, this.#hub, this.#replica);
     this.pushConfigs = new PushConfigs(settings);
     this.#admissions = new Admissions({

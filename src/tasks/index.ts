@@ -1,7 +1,7 @@
 export { anonymous, type Call, isAuthenticated } from './call.ts';
 export { Engine, type SendOutcome } from './engine.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
-export { taskAt } from './live-task.ts';
+export { readTaskAt } from './live-task.ts';
 export type { EngineOptions, PushHooks } from './options.ts';
 export { type Scheduler, systemScheduler, type Timer } from './scheduler.ts';
 export { type StopCause, TurnStopped } from './turn-stopped.ts';

@@ -8,7 +8,7 @@ import {
   type Task,
   type TaskStatus,
 } from '../protocol/index.ts';
-import type { LogEvent, TaskRecord } from '../store/index.ts';
+import type { Store, TaskRecord } from '../store/index.ts';
 
 interface LiveArtifact {
   readonly head: Artifact;
@@ -113,17 +113,23 @@ export function taskOf(record: TaskRecord): Json<Task> {
   return record.tail.length === 0 ? record.snapshot.body : Json.of(LiveTask.from(record).toTask());
 }
 
-/** The task as it was right after the event of that number. The log must begin with event 1. */
-export function taskAt(events: readonly LogEvent[], sequence: number): Task | undefined {
-  const first = events[0]?.body.value;
-  if (first === undefined || !('task' in first)) return undefined;
-  const live = new LiveTask(first.task, 1);
-  for (const event of events) {
-    if (event.sequence > 1 && event.sequence <= sequence) {
-      live.apply(event.body.value, event.sequence);
+/** The task as it was right after the event of that number; undefined when it is gone. */
+export async function readTaskAt(
+  store: Pick<Store, 'readEvents'>,
+  taskId: string,
+  sequence: number,
+): Promise<Task | undefined> {
+  let live: LiveTask | undefined;
+  for (let after = 0; after < sequence;) {
+    const events = await store.readEvents(taskId, after, Math.min(500, sequence - after));
+    for (const { body, sequence: number } of events) {
+      if (live !== undefined) live.apply(body.value, number);
+      else if ('task' in body.value) live = new LiveTask(body.value.task, number);
+      after = number;
     }
+    if (events.length === 0) return undefined;
   }
-  return live.toTask();
+  return live?.toTask();
 }
 
 /** The same task with at most the last `length` messages of its history; unset leaves all. */

@@ -17,9 +17,11 @@ export interface PushHooks {
 export interface EngineOptions {
   agent: Agent;
   store: Store;
-  /** @default false for streaming answers and subscriptions; true unless set */
+  /** Whether messages may be answered by a stream and tasks subscribed to. @default true */
   streaming?: boolean;
   push?: PushHooks;
+  /** The name under which this process runs turns; no two may share one. @default random */
+  replica?: string;
   /** URIs of the extensions the agent declares. @default [] */
   extensions?: readonly string[];
   /** URIs of extensions without which no message is taken. @default [] */
@@ -70,6 +72,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     store: options.store,
     streaming: options.streaming ?? true,
     push: options.push,
+    replica: options.replica ?? (options.scheduler ?? systemScheduler).uuid(),
     extensions: options.extensions ?? [],
     requiredExtensions: options.requiredExtensions ?? [],
     taskTimeoutMs,

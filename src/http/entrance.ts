@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { Caller } from '../agents/index.ts';
+import { tlsPeer } from '../auth/index.ts';
+import { operations, type Operation } from '../protocol/index.ts';
+import type { Service } from './service.ts';
+
+/** Who sends a request, before anything of it is read. */
+export function authenticate(
+  service: Service,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Caller> {
+  const peer = 'encrypted' in request.socket ? tlsPeer(request.socket as TLSSocket) : undefined;
+  return service.auth.authenticate({
+    headers: request.headers,
+    query,
+    ...(peer !== undefined && { tlsPeer: peer }),
+  });
+}
+
+/** A place among the caller's requests under way; dispose of it once the answer is sent. */
+export function enter(
+  service: Service,
+  request: IncomingMessage,
+  caller: Caller,
+): Promise<Disposable> {
+  return service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
+}
+
+/** A place among the caller's open streams, for operations that stream. */
+export function openStream(
+  service: Service,
+  request: IncomingMessage,
+  caller: Caller,
+  operation: Operation,
+): Disposable | undefined {
+  if (!operations[operation].streams) return undefined;
+  return service.callerLimits.stream(caller, request.socket.remoteAddress ?? '');
+}

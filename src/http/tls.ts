@@ -1,0 +1,76 @@
+import { readFileSync, watchFile, unwatchFile } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { RequestListener } from 'node:http';
+import { LegateError } from '../protocol/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+
+/** Where the certificate and what belongs to it are kept, as PEM. */
+export interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+  /** Authorities of client certificates; given, clients are asked for one. */
+  readonly ca?: string;
+  readonly password?: string;
+  /** Refuses connections without a valid client certificate. @default false */
+  readonly requireClientCertificate?: boolean;
+}
+
+export interface TlsReloader {
+  readonly server: Server;
+  stop(): void;
+}
+
+/** How often the files are looked at, in milliseconds. */
+const interval = 2_000;
+
+/**
+ * An HTTPS server whose certificate is read again when its files change; connections stay open. Files
+ * that cannot be used are reported, and the former certificate stays in use.
+ */
+export function tlsServer(files: TlsFiles, listener: RequestListener, logger: Logger): TlsReloader {
+  const server = createServer(
+    {
+      ...contextOf(files),
+      requestCert: files.ca !== undefined,
+      rejectUnauthorized: files.requireClientCertificate === true,
+      keepAliveTimeout: 65_000,
+    },
+    listener,
+  );
+  const paths = [files.certificate, files.key, ...(files.ca === undefined ? [] : [files.ca])];
+  const reload = (): void => {
+    try {
+      server.setSecureContext(contextOf(files));
+      logger.info({ certificate: files.certificate }, 'http.tls.reloaded');
+    } catch (error) {
+      logger.error({ error }, 'http.tls.reload_failed');
+    }
+  };
+  for (const path of paths) watchFile(path, { interval, persistent: false }, reload);
+  return {
+    server,
+    stop() {
+      for (const path of paths) unwatchFile(path, reload);
+    },
+  };
+}
+
+function contextOf(files: TlsFiles) {
+  return {
+    cert: read(files.certificate, 'certificate'),
+    key: read(files.key, 'key'),
+    ...(files.ca !== undefined && { ca: read(files.ca, 'certificate authority') }),
+    ...(files.password !== undefined && { passphrase: files.password }),
+    minVersion: 'TLSv1.2' as const,
+  };
+}
+
+function read(path: string, what: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new LegateError('CONFIGURATION_INVALID', `the TLS ${what} cannot be read: ${path}`, {
+      cause,
+    });
+  }
+}
