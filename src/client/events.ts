@@ -1,6 +1,7 @@
-import { SseParser, type StreamResponse } from '../protocol/index.ts';
+import { type LegateError, SseParser, type StreamResponse } from '../protocol/index.ts';
 import { sequenceOf } from './delivery.ts';
 import { type Http, type HttpRequest, unreachable } from './http.ts';
+import { isTransient } from './retry.ts';
 import type { Frame, TransportStream } from './transport.ts';
 
 export function isEventStream(response: Response): boolean {
@@ -10,6 +11,30 @@ export function isEventStream(response: Response): boolean {
 /** A stream of one: what a peer answered that does not stream after all. */
 export async function* singleFrame(response: StreamResponse): AsyncGenerator<Frame> {
   yield { response };
+}
+
+/**
+ * Waits for the first frame, for peers may tell an error they knew beforehand as an event (in 0.3
+ * they do): such a stream never opened. A connection that breaks did open, which the reader learns.
+ */
+export async function afterFirst(frames: AsyncGenerator<Frame>): Promise<AsyncIterable<Frame>> {
+  let first: IteratorResult<Frame> | undefined;
+  let failure: LegateError | undefined;
+  try {
+    first = await frames.next();
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    failure = error;
+  }
+  return (async function* () {
+    try {
+      if (failure !== undefined) throw failure;
+      if (first?.done === false) yield first.value;
+      yield* frames;
+    } finally {
+      await frames.return(undefined);
+    }
+  })();
 }
 
 type Decode = (data: string, event: string) => Pick<Frame, 'response' | 'isFinal'>;

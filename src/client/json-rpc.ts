@@ -6,7 +6,7 @@ import {
   operations,
 } from '../protocol/index.ts';
 import { isObject, readJson, readText } from './body.ts';
-import { isEventStream, readFrames, singleFrame } from './events.ts';
+import { afterFirst, isEventStream, readFrames, singleFrame } from './events.ts';
 import { failureOf } from './failure.ts';
 import { type Http, type HttpRequest, targetOf } from './http.ts';
 import type { ChosenInterface } from './interface-choice.ts';
@@ -70,7 +70,7 @@ export class JsonRpcTransport implements Transport {
       const result = await this.#readResult(response, sent);
       return singleFrame(decodeAnswer(decode, result, target));
     }
-    return readFrames(response, sent, this.#http, call, (data) => {
+    const frames = readFrames(response, sent, this.#http, call, (data) => {
       const envelope = this.#parseEnvelope(data);
       if (envelope === undefined) throw notJsonRpc(sent);
       if ('error' in envelope) throw this.#http.credentials.redact(envelope.error);
@@ -81,6 +81,7 @@ export class JsonRpcTransport implements Transport {
         envelope.result.final === true;
       return { response, isFinal };
     });
+    return afterFirst(frames);
   }
 
   #request<O extends keyof Exchanges>(

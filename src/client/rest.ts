@@ -5,7 +5,7 @@ import {
   LegateError,
 } from '../protocol/index.ts';
 import { isObject, readJson, readText } from './body.ts';
-import { isEventStream, readFrames, singleFrame } from './events.ts';
+import { afterFirst, isEventStream, readFrames, singleFrame } from './events.ts';
 import { failureOf } from './failure.ts';
 import { type Http, type HttpRequest, targetOf } from './http.ts';
 import type { ChosenInterface } from './interface-choice.ts';
@@ -81,13 +81,14 @@ export class RestTransport implements Transport {
       const body = await this.#readBody(response, sent);
       return singleFrame(decodeAnswer(decode, body, target));
     }
-    return readFrames(response, sent, this.#http, call, (data, event) => {
+    const frames = readFrames(response, sent, this.#http, call, (data, event) => {
       const body = readJson(data);
       if (event === 'error' || (isObject(body) && isObject(body.error))) {
         throw this.#http.credentials.redact(fromRestError(500, body));
       }
       return { response: decodeAnswer(decode, body, target), isFinal: this.#isFinal(body) };
     });
+    return afterFirst(frames);
   }
 
   #isFinal(body: unknown): boolean {

@@ -1,0 +1,382 @@
+import {
+  AgentCard,
+  Message,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskStatusUpdateEvent,
+} from '@a2a-js/sdk';
+import {
+  AgentEvent,
+  type AgentExecutor,
+  DefaultRequestHandler,
+  type ExecutionEventBus,
+  InMemoryPushNotificationStore,
+  InMemoryTaskStore,
+  type RequestContext,
+} from '@a2a-js/sdk/server';
+import {
+  agentCardHandler,
+  jsonRpcHandler,
+  restHandler,
+  UserBuilder,
+} from '@a2a-js/sdk/server/express';
+import express, { type Response } from 'express';
+import { describe, expect, test } from 'vitest';
+import { message, type StreamResponse } from '../protocol/index.ts';
+import { connect, type StreamEvent } from './index.ts';
+import { agentCard } from './testing/fixtures.ts';
+import { speeches } from './testing/scripted-agent.ts';
+import { webServer } from './testing/web-server.ts';
+
+/** Does what the text of a message asks for. */
+class Executor implements AgentExecutor {
+  /** Tasks that wait to be let go. */
+  readonly held = new Map<string, { release: () => void; contextId: string }>();
+
+  async execute(request: RequestContext, bus: ExecutionEventBus): Promise<void> {
+    const { taskId, contextId, userMessage } = request;
+    const publish = {
+      task: (state: string) =>
+        bus.publish(
+          AgentEvent.task(
+            Task.fromJSON({
+              id: taskId,
+              contextId,
+              status: { state, timestamp: new Date().toISOString() },
+              history: [Message.toJSON(userMessage)],
+            }),
+          ),
+        ),
+      status: (state: string, text?: string) => {
+        const said = text !== undefined && {
+          message: {
+            messageId: crypto.randomUUID(),
+            role: 'ROLE_AGENT',
+            taskId,
+            contextId,
+            parts: [{ text }],
+          },
+        };
+        const status = { state, timestamp: new Date().toISOString(), ...said };
+        bus.publish(
+          AgentEvent.statusUpdate(TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status })),
+        );
+      },
+      artifact: (parts: object[], append = false) =>
+        bus.publish(
+          AgentEvent.artifactUpdate(
+            TaskArtifactUpdateEvent.fromJSON({
+              taskId,
+              contextId,
+              artifact: { artifactId: 'result', parts },
+              append,
+            }),
+          ),
+        ),
+    };
+    const content = userMessage.parts[0]?.content;
+    switch (content?.$case === 'text' ? content.value : '') {
+      case 'reply':
+        bus.publish(
+          AgentEvent.message(
+            Message.fromJSON({
+              messageId: 'reply-1',
+              role: 'ROLE_AGENT',
+              contextId,
+              parts: [{ text: 'Plainly said' }],
+            }),
+          ),
+        );
+        return;
+      case 'ask':
+        publish.task('TASK_STATE_SUBMITTED');
+        publish.status('TASK_STATE_INPUT_REQUIRED', 'Which one?');
+        return;
+      case 'file':
+        publish.task('TASK_STATE_SUBMITTED');
+        publish.artifact([
+          { raw: 'AAEC/w==', filename: 'a.bin', mediaType: 'application/octet-stream' },
+        ]);
+        publish.status('TASK_STATE_COMPLETED');
+        return;
+      case 'hold':
+        publish.task('TASK_STATE_SUBMITTED');
+        publish.status('TASK_STATE_WORKING', 'On it');
+        publish.artifact([{ text: 'one ' }]);
+        await new Promise<void>((release) => {
+          this.held.set(taskId, { release, contextId });
+        });
+        if (!this.held.has(taskId)) return;
+        publish.artifact([{ text: 'two ' }], true);
+        publish.artifact([{ text: 'three' }], true);
+        publish.status('TASK_STATE_COMPLETED');
+        return;
+      default:
+        publish.task(request.task === undefined ? 'TASK_STATE_SUBMITTED' : 'TASK_STATE_WORKING');
+        publish.artifact([{ text: 'one ' }]);
+        publish.artifact([{ text: 'two' }], true);
+        publish.status('TASK_STATE_COMPLETED', 'Done');
+    }
+  }
+
+  async cancelTask(taskId: string, bus: ExecutionEventBus): Promise<void> {
+    const held = this.held.get(taskId);
+    this.held.delete(taskId);
+    bus.publish(
+      AgentEvent.statusUpdate(
+        TaskStatusUpdateEvent.fromJSON({
+          taskId,
+          contextId: held?.contextId,
+          status: { state: 'TASK_STATE_CANCELED', timestamp: new Date().toISOString() },
+        }),
+      ),
+    );
+    held?.release();
+  }
+}
+
+/** The official server, with both bindings in both versions. */
+async function officialServer() {
+  const executor = new Executor();
+  const app = express();
+  const open = new Set<Response>();
+  let onReturn: (() => void) | undefined;
+  app.use((_, response, next) => {
+    open.add(response);
+    if (onReturn !== undefined) setImmediate(onReturn);
+    onReturn = undefined;
+    response.on('close', () => open.delete(response));
+    next();
+  });
+  const origin = await webServer(app);
+  const template = { ...agentCard({ url: origin }) };
+  const card = AgentCard.fromJSON({
+    ...template,
+    capabilities: { streaming: true, pushNotifications: true },
+    supportedInterfaces: ['1.0', '0.3'].flatMap((protocolVersion) => [
+      { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion },
+      { url: `${origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
+    ]),
+  });
+  const requestHandler = new DefaultRequestHandler(
+    card,
+    new InMemoryTaskStore(),
+    executor,
+    undefined,
+    new InMemoryPushNotificationStore(),
+    { send: () => Promise.resolve() },
+  );
+  const common = { legacyCompat: { enabled: true } };
+  const handling = { ...common, requestHandler, userBuilder: UserBuilder.noAuthentication };
+  app.use(
+    '/.well-known/agent-card.json',
+    agentCardHandler({ ...common, agentCardProvider: requestHandler }),
+  );
+  app.use('/rpc', jsonRpcHandler(handling));
+  app.use('/rest', restHandler(handling));
+  /** Cuts every connection; `then` runs when the next request has come in. */
+  const cutAll = (then?: () => void) => {
+    onReturn = then;
+    for (const response of open) response.destroy();
+  };
+  return { origin, executor, cutAll };
+}
+
+const kinds = (events: readonly StreamResponse[]) => events.map((event) => Object.keys(event)[0]);
+
+/** The text that a consumer of a stream has seen, chunk by chunk. */
+function textOf(events: readonly StreamResponse[]): string {
+  return events
+    .flatMap((event) => ('artifactUpdate' in event ? event.artifactUpdate.artifact.parts : []))
+    .map(({ text }) => text)
+    .join('');
+}
+
+async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamResponse[]> {
+  const all: StreamResponse[] = [];
+  for await (const { response } of events) all.push(response);
+  return all;
+}
+
+describe.each(speeches)('the official server over $binding $version', (speech) => {
+  const start = async () => {
+    const server = await officialServer();
+    const client = await connect(server.origin, {
+      ...speech,
+      sleep: () => new Promise((resolve) => setImmediate(resolve)),
+    });
+    return { ...server, client };
+  };
+
+  test('is found by its card', async () => {
+    const { client } = await start();
+    expect(client.interface).toMatchObject({
+      protocolBinding: speech.binding,
+      protocolVersion: speech.version,
+    });
+    expect(await client.refreshCard()).toEqual(client.card);
+  });
+
+  test('answers a message with a task, or with a message', async () => {
+    const { client } = await start();
+    const answer = await client.sendMessage('go');
+    expect(answer).toMatchObject({
+      task: {
+        status: { state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'Done' }] } },
+        artifacts: [{ artifactId: 'result', parts: [{ text: 'one ' }, { text: 'two' }] }],
+      },
+    });
+    expect(await client.sendMessage('reply')).toMatchObject({
+      message: { messageId: 'reply-1', role: 'ROLE_AGENT', parts: [{ text: 'Plainly said' }] },
+    });
+  });
+
+  test('answers with bytes', async () => {
+    const { client } = await start();
+    const answer = await client.sendMessage('file');
+    expect(answer).toMatchObject({
+      task: {
+        artifacts: [{ parts: [{ raw: 'AAEC/w==', mediaType: 'application/octet-stream' }] }],
+      },
+    });
+  });
+
+  test('streams', async () => {
+    const { client } = await start();
+    const events = await collect(client.sendStreamingMessage('go'));
+    expect(kinds(events)).toEqual(['task', 'artifactUpdate', 'artifactUpdate', 'statusUpdate']);
+    expect(textOf(events)).toBe('one two');
+    expect(kinds(await collect(client.sendStreamingMessage('reply')))).toEqual(['message']);
+  });
+
+  test('asks back and is answered', async () => {
+    const { client } = await start();
+    const asked = await client.sendAndWait('ask');
+    if (!('task' in asked)) throw new Error('expected a task');
+    expect(asked.task.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    const { id: taskId, contextId } = asked.task;
+    const answered = await client.sendAndWait(message('the red one', { taskId, contextId }));
+    expect(answered).toMatchObject({
+      task: { id: taskId, status: { state: 'TASK_STATE_COMPLETED' } },
+    });
+  });
+
+  test('a broken stream is taken up again: nothing is lost, nothing comes twice', async () => {
+    const { client, executor, cutAll } = await start();
+    const events: StreamResponse[] = [];
+    for await (const { response } of client.sendStreamingMessage('hold')) {
+      events.push(response);
+      if (events.length === 3) {
+        await expect.poll(() => executor.held.size).toBe(1);
+        // The work goes on when the client is back.
+        cutAll(() => {
+          for (const { release } of executor.held.values()) release();
+        });
+      }
+    }
+    expect(textOf(events)).toBe('one two three');
+    const last = events.at(-1);
+    const state =
+      last !== undefined && 'task' in last
+        ? last.task.status.state
+        : last !== undefined && 'statusUpdate' in last && last.statusUpdate.status.state;
+    expect(state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('a task that ended while the stream was broken is delivered all the same', async () => {
+    const { client, executor, cutAll } = await start();
+    const events: StreamResponse[] = [];
+    for await (const { response } of client.sendStreamingMessage('hold')) {
+      events.push(response);
+      if (events.length === 3) {
+        await expect.poll(() => executor.held.size).toBe(1);
+        cutAll();
+        const [taskId] = executor.held.keys();
+        for (const { release } of executor.held.values()) release();
+        const isOver = async () => (await client.getTask(taskId ?? '')).status.state;
+        await expect.poll(isOver).toBe('TASK_STATE_COMPLETED');
+      }
+    }
+    expect(textOf(events)).toBe('one two three');
+    expect(kinds(events).at(-1)).toBe('task');
+  });
+
+  test('is subscribed to, and waited for', async () => {
+    const { client, executor } = await start();
+    const sent = await client.sendMessage({
+      message: message('hold'),
+      configuration: { returnImmediately: true },
+    });
+    if (!('task' in sent)) throw new Error('expected a task');
+    await expect.poll(() => executor.held.size).toBe(1);
+    const waiting = client.waitForEnd(sent.task.id);
+    const events: StreamResponse[] = [];
+    for await (const { response } of client.subscribeToTask(sent.task.id)) {
+      events.push(response);
+      executor.held.get(sent.task.id)?.release();
+    }
+    expect(kinds(events)[0]).toBe('task');
+    expect((await waiting).artifacts).toMatchObject([
+      { parts: [{ text: 'one ' }, { text: 'two ' }, { text: 'three' }] },
+    ]);
+    // It is over now: 1.x refuses a subscription, which waiting does not mind.
+    expect((await client.waitForEnd(sent.task.id)).status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('cancels', async () => {
+    const { client, executor } = await start();
+    const sent = await client.sendMessage({
+      message: message('hold'),
+      configuration: { returnImmediately: true },
+    });
+    if (!('task' in sent)) throw new Error('expected a task');
+    await expect.poll(() => executor.held.size).toBe(1);
+    const canceled = await client.cancelTask(sent.task.id);
+    expect(canceled.status.state).toBe('TASK_STATE_CANCELED');
+  });
+
+  test('keeps push configurations', async () => {
+    const { client } = await start();
+    const sent = await client.sendMessage('go');
+    if (!('task' in sent)) throw new Error('expected a task');
+    const which = { taskId: sent.task.id, id: 'config-1' };
+    const config = { ...which, url: 'https://hooks.example/a', token: 'secret' };
+    expect(await client.createTaskPushNotificationConfig(config)).toMatchObject(config);
+    expect(await client.getTaskPushNotificationConfig(which)).toMatchObject(config);
+    const { configs } = await client.listTaskPushNotificationConfigs(which);
+    expect(configs).toMatchObject([config]);
+    await client.deleteTaskPushNotificationConfig(which);
+    expect((await client.listTaskPushNotificationConfigs(which)).configs).toEqual([]);
+  });
+
+  test('says what is wrong', async () => {
+    const { client } = await start();
+    await expect(client.getTask('nowhere')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+    const sent = await client.sendMessage('go');
+    if (!('task' in sent)) throw new Error('expected a task');
+    const { id: taskId, contextId } = sent.task;
+    await expect(client.cancelTask(taskId)).rejects.toMatchObject({ code: 'TASK_NOT_CANCELABLE' });
+    await expect(client.sendMessage(message('more', { taskId, contextId }))).rejects.toMatchObject({
+      name: 'LegateError',
+    });
+    await expect(collect(client.subscribeToTask('nowhere'))).rejects.toMatchObject({
+      code: 'TASK_NOT_FOUND',
+    });
+    await expect(client.getExtendedAgentCard()).rejects.toMatchObject({ name: 'LegateError' });
+  });
+});
+
+test.each(speeches.filter(({ version }) => version === '1.0'))(
+  'the official server lists its tasks over $binding',
+  async (speech) => {
+    const { origin } = await officialServer();
+    const client = await connect(origin, speech);
+    for (let count = 0; count < 3; count += 1) await client.sendMessage('go');
+    const page = await client.listTasks({ pageSize: 2, includeArtifacts: true });
+    expect(page.tasks).toHaveLength(2);
+    expect(page.totalSize).toBe(3);
+    const ids = new Set<string>();
+    for await (const { id } of client.listAllTasks({ pageSize: 2 })) ids.add(id);
+    expect(ids.size).toBe(3);
+  },
+);
