@@ -13,9 +13,11 @@ import {
   v03,
   v1,
 } from '../protocol/index.ts';
+import type { Call } from '../tasks/index.ts';
 import { readBody } from './body.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
+import { extensionHeaders } from './extension-headers.ts';
 import { callOf } from './http-call.ts';
 import { requireJson } from './media-type.ts';
 import { execute, type OperationResult } from './operations.ts';
@@ -55,7 +57,7 @@ export async function handleJsonRpc(
     const call = callOf(request, response, caller, dialect.version);
     using _stream = openStream(service, request, caller, method.operation);
     const result = await execute(service, method.operation, dialect, rpc.params, call);
-    await answer(service, response, { id, dialect, result, closing });
+    await answer(service, response, { id, dialect, result, call, closing });
   } catch (thrown) {
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
     fail(service, response, toLegateError(thrown), id);
@@ -92,10 +94,11 @@ async function answer(
     id: JsonRpcId;
     dialect: Dialect;
     result: OperationResult;
+    call: Call;
     closing: AbortSignal;
   },
 ): Promise<void> {
-  const { id, dialect, result, closing } = options;
+  const { id, dialect, result, call, closing } = options;
   const envelope = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
   if (result.kind === 'stream') {
     return sendEvents(response, result.stream, {
@@ -105,11 +108,15 @@ async function answer(
           : `${envelope}${JSON.stringify(dialect.streamResponse.encode(event.body.value, event.isLast))}}`,
       encodeError: (error) => `data: ${errorText(error, id)}\n\n`,
       keepAliveMs: service.limits.keepAliveMs,
+      extraHeaders: extensionHeaders(service, call),
       closing,
     });
   }
   const text = result.kind === 'json' ? result.text : dialect.version === '1.0' ? '{}' : 'null';
-  sendJson(response, 200, `${envelope}${text}}`, contextHints(service, result));
+  sendJson(response, 200, `${envelope}${text}}`, {
+    ...contextHints(service, result),
+    ...extensionHeaders(service, call),
+  });
 }
 
 /** JSON-RPC errors go out as HTTP 200, save those that HTTP clients must see for what they are. */

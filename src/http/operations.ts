@@ -1,9 +1,11 @@
+import { neededScopes } from '../auth/index.ts';
 import {
   type Dialect,
   invalidParams,
   Json,
   LegateError,
   type Operation,
+  type SendMessageRequest,
   type Task,
 } from '../protocol/index.ts';
 import type { Call, EventStream, SendOutcome } from '../tasks/index.ts';
@@ -29,11 +31,13 @@ type Handler = (
 const handlers: Record<Operation, Handler> = {
   async sendMessage(service, dialect, params, call) {
     const request = dialect.sendMessageRequest.decode(params);
+    authorise(service, request, call);
     const outcome = await service.engine.send(request, inTenant(call, request.tenant));
     return sendResult(outcome, dialect);
   },
   async sendStreamingMessage(service, dialect, params, call) {
     const request = dialect.sendMessageRequest.decode(params);
+    authorise(service, request, call);
     const stream = await service.engine.stream(request, inTenant(call, request.tenant));
     return { kind: 'stream', stream };
   },
@@ -128,6 +132,25 @@ function sendResult(outcome: SendOutcome, dialect: Dialect): OperationResult {
           ),
         );
   return { kind: 'json', text, ...(contextId !== undefined && { contextId }) };
+}
+
+/**
+ * Refuses a message to a skill for which the caller lacks a scope. A message names its skill in
+ * `skillId` (or `skill`) of its metadata or of the request's.
+ */
+function authorise(service: Service, request: SendMessageRequest, call: Call): void {
+  const { auth, skillScopes, cards } = service;
+  if (Object.keys(skillScopes).length === 0) return;
+  const { metadata } = request.message;
+  const named = [
+    metadata?.skillId,
+    metadata?.skill,
+    request.metadata?.skillId,
+    request.metadata?.skill,
+  ];
+  const skillId = named.find((value) => typeof value === 'string');
+  const scopes = neededScopes(skillId, cards.current.skills, skillScopes);
+  if (scopes.length > 0) auth.requireScopes(call.caller, scopes);
 }
 
 /** A tenant named in the request scopes the caller; it can never lead out of the caller's own. */

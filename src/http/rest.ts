@@ -9,9 +9,11 @@ import {
   v03Rest,
   v1,
 } from '../protocol/index.ts';
+import type { Call } from '../tasks/index.ts';
 import { readBody } from './body.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
+import { extensionHeaders } from './extension-headers.ts';
 import { callOf } from './http-call.ts';
 import { requireJson, responseMediaType } from './media-type.ts';
 import { execute, type OperationResult } from './operations.ts';
@@ -57,7 +59,7 @@ export async function handleRest(
     const call = callOf(request, response, caller, dialect.version);
     using _stream = openStream(service, request, caller, match.operation);
     const result = await execute(service, match.operation, dialect, params, call);
-    await answer(service, request, response, { dialect, result, closing });
+    await answer(service, request, response, { dialect, result, call, closing });
   } catch (thrown) {
     fail(service, request, response, toLegateError(thrown), dialect.version);
   }
@@ -124,9 +126,9 @@ async function answer(
   service: Service,
   request: IncomingMessage,
   response: ServerResponse,
-  options: { dialect: Dialect; result: OperationResult; closing: AbortSignal },
+  options: { dialect: Dialect; result: OperationResult; call: Call; closing: AbortSignal },
 ): Promise<void> {
-  const { dialect, result, closing } = options;
+  const { dialect, result, call, closing } = options;
   if (result.kind === 'stream') {
     return sendEvents(response, result.stream, {
       encode: (event) =>
@@ -136,11 +138,13 @@ async function answer(
       encodeError: (error) =>
         `event: error\ndata: ${JSON.stringify(toRestError(error, { version: dialect.version }).body)}\n\n`,
       keepAliveMs: service.limits.keepAliveMs,
+      extraHeaders: extensionHeaders(service, call),
       closing,
     });
   }
   sendJson(response, 200, result.kind === 'json' ? result.text : '{}', {
     ...contextHints(service, result),
+    ...extensionHeaders(service, call),
     'content-type': responseMediaType(request),
   });
 }
