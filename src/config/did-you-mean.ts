@@ -5,7 +5,8 @@
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.slice(0, 100).toLowerCase();
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(wanted.length / 3)) + 1;
+  // Slips of the pen are short; names that share a long prefix are not near for that alone.
+  let least = Math.min(2, Math.max(1, Math.floor(wanted.length / 3))) + 1;
   for (const candidate of candidates) {
     if (candidate === word || Math.abs(candidate.length - wanted.length) >= least) continue;
     const far = distance(wanted, candidate.toLowerCase());

@@ -124,14 +124,15 @@ function referencesOf(predicate: Predicate): ConditionReferences {
   return { slots: [...slots], context: [...context], unprefixed, comparisons };
 }
 
+/** Only comparisons of whole values: a pattern or a part of a text may be anything. */
 function comparisonsOf({
   left,
   right,
   operator,
 }: Extract<Predicate, { kind: 'comparison' }>): readonly SlotComparison[] {
   const slot = [left, right].map(slotOf).find((name) => name !== undefined);
-  if (slot === undefined) return [];
-  const others = [left, right].flatMap((side) => (side.kind === 'set' ? side.items : [side]));
+  if (slot === undefined || operator === 'matches') return [];
+  const others = operator === 'contains' ? (left.kind === 'set' ? left.items : []) : [left, right];
   return others.flatMap((item): SlotComparison[] => {
     const { offset } = item;
     if (item.kind === 'literal') return [{ slot, operator, literal: item.value, offset }];

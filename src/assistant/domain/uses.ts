@@ -12,11 +12,28 @@ export type Use = {
   | {
       readonly kind: 'slot';
       readonly name: string;
-      readonly as: 'collect' | 'set_slots' | 'persisted_slots' | 'mapping' | 'meta_map' | 'agent';
+      readonly as: 'collect' | 'set_slots' | 'persisted_slots' | 'mapping' | 'meta_map';
+      /** Of a collect step: the response that asks, when the step names one. */
+      readonly utter?: string;
     }
   | { readonly kind: 'response'; readonly name: string }
   | { readonly kind: 'action'; readonly name: string }
   | { readonly kind: 'condition'; readonly text: string }
   | { readonly kind: 'link'; readonly name: string }
-  | { readonly kind: 'call'; readonly name: string; readonly server: string | undefined }
+  | {
+      readonly kind: 'call';
+      readonly name: string;
+      readonly server: string | undefined;
+      readonly hasExit: boolean;
+    }
+  | { readonly kind: 'model_group'; readonly name: string }
+  | { readonly kind: 'mcp_server'; readonly name: string }
+  | {
+      readonly kind: 'file';
+      /** Where to look first; the same file has the same key. */
+      readonly key: string;
+      /** As it is written. */
+      readonly path: string;
+      readonly as: 'template' | 'card';
+    }
 );

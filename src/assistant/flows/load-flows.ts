@@ -23,6 +23,8 @@ export interface LoadedFlows {
   readonly uses: readonly Use[];
   /** Where each flow of the project stands. */
   readonly fields: ReadonlyMap<string, Field>;
+  /** Ids of the default flows, replaced or not. */
+  readonly defaults: ReadonlySet<string>;
   /** False when a file could not be read: then what is missing may stand there. */
   readonly isComplete: boolean;
 }
@@ -43,6 +45,7 @@ export function loadFlows(
     flows: new Map([...base.flows, ...own.flows]),
     uses: [...base.uses.filter((use) => !isReplaced(use)), ...own.uses],
     fields: own.fields,
+    defaults: new Set(base.flows.keys()),
     isComplete: base.isComplete && own.isComplete,
   };
 }
@@ -51,7 +54,7 @@ function readAll(
   sources: readonly Source[],
   problems: Problems,
   environment: Environment,
-): LoadedFlows {
+): Omit<LoadedFlows, 'defaults'> {
   const flows = new Map<string, Flow>();
   const fields = new Map<string, Field>();
   const uses: Use[] = [];

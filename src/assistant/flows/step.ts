@@ -78,7 +78,7 @@ function readCollect(field: Field, section: Section, context: StepContext): Step
     section.get(key)?.keyWarn(`"${key}" has no effect: there is no voice channel`);
   }
   if (slot === undefined) return undefined;
-  if (!slot.includes('{{')) uses.push({ kind: 'slot', name: slot, as: 'collect', field, flow });
+  uses.push({ kind: 'slot', name: slot, as: 'collect', field, flow, ...present({ utter }) });
   return {
     kind: 'collect',
     slot,
@@ -125,7 +125,8 @@ function readCall(field: Field, section: Section, context: StepContext): StepBod
     exitField?.keyError('"exit_if" belongs to the call of a sub agent', { hint: 'leave it out' });
   } else if (exitIf?.length === 0) exitField?.error('must hold at least one condition');
   if (target === undefined) return undefined;
-  uses.push({ kind: 'call', name: target, server: mcpServer, field, flow });
+  const hasExit = exitField !== undefined;
+  uses.push({ kind: 'call', name: target, server: mcpServer, hasExit, field, flow });
   return { kind: 'call', target, ...present({ exitIf, mcpServer, mapping }) };
 }
 

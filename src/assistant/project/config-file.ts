@@ -1,0 +1,99 @@
+import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
+import type { Use } from '../domain/index.ts';
+import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
+import type { AssistantConfig, GeneratorConfig } from './model.ts';
+
+export const noConfig: AssistantConfig = {
+  recipe: undefined,
+  language: 'en',
+  additionalLanguages: [],
+  assistantId: undefined,
+  generator: undefined,
+};
+
+/** Generators that ask a model, and the command language of each. */
+const generators: ReadonlyMap<string, GeneratorConfig['commands']> = new Map([
+  ['CompactLLMCommandGenerator', 'v2'],
+  ['SearchReadyLLMCommandGenerator', 'v3'],
+  ['SingleStepLLMCommandGenerator', 'v2'],
+  ['LLMCommandGenerator', 'v2'],
+]);
+/** What is always there, named or not. */
+const builtin = new Set(['MatchingCommandGenerator', 'FlowPolicy']);
+
+/** config.yml. */
+export function readConfig(file: YamlFile, problems: Problems, uses: Use[]): AssistantConfig {
+  if (file.value === null) return noConfig;
+  const section = Field.root(file, problems).section();
+  if (section === undefined) return noConfig;
+  const recipe = section.name('recipe');
+  const pipeline = section.list('pipeline');
+  const components = [...pipeline, ...section.list('policies')];
+  const named = components.flatMap((item) => {
+    const name = componentName(item);
+    return name === undefined ? [] : [{ item, name }];
+  });
+  const known = named.filter(({ name }) => generators.has(name));
+  const missing = named.filter(({ name }) => !generators.has(name) && !builtin.has(name));
+  if (missing.length > 0) {
+    const names = [...new Set(missing.map(({ name }) => name))].join(', ');
+    missing[0]?.item.warn(`left out, there is no such component here: ${names}`);
+  }
+  for (const { item } of known.slice(1)) {
+    item.warn('left out, there is a command generator already', 'keep one of them');
+  }
+  const [first] = known;
+  const config: AssistantConfig = {
+    recipe,
+    language: section.name('language') ?? 'en',
+    additionalLanguages: section.names('additional_languages'),
+    assistantId: section.name('assistant_id'),
+    generator: first && readGenerator(first.name, first.item, uses),
+  };
+  section.get('importers')?.keyWarn('"importers" is left out');
+  section.finish();
+  return config;
+}
+
+/** `- name: Component` with options, or just its name; a path of classes counts by its last part. */
+function componentName(item: Field): string | undefined {
+  const name = item.isMapping() ? item.section()?.require('name')?.name() : item.name();
+  return name?.split('.').at(-1);
+}
+
+function readGenerator(component: string, item: Field, uses: Use[]): GeneratorConfig {
+  const section = item.isMapping() ? item.section() : undefined;
+  section?.get('name');
+  const retrieval = section?.section('flow_retrieval');
+  const input = section?.section('user_input');
+  const whole = { minimum: 1, isInteger: true };
+  const config: GeneratorConfig = {
+    component,
+    commands: generators.get(component) ?? 'v2',
+    modelGroup: section && readModelGroupName(section, uses),
+    promptTemplate: readFilePath(
+      section?.get('prompt_template') ?? section?.get('prompt'),
+      'template',
+      uses,
+    ),
+    flowRetrieval: {
+      isActive: retrieval?.boolean('active') ?? true,
+      numFlows: retrieval?.number('num_flows', whole) ?? 20,
+      turnsToEmbed: retrieval?.number('turns_to_embed', whole) ?? 1,
+      shouldEmbedSlots: retrieval?.boolean('should_embed_slots') ?? true,
+    },
+    maxCharacters: input?.number('max_characters', whole) ?? 420,
+    minimizeNumCalls: section?.boolean('minimize_num_calls') ?? true,
+    includeDateTime: section?.boolean('include_date_time') ?? true,
+    timezone: section === undefined ? 'UTC' : readTimezone(section),
+  };
+  // Flows are found by their words, so nothing has to be embedded.
+  retrieval?.get('embeddings');
+  section?.get('trace_prompt_tokens');
+  finishAll(retrieval, input, section);
+  return config;
+}
+
+function finishAll(...sections: readonly (Section | undefined)[]): void {
+  for (const section of sections) section?.finish();
+}

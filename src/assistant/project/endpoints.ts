@@ -1,0 +1,120 @@
+import { Field, type Section, type YamlFile, type Problems } from '../../config/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Use } from '../domain/index.ts';
+import { readA2aServer } from './a2a-server.ts';
+import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
+import { readMcpServers } from './mcp-servers.ts';
+import type { ActionEndpoint, Endpoints, NlgEndpoint } from './model.ts';
+import { readModelGroups } from './model-groups.ts';
+
+export const noEndpoints: Endpoints = {
+  actionEndpoint: undefined,
+  nlg: undefined,
+  modelGroups: new Map(),
+  mcpServers: new Map(),
+  a2aServer: undefined,
+  sections: new Map(),
+};
+
+/** Stores of other engines: ours keeps everything they would. */
+const replaced = ['tracker_store', 'lock_store', 'timer_store'];
+const absent = [
+  'event_broker',
+  'vector_store',
+  'tracing',
+  'metrics',
+  'interaction_handling',
+  'privacy',
+  'models',
+  'action_server',
+];
+/** Read by those who need them. */
+const loose = ['store', 'bus', 'telemetry'];
+
+/** endpoints.yml. */
+export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): Endpoints {
+  if (file.value === null) return noEndpoints;
+  const section = Field.root(file, problems).section();
+  if (section === undefined) return noEndpoints;
+  const a2a = section.section('a2a_server');
+  const sections = new Map<string, JsonObject>();
+  for (const key of loose) {
+    const value = section.object(key);
+    if (value !== undefined) sections.set(key, value);
+  }
+  const endpoints: Endpoints = {
+    actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
+    nlg: readNlg(section.section('nlg'), uses),
+    modelGroups: readModelGroups(section.list('model_groups')),
+    mcpServers: readMcpServers(section.list('mcp_servers'), uses),
+    a2aServer: a2a && readA2aServer(a2a),
+    sections,
+  };
+  for (const key of replaced) {
+    section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'configure "store" instead' });
+  }
+  const left = absent.map((key) => section.get(key)).filter((field) => field !== undefined);
+  if (left.length > 0) {
+    const names = left.map((field) => `"${String(field.path[0])}"`).join(', ');
+    left[0]?.keyWarn(`${names}: left out, there is nothing here that would read it`);
+  }
+  section.finish();
+  return endpoints;
+}
+
+function readActionEndpoint(section: Section | undefined): ActionEndpoint | undefined {
+  if (section === undefined) return undefined;
+  const basic = section.section('basic_auth');
+  const username = basic?.require('username')?.name();
+  const password = basic?.require('password')?.secret();
+  basic?.finish();
+  const endpoint: ActionEndpoint = {
+    url: readUrl(section.get('url')),
+    actionsModule: section.name('actions_module'),
+    headers: readHeaders(section.section('headers')),
+    basicAuth:
+      username === undefined || password === undefined ? undefined : { username, password },
+    token: section.secret('token'),
+    tokenName: section.name('token_name') ?? 'token',
+    enableSelectiveDomain: section.boolean('enable_selective_domain') ?? false,
+    timeout: section.number('timeout', { minimum: 0 }) ?? 300,
+  };
+  for (const key of ['params', 'cafile']) section.get(key);
+  section.finish();
+  if (!section.has('url') && !section.has('actions_module')) {
+    section.field.keyError('"url" or "actions_module" is missing');
+  }
+  return endpoint;
+}
+
+function readHeaders(section: Section | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (section?.entries() ?? []).flatMap(([name, field]) => {
+      const isSecret = /^(authorization|cookie|.*(token|secret|key).*)$/i.test(name);
+      const value = isSecret ? field.secret() : field.text();
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function readNlg(section: Section | undefined, uses: Use[]): NlgEndpoint | undefined {
+  if (section === undefined) return undefined;
+  const type = section.get('type')?.oneOf(['rephrase', 'server'] as const);
+  if (type !== 'rephrase') {
+    const url = readUrl(section.require('url', 'or write type: rephrase'));
+    const token = section.secret('token');
+    section.finish();
+    return url === undefined ? undefined : { type: 'server', url, token };
+  }
+  const nlg: NlgEndpoint = {
+    type,
+    rephraseAll: section.boolean('rephrase_all') ?? false,
+    summarizeHistory: section.boolean('summarize_history') ?? true,
+    maxHistoricalTurns:
+      section.number('max_historical_turns', { minimum: 0, isInteger: true }) ?? 5,
+    modelGroup: readModelGroupName(section, uses),
+    prompt: readFilePath(section.get('prompt'), 'template', uses),
+  };
+  section.finish();
+  return nlg;
+}

@@ -1,0 +1,295 @@
+import { cp, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+
+import { formatProblem } from '../../config/index.ts';
+import { loadProject } from './index.ts';
+
+const loan = fileURLToPath(new URL('__fixtures__/loan', import.meta.url));
+const environment = {
+  OPENAI_API_KEY: 'key',
+  MODEL_TIMEOUT: '7',
+  LOANS_TOKEN: 'token',
+  APPRAISER_KEY: 'secret',
+};
+
+/** A copy of the fixture, with some files replaced. */
+async function copy(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'legate-project-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await cp(loan, directory, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return directory;
+}
+
+/** Problems with file names relative to the project. */
+async function problemsOf(directory: string, more: object = {}): Promise<readonly string[]> {
+  const { problems } = await loadProject({ directory, ...more }, environment);
+  return problems.all.map((one) => formatProblem(one).replaceAll(`${directory}/`, ''));
+}
+
+test('a whole project loads without a problem', async () => {
+  const { project, problems } = await loadProject({ directory: loan }, environment);
+  expect(problems.all.map(formatProblem)).toEqual([]);
+  expect(project).toMatchObject({
+    name: 'loan_desk',
+    config: {
+      language: 'en',
+      additionalLanguages: ['de'],
+      generator: {
+        component: 'CompactLLMCommandGenerator',
+        commands: 'v2',
+        modelGroup: 'main',
+        promptTemplate: 'prompts/commands.jinja2',
+        flowRetrieval: { isActive: true, numFlows: 12 },
+        maxCharacters: 500,
+        timezone: 'UTC',
+      },
+    },
+    endpoints: {
+      actionEndpoint: { url: 'http://127.0.0.1:5055/webhook', timeout: 300 },
+      nlg: { type: 'rephrase', rephraseAll: false, summarizeHistory: true, maxHistoricalTurns: 5 },
+      a2aServer: {
+        description: 'Personal loan assistant',
+        includeConversationRepair: true,
+        taskTimeoutSeconds: 600,
+        messageCacheTtlSeconds: 600,
+        maxContexts: 1000,
+        pushNotificationsEnabled: false,
+        auth: undefined,
+      },
+    },
+  });
+  expect(project.flows.get('request_loan')?.steps.size).toBe(9);
+  expect(project.flows.has('pattern_completed')).toBe(true);
+  expect(project.domain.responses.has('utter_internal_error_rasa')).toBe(true);
+  expect(project.endpoints.modelGroups.get('main')).toEqual({
+    id: 'main',
+    models: [{ provider: 'openai', model: 'gpt-large', api_key: 'key', timeout: 7 }],
+  });
+  expect(project.endpoints.mcpServers.get('loans')).toEqual({
+    name: 'loans',
+    url: 'http://127.0.0.1:7000/mcp',
+    auth: { kind: 'token', token: 'token' },
+    metaMap: {
+      static: { channel: 'web' },
+      fromSlots: [{ slot: 'customer', param: 'customer_id' }],
+    },
+  });
+  expect([...project.credentials]).toEqual([['rest', {}]]);
+  expect(project.subAgents.get('rate_finder')).toEqual({
+    name: 'rate_finder',
+    description: 'Finds the rate that suits the applicant.',
+    folder: 'rate_finder',
+    module: undefined,
+    protocol: 'RASA',
+    timeout: 30,
+    maxRetries: 3,
+    modelGroup: 'main',
+    promptTemplate: 'sub_agents/rate_finder/prompt.jinja2',
+    includeDateTime: true,
+    timezone: 'Europe/Berlin',
+    enableFillerMessages: true,
+    toolTimeout: undefined,
+    maxIterations: 10,
+    mcpServers: [{ name: 'loans', includeTools: ['list_rates'], excludeTools: undefined }],
+  });
+  expect(project.subAgents.get('appraiser')).toMatchObject({
+    protocol: 'A2A',
+    auth: { kind: 'api_key', key: 'secret', headerName: 'X-Api-Key', headerFormat: '{key}' },
+    maxPollingTime: 60,
+    pollingInitialDelay: 0.5,
+  });
+  expect(project.files.get('sub_agents/rate_finder/prompt.jinja2')).toContain('Find a rate');
+});
+
+test('missing variables are named with their keys', async () => {
+  const { problems } = await loadProject({ directory: loan }, {});
+  expect(problems.errors.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    'model_groups[0].models[0].api_key: environment variable OPENAI_API_KEY is not set',
+    'model_groups[0].models[0].timeout: environment variable MODEL_TIMEOUT is not set',
+    'model_groups[0].models[0].timeout: must be a number, but is another text',
+    'mcp_servers[0].token: environment variable LOANS_TOKEN is not set',
+    'configuration.auth.api_key: environment variable APPRAISER_KEY is not set',
+  ]);
+});
+
+test('components, channels and stores that do not exist here are warnings, one for each file', async () => {
+  const directory = await copy({
+    'config.yml': `
+pipeline:
+  - name: WhitespaceTokenizer
+  - name: rasa.nlu.DIETClassifier
+  - SearchReadyLLMCommandGenerator
+policies:
+  - FlowPolicy
+  - name: EnterpriseSearchPolicy
+    vector_store: {type: faiss}
+`,
+    'credentials.yml': 'rest:\nslack: {slack_token: x}\ntelegram: {}\n',
+    'endpoints.yml': `
+tracker_store: {type: SQL, password: plain}
+lock_store: {type: redis}
+event_broker: {type: kafka}
+tracing: []
+mcp_servers: [{name: loans, url: "http://127.0.0.1:7000/mcp"}]
+store: {url: "sqlite:x.db"}
+model_groups: [{id: main, models: [{provider: ollama, model: m}]}]
+`,
+  });
+  const { project } = await loadProject({ directory }, environment);
+  expect(project.config.generator).toMatchObject({ commands: 'v3', modelGroup: undefined });
+  expect(project.endpoints.sections.get('store')).toEqual({ url: 'sqlite:x.db' });
+  expect(await problemsOf(directory)).toEqual([
+    'config.yml:3:5 pipeline[0]: warning: left out, there is no such component here: WhitespaceTokenizer, DIETClassifier, EnterpriseSearchPolicy',
+    'credentials.yml:2:1 slack: warning: left out, there is no such channel here: slack, telegram',
+    'endpoints.yml:2:1 tracker_store: warning: "tracker_store" is left out; configure "store" instead',
+    'endpoints.yml:3:1 lock_store: warning: "lock_store" is left out; configure "store" instead',
+    'endpoints.yml:4:1 event_broker: warning: "event_broker", "tracing": left out, there is nothing here that would read it',
+  ]);
+});
+
+test('a2a_server needs a session that goes on, and says so by its code', async () => {
+  const directory = await copy();
+  await rm(join(directory, 'domain/slots.yml'));
+  const { problems } = await loadProject({ directory }, environment);
+  expect(problems.errors.map(({ code, position }) => code && [code, position.line])).toContainEqual(
+    ['validation.a2a_server.incompatible_session_config', 22],
+  );
+});
+
+test('mistakes in endpoints are reported, and no secret is shown', async () => {
+  const directory = await copy({
+    'endpoints.yml': `action_endpoint: {token: hunter2}
+model_groups:
+  - id: main
+    models: [{provider: openai, model: m, api_key: hunter2}]
+  - {id: main, models: [{provider: ollama}]}
+  - {id: none, models: []}
+mcp_servers:
+  - {name: loans, url: "ftp://x", token: "\${LOANS_TOKEN}", api_key: "\${LOANS_TOKEN}"}
+  - {name: loans, url: "http://user:hunter2@x/", oauth: {client_id: a, client_secret: hunter2, token_url: "http://x"}}
+  - {name: other, url: "http://x", meta_map: {from_slots: [{slot: custmer, param: p}]}}
+a2a_server:
+  url: nowhere
+  max_contexts: -1
+  task_timeout_seconds: 1.5
+  tls: {cert: x}
+  auth: {type: api_key, jwt: {algorithm: HS256, secret: hunter2, public_key_path: x}}
+nlg: {type: rephrase, llm: {model: gpt}}
+trackerstore: {}
+`,
+  });
+  const problems = await problemsOf(directory);
+  expect(problems.join('\n')).not.toContain('hunter2');
+  expect(problems).toEqual([
+    'endpoints.yml:1:1 action_endpoint: "url" or "actions_module" is missing',
+    'endpoints.yml:1:26 action_endpoint.token: a secret must not be written into a file; write "${TOKEN}"',
+    'endpoints.yml:4:52 model_groups[0].models[0].api_key: a secret must not be written into a file; write "${API_KEY}"',
+    'endpoints.yml:5:10 model_groups[1].id: a group named "main" is there already',
+    'endpoints.yml:6:5 model_groups[2]: model group "none": models: Too small: expected array to have >=1 items',
+    'endpoints.yml:8:24 mcp_servers[0].url: must be a URL that begins with http:// or https://',
+    'endpoints.yml:8:35 mcp_servers[0].token: "api_key" is there already; keep one of them',
+    'endpoints.yml:9:12 mcp_servers[1].name: a server named "loans" is there already',
+    'endpoints.yml:9:24 mcp_servers[1].url: must not hold a user name or a password; configure authentication instead',
+    'endpoints.yml:9:87 mcp_servers[1].oauth.client_secret: a secret must not be written into a file; write "${CLIENT_SECRET}"',
+    'endpoints.yml:10:67 mcp_servers[2].meta_map.from_slots[0].slot: no slot named "custmer"; did you mean "customer"?',
+    'endpoints.yml:11:1 a2a_server: "description" is missing; say what the agent is for',
+    'endpoints.yml:12:8 a2a_server.url: must be a URL that begins with http:// or https://',
+    'endpoints.yml:13:17 a2a_server.max_contexts: must be a whole number that is not less than 0, but is a number',
+    'endpoints.yml:14:25 a2a_server.task_timeout_seconds: must be a whole number, but is a number',
+    'endpoints.yml:15:3 a2a_server.tls: "tls" does not belong here; all routes share one port: use --ssl-certificate and --ssl-keyfile',
+    'endpoints.yml:16:16 a2a_server.auth.type: must be one of bearer, but is another text',
+    'endpoints.yml:16:57 a2a_server.auth.jwt.secret: a secret must not be written into a file; write "${SECRET}"',
+    'endpoints.yml:16:66 a2a_server.auth.jwt.public_key_path: HS256 is verified with a secret, not with a public key',
+    'endpoints.yml:17:23 nlg.llm: "model_group" is missing; describe the model under model_groups in endpoints.yml',
+    'endpoints.yml:18:1 trackerstore: unknown key "trackerstore"; did you mean "tracker_store"?',
+  ]);
+});
+
+test('mistakes in sub agents are reported', async () => {
+  const directory = await copy({
+    'sub_agents/rate_finder/config.yml': `agent: {name: request_loan, protocol: grpc}
+configuration: {llm: {model_group: mian}, prompt_template: nowhere.txt, timezone: Mars/Base, tool_timeout: 0}
+connections:
+  mcp_servers:
+    - {name: laons, include_tools: [a], exclude_tools: [b]}
+`,
+    'sub_agents/appraiser/config.yml': `agent: {name: appraiser, protocol: A2A, description: d}
+configuration: {agent_card: ../../outside.json, auth: {token: plain}}
+connections: {mcp_servers: []}
+`,
+  });
+  const problems = await problemsOf(directory);
+  expect(problems).toEqual([
+    'data/loan.yml:2:3 flows.request_loan: "request_loan" is also the name of a sub agent; rename one',
+    'data/loan.yml:14:15 flows.request_loan.steps[2].call: no flow or sub agent named "rate_finder"',
+    'sub_agents/appraiser/config.yml:2:29 configuration.agent_card: there is no such file in the project; write the path from the project folder',
+    'sub_agents/appraiser/config.yml:2:63 configuration.auth.token: a secret must not be written into a file; write "${TOKEN}"',
+    'sub_agents/appraiser/config.yml:3:1 connections: "connections" belongs to agents with protocol RASA',
+    'sub_agents/rate_finder/config.yml:1:1 agent: "description" is missing; say what the agent does',
+    'sub_agents/rate_finder/config.yml:1:39 agent.protocol: must be one of RASA, A2A, but is another text',
+    'sub_agents/rate_finder/config.yml:2:36 configuration.llm.model_group: no model group named "mian"; did you mean "main"?',
+    'sub_agents/rate_finder/config.yml:2:60 configuration.prompt_template: there is no such file in the project; write the path from the project folder',
+    'sub_agents/rate_finder/config.yml:2:83 configuration.timezone: is not a time zone; write one like Europe/Berlin',
+    'sub_agents/rate_finder/config.yml:2:108 configuration.tool_timeout: must be a number that is not less than 0.001, but is a number',
+    'sub_agents/rate_finder/config.yml:5:14 connections.mcp_servers[0].name: no MCP server named "laons"; did you mean "loans"?',
+    'sub_agents/rate_finder/config.yml:5:41 connections.mcp_servers[0].exclude_tools: "include_tools" is there already; keep one of them',
+  ]);
+});
+
+test('a prompt that is no template is reported', async () => {
+  const directory = await copy({ 'prompts/commands.jinja2': 'a\n{% if x %}' });
+  expect(await problemsOf(directory)).toEqual([
+    'config.yml:9:22 pipeline[0].prompt_template: prompts/commands.jinja2: template line 2, column 1: this block has no {% endif %}',
+  ]);
+});
+
+test('parts may lie elsewhere; what was named must exist', async () => {
+  const directory = await copy();
+  const places = {
+    config: join(loan, 'config.yml'),
+    domain: join(loan, 'domain/slots.yml'),
+    data: [join(loan, 'data/loan.yml'), join(loan, 'data/people')],
+    endpoints: join(directory, 'no-such.yml'),
+    subAgents: join(loan, 'sub_agents'),
+  };
+  const { project, problems } = await loadProject({ directory, ...places }, environment);
+  expect(project.flows.has('check_income')).toBe(true);
+  expect(problems.all.map(formatProblem)).toContain(`${directory}/no-such.yml:1:1: does not exist`);
+  expect(project.files.get('sub_agents/rate_finder/prompt.jinja2')).toContain('Find a rate');
+});
+
+test('an empty folder says what is missing', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'legate-empty-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  expect(await problemsOf(directory)).toEqual([
+    'domain.yml:1:1: there is no domain',
+    'data:1:1: there is no flow; write one into data/flows.yml',
+  ]);
+});
+
+test('broken YAML is one clear error, not a hundred', async () => {
+  const directory = await copy({ 'domain/slots.yml': 'slots:\n  a: [1, 2\n  b: {\n' });
+  const problems = await problemsOf(directory);
+  expect(problems[0]).toMatch(/^domain\/slots\.yml:\d+:\d+: not YAML/);
+  expect(problems.filter((one) => one.includes('no slot named'))).toEqual([]);
+});
+
+test('the model id depends on the content and on nothing else', async () => {
+  const idOf = async (directory: string) => {
+    const { project } = await loadProject({ directory }, environment);
+    return project.modelId;
+  };
+  const [first, second] = [
+    await copy(),
+    await copy({ 'endpoints.yml': '', 'credentials.yml': '' }),
+  ];
+  await utimes(join(second, 'config.yml'), 1, 1);
+  expect(await idOf(first)).toMatch(/^[0-9a-f]{64}$/);
+  expect(await idOf(second)).toBe(await idOf(first));
+  const changed = await copy({ 'data/people/income.yml': 'flows: {}\n' });
+  expect(await idOf(changed)).not.toBe(await idOf(first));
+});

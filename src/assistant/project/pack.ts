@@ -1,0 +1,145 @@
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+
+import { type Environment, Problems } from '../../config/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { assemble } from './assemble.ts';
+import { fingerprint } from './fingerprint.ts';
+import type { LoadedProject } from './load-project.ts';
+import { fromEntries } from './package-entries.ts';
+import { readSource } from './project-folder.ts';
+import { readTar, type TarEntry, writeTar } from './tar.ts';
+
+/** Bytes of a package, packed and unpacked. */
+const maximumPacked = 64_000_000;
+const maximumUnpacked = 256_000_000;
+
+const manifestPath = 'legate.json';
+
+interface Manifest {
+  readonly format: 1;
+  readonly name: string;
+  readonly modelId: string;
+}
+
+export interface PackOptions {
+  /** Made when it does not exist. @default 'models' */
+  readonly directory?: string;
+  /** Instead of `<timestamp>-<name>`, without the ending. */
+  readonly fixedName?: string;
+  /** Milliseconds since 1970. @default Date.now() */
+  readonly now?: number;
+}
+
+/**
+ * Writes `<directory>/<timestamp>-<name>.tar.gz` and answers its path.
+ * @throws {LegateError} CONFIGURATION_INVALID when the project has errors.
+ */
+export async function packProject(
+  { project, problems, entries }: LoadedProject,
+  { directory = 'models', fixedName, now = Date.now() }: PackOptions = {},
+): Promise<string> {
+  problems.throwIfErrors();
+  const manifest: Manifest = { format: 1, name: project.name, modelId: project.modelId };
+  const content = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`, 'utf8');
+  const archive = writeTar([{ path: manifestPath, content }, ...entries]);
+  const name = fixedName ?? `${timestamp(now)}-${fileName(project.name)}`;
+  await mkdir(directory, { recursive: true });
+  const file = join(directory, `${name.replace(/\.tar\.gz$/, '')}.tar.gz`);
+  // Whoever watches the folder never sees half a package.
+  const draft = `${file}.${process.pid}.tmp`;
+  await writeFile(draft, await promisify(gzip)(archive));
+  await rename(draft, file);
+  return file;
+}
+
+/** What belongs to the place a package runs at; neither is looked for unless given. */
+export interface PackedPlaces {
+  readonly endpoints?: string | undefined;
+  readonly credentials?: string | undefined;
+}
+
+/**
+ * Reads a package that `packProject` wrote.
+ * @throws {LegateError} CONFIGURATION_INVALID when it is no package, damaged, or too large.
+ */
+export async function loadPacked(
+  file: string,
+  places: PackedPlaces,
+  environment: Environment,
+): Promise<LoadedProject> {
+  const all = await unpack(file);
+  const manifest = readManifest(file, all);
+  const entries = all.filter(({ path }) => path !== manifestPath);
+  const modelId = fingerprint(entries);
+  if (modelId !== manifest.modelId) throw invalid(file, 'its content does not fit its model id');
+  const problems = new Problems();
+  const parts = fromEntries(entries, basename(file), {
+    name: manifest.name,
+    endpoints: await readSource(places.endpoints, problems),
+    credentials: await readSource(places.credentials, problems),
+  });
+  const project = await assemble(parts, environment, problems);
+  return { project: { ...project, modelId }, problems, entries };
+}
+
+async function unpack(file: string): Promise<readonly TarEntry[]> {
+  const info = await stat(file).catch(() => undefined);
+  if (info?.isFile() !== true) throw invalid(file, 'there is no such file');
+  if (info.size > maximumPacked) throw invalid(file, 'it is too large');
+  const packed = await readFile(file);
+  let archive: Buffer;
+  try {
+    archive = await promisify(gunzip)(packed, { maxOutputLength: maximumUnpacked });
+  } catch (error) {
+    throw invalid(file, 'it cannot be unpacked', error);
+  }
+  try {
+    return readTar(archive);
+  } catch (error) {
+    throw invalid(file, (error as Error).message, error);
+  }
+}
+
+function readManifest(file: string, entries: readonly TarEntry[]): Manifest {
+  const entry = entries.find(({ path }) => path === manifestPath);
+  if (entry === undefined) throw invalid(file, `it has no ${manifestPath}`);
+  let manifest: Partial<Record<keyof Manifest, unknown>> | null;
+  try {
+    manifest = JSON.parse(Buffer.from(entry.content).toString('utf8')) as typeof manifest;
+  } catch (error) {
+    throw invalid(file, `its ${manifestPath} is not JSON`, error);
+  }
+  const { format, name, modelId } = manifest ?? {};
+  if (format !== 1) throw invalid(file, 'it was packed by another version');
+  if (typeof name !== 'string' || typeof modelId !== 'string') {
+    throw invalid(file, `its ${manifestPath} has no name or no modelId`);
+  }
+  return { format, name, modelId };
+}
+
+/** `20260131-235959`, in UTC. */
+function timestamp(now: number): string {
+  return new Date(now)
+    .toISOString()
+    .slice(0, 19)
+    .replaceAll('-', '')
+    .replaceAll(':', '')
+    .replace('T', '-');
+}
+
+function fileName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || 'assistant';
+}
+
+function invalid(file: string, message: string, cause?: unknown): LegateError {
+  return new LegateError(
+    'CONFIGURATION_INVALID',
+    `${file} is not a package of Legate: ${message}`,
+    {
+      cause,
+    },
+  );
+}

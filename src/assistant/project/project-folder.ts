@@ -1,0 +1,206 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, isAbsolute, join, relative, resolve } from 'node:path';
+
+import type { Problems, Source } from '../../config/index.ts';
+
+/** Larger files are not read, in bytes: no project text is that long. */
+const maximumSize = 16_000_000;
+const maximumFiles = 10_000;
+const maximumDepth = 20;
+
+/** Where the parts of a project lie; each is looked for in `directory` unless it is given. */
+export interface ProjectPlaces {
+  readonly directory: string;
+  /** @default 'config.yml' */
+  readonly config?: string | undefined;
+  /** A file or a folder. @default 'domain.yml' and 'domain' */
+  readonly domain?: string | undefined;
+  /** Files or folders. @default 'data' */
+  readonly data?: string | readonly string[] | undefined;
+  /** @default 'endpoints.yml' */
+  readonly endpoints?: string | undefined;
+  /** @default 'credentials.yml' */
+  readonly credentials?: string | undefined;
+  /** A folder with one folder for each agent. @default 'sub_agents' */
+  readonly subAgents?: string | undefined;
+}
+
+/** A text with the name it has in a package. */
+export interface Part extends Source {
+  /** Relative to the root of its kind, with forward slashes. */
+  readonly name: string;
+}
+
+/** The texts of a project, from a folder or from a package. */
+export interface ProjectParts {
+  /** Of the folder. */
+  readonly name: string;
+  readonly config: Source | undefined;
+  readonly domain: readonly Part[];
+  readonly data: readonly Part[];
+  readonly endpoints: Source | undefined;
+  readonly credentials: Source | undefined;
+  /** Each `name` is that of the agent's folder. */
+  readonly subAgents: readonly Part[];
+  /** Reads another text of the project; undefined when there is none at that path. */
+  file(path: string, problems: Problems): Promise<string | undefined>;
+}
+
+/** Reads a project's folder. Paths that were given and do not exist are errors. */
+export async function readFolder(places: ProjectPlaces, problems: Problems): Promise<ProjectParts> {
+  const folder = new Folder(problems);
+  const { directory } = places;
+  const inside = (name: string) => join(directory, name);
+  const domain =
+    places.domain === undefined
+      ? [...(await folder.optional(inside('domain.yml'))), ...(await folder.tree(inside('domain')))]
+      : await folder.required(places.domain);
+  const data =
+    places.data === undefined
+      ? await folder.tree(inside('data'))
+      : (await Promise.all([places.data].flat().map((path) => folder.required(path)))).flat();
+  if (domain.length === 0) folder.miss(inside('domain.yml'), 'there is no domain');
+  const single = async (given: string | undefined, name: string) =>
+    given === undefined
+      ? (await folder.optional(inside(name)))[0]
+      : (await folder.required(given))[0];
+  const agents = places.subAgents ?? inside('sub_agents');
+  if (places.subAgents !== undefined) await folder.required(agents, 'folder');
+  return {
+    name: basename(resolve(directory)),
+    config: await single(places.config, 'config.yml'),
+    domain: unique(domain),
+    data: unique(data),
+    endpoints: await single(places.endpoints, 'endpoints.yml'),
+    credentials: await single(places.credentials, 'credentials.yml'),
+    subAgents: await folder.agents(agents),
+    file: (path, problems) => {
+      const ofAgent = places.subAgents !== undefined && path.startsWith('sub_agents/');
+      return ofAgent
+        ? readInside(agents, path.slice('sub_agents/'.length), problems)
+        : readInside(directory, path, problems);
+    },
+  };
+}
+
+/** One file that must exist, when a path is given. */
+export async function readSource(
+  path: string | undefined,
+  problems: Problems,
+): Promise<Source | undefined> {
+  return path === undefined ? undefined : (await new Folder(problems).required(path))[0];
+}
+
+class Folder {
+  readonly #problems: Problems;
+  #count = 0;
+
+  constructor(problems: Problems) {
+    this.#problems = problems;
+  }
+
+  miss(file: string, message: string, hint?: string): void {
+    const place = { position: { file, line: 1, column: 1 }, path: '' };
+    this.#problems.error(place, message, { hint });
+  }
+
+  /** A file, when there is one. */
+  async optional(path: string): Promise<readonly Part[]> {
+    const info = await stat(path).catch(() => undefined);
+    return info?.isFile() === true ? this.#read(path, basename(path), info.size) : [];
+  }
+
+  /** A file or the files of a folder; it must exist. */
+  async required(path: string, what: 'file' | 'folder' = 'file'): Promise<readonly Part[]> {
+    const info = await stat(path).catch(() => undefined);
+    if (info?.isFile() === true && what === 'file') {
+      return this.#read(path, basename(path), info.size);
+    }
+    if (info?.isDirectory() === true) return what === 'folder' ? [] : this.tree(path);
+    this.miss(path, 'does not exist');
+    return [];
+  }
+
+  /** All YAML files below a folder, in the order of their names; none when it does not exist. */
+  async tree(root: string): Promise<readonly Part[]> {
+    const parts: Part[] = [];
+    for (const path of await this.#walk(root, 0)) {
+      const { size } = await stat(path);
+      parts.push(...(await this.#read(path, relative(root, path).replaceAll('\\', '/'), size)));
+    }
+    return parts;
+  }
+
+  /** The config.yml of each folder. */
+  async agents(root: string): Promise<readonly Part[]> {
+    const parts: Part[] = [];
+    for (const name of await names(root)) {
+      const info = await stat(join(root, name)).catch(() => undefined);
+      if (info?.isDirectory() !== true) continue;
+      const [config] = await this.optional(join(root, name, 'config.yml'));
+      if (config === undefined) this.miss(join(root, name), 'has no config.yml');
+      else parts.push({ ...config, name });
+    }
+    return parts;
+  }
+
+  async #walk(folder: string, depth: number): Promise<readonly string[]> {
+    if (depth > maximumDepth) {
+      this.miss(folder, 'nested too deeply');
+      return [];
+    }
+    const found: string[] = [];
+    for (const name of await names(folder)) {
+      const path = join(folder, name);
+      const info = await stat(path).catch(() => undefined);
+      if (info?.isDirectory() === true) found.push(...(await this.#walk(path, depth + 1)));
+      else if (info?.isFile() === true && /\.ya?ml$/i.test(name)) found.push(path);
+    }
+    return found;
+  }
+
+  async #read(path: string, name: string, size: number): Promise<readonly Part[]> {
+    this.#count += 1;
+    if (this.#count > maximumFiles) {
+      if (this.#count === maximumFiles + 1) this.miss(path, `more than ${maximumFiles} files`);
+      return [];
+    }
+    if (size > maximumSize) {
+      this.miss(path, `larger than ${maximumSize} bytes`, 'split the file');
+      return [];
+    }
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      this.miss(path, `cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
+    });
+    return text === undefined ? [] : [{ file: path, name, text }];
+  }
+}
+
+/** Hidden names and those of packages are nobody's project. */
+async function names(folder: string): Promise<readonly string[]> {
+  const all = await readdir(folder).catch(() => [] as string[]);
+  return all.filter((name) => !name.startsWith('.') && name !== 'node_modules').sort();
+}
+
+/** Only files of the project can be packed with it, so only they can be used. */
+async function readInside(
+  directory: string,
+  path: string,
+  problems: Problems,
+): Promise<string | undefined> {
+  const full = resolve(directory, path);
+  const way = relative(resolve(directory), full);
+  if (way.startsWith('..') || isAbsolute(way)) return undefined;
+  return (await new Folder(problems).optional(full))[0]?.text;
+}
+
+/** Files of several folders may have the same name. */
+function unique(parts: readonly Part[]): readonly Part[] {
+  const seen = new Set<string>();
+  return parts.map((part) => {
+    let { name } = part;
+    for (let count = 2; seen.has(name); count += 1) name = `${count}/${part.name}`;
+    seen.add(name);
+    return { ...part, name };
+  });
+}

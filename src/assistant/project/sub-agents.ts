@@ -1,0 +1,122 @@
+import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
+import type { Use } from '../domain/index.ts';
+import { readAuthentication } from './authentication.ts';
+import { readFilePath, readModelGroupName, readTimezone, readUrl } from './readers.ts';
+import type { ReactAgent, SubAgent } from './model.ts';
+
+/** Our own names are lower case, others write theirs in capitals. */
+const protocols = ['RASA', 'A2A'] as const;
+
+export interface LoadedSubAgent {
+  readonly agent: SubAgent;
+  /** Where its name stands. */
+  readonly field: Field;
+}
+
+/** `config.yml` of one folder of sub_agents. */
+export function readSubAgent(
+  folder: string,
+  file: YamlFile,
+  problems: Problems,
+  uses: Use[],
+): LoadedSubAgent | undefined {
+  const root = Field.root(file, problems);
+  if (file.isBroken) return undefined;
+  const section = root.section();
+  const agent = section?.require('agent')?.section();
+  if (section === undefined || agent === undefined) return undefined;
+  const nameField = agent.require('name');
+  const name = nameField?.name();
+  const protocol = agent.get('protocol')?.oneOf(protocols, { ignoreCase: true }) ?? 'RASA';
+  const description = agent.require('description', 'say what the agent does')?.name() ?? '';
+  agent.finish();
+  const configuration = section.section('configuration');
+  const connections = section.section('connections');
+  section.finish();
+  const base = {
+    name: name ?? folder,
+    description,
+    folder,
+    module: configuration?.name('module'),
+    timeout: configuration?.number('timeout', { minimum: 0 }),
+    maxRetries: configuration?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
+  };
+  const parts = { section, configuration, connections };
+  const read =
+    protocol === 'A2A'
+      ? { ...base, ...readExternal(folder, parts, uses) }
+      : { ...base, ...readReact(folder, parts, base.module !== undefined, uses) };
+  configuration?.finish();
+  connections?.finish();
+  if (name === undefined || nameField === undefined) return undefined;
+  return { agent: read, field: nameField };
+}
+
+interface Parts {
+  readonly section: Section;
+  readonly configuration: Section | undefined;
+  readonly connections: Section | undefined;
+}
+
+function readExternal(folder: string, parts: Parts, uses: Use[]) {
+  const { section, configuration, connections } = parts;
+  if (configuration === undefined) {
+    section.field.keyError('"configuration" is missing', { hint: 'name an agent_card in it' });
+  }
+  connections?.field.keyError('"connections" belongs to agents with protocol RASA');
+  connections?.entries();
+  const card = configuration?.require('agent_card', 'a URL, or a file of the project');
+  const text = card?.name();
+  const isUrl = text !== undefined && /^[a-z]+:\/\//i.test(text);
+  const agentCard = isUrl ? readUrl(card) : readFilePath(card, 'card', uses, folder);
+  const auth = configuration?.section('auth');
+  const authentication = auth && readAuthentication(auth);
+  auth?.finish();
+  return {
+    protocol: 'A2A',
+    agentCard: agentCard ?? '',
+    auth: authentication,
+    maxPollingTime: configuration?.number('max_polling_time', { minimum: 0 }) ?? 60,
+    pollingInitialDelay: configuration?.number('polling_initial_delay', { minimum: 0 }) ?? 0.5,
+  } as const;
+}
+
+function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]) {
+  const { section, configuration, connections } = parts;
+  const mcpServers = (connections?.list('mcp_servers') ?? []).flatMap((item) =>
+    readConnection(item, uses),
+  );
+  // Tools may also come from the agent's own module.
+  if (mcpServers.length === 0 && !hasModule) {
+    const hint = 'name MCP servers under connections, or a module';
+    section.field.keyError('the agent has no tools', { hint });
+  }
+  return {
+    protocol: 'RASA',
+    modelGroup: configuration && readModelGroupName(configuration, uses),
+    promptTemplate: readFilePath(configuration?.get('prompt_template'), 'template', uses, folder),
+    includeDateTime: configuration?.boolean('include_date_time') ?? true,
+    timezone: configuration === undefined ? 'UTC' : readTimezone(configuration),
+    enableFillerMessages: configuration?.boolean('enable_filler_messages') ?? true,
+    toolTimeout: configuration?.number('tool_timeout', { minimum: 0.001 }),
+    maxIterations: configuration?.number('max_iterations', { minimum: 1, isInteger: true }) ?? 10,
+    mcpServers,
+  } as const;
+}
+
+function readConnection(item: Field, uses: Use[]): ReactAgent['mcpServers'] {
+  const section = item.section();
+  if (section === undefined) return [];
+  const field = section.require('name');
+  const name = field?.name();
+  if (field !== undefined && name !== undefined) uses.push({ kind: 'mcp_server', name, field });
+  const includeTools = section.get('include_tools') && section.names('include_tools');
+  const excludeTools = section.get('exclude_tools') && section.names('exclude_tools');
+  if (includeTools !== undefined && excludeTools !== undefined) {
+    section.get('exclude_tools')?.keyError('"include_tools" is there already', {
+      hint: 'keep one of them',
+    });
+  }
+  section.finish();
+  return name === undefined ? [] : [{ name, includeTools, excludeTools }];
+}

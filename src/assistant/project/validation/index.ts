@@ -1,0 +1,17 @@
+import type { ValidationScope } from './scope.ts';
+import { validateCalls } from './validate-calls.ts';
+import { validateConditions } from './validate-conditions.ts';
+import { validateCycles } from './validate-cycles.ts';
+import { validateFlows } from './validate-flows.ts';
+import { validateNames } from './validate-names.ts';
+
+export { type ValidationScope } from './scope.ts';
+
+/** Checks that everything a project uses exists and may be used so; reports all there is. */
+export function validate(scope: ValidationScope): void {
+  validateNames(scope);
+  validateConditions(scope);
+  validateFlows(scope);
+  validateCalls(scope);
+  validateCycles(scope);
+}

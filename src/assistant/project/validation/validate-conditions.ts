@@ -1,0 +1,77 @@
+import { type Field, suggest } from '../../../config/index.ts';
+import {
+  compileCondition,
+  type Condition,
+  ConditionError,
+  type SlotComparison,
+} from '../../conditions/index.ts';
+import type { Slot } from '../../model.ts';
+import { usesOf, type ValidationScope } from './scope.ts';
+
+/** Conditions must parse, name slots that exist, and compare them with values they can have. */
+export function validateConditions(scope: ValidationScope): void {
+  for (const { field, text } of usesOf(scope, 'condition')) {
+    const condition = compile(field, text);
+    if (condition !== undefined) validate(scope, field, condition);
+  }
+}
+
+function compile(field: Field, text: string): Condition | undefined {
+  try {
+    return compileCondition(text);
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    field.error(`cannot be read as a condition: ${error.reason}`, undefined, error.offset);
+    return undefined;
+  }
+}
+
+function validate(scope: ValidationScope, field: Field, condition: Condition): void {
+  const { slots } = scope.domain;
+  const { references, warnings, text } = condition;
+  for (const { message, offset } of warnings) field.warn(message, undefined, offset);
+  for (const name of references.slots) {
+    const at = Math.max(0, text.indexOf(`slots.${name}`));
+    if (name === 'dialogue_stack') {
+      field.error('slot "dialogue_stack" belongs to the engine', undefined, at);
+    } else if (!slots.has(name) && scope.isComplete) {
+      field.error(`no slot named "${name}"`, suggest(name, slots.keys()), at);
+    }
+  }
+  for (const { name, offset } of references.unprefixed) {
+    const hint = slots.has(name)
+      ? `write slots.${name}`
+      : `names begin with slots. or context.; for a text write "${name}"`;
+    field.error(`"${name}" is always undefined`, hint, offset);
+  }
+  for (const comparison of references.comparisons) {
+    const slot = slots.get(comparison.slot);
+    const wrong = slot && illegal(slot, comparison);
+    if (wrong !== undefined) {
+      field.error(
+        `slot "${comparison.slot}" is never ${wrong.value}`,
+        wrong.hint,
+        comparison.offset,
+      );
+    }
+  }
+}
+
+function illegal(
+  slot: Slot,
+  { literal }: SlotComparison,
+): { readonly value: string; readonly hint: string } | undefined {
+  const written = typeof literal === 'object' ? literal.constant : literal;
+  if (typeof literal === 'object' && !['true', 'false'].includes(literal.constant))
+    return undefined;
+  const value = typeof literal === 'string' ? `"${literal}"` : String(written);
+  if (slot.type === 'bool') {
+    return typeof literal === 'object'
+      ? undefined
+      : { value, hint: 'compare it with true or false' };
+  }
+  if (slot.type !== 'categorical') return undefined;
+  const values = (slot.values ?? []).map(String);
+  if (values.some((one) => one.toLowerCase() === String(written).toLowerCase())) return undefined;
+  return { value, hint: suggest(String(written), values, `it holds ${values.join(', ')}`) ?? '' };
+}
