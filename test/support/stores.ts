@@ -15,6 +15,19 @@ const drivers: Record<string, () => Promise<StorePlace>> = {
     const store = await openStore({ type: 'memory' });
     return { open: async () => store, remove: async () => store.close() };
   },
+  sqlite: async () => {
+    const directory = await temporaryDirectory();
+    const path = join(directory.path, 'store.db');
+    let store: Store | undefined;
+    return {
+      // One process owns the file: opening it again stands for a restart.
+      open: async () => (store ??= await openStore({ type: 'sqlite', path })),
+      remove: async () => {
+        await store?.close();
+        await directory[Symbol.asyncDispose]();
+      },
+    };
+  },
 };
 
 /** Runs the same behaviour over every store driver. */
