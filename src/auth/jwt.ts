@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
 import type { SecurityScheme } from '../protocol/index.ts';
-import { guardedFetch, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
+import { checkUrl, guardedFetch, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
 import { CredentialRefused } from './auth-error.ts';
 import { bearerToken } from './auth-request.ts';
 import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
@@ -58,9 +58,15 @@ const operatorPolicy: UrlPolicy = { schemes: ['https'], allowLoopback: true, all
  */
 export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier> {
   const { algorithms = ['RS256'], keys, clock = { now: Date.now }, subjectPrefix = '' } = options;
+  const { policy = operatorPolicy } = options;
   const issuer = options.issuer ?? ('openIdIssuer' in keys ? keys.openIdIssuer : undefined);
+  const address =
+    'jwksUrl' in keys ? keys.jwksUrl : 'openIdIssuer' in keys ? keys.openIdIssuer : undefined;
+  if (address !== undefined) {
+    checkUrl(address, policy, { field: 'jwt keys', code: 'CONFIGURATION_INVALID' });
+  }
   const getKey = await loadKeys(keys, algorithms, {
-    fetch: options.fetch ?? guardedFetch(options.policy ?? operatorPolicy),
+    fetch: options.fetch ?? guardedFetch(policy),
     clock,
     cacheTime: options.cacheTime ?? 600_000,
     cooldown: options.cooldown ?? 30_000,

@@ -155,15 +155,19 @@ test('OpenID Connect: discovery that failed is tried again later', async () => {
   expect(await verify(verifier, jwt)).toMatchObject({ subject: 'alice' });
 });
 
-test('keys are not fetched over plain http from elsewhere unless the operator allows it', async () => {
-  const key = generateSigningKey();
-  const keys = { jwksUrl: 'http://issuer.example.com/jwks' };
-  const verifier = await jwtVerifier({ keys, ...es256 });
-  await expect(verify(verifier, await token(key))).rejects.toMatchObject({
-    code: 'UNAVAILABLE',
-    message: expect.stringContaining('https'),
-  });
-});
+test.each(['http://issuer.example.com/jwks', 'ftp://a/', 'jwks', ''])(
+  'keys are not fetched from %j unless the operator allows it',
+  async (jwksUrl) => {
+    for (const keys of [{ jwksUrl }, { openIdIssuer: jwksUrl }]) {
+      await expect(jwtVerifier({ keys, ...es256 })).rejects.toMatchObject({
+        code: 'CONFIGURATION_INVALID',
+      });
+    }
+    const policy = { schemes: ['http'] as const, allowLoopback: false, allowPrivate: false };
+    const keys = { jwksUrl: 'http://issuer.example.com/jwks' };
+    await expect(jwtVerifier({ keys, policy, ...es256 })).resolves.toBeDefined();
+  },
+);
 
 test('the fetch can be replaced', async () => {
   const key = generateSigningKey();

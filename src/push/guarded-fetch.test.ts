@@ -43,6 +43,19 @@ test('sends method, headers and body as fetch does, and reads the answer as a Re
   );
 });
 
+test('takes a Request too, with its body and its signal', async () => {
+  await withFetch(
+    (call, response) => response.end(`${call.method} ${call.body}`),
+    async (fetch, url) => {
+      const abort = new AbortController();
+      const request = new Request(url, { method: 'PUT', body: 'x', signal: abort.signal });
+      expect(await (await fetch(request)).text()).toBe('PUT x');
+      abort.abort(new Error('enough'));
+      await expect(fetch(new Request(url, { signal: abort.signal }))).rejects.toThrow('enough');
+    },
+  );
+});
+
 test('is refused where the policy refuses', async () => {
   const fetch = guardedFetch(sealedPolicy, { resolver: async () => ['10.0.0.1'] });
   await expect(fetch('http://127.0.0.1/')).rejects.toBeInstanceOf(UrlRefused);

@@ -16,7 +16,7 @@ export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'
   readonly maxResponseBytes?: number;
 }
 
-export type GuardedFetch = ((input: string | URL, init?: RequestInit) => Promise<Response>) & {
+export type GuardedFetch = typeof fetch & {
   /** Closes idle connections. */
   close(): void;
 };
@@ -35,14 +35,14 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
   } = options;
   const client = new GuardedClient({ policy, ...clientOptions });
 
-  const fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const address = String(input);
+  const fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+    const address = input instanceof Request ? input.url : String(input);
     checkUrl(address, policy, { code: 'PEER_UNREACHABLE' });
     // `Request` knows every kind of body and header that fetch takes.
-    const request = new Request(address, { ...init, signal: null });
+    const request = new Request(input, { ...init, signal: null });
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
     const deadline = new Deadline({
-      parent: init.signal ?? undefined,
+      parent: init.signal ?? (input instanceof Request ? input.signal : undefined),
       milliseconds: headTimeout,
       reason: () => slow(address, headTimeout),
     });

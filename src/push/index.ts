@@ -21,7 +21,7 @@ export {
   type UrlPolicy,
   UrlRefused,
 } from './policy.ts';
-export { redactPushConfig, validatePushConfig } from './registration.ts';
+export { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 export { type Resolver, resolveChecked, systemResolver } from './resolver.ts';
 export {
   generateSigningKey,

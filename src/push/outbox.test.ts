@@ -291,7 +291,7 @@ test('a name that has come to point inwards since registration is dead at once a
       const url = `http://hooks.example.com:${receiver.port}/`;
       const task = await TaskWithPush.create(store, 't', [{ id: 'h', url }]);
       await task.append(1);
-      dispatcher.validate({ url });
+      await dispatcher.validate({ url });
       dispatcher.start();
       await expect
         .poll(() => deliveries(store))
@@ -301,6 +301,26 @@ test('a name that has come to point inwards since registration is dead at once a
     { policy: sealedPolicy, resolver: async () => ['127.0.0.1'] },
   );
 });
+
+test.each([
+  ['a name that points inwards', async () => ['93.184.216.34', '10.0.0.1'], 'private network'],
+  ['a name that nobody knows', async () => [], 'cannot be looked up'],
+])(
+  'when asked to, registration looks up the host: %s is refused',
+  async (_what, resolver, text) => {
+    await setting(
+      async ({ dispatcher }) => {
+        await expect(
+          dispatcher.validate({ url: 'https://hooks.example.com/' }),
+        ).rejects.toMatchObject({
+          code: 'INVALID_PARAMS',
+          message: expect.stringContaining(text),
+        });
+      },
+      { policy: sealedPolicy, resolver, resolveAtRegistration: true },
+    );
+  },
+);
 
 test('a call without an answer is given up and tried again', async () => {
   await setting(

@@ -3,7 +3,7 @@ import type { Delivery, Store } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
 import { Lanes } from './lanes.ts';
-import { redactPushConfig, validatePushConfig } from './registration.ts';
+import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
 export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'scheduler'> {
   readonly store: Pick<Store, 'push' | 'readEvents'>;
@@ -12,6 +12,8 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   /** @default the system's clock and timers */
   readonly scheduler?: PushScheduler;
   readonly logger?: Logger;
+  /** Looks up the host of a new configuration at once, besides when connecting. @default false */
+  readonly resolveAtRegistration?: boolean;
   /** Calls under way at once. @default 64 */
   readonly concurrency?: number;
   /** Milliseconds between looks for deliveries that nobody announced. @default 10_000 */
@@ -84,9 +86,10 @@ export class PushDispatcher {
     this.#sender = new DeliverySender({ ...options, scheduler: this.#scheduler });
   }
 
-  /** Throws `INVALID_PARAMS` for a configuration that must not be registered. */
-  validate(config: TaskPushNotificationConfig): void {
+  /** Rejects with `INVALID_PARAMS` for a configuration that must not be registered. */
+  async validate(config: TaskPushNotificationConfig): Promise<void> {
     validatePushConfig(config, this.#options.policy);
+    if (this.#options.resolveAtRegistration === true) await checkPushAddress(config, this.#options);
   }
 
   /** A configuration as it is shown, without its secrets. */

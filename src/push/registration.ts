@@ -1,5 +1,6 @@
 import { LegateError, type TaskPushNotificationConfig } from '../protocol/index.ts';
-import { checkUrl, type UrlPolicy } from './policy.ts';
+import { checkUrl, schemeOf, UrlRefused, type UrlPolicy } from './policy.ts';
+import { resolveChecked, type Resolver, systemResolver } from './resolver.ts';
 
 export interface ValidatePushConfigOptions {
   /** Where the configuration stands in the request, for the error. @default '' */
@@ -44,6 +45,31 @@ export function validatePushConfig(
   const { credentials } = authentication;
   if (credentials !== undefined && credentials !== '' && !isSendable(credentials)) {
     refuse('authentication.credentials', secretRule);
+  }
+}
+
+/**
+ * Looks up the host of a configuration and checks its addresses. This tells a caller of a mistake
+ * early; what protects is the check at connect, since names can change.
+ */
+export async function checkPushAddress(
+  config: TaskPushNotificationConfig,
+  options: {
+    readonly policy: UrlPolicy;
+    readonly resolver?: Resolver | undefined;
+    /** Milliseconds. @default 5_000 */
+    readonly dnsTimeout?: number | undefined;
+  },
+): Promise<void> {
+  const { policy, resolver = systemResolver, dnsTimeout = 5_000 } = options;
+  const url = checkUrl(config.url, policy);
+  try {
+    const scheme = schemeOf(url);
+    const code = 'INVALID_PARAMS';
+    await resolveChecked(url.hostname, { scheme, policy, resolver, dnsTimeout, code });
+  } catch (error) {
+    if (error instanceof UrlRefused) throw error;
+    throw new UrlRefused('INVALID_PARAMS', 'url', `host ${url.hostname} cannot be looked up`);
   }
 }
 
