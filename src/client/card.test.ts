@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { connect } from './index.ts';
+import { connect, fetchAgentCard } from './index.ts';
 import { agentCard } from './testing/fixtures.ts';
 import { webServer } from './testing/web-server.ts';
 
@@ -120,6 +120,27 @@ test('a card is asked for again conditionally, and a new one is changed over to 
   expect((await client.refreshCard()).version).toBe('2.0.0');
   expect(client.interface.url).toBe('https://agent.example/new');
   expect(conditions).toEqual([undefined, '"1.0.0"', '"1.0.0"']);
+});
+
+test('a card can be had without a client, as it came and conditionally', async () => {
+  const wire = { ...card, supportedInterfaces: [], url: 'grpc.example', 'x-extra': 1 };
+  const { origin } = await site({
+    '/.well-known/agent-card.json': (request, response) => {
+      response.setHeader('ETag', '"1"');
+      if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
+      else response.end(JSON.stringify(wire));
+    },
+  });
+  const fetched = await fetchAgentCard(new URL(origin));
+  expect(fetched).toMatchObject({ json: wire, etag: '"1"', card: { name: 'Scripted' } });
+  expect(await fetchAgentCard(fetched)).toBe(fetched);
+  // Nothing in it can be called, which matters only to those who want to.
+  await expect(connect(origin)).rejects.toMatchObject({ code: 'PEER_INVALID' });
+});
+
+test('a card that is gone is an error', async () => {
+  const known = { card, json: card, url: `${(await site({})).origin}/card.json` };
+  await expect(fetchAgentCard(known)).rejects.toThrow(`the agent card at ${known.url} is gone`);
 });
 
 test('a card that was given needs no fetching', async () => {

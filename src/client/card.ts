@@ -9,6 +9,8 @@ import { decodeAnswer } from './wires.ts';
 /** A card with what is needed to ask for it again. */
 export interface FetchedCard {
   readonly card: AgentCard;
+  /** As it came, for instance to check its signatures. */
+  readonly json: unknown;
   readonly url: string;
   readonly etag?: string;
 }
@@ -94,7 +96,7 @@ async function requestCard(
   const etag = response.headers.get('ETag');
   const json = readJson(await readText(response, request, http));
   const card = decodeAnswer(readAgentCard, json, targetOf(request));
-  return { card, url: url.href, ...(etag !== null && { etag }) };
+  return { card, json, url: url.href, ...(etag !== null && { etag }) };
 }
 
 /** Cards are public as a rule, so credentials travel only where they are asked for. */

@@ -130,13 +130,16 @@ export class Client {
   /** Follows an existing task: first as it is, then what happens to it. */
   subscribeToTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
     const { lastEventId } = options;
-    const delivery = new Delivery(lastEventId === undefined ? {} : { lastEventId });
+    const delivery = new Delivery({
+      until: 'task',
+      ...(lastEventId !== undefined && { lastEventId }),
+    });
     return this.#follow(subscribing(this.#peer, taskId), delivery, options);
   }
 
   /** Waits until a task is terminal or waits for its caller; returns at once where it already is. */
   async waitForEnd(taskId: string, options: StreamOptions = {}): Promise<Task> {
-    const delivery = new Delivery();
+    const delivery = new Delivery({ until: 'task' });
     const events = this.#follow(awaiting(this.#peer, taskId), delivery, options);
     const result = await settled(events, delivery);
     if ('task' in result) return result.task;
@@ -225,7 +228,8 @@ export class Client {
 }
 
 function deliveryOf(request: SendMessageRequest): Delivery {
-  return new Delivery({ messageId: request.message.messageId });
+  const { messageId, taskId } = request.message;
+  return new Delivery({ until: 'turn', messageId, isAnswer: taskId !== undefined });
 }
 
 function byId<R extends { readonly id: string }>(request: string | R): R | { id: string } {

@@ -6,7 +6,7 @@ import {
   v03Rest,
   v1,
 } from '../protocol/index.ts';
-import { fetchCard } from './card.ts';
+import { type FetchedCard, fetchCard, refetchCard } from './card.ts';
 import { Client } from './client.ts';
 import { Http } from './http.ts';
 import { type ChosenInterface, chooseInterface } from './interface-choice.ts';
@@ -40,12 +40,38 @@ export async function connect(
     const card = decodeAnswer(readAgentCard, agent, 'the agent card');
     return new Client({ settings, http, card, transportFor });
   }
-  const { timeoutMs } = settings;
-  const fetched = await within(
-    { what: 'the request for the agent card', timeoutMs, signal: options.signal },
-    (signal) => withRetry(settings, signal, () => fetchCard(String(agent), http, { signal })),
-  );
+  const fetched = await fetchWithin(String(agent), http, settings, options);
   return new Client({ settings, http, card: fetched.card, fetched, transportFor });
+}
+
+/**
+ * The card at an agent's address, without calling the agent. Given what was fetched before, the
+ * same object comes back as long as the card has not changed.
+ * @example const { card } = await fetchAgentCard('https://agent.example')
+ */
+export function fetchAgentCard(
+  agent: string | URL | FetchedCard,
+  options: ConnectOptions = {},
+): Promise<FetchedCard> {
+  const settings = withDefaults(options);
+  const address = agent instanceof URL ? agent.href : agent;
+  return fetchWithin(address, new Http(settings), settings, options);
+}
+
+function fetchWithin(
+  address: string | FetchedCard,
+  http: Http,
+  settings: Settings,
+  { signal }: ConnectOptions,
+): Promise<FetchedCard> {
+  const { timeoutMs } = settings;
+  return within({ what: 'the request for the agent card', timeoutMs, signal }, (signal) =>
+    withRetry(settings, signal, () =>
+      typeof address === 'string'
+        ? fetchCard(address, http, { signal })
+        : refetchCard(address, http, { signal }),
+    ),
+  );
 }
 
 function transportOf(chosen: ChosenInterface, http: Http, settings: Settings): Transport {

@@ -10,6 +10,17 @@ import {
 import { TaskView } from './task-view.ts';
 import type { Frame, StreamEvent } from './transport.ts';
 
+export interface DeliveryStart {
+  /** The message that was sent: known to the consumer, so never told. */
+  readonly messageId?: string;
+  /** The message answers a question, which the task may still show when the stream opens. */
+  readonly isAnswer?: boolean;
+  /** What was seen in an earlier stream. */
+  readonly lastEventId?: string;
+  /** What is followed: one turn, which ends at a question too, or the task as long as it lives. */
+  readonly until: 'turn' | 'task';
+}
+
 /**
  * What a consumer has been given of a task, over all the connections it took. Decides for every
  * frame which events it amounts to, so that nothing is delivered twice and nothing is left out.
@@ -18,7 +29,7 @@ import type { Frame, StreamEvent } from './transport.ts';
  * unless the `task` event is the first of all: a consumer never has to compare.
  */
 export class Delivery {
-  readonly #sentMessageId: string | undefined;
+  readonly #start: DeliveryStart;
   #view: TaskView | undefined;
   #reply: SendMessageResponse | undefined;
   #lastEventId: string | undefined;
@@ -28,8 +39,8 @@ export class Delivery {
   #framesOfConnection = 0;
   #hasEnded = false;
 
-  constructor(start: { readonly messageId?: string; readonly lastEventId?: string } = {}) {
-    this.#sentMessageId = start.messageId;
+  constructor(start: DeliveryStart) {
+    this.#start = start;
     this.#noteId(start.lastEventId);
   }
 
@@ -41,7 +52,7 @@ export class Delivery {
     return this.#lastEventId;
   }
 
-  /** Nothing can follow: the task is terminal, a plain message came, or the peer said so. */
+  /** Nothing more is to come: the task or turn is over, a plain message came, or the peer said so. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
@@ -79,13 +90,13 @@ export class Delivery {
       return;
     }
     if (!('message' in response)) {
-      this.#view ??= new TaskView(beginning(response), this.#sentMessageId);
+      this.#view ??= new TaskView(beginning(response), this.#start.messageId);
     } else if (this.#view === undefined) {
       this.#reply = response;
       this.#hasEnded = true;
     }
     this.#view?.apply(response);
-    if (this.#view !== undefined && isTerminal(this.#view.status.state)) this.#hasEnded = true;
+    if (this.#view !== undefined && this.#isEnd(this.#view.status.state)) this.#hasEnded = true;
     yield eventOf(frame);
   }
 
@@ -95,17 +106,27 @@ export class Delivery {
   }
 
   *#acceptTask(task: Task, isResumption: boolean, frame: Frame): Generator<StreamEvent> {
-    const isTheEnd = isTerminal(task.status.state);
+    const { state } = task.status;
+    const isFirst = this.#view === undefined;
+    // The question may be the one that was just answered.
+    if (this.#isEnd(state) && !(isFirst && this.#start.isAnswer === true && !isTerminal(state))) {
+      this.#hasEnded = true;
+    }
     if (this.#view === undefined) {
-      this.#view = new TaskView(task, this.#sentMessageId);
+      this.#view = new TaskView(task, this.#start.messageId);
     } else {
       for (const response of this.#view.catchUp(task)) {
         if (isResumption || !('statusUpdate' in response)) yield { response };
       }
-      if (isResumption && !isTheEnd) return;
+      if (isResumption && !isTerminal(state)) return;
     }
-    if (isTheEnd) this.#hasEnded = true;
     yield eventOf(frame);
+  }
+
+  #isEnd(state: TaskState): boolean {
+    return (
+      isTerminal(state) || (this.#start.until === 'turn' && state === 'TASK_STATE_INPUT_REQUIRED')
+    );
   }
 
   #noteId(id: string | undefined): void {

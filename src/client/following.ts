@@ -9,7 +9,6 @@ import type { TransportCall } from './transport.ts';
 export function sending(peer: Peer, request: SendMessageRequest): Followed {
   return {
     ...reaching(peer),
-    until: 'turn',
     open: async (call) => {
       if (!peer.streams) return sendUnstreamed(peer, request, call);
       try {
@@ -28,7 +27,6 @@ export function subscribing(peer: Peer, taskId: string): Followed {
   return {
     ...reaching(peer),
     taskId,
-    until: 'task',
     open: async (call) => {
       if (!peer.streams) return fetchAsStream(peer, taskId, call);
       const subscribe = () => peer.subscribe(taskId, call);

@@ -1,4 +1,5 @@
-export { connect, type ConnectOptions } from './connect.ts';
+export { connect, type ConnectOptions, fetchAgentCard } from './connect.ts';
+export type { FetchedCard } from './card.ts';
 export { Client } from './client.ts';
 export type {
   CallOptions,

@@ -11,7 +11,12 @@ export function operationHeaders(
     ...(extensions.length > 0 && {
       [version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions']: extensions.join(', '),
     }),
-    ...(call.lastEventId !== undefined && { 'Last-Event-ID': call.lastEventId }),
+    ...(isHeaderValue(call.lastEventId) && { 'Last-Event-ID': call.lastEventId }),
     ...call.headers,
   };
+}
+
+/** An id that a header cannot carry is not sent: the peer then begins with the task as it is. */
+function isHeaderValue(id: string | undefined): id is string {
+  return id !== undefined && /^[\x21-\x7e]{1,256}$/.test(id);
 }

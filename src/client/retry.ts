@@ -11,11 +11,20 @@ export function isTransient(error: unknown): error is LegateError {
   );
 }
 
-/** The pause before try number `attempt` (from 1): doubling, half of it random. */
-export function backoff(attempt: number, settings: Settings): number {
-  const { initialMs, maximumMs } = settings.retry;
-  const full = Math.min(maximumMs, initialMs * 2 ** (attempt - 1));
-  return full * (0.5 + settings.random() / 2);
+/**
+ * The pause after failure number `failures`: doubling, half of it random, and as long as the peer
+ * asked for. Throws the failure where the peer asked for more than is waited for.
+ */
+export function pauseBefore(
+  failures: number,
+  failure: LegateError | undefined,
+  settings: Settings,
+): number {
+  const { initialMs, maximumMs, longestRetryAfterMs } = settings.retry;
+  const asked = (failure?.retryAfter ?? 0) * 1000;
+  if (asked > longestRetryAfterMs) throw failure;
+  const full = Math.min(maximumMs, initialMs * 2 ** (failures - 1));
+  return Math.max(asked, full * (0.5 + settings.random() / 2));
 }
 
 /** The pause before look number `look` (from 1) at a task that has not changed. */
@@ -45,15 +54,12 @@ export async function withRetry<T>(
       const isInFlight = error instanceof LegateError && error.code === 'MESSAGE_IN_FLIGHT';
       if (isInFlight && settings.retry.attempts > 1) {
         looks += 1;
-        const pause = pollPause(looks, settings.poll);
-        await settings.sleep(Math.max(pause, (error.retryAfter ?? 0) * 1000), signal);
+        await settings.sleep(pollPause(looks, settings.poll), signal);
         continue;
       }
       failures += 1;
       if (!isTransient(error) || failures >= settings.retry.attempts) throw error;
-      const asked = (error.retryAfter ?? 0) * 1000;
-      if (asked > settings.retry.longestRetryAfterMs) throw error;
-      await settings.sleep(Math.max(asked, backoff(failures, settings)), signal);
+      await settings.sleep(pauseBefore(failures, error, settings), signal);
     }
   }
 }

@@ -20,17 +20,20 @@ async function* thenSilence(call: TransportStream, ...frames: Frame[]): AsyncGen
   });
 }
 
-function peer(...frames: Frame[]) {
+/** Falls silent `silences` times more before its task ends. */
+function peer(frames: Frame[], silences = 0) {
   const calls: TransportStream[] = [];
   let subscriptions = 0;
   const followed: Followed = {
-    until: 'turn',
     open: async (call) => {
       calls.push(call);
       return { frames: thenSilence(call, ...frames), canSubscribe: true };
     },
     subscribe: async (_, call) => {
       subscriptions += 1;
+      if (subscriptions <= silences) {
+        return thenSilence(call, { response: { task: task('TASK_STATE_WORKING') } });
+      }
       return thenSilence(call, { response: status('TASK_STATE_COMPLETED') });
     },
     getTask: () => Promise.reject(new Error('nobody asked')),
@@ -39,7 +42,7 @@ function peer(...frames: Frame[]) {
   return {
     calls,
     subscriptions: () => subscriptions,
-    run: () => new TaskFollower(followed, new Delivery(), settings, {}).run(),
+    run: () => new TaskFollower(followed, new Delivery({ until: 'turn' }), settings, {}).run(),
   };
 }
 
@@ -50,7 +53,7 @@ async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[
 }
 
 test('a stream that falls silent is taken up again; a keep-alive is not silence', async () => {
-  const { run, calls, subscriptions } = peer({ response: { task: task('TASK_STATE_WORKING') } });
+  const { run, calls, subscriptions } = peer([{ response: { task: task('TASK_STATE_WORKING') } }]);
   const reading = collect(run());
   await vi.advanceTimersByTimeAsync(119_999);
   calls[0]?.onActivity?.();
@@ -65,8 +68,19 @@ test('a stream that falls silent is taken up again; a keep-alive is not silence'
   ]);
 });
 
+test('a peer without keep-alives may be silent as often as it likes', async () => {
+  const { run, subscriptions } = peer([{ response: { task: task('TASK_STATE_WORKING') } }], 20);
+  const reading = collect(run());
+  await vi.runAllTimersAsync();
+  expect((await reading).map(({ response }) => response)).toEqual([
+    { task: task('TASK_STATE_WORKING') },
+    status('TASK_STATE_COMPLETED'),
+  ]);
+  expect(subscriptions()).toBe(21);
+});
+
 test('a peer that does not close its stream after the end holds nobody up', async () => {
-  const { run, subscriptions } = peer({ response: { task: task('TASK_STATE_COMPLETED') } });
+  const { run, subscriptions } = peer([{ response: { task: task('TASK_STATE_COMPLETED') } }]);
   const reading = collect(run());
   await vi.runAllTimersAsync();
   expect(await reading).toHaveLength(1);
@@ -74,10 +88,10 @@ test('a peer that does not close its stream after the end holds nobody up', asyn
 });
 
 test('a consumer that takes its time is not a silent peer', async () => {
-  const { run, subscriptions } = peer(
+  const { run, subscriptions } = peer([
     { response: { task: task('TASK_STATE_WORKING') } },
     { response: status('TASK_STATE_COMPLETED') },
-  );
+  ]);
   const events = run();
   await events.next();
   await vi.advanceTimersByTimeAsync(600_000);
@@ -89,7 +103,6 @@ test('a consumer that takes its time is not a silent peer', async () => {
 test('a stream that does not open in time is an error', async () => {
   const follower = new TaskFollower(
     {
-      until: 'turn',
       open: (call) =>
         thenSilence(call)
           .next()
@@ -97,7 +110,7 @@ test('a stream that does not open in time is an error', async () => {
       subscribe: () => Promise.reject(new Error('nobody asked')),
       getTask: () => Promise.reject(new Error('nobody asked')),
     },
-    new Delivery(),
+    new Delivery({ until: 'turn' }),
     withDefaults({ timeoutMs: 5_000 }),
     {},
   );

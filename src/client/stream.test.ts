@@ -155,6 +155,42 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     expect(agent.of('subscribeToTask')).toHaveLength(0);
   });
 
+  test('a question found on resuming ends the turn, although subscriptions stay open', async () => {
+    const agent = await scriptedAgent(speech, {
+      sendStreamingMessage: (_, stream) => {
+        stream.send({ task: task('TASK_STATE_WORKING') }, 1);
+        stream.cut();
+      },
+      subscribeToTask: (_, stream) => stream.send(status('TASK_STATE_INPUT_REQUIRED', 'which?'), 2),
+    });
+    const { client } = await connectTo(agent);
+    expect(await responses(client.sendStreamingMessage('Hello'))).toEqual([
+      { task: task('TASK_STATE_WORKING') },
+      status('TASK_STATE_INPUT_REQUIRED', 'which?'),
+    ]);
+  });
+
+  test('an error told as the first event is an error before the stream', async () => {
+    const refuse = (stream: { write(text: string): void; end(): void }) => {
+      const error = { code: -32004, message: 'no streams today' };
+      const frame = speech.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, error } : error;
+      stream.write(`event: error\ndata: ${JSON.stringify(frame)}\n\n`);
+      stream.end();
+    };
+    const agent = await scriptedAgent(speech, {
+      sendStreamingMessage: (_, stream) => refuse(stream),
+      subscribeToTask: (_, stream) => refuse(stream),
+      sendMessage: () => ({ task: task('TASK_STATE_COMPLETED') }),
+      getTask: () => task('TASK_STATE_FAILED'),
+    });
+    const { client } = await connectTo(agent);
+    expect(await responses(client.sendStreamingMessage('Hello'))).toEqual([
+      { task: task('TASK_STATE_COMPLETED') },
+    ]);
+    await expect(responses(client.subscribeToTask('task-1'))).rejects.toThrow('no streams today');
+    expect(await client.waitForEnd('task-1')).toEqual(task('TASK_STATE_FAILED'));
+  });
+
   test('a peer that cannot be reached again is given up after the tries allowed', async () => {
     const agent = await scriptedAgent(speech, {
       sendStreamingMessage: (_, stream) => {
@@ -300,6 +336,22 @@ test('a peer that numbers the events of each connection anew loses none of them'
     chunk('a', 'three', true),
     status('TASK_STATE_COMPLETED'),
   ]);
+});
+
+test('an id that no header can carry is not sent back', async () => {
+  const agent = await scriptedAgent(speech, {
+    sendStreamingMessage: (_, stream) => {
+      stream.send({ task: task('TASK_STATE_WORKING') }, 'événement 一');
+      stream.cut();
+    },
+    subscribeToTask: (_, stream, { headers }) => {
+      expect(headers['last-event-id']).toBeUndefined();
+      stream.send({ task: task('TASK_STATE_COMPLETED') });
+      stream.end();
+    },
+  });
+  const { client } = await connectTo(agent);
+  expect(await responses(client.sendStreamingMessage('Hello'))).toHaveLength(2);
 });
 
 test('a peer that ignores Last-Event-ID and sends a snapshot is taken up from there', async () => {

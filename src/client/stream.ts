@@ -2,7 +2,7 @@ import { LegateError, type Task } from '../protocol/index.ts';
 import type { Delivery } from './delivery.ts';
 import { Lifeline, timedOut, within } from './lifeline.ts';
 import type { Settings, StreamOptions } from './options.ts';
-import { backoff, isTransient, pollPause } from './retry.ts';
+import { isTransient, pauseBefore, pollPause } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
 
 /** How long a peer may take to close its stream after the last event, in milliseconds. */
@@ -22,15 +22,13 @@ export interface Followed {
   open(call: TransportStream): Promise<Opened>;
   subscribe(taskId: string, call: TransportStream): Promise<AsyncIterable<Frame>>;
   getTask(taskId: string, call: TransportCall): Promise<Task>;
-  /** Polling ends when the task waits for its caller (`turn`), or only when it is terminal (`task`). */
-  readonly until: 'turn' | 'task';
 }
 
 /** What became of one connection. */
 type Outcome =
   | { readonly kind: 'ended' }
-  /** Over before the task was; whether it brought anything new, and why it broke where that is known. */
-  | { readonly kind: 'broken'; readonly hasProgress: boolean; readonly failure?: LegateError }
+  /** Over before the task was: was it of any use, and why it broke where that is known. */
+  | { readonly kind: 'broken'; readonly wasUseful: boolean; readonly failure?: LegateError }
   /** The peer has no stream for this task. `isNews`: it said so just now, so the task may have ended. */
   | { readonly kind: 'refused'; readonly isNews: boolean };
 
@@ -74,14 +72,14 @@ export class TaskFollower {
     const { attempts } = this.#settings.retry;
     let outcome = yield* this.#connection(signal, false);
     for (let failures = 0; outcome.kind === 'broken';) {
-      failures = outcome.hasProgress ? 0 : failures + 1;
+      failures = outcome.wasUseful ? 0 : failures + 1;
       if (failures >= attempts) {
         if (outcome.failure !== undefined) throw outcome.failure;
         outcome = { kind: 'refused', isNews: false };
         break;
       }
-      const asked = (outcome.failure?.retryAfter ?? 0) * 1000;
-      await this.#settings.sleep(Math.max(asked, backoff(failures + 1, this.#settings)), signal);
+      const pause = pauseBefore(failures + 1, outcome.failure, this.#settings);
+      await this.#settings.sleep(pause, signal);
       outcome = yield* this.#connection(signal, true);
     }
     if (outcome.kind === 'refused') yield* this.#poll(signal, outcome.isNews);
@@ -94,9 +92,14 @@ export class TaskFollower {
     const { timeoutMs } = this.#settings;
     const silenceMs = this.#options.inactivityTimeoutMs ?? this.#settings.inactivityTimeoutMs;
     const line = new Lifeline(signal);
-    const onActivity = (): void => line.expireIn(silenceMs, () => silent(silenceMs));
     let frames = 0;
-    let hasProgress = false;
+    let wasUseful = false;
+    const onActivity = (): void =>
+      line.expireIn(silenceMs, () => {
+        // Not every peer keeps its streams alive: a long silence is paced by itself, and no failure.
+        wasUseful = true;
+        return silent(silenceMs);
+      });
     try {
       line.expireIn(timeoutMs, () => timedOut('the stream did not open', timeoutMs));
       const opened = await this.#open(isResumed, line.signal, onActivity);
@@ -107,7 +110,7 @@ export class TaskFollower {
         // A consumer that takes its time is not a peer that fell silent.
         line.expireIn(0, () => silent(0));
         for (const event of this.#delivery.accept(frame)) {
-          hasProgress = true;
+          wasUseful = true;
           yield event;
         }
         if (this.#delivery.hasEnded) line.expireIn(closingGraceMs, () => silent(closingGraceMs));
@@ -116,13 +119,13 @@ export class TaskFollower {
       if (this.#delivery.mayEnd) return { kind: 'ended' };
       if (!opened.canSubscribe) return { kind: 'refused', isNews: false };
       this.#refuseLoss(closedEarly(this.#taskId));
-      return { kind: 'broken', hasProgress };
+      return { kind: 'broken', wasUseful };
     } catch (error) {
       signal.throwIfAborted();
       if (this.#delivery.hasEnded) return { kind: 'ended' };
       this.#refuseLoss(error);
       if (isTransient(error) && (isResumed || frames > 0)) {
-        return { kind: 'broken', hasProgress, failure: error };
+        return { kind: 'broken', wasUseful, failure: error };
       }
       if (isResumed && frames === 0) return { kind: 'refused', isNews: true };
       throw error;
@@ -167,9 +170,6 @@ export class TaskFollower {
         yield event;
       }
       if (this.#delivery.hasEnded) return;
-      if (this.#followed.until === 'turn' && task.status.state === 'TASK_STATE_INPUT_REQUIRED') {
-        return;
-      }
     }
   }
 }
