@@ -8,8 +8,8 @@ import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
 import { type Found, type FoundNumber, isBareYesNo, readYesNo } from './values/index.ts';
 
-/** Answers that are too long to be a value of the wrong form. */
-const mostWordsOfWrongAnswer = 4;
+/** Longer answers are no values of the wrong form, but something else. */
+const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;
 
 /** The value for the slot that was asked for, when the message has one of its form. */
 export function findAnswer(turn: Turn, message: Message): Command[] | undefined {
@@ -20,7 +20,11 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
     if (value === undefined) return undefined;
     const reading = turn.read(message);
     const others = isBareYesNo(message) ? [] : otherFills(turn, reading);
-    return [setSlot(asked, value), ...others];
+    // "No, send 45" puts something right; whether to go on is asked again.
+    const isCorrection = others.some(
+      (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) !== null,
+    );
+    return isCorrection ? others : [setSlot(asked, value), ...others];
   }
   const reading = turn.read(message);
   const found = bestFitting(reading, asked);
@@ -72,7 +76,7 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
     case 'category':
     case 'yes-no': {
       // The wrong form: the slot's own rejection says so better than "please rephrase".
-      const isShort = message.tokens.length <= mostWordsOfWrongAnswer;
+      const isShort = message.tokens.length <= mostWrongWords[asked.kind];
       if (turn.isPatternQuestion || !isShort) return undefined;
       return [setSlot(asked, cleanAnswer(message.text, asked.prepositions))];
     }
@@ -96,6 +100,7 @@ function nameAnswer(turn: Turn, asked: SlotProfile): Command[] | undefined {
   // A bare number beside a name may be part of it ("Area 51"): only money is sure.
   const isSure = (profile: SlotProfile): boolean =>
     profile.kind !== 'number' ||
+    findNames(message, asked.prepositions, reading.values).length > 0 ||
     reading.numbers.some((one) => one.isMoney) ||
     reading.numbers[0]?.end === message.text.replace(/[.!?\s]+$/, '').length;
   const fills = fillUnasked(reading, others.filter(isSure));
@@ -103,6 +108,8 @@ function nameAnswer(turn: Turn, asked: SlotProfile): Command[] | undefined {
   const named = findNames(message, asked.prepositions, reading.taken)[0];
   const rest = without(message, withCurrencies(message, reading));
   const value = named?.value ?? cleanAnswer(rest.text, asked.prepositions);
+  const isEmpty = rest.tokens.every((token) => !token.isContent && /^\p{Ll}/u.test(token.text));
+  if (named === undefined && sets.length === 0 && (isEmpty || isBareYesNo(rest))) return undefined;
   if (/[\p{L}\p{N}]/u.test(value)) return [setSlot(asked, value), ...sets];
   return sets.length > 0 ? sets : undefined;
 }

@@ -3,15 +3,15 @@ import type { Command } from '../../model.ts';
 import { type Message, messageOf } from '../words/index.ts';
 import { type Fill, fillUnasked } from './fill.ts';
 import { cleanAnswer } from './names.ts';
-import { isOpenQuestion } from './phrases.ts';
+import { isOpenQuestion, isUnsure } from './phrases.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
-import { isBareYesNo, readYesNo } from './values/index.ts';
+import { isBareYesNo, readYesNo, wordsOf } from './values/index.ts';
 
 const change =
-  /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter)\b/;
+  /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter|not (?:the )?(?:right|correct))\b/;
 const marker =
-  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|better|let'?s (?:say|do|make))\b|, ?not\b/;
+  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b/;
 /** Everything up to the new value. */
 const lead =
   /^(?:(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|well|oh|i mean|i meant|i said|it'?s|it is|it should (?:be|have been)|should be|please|let'?s (?:say|do|make it)|(?:make|change|set|update|correct) (?:it|that|this)(?: to| into)?|not that|but|to be)\b[\s,.:;-]*)+/i;
@@ -22,8 +22,8 @@ const lead =
  */
 export function findCorrections(turn: Turn): Command[] | undefined {
   const { message, filled, asked } = turn;
-  const isMarked = marker.test(message.folded);
-  if (filled.length === 0 || !isMarked || isOpenQuestion(message)) return undefined;
+  if (filled.length === 0 || !isMarked(turn)) return undefined;
+  if (isOpenQuestion(message) || isUnsure(message)) return undefined;
   if (
     asked?.kind === 'free' &&
     !/^(?:no|actually|sorry|i meant?)\b|\bmake it\b/.test(message.folded)
@@ -42,11 +42,24 @@ export function findCorrections(turn: Turn): Command[] | undefined {
   return fills.length === 0 ? undefined : fills.map((fill) => setSlot(fill.profile, fill.value));
 }
 
+/** Opens or speaks as a correction does, or says what it shall not be: "Bob not Ann". */
+function isMarked(turn: Turn): boolean {
+  const { message, filled } = turn;
+  const text = message.folded.replace(/^(?:oh|ah|well|um+|uh+|hm+|ok|okay)\b[\s,.!]*/, '');
+  if (marker.test(text)) return true;
+  const names = (profile: SlotProfile): boolean =>
+    text.includes(` not ${wordsOf(turn.valueOf(profile)).toLowerCase()}`);
+  return text.includes(' not ') && filled.some(names);
+}
+
 /** "not Ann but Bob", "Bob instead of Ann", "Bob, not Ann": what stays is Bob. */
 function withoutOldValue(text: string): string {
   return text
     .replace(/\bnot (?:to |for |from )?[^,]{1,60}?,? but\b/i, '')
-    .replace(/,? (?:instead of|rather than|and not|not) [^,.]{1,60}$/i, '');
+    .replace(
+      /,? (?:instead of|rather than|and not|not(?! (?:the |really |quite )?(?:right|correct|what))) [^,.]{1,60}$/i,
+      '',
+    );
 }
 
 interface Mention {
@@ -56,8 +69,26 @@ interface Mention {
 
 /** The one slot of the flow that the message calls by its name. */
 function mentionedSlot(turn: Turn, message: Message): Mention | undefined {
+  return (
+    mentionBy(turn, message, (profile) => profile.names) ??
+    // "Wrong person": a word of its description that no other slot's has.
+    mentionBy(turn, message, (profile) => {
+      const others = turn.profiles.filter((one) => one !== profile);
+      return new Set(
+        [...profile.described].filter((word) => !others.some((one) => one.described.has(word))),
+      );
+    })
+  );
+}
+
+function mentionBy(
+  turn: Turn,
+  message: Message,
+  namesOf: (profile: SlotProfile) => ReadonlySet<string>,
+): Mention | undefined {
   const mentions = turn.profiles.flatMap((profile) => {
-    const tokens = message.tokens.filter((token) => profile.names.has(token.stem));
+    const names = namesOf(profile);
+    const tokens = message.tokens.filter((token) => token.isContent && names.has(token.stem));
     const last = tokens.at(-1);
     return last === undefined ? [] : [{ profile, end: last.end, count: tokens.length }];
   });
@@ -112,7 +143,10 @@ function bareText(turn: Turn, message: Message, rest: Message): Fill[] {
   const isSure = /\bi mean(?:t)?\b|\b(?:make|change) (?:it|that)\b|\binstead\b/.test(
     message.folded,
   );
-  const isPlain = /^(?:no|actually|sorry|oops)\b/.test(message.folded) && rest.tokens.length <= 3;
+  // "No, bob" or "no Bob", but not "no way".
+  const isPlain =
+    rest.tokens.length <= 3 &&
+    (/^(?:no,|actually\b|sorry\b|oops\b)/.test(message.folded) || /^\p{Lu}/u.test(rest.text));
   if (rest.tokens.length > 5 || (!isSure && !isPlain)) return [];
   if (asked !== undefined && isText(asked) && !isSure) return [];
   if (turn.requestsIn(rest).kind !== 'nothing' || change.test(rest.folded)) return [];

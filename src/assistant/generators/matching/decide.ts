@@ -5,12 +5,14 @@ import { findAnswer, freeAnswer, otherFills } from './answers.ts';
 import { typedButton } from './buttons.ts';
 import { findCorrections } from './corrections.ts';
 import { fillUnasked } from './fill.ts';
+import { findNames } from './names.ts';
 import { patternAnswer } from './pattern-answers.ts';
 import {
   afterCancel,
   cancelledThing,
   isOpenQuestion,
   isQuestion,
+  isUnsure,
   opensAsRequest,
   steeringOf,
 } from './phrases.ts';
@@ -34,6 +36,7 @@ const steps: readonly Step[] = [
   filledOthers,
   unclear,
   asked,
+  unsure,
   freeAnswer,
 ];
 
@@ -161,6 +164,7 @@ function startAll(turn: Turn, requests: readonly Request[], hasAll: boolean): Co
     const fills = fillUnasked(
       turn.read(part),
       turn.profilesOf(request.flow).filter((profile) => profile.kind !== 'yes-no'),
+      { byCapitals: true },
     );
     return [startFlow(request.flow), ...fills.map((fill) => setSlot(fill.profile, fill.value))];
   });
@@ -209,10 +213,20 @@ function unclear(turn: Turn): readonly Command[] | undefined {
   return options.length === 0 ? undefined : [{ command: 'clarify', options }];
 }
 
+/** "No idea" is no answer. */
+function unsure(turn: Turn): readonly Command[] | undefined {
+  return turn.asked?.kind !== 'free' && isUnsure(turn.message) ? cannotHandle : undefined;
+}
+
 /** Questions that no flow answers are for the knowledge base. */
 function asked(turn: Turn): readonly Command[] | undefined {
   const { asked: question, message } = turn;
   if (!isQuestion(message) || afterYesNo(message) !== undefined) return undefined;
+  // "Can I send it to Bob?" answers to whom.
+  const isAnswer =
+    question?.kind === 'name' &&
+    !isOpenQuestion(message) &&
+    findNames(message, question.prepositions, []).length > 0;
   const isQuestionWanted = question?.kind === 'free' && /question|query/.test(question.slot.name);
-  return isQuestionWanted ? undefined : [{ command: 'knowledge answer' }];
+  return isAnswer || isQuestionWanted ? undefined : [{ command: 'knowledge answer' }];
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import { type Message, stem } from '../words/index.ts';
-import { findNames } from './names.ts';
+import { type Message, messageOf, stem } from '../words/index.ts';
+import { findCapitals, findNames } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
 import type { Found, FoundNumber } from './values/index.ts';
@@ -26,13 +26,22 @@ const order: readonly SlotKind[] = [
   'free',
 ];
 
+export interface FillOptions {
+  /** Take a capitalised name for the only slot that wants one: in a request, "add Bob". @default false */
+  readonly byCapitals?: boolean;
+}
+
 /** Values in a message for slots that were not asked for: only what is sure. */
-export function fillUnasked(reading: Reading, profiles: readonly SlotProfile[]): Fill[] {
+export function fillUnasked(
+  reading: Reading,
+  profiles: readonly SlotProfile[],
+  options: FillOptions = {},
+): Fill[] {
   const fills: Fill[] = [];
   for (const kind of order) {
     const ofKind = profiles.filter((profile) => profile.kind === kind);
     for (const profile of ofKind) {
-      const found = choose(reading, profile, ofKind);
+      const found = choose(reading, profile, ofKind, options);
       if (found === undefined) continue;
       reading.take(found);
       fills.push({ profile, value: found.value });
@@ -45,8 +54,11 @@ function choose(
   reading: Reading,
   profile: SlotProfile,
   rivals: readonly SlotProfile[],
+  options: FillOptions,
 ): Found<JsonValue> | undefined {
-  if (profile.kind === 'name' || profile.kind === 'free') return announced(reading, profile);
+  if (profile.kind === 'name' || profile.kind === 'free') {
+    return announced(reading, profile, options.byCapitals === true && rivals.length === 1);
+  }
   const fitting = reading.fitting(profile, false);
   if (profile.kind === 'number') {
     return chooseNumber(reading.message, profile, fitting as readonly FoundNumber[], rivals);
@@ -63,8 +75,11 @@ function choose(
 }
 
 /** A text after one of the slot's words: "to Bob", "because it is late". */
-function announced(reading: Reading, profile: SlotProfile): Found<string> | undefined {
-  if (profile.prepositions.length === 0) return undefined;
+function announced(
+  reading: Reading,
+  profile: SlotProfile,
+  byCapitals: boolean,
+): Found<string> | undefined {
   if (profile.kind === 'free') {
     const words = profile.prepositions.filter((word) => word.length > 3).join('|');
     const match =
@@ -82,7 +97,19 @@ function announced(reading: Reading, profile: SlotProfile): Found<string> | unde
       .replace(/\s+(?:on|at|in|for|by|and)$/i, '');
     return value === '' ? undefined : { value, start: match.index, end };
   }
-  return findNames(reading.message, profile.prepositions, [...reading.taken, ...reading.values])[0];
+  const taken = [...reading.taken, ...reading.values];
+  const own = new Set([...flowWords(profile), ...profile.names]);
+  const isOwn = (found: Found<string>): boolean =>
+    messageOf(found.value).tokens.every((token) => own.has(token.stem));
+  // "Add Bob to my contacts" names the contacts, not a contact.
+  const named = findNames(reading.message, profile.prepositions, taken).find((one) => !isOwn(one));
+  if (named !== undefined) return named;
+  return byCapitals ? findCapitals(reading.message, taken).find((one) => !isOwn(one)) : undefined;
+}
+
+function flowWords({ flow }: SlotProfile): string[] {
+  const text = `${flow.name} ${flow.id.replaceAll(/[_-]+/g, ' ')} ${flow.description}`;
+  return messageOf(text).tokens.map((token) => token.stem);
 }
 
 /** The slot that the number's neighbour names, else money, else the only number for the only slot. */

@@ -52,6 +52,9 @@ test.each([
   ['delete a contact', 'start remove_contact'],
   ['I want to leave some feedback', 'start give_feedback'],
   ['where is my order', 'start track_order'],
+  ['how can I send money?', 'start transfer_money'],
+  ['who are my contacts', 'start list_contacts'],
+  ['do I have any contacts?', 'start list_contacts'],
   // Several close: a question which.
   ['card', 'clarify freeze_card replace_card'],
   ['contact', 'clarify add_contact remove_contact list_contacts'],
@@ -75,6 +78,10 @@ test.each([
   [
     'send 50 to Bob and then book an appointment on friday',
     'start transfer_money; amount=50; recipient="Bob"; start book_appointment; appointment_date="2026-11-20"',
+  ],
+  [
+    'Send money to Bob, then freeze my card and book an appointment',
+    'start transfer_money; recipient="Bob"; start freeze_card; start book_appointment',
   ],
 ])('two requests in one sentence: %s', async (text, expected) => {
   expect(await said({ text })).toBe(expected);
@@ -119,6 +126,8 @@ test.each([
     'shift 100 dollars from my checking account',
     'start move_money; from_account="checking"; amount=100',
   ],
+  ['please add Bob to my contacts', 'start add_contact; contact_name="Bob"'],
+  ['I lost my debit card, please block it', 'start freeze_card; card_type="debit"'],
   ['where is my order AB-1234', 'start track_order; order_id="AB-1234"'],
 ])('fills slots of the flow it starts: %s', async (text, expected) => {
   expect(await said({ text })).toBe(expected);
@@ -156,6 +165,11 @@ test.each([
   ['to Bob for 50 euros', 'recipient="Bob"; amount=50'],
   ["what's my balance?", 'start check_balance'],
   ['show my contacts', 'start list_contacts'],
+  ['can I send it to Bob?', 'recipient="Bob"'],
+  ['please send 50 to Bob', 'recipient="Bob"; amount=50'],
+  ['100', 'amount=100'],
+  ['yes', 'cannot handle'],
+  ["I don't know", 'cannot handle'],
   ['hello', 'chitchat'],
   ['how are you?', 'chitchat'],
   ['why do you need that?', 'knowledge answer'],
@@ -229,7 +243,12 @@ test.each([
   ["no, that's wrong", 'confirm=false'],
   ['yes and then show my balance', 'confirm=true; start check_balance'],
   ["what's my balance?", 'start check_balance'],
-  ['hm', 'confirm="hm"'],
+  ['hm', 'cannot handle'],
+  ['purple', 'confirm="purple"'],
+  ['show my balance first', 'start check_balance'],
+  ['hmm no, send 45', 'amount=45'],
+  ['ok but to Bob', 'recipient="Bob"'],
+  ['is there a fee?', 'knowledge answer'],
 ])('answers a yes or no: %s', async (text, expected) => {
   expect(await said({ ...confirming, text })).toBe(expected);
 });
@@ -263,6 +282,10 @@ test.each([
   ["that's the wrong amount", 'amount=null'],
   ['no, the amount is wrong', 'amount=null'],
   ['can I change the amount?', 'amount=null'],
+  ['that is not the right recipient', 'recipient=null'],
+  ['wrong person', 'recipient=null'],
+  ['oh no, Bob not Ann', 'recipient="Bob"'],
+  ['lower it to 30', 'amount=30'],
 ])('corrects: %s', async (text, expected) => {
   expect(await said({ ...confirming, text })).toBe(expected);
 });
@@ -296,6 +319,7 @@ test.each([
   ['cancel the transfer', 'cancel flow'],
   ['stop the money transfer', 'cancel flow'],
   ['quit', 'cancel flow'],
+  ['I no longer want to send money', 'cancel flow'],
   ['stop that, show my balance', 'cancel flow; start check_balance'],
   ['never mind, block my debit card', 'cancel flow; start freeze_card; card_type="debit"'],
   ['cancel that and instead book an appointment', 'cancel flow; start book_appointment'],

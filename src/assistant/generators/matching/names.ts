@@ -61,6 +61,24 @@ export function findNames(
   return given === undefined ? [] : [given];
 }
 
+/** Runs of capitalised words that do not open the message: "add Bob Smith to my contacts". */
+export function findCapitals(message: Message, taken: readonly Span[]): Found<string>[] {
+  if (/^[^\p{Ll}]*$/u.test(message.text)) return [];
+  const found: { value: string; start: number; end: number }[] = [];
+  for (const token of message.tokens.slice(1)) {
+    const isName = /^\p{Lu}\p{Ll}/u.test(token.text) && !fillers.has(token.folded);
+    if (!isName || taken.some((span) => overlaps(span, token))) continue;
+    const last = found.at(-1);
+    if (last !== undefined && message.text.slice(last.end, token.start) === ' ') {
+      last.end = token.end;
+      last.value = message.text.slice(last.start, token.end);
+    } else if (!/[.!?]\s*$/.test(message.text.slice(0, token.start))) {
+      found.push({ value: token.text, start: token.start, end: token.end });
+    }
+  }
+  return found.map((one) => ({ ...one, value: one.value.replace(/'s$/i, '') }));
+}
+
 /** "pay Bob 50", "send my mom $20": the person between the verb and the amount. */
 function givenTo(message: Message, taken: readonly Span[]): Found<string> | undefined {
   const index = message.tokens.findIndex((token) => givingVerbs.has(token.stem));
@@ -117,7 +135,7 @@ function isInfinitive(message: Message, index: number): boolean {
 }
 
 const leadIn =
-  /^(?:(?:it|that|this|he|she|they)(?:'s| is| are| was)|its|(?:my|the|his|her|their)(?: [\w-]+){1,3} (?:is|would be|should be)|i(?:'m| am)|call me|make (?:it|that)|let's (?:say|go with|do|take)|i(?:'d| would) (?:like|say|go with|choose|prefer)(?: to)?|i (?:choose|pick|take|want|mean|meant|need|think|guess)(?: it's| to)?|i(?:'ll| will) (?:take|go with|have)|how about|what about|maybe|probably|perhaps|just|please|ok(?:ay)?|sure|yes|yeah|well|um+|uh+|oh|so|actually|sorry|no)(?=[\s,:])[\s,:]+/i;
+  /^(?:(?:it|that|this|he|she|they)(?:'s| is| are| was)|its|(?:my|the|his|her|their)(?: [\w-]+){1,3} (?:is|would be|should be)|i(?:'m| am)|call me|make (?:it|that)|let's (?:say|go with|do|take)|i(?:'d| would) (?:like|say|go with|choose|prefer)(?: to)?|i (?:choose|pick|take|want|mean|meant|need|think|guess)(?: it's| to)?|i(?:'ll| will) (?:take|go with|have)|how about|what about|maybe|probably|perhaps|just|please|ok(?:ay)?|sure|well|um+|uh+|oh|so|actually|sorry|(?:yes|yeah|no)(?=,))(?=[\s,:])[\s,:]+/i;
 const tail = /[\s,]+(?:please|pls|thanks|thank you|thx|instead|i think|i guess)[\s.!]*$/i;
 
 /**

@@ -24,6 +24,7 @@ const cancelPhrases = [
 const cancel = new RegExp(
   `^(?:${cancelPhrases})(?=$|[\\s]*[,.;:!-]|\\s+(?:and|but|instead|then|please|now)\\b)`,
 );
+const unwantedThing = /^i (?:don'?t|do not|no longer) (?:want|wish|need) to\s+/;
 const cancelVerb =
   /^(?:please |just |(?:can|could) (?:you|we) (?:please )?|i (?:want|need|would like) to |i'd like to )?(?:cancel|stop|abort|quit|end)\s+(?:the |this |that |my |with the )?/;
 
@@ -104,7 +105,7 @@ export function afterCancel(message: Message): Message | undefined {
 /** What is to be cancelled, by name: "cancel the transfer". */
 export function cancelledThing(message: Message): Message | undefined {
   const text = bareText(message);
-  const match = cancelVerb.exec(text);
+  const match = cancelVerb.exec(text) ?? unwantedThing.exec(text);
   return match === null ? undefined : messageOf(text.slice(match[0].length));
 }
 
@@ -139,6 +140,27 @@ const openQuestion =
 const closedQuestion =
   /^(?:is|are|was|do|does|did|can|could|will|would|should|may|am|has|have)\b.*\?\s*$/;
 
+const practicalQuestion = /^how (?:do|can|could|would|should|might|to)\b/;
+const stateQuestion = /^(?:is|are|was|were|do|does|did|am|has|have)\b.*\?\s*$/;
+
+/**
+ * How much of a flow's phrase a message must say before it starts the flow: requests nothing, for
+ * "how do I send money" is one in disguise and needs half, other questions need more.
+ */
+export function leastCoverage(message: Message): number {
+  const { folded } = withoutOpeners(message);
+  if (practicalQuestion.test(folded)) return 0.5;
+  return openQuestion.test(folded) || stateQuestion.test(folded) ? 0.6 : 0;
+}
+
+const unsure =
+  /^(?:i (?:do ?n'?t|do not|have no) (?:know|idea|remember|care)(?: (?:yet|that|it|really))?|(?:no|not any) (?:idea|clue)|not sure(?: yet)?|i(?:'m| am) not sure(?: yet)?|dunno|idk|hm+|um+|whatever)$/;
+
+/** Says that there is no answer: "no idea". */
+export function isUnsure(message: Message): boolean {
+  return unsure.test(bareText(message)) || unsure.test(message.folded.replace(/[.!?\s]+$/, ''));
+}
+
 /** A question about the world: "what is ...", "why ..."; not a request put as a question. */
 export function isOpenQuestion(message: Message): boolean {
   return openQuestion.test(withoutOpeners(message).folded);
@@ -154,5 +176,5 @@ const requestLead =
 
 /** Opens as a request does. */
 export function opensAsRequest(message: Message): boolean {
-  return requestLead.test(withoutOpeners(message).folded);
+  return requestLead.test(message.folded) || requestLead.test(withoutOpeners(message).folded);
 }

@@ -1,7 +1,7 @@
 import type { Flow } from '../../model.ts';
 import { type Message, messageOf, type Span } from '../words/index.ts';
 import type { Candidate, FlowIndex } from './flow-index.ts';
-import { isOpenQuestion } from './phrases.ts';
+import { leastCoverage, opensAsRequest } from './phrases.ts';
 
 /** What a message asks to start. */
 export type Requested =
@@ -27,8 +27,6 @@ export interface RequestOptions {
 
 /** Below this share of explained words a flow is not meant. */
 const leastConfidence = 0.55;
-/** An open question must say this much of a phrase of the flow. */
-const leastCoverage = 0.6;
 /** A flow whose score is nearer to the best one than this is as likely. */
 const closeness = 0.8;
 const mostOptions = 3;
@@ -42,7 +40,9 @@ const weakSeparator = /\s*,\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
 export function findRequests(message: Message, options: RequestOptions): Requested {
   const parts = splitAt(message, strongSeparator);
   if (parts.length > 1) {
-    const requests = distinct(parts.flatMap((part) => clearRequest(part, options)));
+    const requests = distinct(
+      parts.flatMap((part) => splitWeakly(part, options) ?? clearRequest(part, options)),
+    );
     if (requests.length > 1) return { kind: 'start', requests: requests.slice(0, mostRequests) };
     const only = requests[0];
     if (only !== undefined) return { kind: 'start', requests: [only] };
@@ -50,16 +50,17 @@ export function findRequests(message: Message, options: RequestOptions): Request
     const apart = splitWeakly(message, options);
     if (apart !== undefined) return { kind: 'start', requests: apart };
   }
-  return judge(message, options, options.ignored ?? []);
+  const judged = judge(message, options, options.ignored ?? []);
+  return judged.kind === 'nothing' ? requestingPart(message, options) : judged;
 }
 
 function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
-  const ranked = options.index.rank(message, ignored);
-  const best = ranked[0];
-  if (best === undefined || !isMeant(best, message)) return { kind: 'nothing' };
-  const close = ranked.filter(
+  const coverage = leastCoverage(message);
+  const meant = options.index.rank(message, ignored).filter((one) => isMeant(one, coverage));
+  const best = meant[0];
+  if (best === undefined) return { kind: 'nothing' };
+  const close = meant.filter(
     (one) =>
-      isMeant(one, message) &&
       one.isExact === best.isExact &&
       one.score >= best.score * closeness &&
       one.confidence >= best.confidence - 0.25,
@@ -79,15 +80,23 @@ function judge(message: Message, options: RequestOptions, ignored: readonly Span
     : { kind: 'unclear', flows: flows.map((one) => one.flow) };
 }
 
-function isMeant(candidate: Candidate, message: Message): boolean {
+function isMeant(candidate: Candidate, coverage: number): boolean {
   if (candidate.isExact) return true;
-  if (candidate.confidence < leastConfidence) return false;
-  return !isOpenQuestion(message) || candidate.phraseCoverage >= leastCoverage;
+  return candidate.confidence >= leastConfidence && candidate.phraseCoverage >= coverage;
 }
 
 function clearRequest(part: Message, options: RequestOptions): Request[] {
   const found = judge(part, options, []);
   return found.kind === 'start' ? [...found.requests] : [];
+}
+
+/** "I lost my debit card, please block it": the part that asks, when the whole says too much. */
+function requestingPart(message: Message, options: RequestOptions): Requested {
+  const requests = splitAt(message, weakSeparator)
+    .filter((part) => opensAsRequest(part))
+    .flatMap((part) => clearRequest(part, options))
+    .filter((request) => request.candidate.confidence >= 0.9);
+  return requests.length === 1 ? { kind: 'start', requests } : { kind: 'nothing' };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Rejection } from '../../model.ts';
-import { fold, stem } from '../words/index.ts';
+import { fold, messageOf, stem } from '../words/index.ts';
 import type { FlowQuestion } from '../flow-questions.ts';
 import { wordsOf } from './values/index.ts';
 
@@ -29,6 +29,8 @@ export interface SlotProfile extends FlowQuestion {
   readonly pattern?: RegExp;
   /** Stems by which a user may call the slot: "the amount". */
   readonly names: ReadonlySet<string>;
+  /** Stems of its description. */
+  readonly described: ReadonlySet<string>;
   /** A number that is money. */
   readonly isMoney: boolean;
 }
@@ -107,6 +109,9 @@ function readProfile(question: FlowQuestion): SlotProfile {
     prepositions: [...byName, ...byDescription].flatMap(([, prepositions]) => prepositions),
     ...(pattern !== undefined && { pattern }),
     names: new Set(own.length > 0 ? own : words),
+    described: new Set(
+      messageOf(description).tokens.flatMap((token) => (token.isContent ? [token.stem] : [])),
+    ),
     isMoney:
       /\b(?:amount|price|sum|cost|fee|budget|money|deposit|payment|salary|income|balance|total)\b/.test(
         `${name} ${description}`,

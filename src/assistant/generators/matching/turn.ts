@@ -110,10 +110,10 @@ export class Turn {
     return flow.id === activeFlow?.id || flow.id === callingFlow?.id;
   }
 
-  /** Stems of a flow's name and id. */
+  /** Stems of all that a flow says about itself. */
   ownWords(flow: Flow): ReadonlySet<string> {
-    const words = messageOf(`${flow.name} ${flow.id.replaceAll(/[_-]+/g, ' ')}`).tokens;
-    return new Set(words.map((word) => word.stem));
+    const text = [flow.name, flow.id.replaceAll(/[_-]+/g, ' '), flow.description].join(' ');
+    return new Set(messageOf(text).tokens.map((word) => word.stem));
   }
 
   /**

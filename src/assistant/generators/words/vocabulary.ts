@@ -14,7 +14,7 @@ export const fillers = words(
    whose how when where why one thing things something anything else more much many good great um
    uh hmm oh sorry sir madam dear today soon right quickly quick asap myself yourself another
    don't dont doesn't isn't can't cannot give take put us up out over off how's when's where's who's
-   looking forward time ahead euro euros eur dollar dollars usd buck bucks pound pounds gbp quid chf francs cents`,
+   looking forward time ahead first later next someone somebody anyone people euro euros eur dollar dollars usd buck bucks pound pounds gbp quid chf francs cents`,
 );
 
 /** Verbs so common that missing one says little. */

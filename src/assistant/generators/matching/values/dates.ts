@@ -23,6 +23,7 @@ type Reader = (groups: readonly string[], options: DateOptions) => Day | undefin
 const readers: readonly (readonly [RegExp, Reader])[] = [
   [/\b(\d{4})-(\d{1,2})-(\d{1,2})\b/g, ([year, month, day]) => calendar(year, month, day)],
   [/\b(\d{1,2})[./](\d{1,2})[./](\d{4}|\d{2})\b/g, numeric],
+  [/\b(\d{1,2})\/(\d{1,2})(?![/\d])/g, dayAndMonth],
   [
     new RegExp(
       `\\b(\\d{1,2})(?:st|nd|rd|th)?\\.?(?: of)? (${monthName})\\b\\.?,?(?: (\\d{4}))?`,
@@ -104,6 +105,15 @@ function numeric(groups: readonly string[], { order }: DateOptions): Day | undef
   const isMonthFirst = Number(two) > 12 || (order === 'month-day' && Number(one) <= 12);
   const full = year.length === 2 ? `20${year}` : year;
   return isMonthFirst ? calendar(full, one, two) : calendar(full, two, one);
+}
+
+/** 24/12: the next time that this day comes. */
+function dayAndMonth(groups: readonly string[], options: DateOptions): Day | undefined {
+  const [one = '', two = ''] = groups;
+  const { year } = options.today;
+  const thisYear = numeric([one, two, String(year)], options);
+  if (thisYear !== undefined && isoDay(thisYear) >= isoDay(options.today)) return thisYear;
+  return numeric([one, two, String(year + 1)], options);
 }
 
 /** Without a year: the next time that this day comes. */
