@@ -1,11 +1,19 @@
 export * from './model.ts';
 export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
 export {
+  type Action,
   type ActionCall,
+  type ActionContext,
   type ActionMessage,
   ActionRejected,
   type ActionResult,
   type ActionRunner,
+  defineAction,
+  firstOf,
+  InProcessActions,
+  type InProcessOptions,
+  RemoteActions,
+  type RemoteActionsOptions,
   type StreamPiece,
 } from './actions/index.ts';
 export type {

@@ -1,8 +1,14 @@
+export { type Action, type ActionContext, defineAction } from './define.ts';
+export { InProcessActions, type InProcessOptions } from './in-process.ts';
+export { MessageStream } from './message-stream.ts';
+export { readActionResult } from './read-result.ts';
+export { RemoteActions, type RemoteActionsOptions } from './remote.ts';
 export {
   type ActionCall,
   type ActionMessage,
   ActionRejected,
   type ActionResult,
   type ActionRunner,
+  firstOf,
   type StreamPiece,
 } from './runner.ts';

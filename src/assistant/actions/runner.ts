@@ -27,6 +27,8 @@ export interface ActionCall {
   readonly channel: string;
   /** Shows a piece of a message at once. */
   readonly stream: (piece: StreamPiece) => Promise<void>;
+  /** Names things: streams, ... */
+  readonly newId: () => string;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -54,4 +56,19 @@ export type StreamPiece =
 /** The action does not want to run now; says so instead of failing. */
 export class ActionRejected extends Error {
   override readonly name = 'ActionRejected';
+}
+
+/** Several runners as one: the first that has an action runs it. */
+export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
+  const find = (name: string) => runners.find((runner) => runner.has(name));
+  return {
+    has: (name) => find(name) !== undefined,
+    run: (call) => {
+      const runner = find(call.name);
+      if (runner !== undefined) return runner.run(call);
+      return Promise.reject(
+        new Error(`nobody runs action ${call.name}: define it or configure an action server`),
+      );
+    },
+  };
 }

@@ -1,9 +1,14 @@
+import type { JsonValue } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/index.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
+import { StepFailure } from './failure.ts';
 
 /** What actions and agents may not do: the stack, the turns and the sessions are ours. */
 const OURS = new Set(['stack', 'user', 'action', 'session_started']);
+
+/** Slots travel with every turn of the conversation: they hold facts, not files. */
+const MAX_SLOT_CHARACTERS = 64 * 1024;
 
 /** Events of actions and agents, in their order. Those that make no sense are left out and logged. */
 export function applyEvents(dialogue: Dialogue, events: readonly EventDraft[]): void {
@@ -34,5 +39,14 @@ function checkedSlot(dialogue: Dialogue, event: EventDraft): EventDraft | undefi
     dialogue.options.logger.warn({ slot: name }, 'action.slot.invalid');
     return undefined;
   }
+  if (sizeOf(coerced.value) > MAX_SLOT_CHARACTERS) {
+    const message = `a value for slot ${slot.name} is larger than ${MAX_SLOT_CHARACTERS} characters`;
+    throw new StepFailure('slot_too_large', message, { slot: slot.name });
+  }
   return { ...event, value: coerced.value };
+}
+
+function sizeOf(value: JsonValue): number {
+  if (typeof value === 'string') return value.length;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value).length : 0;
 }

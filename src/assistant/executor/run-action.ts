@@ -55,6 +55,7 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
       context,
       channel: options.channel,
       stream: async (piece) => options.onChunk(piece),
+      newId: options.newId,
       signal: options.signal,
       clock: options.clock,
       logger: options.logger,

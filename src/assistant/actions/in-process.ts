@@ -1,0 +1,84 @@
+import { slotSet, type EventDraft } from '../tracker/index.ts';
+import type { Action, ActionContext } from './define.ts';
+import { MessageStream } from './message-stream.ts';
+import type { ActionCall, ActionMessage, ActionResult, ActionRunner } from './runner.ts';
+
+export interface InProcessOptions {
+  /** How long an action may take, in milliseconds. @default 300_000 */
+  readonly timeoutMs?: number;
+}
+
+/** Runs actions that were written with `defineAction`, in this process. */
+export class InProcessActions implements ActionRunner {
+  readonly #actions: ReadonlyMap<string, Action>;
+  readonly #timeoutMs: number;
+
+  constructor(actions: readonly Action[], options: InProcessOptions = {}) {
+    this.#actions = new Map(actions.map((action) => [action.name, action]));
+    this.#timeoutMs = options.timeoutMs ?? 300_000;
+  }
+
+  has(name: string): boolean {
+    return this.#actions.has(name);
+  }
+
+  async run(call: ActionCall): Promise<ActionResult> {
+    const action = this.#actions.get(call.name);
+    if (action === undefined) throw new Error(`no action ${call.name} is defined`);
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const signal = AbortSignal.any([call.signal, timeout]);
+    const messages: ActionMessage[] = [];
+    const events: EventDraft[] = [];
+    const stream = new MessageStream({
+      show: call.stream,
+      newId: call.newId,
+      ended: (message) => messages.push(message),
+    });
+    const context = contextFor({ ...call, signal }, messages, events, stream);
+    try {
+      // An action need not listen to the signal: the turn does not wait for one that does not.
+      const returned = await Promise.race([action.run(context), aborted(signal)]);
+      if (stream.isOpen) {
+        call.logger.warn({ action: call.name }, 'action.stream.not_ended');
+        await stream.end();
+      }
+      return { messages, events: [...events, ...(returned ?? [])] };
+    } catch (error) {
+      await stream.end();
+      throw error;
+    }
+  }
+}
+
+function contextFor(
+  call: ActionCall,
+  messages: ActionMessage[],
+  events: EventDraft[],
+  stream: MessageStream,
+): ActionContext {
+  const { senderId, slots, domain, context, channel, signal, clock, logger } = call;
+  return {
+    senderId,
+    slots: { ...slots },
+    tracker: () => call.tracker(),
+    domain,
+    context,
+    channel,
+    utter: (message) => messages.push(typeof message === 'string' ? { text: message } : message),
+    utterResponse: (response, values = {}) => messages.push({ response, values }),
+    setSlot: (name, value) => events.push(slotSet(name, value)),
+    emit: (event) => events.push(event),
+    stream,
+    signal,
+    clock,
+    logger,
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(signal.reason as Error);
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
+}

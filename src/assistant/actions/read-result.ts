@@ -1,0 +1,94 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Button } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
+import type { ActionMessage, ActionResult } from './runner.ts';
+
+/** More than any sensible action has to say. */
+const MAX_ITEMS = 1_000;
+
+/**
+ * Reads what an action server answered: `{events: [...], responses: [...]}`. Servers in many
+ * languages fill unused fields with null and empty lists; those count as absent.
+ */
+export function readActionResult(body: string, where: string): ActionResult {
+  const answer = parse(body, where);
+  return {
+    messages: listOf(answer, 'responses', where).flatMap((item) => readMessage(item)),
+    events: listOf(answer, 'events', where).map((item) => readEvent(item, where)),
+  };
+}
+
+function parse(body: string, where: string): JsonObject {
+  let answer: JsonValue;
+  try {
+    answer = JSON.parse(body) as JsonValue;
+  } catch (error) {
+    throw new Error(`${where} answered something that is no JSON`, { cause: error });
+  }
+  if (!isObject(answer)) throw new Error(`${where} answered JSON that is no object`);
+  return answer;
+}
+
+function listOf(answer: JsonObject, field: string, where: string): readonly JsonObject[] {
+  const list = answer[field] ?? [];
+  if (!Array.isArray(list) || !list.every(isObject)) {
+    throw new Error(`${where} answered with "${field}" that is no list of objects`);
+  }
+  if (list.length > MAX_ITEMS) throw new Error(`${where} answered more than ${MAX_ITEMS} ${field}`);
+  return list;
+}
+
+function readEvent(item: JsonObject, where: string): EventDraft {
+  const { event, timestamp, ...fields } = item;
+  if (typeof event !== 'string') throw new Error(`${where} answered an event without a name`);
+  const time = typeof timestamp === 'number' && Number.isFinite(timestamp) ? { timestamp } : {};
+  return { ...fields, ...time, event };
+}
+
+const known = new Set([
+  'text',
+  'image',
+  'custom',
+  'buttons',
+  'elements',
+  'quick_replies',
+  'attachment',
+  'template',
+  'response',
+]);
+
+/** One message; none when every field of it is empty. */
+function readMessage(item: JsonObject): readonly ActionMessage[] {
+  const present = Object.fromEntries(Object.entries(item).filter(([, value]) => !isEmpty(value)));
+  const { text, image, custom, buttons, elements, attachment } = present;
+  const response = present['response'] ?? present['template'];
+  const quickReplies = present['quick_replies'];
+  const values = Object.fromEntries(Object.entries(present).filter(([key]) => !known.has(key)));
+  const message: ActionMessage = {
+    ...(typeof text === 'string' && { text }),
+    ...(typeof image === 'string' && { image }),
+    ...(custom !== undefined && { custom }),
+    ...(Array.isArray(buttons) && { buttons: buttons.flatMap(readButton) }),
+    ...(Array.isArray(elements) && { elements }),
+    ...(Array.isArray(quickReplies) && { quickReplies }),
+    ...(attachment !== undefined && { attachment }),
+    ...(typeof response === 'string' && { response, values }),
+  };
+  return Object.keys(message).length === 0 ? [] : [message];
+}
+
+function readButton(item: JsonValue): readonly Button[] {
+  if (!isObject(item)) return [];
+  const { title, payload } = item;
+  if (typeof title !== 'string') return [];
+  return [{ title, payload: typeof payload === 'string' ? payload : title }];
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  if (value === null || value === undefined || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

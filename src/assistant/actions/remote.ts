@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Domain } from '../model.ts';
+import { readBounded } from './bounded-body.ts';
+import { readActionResult } from './read-result.ts';
+import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
+
+export interface RemoteActionsOptions {
+  /** Of the webhook: `http://localhost:5055/webhook`. */
+  readonly url: string;
+  /** For every request: credentials, trace context. @default {} */
+  readonly headers?: () => Readonly<Record<string, string>>;
+  /** For one request, with its answer. @default 300_000 */
+  readonly timeoutMs?: number;
+  /** How often to try when no connection comes about. @default 3 */
+  readonly connectAttempts?: number;
+  /** Before the second try; doubles with each. @default 200 */
+  readonly retryDelayMs?: number;
+  /** @default 1 MiB */
+  readonly maxResponseBytes?: number;
+  /**
+   * Who gets the domain: every request (`always`), servers that ask for it by answering 449
+   * (`digest`), or only actions declared with `send_domain: true` (`selective`).
+   * @default 'always'
+   */
+  readonly domain?: 'always' | 'digest' | 'selective';
+  /** @default the global fetch */
+  readonly fetch?: typeof fetch;
+}
+
+const VERSION = '3.1';
+
+/**
+ * Runs actions on a server that speaks the action protocol over HTTP: one POST per action, which
+ * is repeated only when no connection came about, because the server may have acted on every
+ * other.
+ */
+export class RemoteActions implements ActionRunner {
+  readonly #options: RemoteActionsOptions;
+  readonly #fetch: typeof fetch;
+  readonly #domains = new WeakMap<Domain, { readonly json: string; readonly digest: string }>();
+
+  constructor(options: RemoteActionsOptions) {
+    this.#options = options;
+    this.#fetch = options.fetch ?? fetch;
+  }
+
+  /** The server alone knows what it has. */
+  has(): boolean {
+    return true;
+  }
+
+  async run(call: ActionCall): Promise<ActionResult> {
+    const tracker = await call.tracker();
+    const mode = this.#options.domain ?? 'always';
+    const isDeclared = call.domain.actions.get(call.name)?.sendDomain === true;
+    const withDomain = mode === 'always' || (mode === 'selective' && isDeclared);
+    let response = await this.#post(call, tracker, withDomain);
+    if (response.status === 449 && !withDomain) {
+      await response.body?.cancel();
+      response = await this.#post(call, tracker, true);
+    }
+    return this.#read(call, response);
+  }
+
+  async #read(call: ActionCall, response: Response): Promise<ActionResult> {
+    const where = `action server ${this.#options.url}`;
+    const body = await readBounded(response, this.#options.maxResponseBytes ?? 1024 * 1024);
+    if (response.status === 200) return readActionResult(body, where);
+    if (response.status === 400) {
+      throw new ActionRejected(`${where} rejected ${call.name}`);
+    }
+    if (response.status === 404) {
+      throw new Error(`${where} has no action ${call.name}: register it there`);
+    }
+    throw new Error(`${where} answered ${response.status} for ${call.name}`);
+  }
+
+  async #post(call: ActionCall, tracker: JsonObject, withDomain: boolean): Promise<Response> {
+    const { url, headers, timeoutMs = 300_000, connectAttempts = 3 } = this.#options;
+    const body = this.#body(call, tracker, withDomain);
+    for (let attempt = 1; ; attempt += 1) {
+      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(timeoutMs)]);
+      try {
+        return await this.#fetch(url, {
+          method: 'POST',
+          headers: { ...headers?.(), 'content-type': 'application/json' },
+          body,
+          redirect: 'error',
+          signal,
+        });
+      } catch (error) {
+        if (signal.aborted || attempt >= connectAttempts || !isConnectFailure(error)) {
+          throw new Error(`action server ${url} did not answer for ${call.name}`, { cause: error });
+        }
+        call.logger.warn({ url, attempt }, 'action.server.connect_failed');
+        await delay((this.#options.retryDelayMs ?? 200) * 2 ** (attempt - 1), call.signal);
+      }
+    }
+  }
+
+  /** The domain is the same for every request and may be large: it is written once. */
+  #body(call: ActionCall, tracker: JsonObject, withDomain: boolean): string {
+    const { json, digest } = this.#domainOf(call.domain);
+    const rest = JSON.stringify({
+      next_action: call.name,
+      sender_id: call.senderId,
+      tracker,
+      domain_digest: digest,
+      version: VERSION,
+    });
+    return withDomain ? `${rest.slice(0, -1)},"domain":${json}}` : rest;
+  }
+
+  #domainOf(domain: Domain): { readonly json: string; readonly digest: string } {
+    let known = this.#domains.get(domain);
+    if (known === undefined) {
+      const json = JSON.stringify(domain.raw);
+      known = { json, digest: createHash('sha256').update(json).digest('hex') };
+      this.#domains.set(domain, known);
+    }
+    return known;
+  }
+}
+
+const connectCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** Whether the request cannot have reached the server. */
+function isConnectFailure(error: unknown): boolean {
+  const cause = (error as { cause?: unknown } | null)?.cause;
+  const causes = cause instanceof AggregateError ? cause.errors : [cause];
+  return causes.some((one) => connectCodes.has((one as { code?: string } | null)?.code ?? ''));
+}
+
+function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, milliseconds);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
