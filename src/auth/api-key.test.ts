@@ -41,6 +41,7 @@ test('a revoked key stops at once here, and elsewhere when the cache time is ove
   const { key, record } = await keys.create({ subject: 'bob' });
   const other = await keys.create({ subject: 'bob' });
   expect(await elsewhere.find(key)).toMatchObject({ subject: 'bob' });
+  expect(await keys.find(key)).toMatchObject({ subject: 'bob' });
   expect(await keys.revoke(record.id)).toBe(true);
   expect(await keys.find(key)).toBeUndefined();
   expect(await elsewhere.find(key)).toBeDefined();

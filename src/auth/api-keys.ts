@@ -106,12 +106,12 @@ export class ApiKeys {
     if (!/^[0-9a-f]{16}$/.test(id)) return false;
     const now = this.#clock.now();
     const matches = await this.#records.list({ space, prefix: id, limit: 100, now });
-    for (const { key } of matches) this.#cache.delete(key);
     if (matches.length === 0) return false;
     await this.#records.write(
       matches.map(({ key }) => ({ space, key })),
       now,
     );
+    for (const { key } of matches) this.#cache.delete(key);
     return true;
   }
 

@@ -443,6 +443,23 @@ test('stop waits for calls under way and starts no new ones', async () => {
   );
 });
 
+test('stop waits for a claim under way, so that the store can be closed after it', async () => {
+  await setting(async ({ store, dispatcher }) => {
+    const claimed = Promise.withResolvers<readonly []>();
+    const claim = vi.spyOn(store.push, 'claim').mockReturnValueOnce(claimed.promise);
+    dispatcher.start();
+    await expect.poll(() => claim.mock.calls.length).toBe(1);
+    let isStopped = false;
+    const stopped = dispatcher.stop().then(() => {
+      isStopped = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isStopped).toBe(false);
+    claimed.resolve([]);
+    await stopped;
+  });
+});
+
 test('a call that outlasts the drain time is broken off and counts no attempt', async () => {
   await setting(
     async ({ store, receiver, scheduler, dispatcher }) => {
