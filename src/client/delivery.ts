@@ -96,7 +96,9 @@ export class Delivery {
       this.#hasEnded = true;
     }
     this.#view?.apply(response);
-    if (this.#view !== undefined && this.#isEnd(this.#view.status.state)) this.#hasEnded = true;
+    if ('statusUpdate' in response && this.#isEnd(response.statusUpdate.status.state)) {
+      this.#hasEnded = true;
+    }
     yield eventOf(frame);
   }
 

@@ -44,6 +44,11 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** A stream silent for so long counts as broken, in milliseconds. 0 for no limit. @default 120_000 */
   readonly inactivityTimeoutMs?: number;
+  /**
+   * How long a peer may take to close a stream after its last event, in milliseconds; a stream that
+   * closes by itself leaves its connection for the next call. @default 1_000
+   */
+  readonly closingGraceMs?: number;
   /** The most bytes of one answer. @default 16 MiB */
   readonly maxBodySize?: number;
   /** The most bytes of one event of a stream. @default 16 MiB */
@@ -112,6 +117,7 @@ export function withDefaults(options: ClientOptions): Settings {
     resume: options.resume ?? true,
     timeoutMs: options.timeoutMs ?? 300_000,
     inactivityTimeoutMs: options.inactivityTimeoutMs ?? 120_000,
+    closingGraceMs: options.closingGraceMs ?? 1_000,
     maxBodySize: options.maxBodySize ?? 16 * mebibyte,
     maxEventSize: options.maxEventSize ?? 16 * mebibyte,
     onRequest: options.onRequest,

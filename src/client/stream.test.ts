@@ -237,6 +237,40 @@ describe.each(speeches)('a broken stream over $binding $version', (speech) => {
     expect(agent.of('sendStreamingMessage')).toHaveLength(1);
   });
 
+  test('a subscription that breaks before its first event is made again', async () => {
+    const agent = await scriptedAgent(speech, {
+      subscribeToTask: (_, stream, { attempt }) => {
+        if (attempt === 1) {
+          stream.keepAlive();
+          stream.cut();
+          return;
+        }
+        stream.send({ task: task('TASK_STATE_COMPLETED') });
+        stream.end();
+      },
+    });
+    const { client } = await connectTo(agent);
+    expect(await responses(client.subscribeToTask('task-1'))).toHaveLength(1);
+  });
+
+  test('the answer to a question is followed beyond the question', async () => {
+    const events = [
+      { task: task('TASK_STATE_INPUT_REQUIRED') },
+      chunk('a', 'one', false),
+      status('TASK_STATE_WORKING'),
+      status('TASK_STATE_INPUT_REQUIRED', 'and which size?'),
+    ];
+    const agent = await scriptedAgent(speech, {
+      // Stays open at the second question, as some peers do.
+      sendStreamingMessage: (_, stream) => {
+        for (const event of events) stream.send(event);
+      },
+    });
+    const { client } = await connectTo(agent);
+    const answer = message('The red one', { taskId: 'task-1', contextId: 'context-1' });
+    expect(await responses(client.sendStreamingMessage(answer))).toEqual(events);
+  });
+
   test('where streaming is not offered, the task is polled and told as a stream', async () => {
     const looks = [
       task('TASK_STATE_WORKING', { artifacts: [artifactOf('a', 'one ')] }),

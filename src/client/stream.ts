@@ -5,9 +5,6 @@ import type { Settings, StreamOptions } from './options.ts';
 import { isTransient, pauseBefore, pollPause } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
 
-/** How long a peer may take to close its stream after the last event, in milliseconds. */
-const closingGraceMs = 1_000;
-
 export interface Opened {
   readonly frames: AsyncIterable<Frame>;
   /** Whether the task can be followed by subscribing to it, or must be polled. */
@@ -89,9 +86,10 @@ export class TaskFollower {
     signal: AbortSignal,
     isResumed: boolean,
   ): AsyncGenerator<StreamEvent, Outcome> {
-    const { timeoutMs } = this.#settings;
+    const { timeoutMs, closingGraceMs } = this.#settings;
     const silenceMs = this.#options.inactivityTimeoutMs ?? this.#settings.inactivityTimeoutMs;
     const line = new Lifeline(signal);
+    let isOpen = false;
     let frames = 0;
     let wasUseful = false;
     const onActivity = (): void =>
@@ -103,6 +101,7 @@ export class TaskFollower {
     try {
       line.expireIn(timeoutMs, () => timedOut('the stream did not open', timeoutMs));
       const opened = await this.#open(isResumed, line.signal, onActivity);
+      isOpen = true;
       this.#delivery.connected(isResumed || this.#options.lastEventId !== undefined);
       onActivity();
       for await (const frame of opened.frames) {
@@ -124,7 +123,7 @@ export class TaskFollower {
       signal.throwIfAborted();
       if (this.#delivery.hasEnded) return { kind: 'ended' };
       this.#refuseLoss(error);
-      if (isTransient(error) && (isResumed || frames > 0)) {
+      if (isTransient(error) && (isResumed || isOpen)) {
         return { kind: 'broken', wasUseful, failure: error };
       }
       if (isResumed && frames === 0) return { kind: 'refused', isNews: true };

@@ -125,6 +125,7 @@ export async function connectTo(agent: ScriptedAgent, options: ConnectOptions = 
   const slept: number[] = [];
   const client = await connect(agent.url, {
     random: () => 1,
+    closingGraceMs: 20,
     sleep: async (ms, signal) => {
       slept.push(ms);
       // Lets the network have its turn, and so never starves what the test waits for.
