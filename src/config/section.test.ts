@@ -20,6 +20,16 @@ test('keys that nobody asked for are reported, with the nearest known one', () =
   ]);
 });
 
+test('where others have keys of their own, only what looks like a slip is an error', () => {
+  const { section, list } = read('nmae: x\nwebview_height: tall\n');
+  section.text('name');
+  section.finishLeniently();
+  expect(list()).toEqual([
+    'a.yml:1:1 nmae: unknown key "nmae"; did you mean "name"?',
+    'a.yml:2:1 webview_height: warning: "webview_height" is left out, nothing here would read it',
+  ]);
+});
+
 test('values of the wrong kind are reported without being shown', () => {
   const { section, list } = read('a: hunter2\nb: [1]\nc: 1.5\nd: red\ne: {}\nf: " "\n');
   expect(section.number('a')).toBeUndefined();

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { suggest } from './did-you-mean.ts';
+import { didYouMean, suggest } from './did-you-mean.ts';
 import type { Field, NumberRule } from './field.ts';
 
 /**
@@ -90,12 +90,27 @@ export class Section {
 
   /** Reports keys that nobody asked for. */
   finish(): void {
-    const known = [...this.#asked];
-    for (const key of Object.keys(this.field.value as JsonObject)) {
-      if (this.#asked.has(key)) continue;
-      const hint = suggest(key, known, `known here: ${known.join(', ')}`);
-      this.field.at(key).keyError(`unknown key "${key}"`, { hint });
+    for (const key of this.#unknown()) this.#refuse(key);
+  }
+
+  /**
+   * As `finish`, where other engines may have keys of their own: what looks like a slip is an
+   * error, and everything else a warning.
+   */
+  finishLeniently(): void {
+    for (const key of this.#unknown()) {
+      if (didYouMean(key, this.#asked) !== undefined) this.#refuse(key);
+      else this.field.at(key).keyWarn(`"${key}" is left out, nothing here would read it`);
     }
+  }
+
+  #unknown(): readonly string[] {
+    return Object.keys(this.field.value as JsonObject).filter((key) => !this.#asked.has(key));
+  }
+
+  #refuse(key: string): void {
+    const hint = suggest(key, this.#asked, `known here: ${[...this.#asked].join(', ')}`);
+    this.field.at(key).keyError(`unknown key "${key}"`, { hint });
   }
 
   #value(key: string): JsonValue | undefined {

@@ -183,6 +183,15 @@ test('context values are rendered into the condition before it is read', () => {
   expect(condition.evaluate({ slots, context: { collect: 'name' } })).toBe(false);
 });
 
+test('mistakes around rendered values have their true places', () => {
+  const text = 'slots.{{context.collect}} is not nul and and';
+  expect(() => compileCondition(text)).toThrow(
+    new ConditionError(text, 41, "expected a value, found 'and'"),
+  );
+  const { references } = compileCondition('slots.{{context.collect}} is nul');
+  expect(references.unprefixed).toEqual([{ name: 'nul', offset: 29 }]);
+});
+
 test('what was rendered is not rendered again', () => {
   const condition = compileCondition('"{{context.text}}" = "{{ 1 + 1 }}"');
   expect(condition.evaluate({ slots: {}, context: { text: '2' } })).toBe(true);

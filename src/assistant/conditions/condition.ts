@@ -54,12 +54,14 @@ function plain(text: string): Condition {
   };
 }
 
-/** Stands for a rendered value while a condition with templates is checked. */
-const placeholder = 'rendered_value';
+/** Stands, as often as needed, for `{{...}}` while a condition with templates is checked. */
+const placeholder = '\uA723';
 
 function templated(text: string): Condition {
   const template = attempt(text, () => compileTemplate(text));
-  const { predicate, warnings } = parseCondition(text.replace(/\{\{.*?\}\}/gs, placeholder));
+  // As long as what it stands for, so that places in the condition stay true.
+  const checked = text.replace(/\{\{.*?\}\}/gs, ({ length }) => placeholder.repeat(length));
+  const { predicate, warnings } = parseCondition(checked);
   const found = referencesOf(predicate);
   const isStatic = (name: string) => !name.includes(placeholder);
   return {

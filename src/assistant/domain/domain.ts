@@ -82,7 +82,7 @@ class DomainReader {
     for (const key of ['forms', 'e2e_actions', 'config']) {
       section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'write a flow instead' });
     }
-    section.finish();
+    section.finishLeniently();
     mergeRaw(this.#raw, file.value as JsonObject);
   }
 

@@ -40,7 +40,7 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
   });
   if (isJinja && text !== undefined) checkTemplate(text);
   section.get('allow_interruptions');
-  section.finish();
+  section.finishLeniently();
   const hasContent = [
     'text',
     'custom',
@@ -96,8 +96,7 @@ function readButton(field: Field): readonly Button[] {
         return [entry];
       }),
     );
-  for (const key of ['type', 'url', 'id', 'metadata', 'description', 'image_url']) section.get(key);
-  section.finish();
+  section.finishLeniently();
   if (title === undefined || payload === undefined) return [];
   return [{ title, payload, ...present({ translation }) }];
 }

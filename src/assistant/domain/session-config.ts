@@ -8,7 +8,7 @@ export function readSessionConfig(section: Section | undefined): SessionConfig {
     carryOverSlotsToNewSession: section?.boolean('carry_over_slots_to_new_session') ?? true,
     startSessionAfterExpiry: section?.boolean('start_session_after_expiry') ?? true,
   };
-  section?.finish();
+  section?.finishLeniently();
   if (!config.startSessionAfterExpiry && !config.carryOverSlotsToNewSession) {
     section
       ?.get('carry_over_slots_to_new_session')

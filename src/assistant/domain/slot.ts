@@ -43,7 +43,7 @@ export function readSlot(name: string, field: Field, uses: Use[]): Slot | undefi
   for (const key of ['influence_conversation', 'shared_for_coexistence', 'value_reset_delay']) {
     section.get(key);
   }
-  section.finish();
+  section.finishLeniently();
   return { ...slot, initialValue };
 }
 
@@ -83,7 +83,7 @@ function readValidation(name: string, section: Section | undefined, uses: Use[])
   if (section === undefined) return undefined;
   const rejections = readRejections(section.list('rejections'), uses);
   const refill = readResponseName(section.get('refill_utter'), uses);
-  section.finish();
+  section.finishLeniently();
   return { rejections, refillUtter: refill ?? `utter_ask_${name}` };
 }
 
@@ -94,7 +94,7 @@ function readMapping(field: Field, uses: Use[]): readonly SlotMapping[] {
   section.get('coexistence_system');
   if (type === 'from_llm') {
     const allow_nlu_correction = section.boolean('allow_nlu_correction') ?? false;
-    section.finish();
+    section.finishLeniently();
     return [{ type, allow_nlu_correction }];
   }
   if (type !== 'controlled' && type !== 'custom') {
@@ -107,6 +107,6 @@ function readMapping(field: Field, uses: Use[]): readonly SlotMapping[] {
   if (action !== undefined && run_action_every_turn !== undefined) {
     uses.push({ kind: 'action', name: run_action_every_turn, field: action });
   }
-  section.finish();
+  section.finishLeniently();
   return [{ type: 'controlled', ...present({ run_action_every_turn }) }];
 }

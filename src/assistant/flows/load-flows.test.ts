@@ -255,7 +255,7 @@ test('mistakes in steps are reported where they stand, and the rest is read', ()
     'data/0.yml:30:9 flows.f.steps[8].next: "link" ends the flow and has no "next"',
     'data/0.yml:31:26 flows.f.steps[9].action: missing the closing }}',
     'data/0.yml:32:9 flows.f.steps[10]: a call of a tool needs "mapping"; write mapping: {input: [...], output: [...]}',
-    'data/0.yml:35:18 flows.f.steps[11].exit_if: must hold at least one condition',
+    'data/0.yml:35:18 flows.f.steps[11].exit_if: must hold a condition about a slot; the agent ends when it is filled',
     'data/0.yml:36:9 flows.f.steps[11].mapping: "output" is missing',
     'data/0.yml:36:9 flows.f.steps[11].mapping: "mapping" belongs to the call of a tool; name its mcp_server',
     'data/0.yml:37:20 flows.f.steps[12].set_slots: must be a list, but is a mapping',

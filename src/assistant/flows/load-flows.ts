@@ -91,6 +91,6 @@ function flowEntries(root: Field): readonly (readonly [string, Field])[] {
       .get(key)
       ?.keyWarn(`"${key}" is left out`, { hint: 'only flows are read from data files' });
   }
-  section.finish();
+  section.finishLeniently();
   return entries;
 }

@@ -123,7 +123,9 @@ function readCall(field: Field, section: Section, context: StepContext): StepBod
   }
   if (mcpServer !== undefined) {
     exitField?.keyError('"exit_if" belongs to the call of a sub agent', { hint: 'leave it out' });
-  } else if (exitIf?.length === 0) exitField?.error('must hold at least one condition');
+  } else if (exitIf !== undefined && !exitIf.some((text) => text.includes('slots.'))) {
+    exitField?.error('must hold a condition about a slot', 'the agent ends when it is filled');
+  }
   if (target === undefined) return undefined;
   const hasExit = exitField !== undefined;
   uses.push({ kind: 'call', name: target, server: mcpServer, hasExit, field, flow });

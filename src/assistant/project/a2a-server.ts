@@ -21,11 +21,16 @@ export function readA2aServer(section: Section): A2aServer {
       hosts && section.names('push_notification_allowed_hosts').map((host) => host.toLowerCase()),
     auth: readAuth(section.section('auth')),
   };
+  refuseTls(section);
+  section.finish();
+  return server;
+}
+
+/** A block of former times: certificates belong to the port, which the agent shares with others. */
+export function refuseTls(section: Section): void {
   section.get('tls')?.keyError('"tls" does not belong here', {
     hint: 'all routes share one port: use --ssl-certificate and --ssl-keyfile',
   });
-  section.finish();
-  return server;
 }
 
 function readAuth(section: Section | undefined): A2aServer['auth'] {

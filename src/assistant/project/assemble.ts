@@ -1,10 +1,4 @@
-import {
-  type Environment,
-  type Field,
-  type Problems,
-  type Source,
-  YamlFile,
-} from '../../config/index.ts';
+import { type Environment, type Problems, type Source, YamlFile } from '../../config/index.ts';
 import { loadDomain, type Use } from '../domain/index.ts';
 import { loadFlows } from '../flows/index.ts';
 import { defaultFlows, defaultResponses } from '../patterns/index.ts';
@@ -12,9 +6,9 @@ import { compileTemplate, TemplateError } from '../templates/index.ts';
 import { noConfig, readConfig } from './config-file.ts';
 import { readCredentials } from './credentials.ts';
 import { noEndpoints, readEndpoints } from './endpoints.ts';
-import type { Project, SubAgent } from './model.ts';
+import type { Project } from './model.ts';
 import type { ProjectParts } from './project-folder.ts';
-import { readSubAgent } from './sub-agents.ts';
+import { type LoadedSubAgent, readSubAgent } from './sub-agents.ts';
 import { validate } from './validation/index.ts';
 
 /** Makes a project of its parts and reports everything that is wrong with it. */
@@ -37,7 +31,7 @@ export async function assemble(
   const endpoints =
     endpointsFile === undefined ? noEndpoints : readEndpoints(endpointsFile, problems, uses);
   const credentialsFile = parse(parts.credentials);
-  const agents = readSubAgents(parts, environment, problems, uses);
+  const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
   const isEndpointsComplete = endpointsFile?.isBroken !== true;
   uses.push(...loadedDomain.uses, ...loadedFlows.uses);
   validate({
@@ -49,7 +43,8 @@ export async function assemble(
     agents: new Map([...agents].map(([name, { field }]) => [name, field])),
     mcpServers: new Set(endpoints.mcpServers.keys()),
     modelGroups: new Set(endpoints.modelGroups.keys()),
-    isComplete: loadedDomain.isComplete && loadedFlows.isComplete && isEndpointsComplete,
+    isComplete:
+      loadedDomain.isComplete && loadedFlows.isComplete && isEndpointsComplete && hasAllAgents,
     problems,
   });
   if (endpoints.a2aServer !== undefined && loadedDomain.domain.session.startSessionAfterExpiry) {
@@ -65,6 +60,7 @@ export async function assemble(
   }
   return {
     name: config.assistantId ?? parts.name,
+    directory: parts.directory,
     config,
     domain: loadedDomain.domain,
     flows: loadedFlows.flows,
@@ -81,10 +77,12 @@ function readSubAgents(
   environment: Environment,
   problems: Problems,
   uses: Use[],
-): ReadonlyMap<string, { readonly agent: SubAgent; readonly field: Field }> {
-  const agents = new Map<string, { readonly agent: SubAgent; readonly field: Field }>();
+): { readonly agents: ReadonlyMap<string, LoadedSubAgent>; readonly isComplete: boolean } {
+  const agents = new Map<string, LoadedSubAgent>();
+  let isComplete = true;
   for (const part of parts.subAgents) {
     const file = YamlFile.parse(part, problems, { environment });
+    if (file.isBroken) isComplete = false;
     const read = readSubAgent(part.name, file, problems, uses);
     if (read === undefined) continue;
     const { name } = read.agent;
@@ -95,7 +93,7 @@ function readSubAgents(
       read.field.error(`a sub agent named "${name}" is already defined in ${where}`, 'rename one');
     }
   }
-  return agents;
+  return { agents, isComplete };
 }
 
 /** Reads what the project refers to: in the folder of the agent that does, or in the project. */

@@ -51,7 +51,7 @@ export function readConfig(file: YamlFile, problems: Problems, uses: Use[]): Ass
     generator: first && readGenerator(first.name, first.item, uses),
   };
   section.get('importers')?.keyWarn('"importers" is left out');
-  section.finish();
+  section.finishLeniently();
   return config;
 }
 
@@ -95,5 +95,5 @@ function readGenerator(component: string, item: Field, uses: Use[]): GeneratorCo
 }
 
 function finishAll(...sections: readonly (Section | undefined)[]): void {
-  for (const section of sections) section?.finish();
+  for (const section of sections) section?.finishLeniently();
 }

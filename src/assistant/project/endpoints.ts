@@ -1,7 +1,7 @@
 import { Field, type Section, type YamlFile, type Problems } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Use } from '../domain/index.ts';
-import { readA2aServer } from './a2a-server.ts';
+import { readA2aServer, refuseTls } from './a2a-server.ts';
 import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 import { readMcpServers } from './mcp-servers.ts';
 import type { ActionEndpoint, Endpoints, NlgEndpoint } from './model.ts';
@@ -50,6 +50,7 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     a2aServer: a2a && readA2aServer(a2a),
     sections,
   };
+  refuseTls(section);
   for (const key of replaced) {
     section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'configure "store" instead' });
   }
@@ -58,7 +59,7 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     const names = left.map((field) => `"${String(field.path[0])}"`).join(', ');
     left[0]?.keyWarn(`${names}: left out, there is nothing here that would read it`);
   }
-  section.finish();
+  section.finishLeniently();
   return endpoints;
 }
 
@@ -79,8 +80,7 @@ function readActionEndpoint(section: Section | undefined): ActionEndpoint | unde
     enableSelectiveDomain: section.boolean('enable_selective_domain') ?? false,
     timeout: section.number('timeout', { minimum: 0 }) ?? 300,
   };
-  for (const key of ['params', 'cafile']) section.get(key);
-  section.finish();
+  section.finishLeniently();
   if (!section.has('url') && !section.has('actions_module')) {
     section.field.keyError('"url" or "actions_module" is missing');
   }
@@ -115,6 +115,6 @@ function readNlg(section: Section | undefined, uses: Use[]): NlgEndpoint | undef
     modelGroup: readModelGroupName(section, uses),
     prompt: readFilePath(section.get('prompt'), 'template', uses),
   };
-  section.finish();
+  section.finishLeniently();
   return nlg;
 }

@@ -180,6 +180,7 @@ a2a_server:
   auth: {type: api_key, jwt: {algorithm: HS256, secret: hunter2, public_key_path: x}}
 nlg: {type: rephrase, llm: {model: gpt}}
 trackerstore: {}
+tls: {cert: x}
 `,
   });
   const problems = await problemsOf(directory);
@@ -206,6 +207,7 @@ trackerstore: {}
     'endpoints.yml:16:66 a2a_server.auth.jwt.public_key_path: HS256 is verified with a secret, not with a public key',
     'endpoints.yml:17:23 nlg.llm: "model_group" is missing; describe the model under model_groups in endpoints.yml',
     'endpoints.yml:18:1 trackerstore: unknown key "trackerstore"; did you mean "tracker_store"?',
+    'endpoints.yml:19:1 tls: "tls" does not belong here; all routes share one port: use --ssl-certificate and --ssl-keyfile',
   ]);
 });
 
@@ -276,6 +278,13 @@ test('broken YAML is one clear error, not a hundred', async () => {
   const problems = await problemsOf(directory);
   expect(problems[0]).toMatch(/^domain\/slots\.yml:\d+:\d+: not YAML/);
   expect(problems.filter((one) => one.includes('no slot named'))).toEqual([]);
+});
+
+test('a broken sub agent is not also an unknown one', async () => {
+  const directory = await copy({ 'sub_agents/rate_finder/config.yml': 'agent: {' });
+  const problems = await problemsOf(directory);
+  expect(problems.filter((one) => !one.includes('not YAML'))).toEqual([]);
+  expect(problems.length).toBeGreaterThan(0);
 });
 
 test('the model id depends on the content and on nothing else', async () => {

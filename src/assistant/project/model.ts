@@ -5,6 +5,8 @@ import type { Domain, Flow } from '../model.ts';
 export interface Project {
   /** `assistant_id`, else the name of the folder. */
   readonly name: string;
+  /** Where modules are looked for: code is not part of a package. */
+  readonly directory: string;
   /** SHA-256 of the content, in hex; the same content has the same id, wherever and whenever. */
   readonly modelId: string;
   readonly config: AssistantConfig;

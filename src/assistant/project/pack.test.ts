@@ -43,6 +43,25 @@ test('a packed project is the same project', async () => {
   expect(packed.project.domain.raw).toEqual(loaded.project.domain.raw);
 });
 
+test('what only endpoints.yml refers to is read where the package runs', async () => {
+  const directory = await temporary();
+  const file = await packProject(await loadProject({ directory: loan }, environment), {
+    directory,
+    now,
+  });
+  const endpoints = join(directory, 'endpoints.yml');
+  const text = await readFile(join(loan, 'endpoints.yml'), 'utf8');
+  await writeFile(
+    endpoints,
+    text.replace('type: rephrase', 'type: rephrase\n  prompt: mine.jinja2'),
+  );
+  await writeFile(join(directory, 'mine.jinja2'), 'Say it kindly.');
+  const { project, problems } = await loadPacked(file, { directory, endpoints }, environment);
+  expect(problems.all.map(formatProblem)).toEqual([]);
+  expect(project.directory).toBe(directory);
+  expect(project.files.get('mine.jinja2')).toBe('Say it kindly.');
+});
+
 test('the same project packs to the same bytes, and no secret goes in', async () => {
   const directory = await temporary();
   const loaded = await loadProject({ directory: loan }, environment);

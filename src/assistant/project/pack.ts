@@ -55,8 +55,10 @@ export async function packProject(
   return file;
 }
 
-/** What belongs to the place a package runs at; neither is looked for unless given. */
+/** What belongs to the place a package runs at; no file is looked for unless given. */
 export interface PackedPlaces {
+  /** Where modules and what endpoints.yml refers to are looked for. @default '.' */
+  readonly directory?: string | undefined;
   readonly endpoints?: string | undefined;
   readonly credentials?: string | undefined;
 }
@@ -78,6 +80,7 @@ export async function loadPacked(
   const problems = new Problems();
   const parts = fromEntries(entries, basename(file), {
     name: manifest.name,
+    directory: places.directory ?? '.',
     endpoints: await readSource(places.endpoints, problems),
     credentials: await readSource(places.credentials, problems),
   });

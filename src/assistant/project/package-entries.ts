@@ -1,5 +1,5 @@
 import type { Source } from '../../config/index.ts';
-import type { Part, ProjectParts } from './project-folder.ts';
+import { type Part, type ProjectParts, readInside } from './project-folder.ts';
 import type { TarEntry } from './tar.ts';
 
 /**
@@ -24,7 +24,7 @@ export function toEntries(
 export function fromEntries(
   entries: readonly TarEntry[],
   file: string,
-  outside: Pick<ProjectParts, 'name' | 'endpoints' | 'credentials'>,
+  outside: Pick<ProjectParts, 'name' | 'directory' | 'endpoints' | 'credentials'>,
 ): ProjectParts {
   const texts = new Map(
     entries.map(({ path, content }) => [path, Buffer.from(content).toString('utf8')]),
@@ -47,6 +47,9 @@ export function fromEntries(
       ...part,
       name: part.name.replace(/\/config\.yml$/, ''),
     })),
-    file: (path) => Promise.resolve(texts.get(`files/${encodeURIComponent(path)}`)),
+    // What only endpoints.yml refers to lies where endpoints.yml does.
+    file: async (path, problems) =>
+      texts.get(`files/${encodeURIComponent(path)}`) ??
+      readInside(outside.directory, path, problems),
   };
 }

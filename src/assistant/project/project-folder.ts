@@ -35,6 +35,7 @@ export interface Part extends Source {
 export interface ProjectParts {
   /** Of the folder. */
   readonly name: string;
+  readonly directory: string;
   readonly config: Source | undefined;
   readonly domain: readonly Part[];
   readonly data: readonly Part[];
@@ -68,6 +69,7 @@ export async function readFolder(places: ProjectPlaces, problems: Problems): Pro
   if (places.subAgents !== undefined) await folder.required(agents, 'folder');
   return {
     name: basename(resolve(directory)),
+    directory,
     config: await single(places.config, 'config.yml'),
     domain: unique(domain),
     data: unique(data),
@@ -183,7 +185,7 @@ async function names(folder: string): Promise<readonly string[]> {
 }
 
 /** Only files of the project can be packed with it, so only they can be used. */
-async function readInside(
+export async function readInside(
   directory: string,
   path: string,
   problems: Problems,

@@ -4,7 +4,6 @@ import { readAuthentication } from './authentication.ts';
 import { readFilePath, readModelGroupName, readTimezone, readUrl } from './readers.ts';
 import type { ReactAgent, SubAgent } from './model.ts';
 
-/** Our own names are lower case, others write theirs in capitals. */
 const protocols = ['RASA', 'A2A'] as const;
 
 export interface LoadedSubAgent {
@@ -46,7 +45,8 @@ export function readSubAgent(
     protocol === 'A2A'
       ? { ...base, ...readExternal(folder, parts, uses) }
       : { ...base, ...readReact(folder, parts, base.module !== undefined, uses) };
-  configuration?.finish();
+  // A module of the agent may read keys of its own.
+  if (base.module === undefined) configuration?.finish();
   connections?.finish();
   if (name === undefined || nameField === undefined) return undefined;
   return { agent: read, field: nameField };

@@ -27,6 +27,7 @@ async function check(
   await assemble(
     {
       name: 'test',
+      directory: '.',
       config: undefined,
       domain: [source('domain.yml', more.domain ?? domain)],
       data: [source('flows.yml', flows)],
