@@ -64,10 +64,18 @@ function contextFor(
     domain,
     context,
     channel,
-    utter: (message) => messages.push(typeof message === 'string' ? { text: message } : message),
-    utterResponse: (response, values = {}) => messages.push({ response, values }),
-    setSlot: (name, value) => events.push(slotSet(name, value)),
-    emit: (event) => events.push(event),
+    utter: (message) => {
+      messages.push(typeof message === 'string' ? { text: message } : message);
+    },
+    utterResponse: (response, values = {}) => {
+      messages.push({ response, values });
+    },
+    setSlot: (name, value) => {
+      events.push(slotSet(name, value));
+    },
+    emit: (event) => {
+      events.push(event);
+    },
     stream,
     signal,
     clock,

@@ -104,6 +104,8 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'cannot handle':
       return push(dialogue, 'pattern_cannot_handle', { reason: command.reason });
     case 'error':
+      // Something else went wrong before: one apology is enough.
+      if (tracker.stack.some((frame) => isPattern(frame, 'pattern_internal_error'))) return;
       return push(dialogue, 'pattern_internal_error', {
         error_type: command.errorType,
         info: command.info,

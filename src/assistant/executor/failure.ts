@@ -42,7 +42,7 @@ export async function failStep(
   failure: { readonly type: string; readonly info: JsonObject },
 ): Promise<void> {
   const { tracker } = dialogue;
-  const isErrorPattern = tracker.stack.some((other) => isPattern(other, INTERNAL_ERROR));
+  const apology = tracker.stack.find((other) => isPattern(other, INTERNAL_ERROR));
   const segment = activeSegment(tracker.stack);
   const isOfFlow = segment?.frames.some((other) => other.frameId === frame?.frameId) ?? false;
   if (segment !== undefined && isOfFlow) {
@@ -51,9 +51,12 @@ export async function failStep(
   } else if (frame !== undefined) {
     tracker.setStack(withoutConversationPatterns(tracker.stack));
   }
-  // The error pattern itself failed: say it without any flow.
-  if (isErrorPattern) await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});
-  else dialogue.pushPattern(INTERNAL_ERROR, { error_type: failure.type, info: failure.info });
+  if (apology === undefined) {
+    dialogue.pushPattern(INTERNAL_ERROR, { error_type: failure.type, info: failure.info });
+  } else if (apology.frameId === frame?.frameId) {
+    // The error pattern itself failed: say it without any flow.
+    await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});
+  }
 }
 
 /** Leaves nothing on the stack that could go round in circles again. */
