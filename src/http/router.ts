@@ -170,8 +170,10 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
   const close: Router['close'] = async ({ graceMs = 0 } = {}) => {
     if (closing.signal.aborted) return;
     closing.abort();
-    await engine.stop({ graceMs });
+    await engine.drain({ graceMs });
+    // The claims of webhooks end with the replica, so they are settled before it retires.
     await push?.stop();
+    await engine.stop();
     if (isOwnStore) await store.close();
   };
   return { handler, engine, store, cards, push, auth, close, [Symbol.asyncDispose]: () => close() };

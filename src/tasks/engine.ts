@@ -234,11 +234,16 @@ export class Engine {
     return this.pushConfigs.delete(request, this.#owner(call));
   }
 
-  /** Ends or hands over the running turns, then retires. The store stays open: it is not ours. */
-  async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
+  /** Takes no more turns from others, and lets the running ones end or hands them over. */
+  async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
     this.#maintenance.stop();
     this.#unwatch();
     await this.#turns.drain(options.graceMs ?? 0);
+  }
+
+  /** Drains, then retires. The store stays open: it is not ours. */
+  async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
+    await this.drain(options);
     await this.#settings.store.retire(this.#replica);
   }
 

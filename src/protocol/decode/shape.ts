@@ -13,6 +13,8 @@ export interface Shape {
   expectKind(reader: Reader, wire: Wire, kind: Kind): void;
   /** 0.3 calls the parts of a message `content` and the message of a status `update` in its REST form. */
   readonly hasProtoNames: boolean;
+  /** Whether bodies may be ProtoJSON of the 0.3 proto. */
+  readonly takesProtoJson: boolean;
   /** Whether times may lack their zone. */
   readonly zonelessTimes: boolean;
 }

@@ -97,10 +97,20 @@ describe('sending', () => {
     });
   });
 
+  test('a configuration without blocking does not wait in ProtoJSON, and does in the JSON-RPC form', () => {
+    const decode = (message: object, configuration: object) =>
+      v03Rest.sendMessageRequest.decode({ message, configuration }).configuration;
+    expect(decode(wireMessage, {})).toEqual({ returnImmediately: true });
+    expect(decode(wireMessage, { blocking: true })).toBeUndefined();
+    const { content, ...rest } = wireMessage as { content: unknown };
+    expect(content).toBeDefined();
+    expect(decode({ ...rest, parts: [{ kind: 'text', text: 'x' }] }, {})).toBeUndefined();
+  });
+
   test('a push configuration may have the name of the proto', () => {
     const push = { url: 'https://e.com', authentication: { schemes: ['Bearer'] } };
     for (const name of ['pushNotification', 'push_notification', 'pushNotificationConfig']) {
-      const request = { request: wireMessage, configuration: { [name]: push } };
+      const request = { request: wireMessage, configuration: { blocking: true, [name]: push } };
       expect(v03Rest.sendMessageRequest.decode(request).configuration).toEqual({
         taskPushNotificationConfig: { url: 'https://e.com', authentication: { scheme: 'Bearer' } },
       });

@@ -1,5 +1,11 @@
 import { readClientMessage } from '../../decode/message.ts';
-import { optionalObject, type Reader, requiredObject, type Wire } from '../../decode/reader.ts';
+import {
+  isObject,
+  optionalObject,
+  type Reader,
+  requiredObject,
+  type Wire,
+} from '../../decode/reader.ts';
 import { optionalBoolean, optionalStrings, requiredId } from '../../decode/scalars.ts';
 import type { Mutable, Shape } from '../../decode/shape.ts';
 import { optionalStruct } from '../../decode/values.ts';
@@ -24,11 +30,10 @@ export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendM
       readClientMessage(inner, item, shape),
     ),
   };
-  const configuration = optionalObject(
-    reader,
-    wire.configuration,
-    'configuration',
-    readConfiguration,
+  // ProtoJSON, told by its `content`, leaves out what is false: its absence is all that says so.
+  const isProtoJson = shape.takesProtoJson && isObject(message) && 'content' in message;
+  const configuration = optionalObject(reader, wire.configuration, 'configuration', (inner, item) =>
+    readConfiguration(inner, item, !isProtoJson),
   );
   if (configuration !== undefined && Object.keys(configuration).length > 0) {
     request.configuration = configuration;
@@ -38,7 +43,11 @@ export function readSendMessage(reader: Reader, wire: Wire, shape: Shape): SendM
   return request;
 }
 
-function readConfiguration(reader: Reader, wire: Wire): SendMessageConfiguration {
+function readConfiguration(
+  reader: Reader,
+  wire: Wire,
+  blocksByDefault: boolean,
+): SendMessageConfiguration {
   const configuration: Mutable<SendMessageConfiguration> = {};
   const modes = wire.acceptedOutputModes ?? wire.accepted_output_modes;
   const acceptedOutputModes = optionalStrings(reader, modes, 'acceptedOutputModes');
@@ -55,9 +64,8 @@ function readConfiguration(reader: Reader, wire: Wire): SendMessageConfiguration
   if (push !== undefined) configuration.taskPushNotificationConfig = push;
   const historyLength = readHistoryLength(reader, wire);
   if (historyLength !== undefined) configuration.historyLength = historyLength;
-  // Unset blocks: only an explicit false returns at once.
-  const blocking = optionalBoolean(reader, wire.blocking, 'blocking');
-  if (blocking === false) configuration.returnImmediately = true;
+  const blocking = optionalBoolean(reader, wire.blocking, 'blocking') ?? blocksByDefault;
+  if (!blocking) configuration.returnImmediately = true;
   return configuration;
 }
 

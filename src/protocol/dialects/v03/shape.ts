@@ -15,11 +15,13 @@ export const shape: Shape = {
   state: stateOf,
   expectKind,
   hasProtoNames: true,
+  takesProtoJson: false,
   zonelessTimes: true,
 };
 
 /** The same, for bodies that may be ProtoJSON. */
 export const restShape: Shape = {
   ...shape,
+  takesProtoJson: true,
   readPart: (reader, wire) => readPart(reader, wire, true),
 };

@@ -10,5 +10,6 @@ export const shape: Shape = {
   // 1.x has no kinds: a field of that name is unknown, and unknown fields are ignored.
   expectKind: () => undefined,
   hasProtoNames: false,
+  takesProtoJson: false,
   zonelessTimes: false,
 };
