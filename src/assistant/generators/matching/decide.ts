@@ -4,9 +4,9 @@ import { agentTurn } from './agent-turn.ts';
 import { findAnswer, freeAnswer, otherFills } from './answers.ts';
 import { typedButton } from './buttons.ts';
 import { findCorrections } from './corrections.ts';
-import { fillUnasked } from './fill.ts';
+import { type Fill, fillUnasked } from './fill.ts';
 import { findNames } from './names.ts';
-import { patternAnswer } from './pattern-answers.ts';
+import { ordinalOf, patternAnswer } from './pattern-answers.ts';
 import {
   afterCancel,
   cancelledThing,
@@ -27,6 +27,7 @@ const steps: readonly Step[] = [
   forced,
   agentTurn,
   byButton,
+  byPlace,
   patternAnswer,
   cancelled,
   steered,
@@ -61,7 +62,8 @@ const cannotHandle: readonly Command[] = [
 /** A question that accepts nothing but its answer. */
 function forced(turn: Turn): readonly Command[] | undefined {
   const question = turn.asked;
-  if (question?.step.forceSlotFilling !== true) return undefined;
+  const isForced = turn.input.activeCollect?.step.forceSlotFilling === true;
+  if (question === undefined || !isForced) return undefined;
   const isText = question.slot.type === 'text' || question.slot.type === 'any';
   const found = isText ? undefined : findAnswer(turn, turn.message);
   return (found ?? [setSlot(question, turn.message.text)]).slice(0, 1);
@@ -70,6 +72,15 @@ function forced(turn: Turn): readonly Command[] | undefined {
 function byButton(turn: Turn): readonly Command[] | undefined {
   const meant = typedButton(turn);
   return meant === undefined ? undefined : decide(turn.with(meant, { transcript: [] }));
+}
+
+/** "The second one" of the flows that were offered. */
+function byPlace(turn: Turn): readonly Command[] | undefined {
+  const { message, offers } = turn;
+  const isChoice = /\b(?:first|second|third|last|[123]|one|two|three)\b/.test(message.folded);
+  if (offers.length === 0 || !isChoice || message.tokens.length > 4) return undefined;
+  const flow = offers[ordinalOf(message.folded, offers.length) ?? -1];
+  return flow === undefined ? undefined : [startFlow(flow)];
 }
 
 /** "Never mind", and "stop that, show my balance". */
@@ -158,16 +169,21 @@ function isSure(turn: Turn, { candidate, part }: Request): boolean {
 }
 
 /** With their slots; one request alone has the whole message for them. */
-function startAll(turn: Turn, requests: readonly Request[], hasAll: boolean): Command[] {
+function startAll(
+  turn: Turn,
+  requests: readonly Pick<Request, 'flow' | 'part'>[],
+  hasAll: boolean,
+): Command[] {
   return requests.flatMap((request) => {
     const part = hasAll && requests.length === 1 ? turn.message : request.part;
-    const fills = fillUnasked(
-      turn.read(part),
-      turn.profilesOf(request.flow).filter((profile) => profile.kind !== 'yes-no'),
-      { byCapitals: true },
-    );
+    const fills = fillsOf(turn, request.flow, part);
     return [startFlow(request.flow), ...fills.map((fill) => setSlot(fill.profile, fill.value))];
   });
+}
+
+function fillsOf(turn: Turn, flow: Flow, part: Message): Fill[] {
+  const profiles = turn.profilesOf(flow).filter((profile) => profile.kind !== 'yes-no');
+  return fillUnasked(turn.read(part), profiles, { byCapitals: true });
 }
 
 /** The flows that a part of the message asks for, with their slots. */
@@ -198,7 +214,14 @@ function filledOthers(turn: Turn): readonly Command[] | undefined {
   ) {
     return undefined;
   }
-  return otherFills(turn, turn.read());
+  const fills = otherFills(turn, turn.read());
+  const isText = turn.asked?.slot.type === 'text' || turn.asked?.slot.type === 'any';
+  if (!isText) return fills;
+  // Where text is asked for, a short answer is that text, and nothing is corrected by the way.
+  if (turn.message.tokens.length <= 2) return undefined;
+  return fills.filter(
+    (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) === null,
+  );
 }
 
 /** Several flows are meant alike. */
@@ -207,10 +230,23 @@ function unclear(turn: Turn): readonly Command[] | undefined {
   if (requested.kind !== 'unclear') return undefined;
   const isText = question?.kind === 'free' || question?.kind === 'name';
   if (isText && !opensAsRequest(message) && !isQuestion(message)) return undefined;
-  const chosen = turn.offered(requested.flows);
+  const chosen = turn.offered(requested.flows) ?? bestFilled(turn, requested.flows);
   if (chosen !== undefined) return startAll(turn, [chosen], true);
   const options = requested.flows.filter((flow) => !turn.isActive(flow)).map((flow) => flow.id);
   return options.length === 0 ? undefined : [{ command: 'clarify', options }];
+}
+
+/** "Send 2 kg to Bob, standard": of flows that are meant alike, the one whose slots it fills most. */
+function bestFilled(
+  turn: Turn,
+  flows: readonly Flow[],
+): Pick<Request, 'flow' | 'part'> | undefined {
+  const counted = flows
+    .map((flow) => ({ flow, fills: fillsOf(turn, flow, turn.message).length }))
+    .toSorted((one, two) => two.fills - one.fills);
+  const [best, second] = counted;
+  if (best === undefined || turn.isActive(best.flow)) return undefined;
+  return best.fills > (second?.fills ?? 0) ? { flow: best.flow, part: turn.message } : undefined;
 }
 
 /** "No idea" is no answer. */

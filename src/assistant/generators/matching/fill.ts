@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import { type Message, messageOf, stem } from '../words/index.ts';
+import { type Message, messageOf } from '../words/index.ts';
 import { findCapitals, findNames } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
@@ -119,11 +119,12 @@ function chooseNumber(
   numbers: readonly FoundNumber[],
   rivals: readonly SlotProfile[],
 ): FoundNumber | undefined {
-  const named = numbers.find((one) => isNamedAt(message, one, profile));
+  const isOf = (one: FoundNumber, of: SlotProfile): boolean =>
+    isNamedAt(message, one, of) || isAnnounced(message, one, of);
+  const others = rivals.filter((rival) => rival !== profile);
+  const open = numbers.filter((one) => !others.some((rival) => isOf(one, rival)));
+  const named = open.find((one) => isOf(one, profile));
   if (named !== undefined) return named;
-  const open = numbers.filter(
-    (one) => !rivals.some((rival) => rival !== profile && isNamedAt(message, one, rival)),
-  );
   const money = profile.isMoney ? open.find((one) => one.isMoney) : undefined;
   if (money !== undefined) return money;
   const isOnlySlot = rivals.length === 1;
@@ -134,8 +135,10 @@ function chooseNumber(
 /** "3 children", "amount 50", "a budget of 200": the slot's word within two words of the number. */
 function isNamedAt(message: Message, number: FoundNumber, profile: SlotProfile): boolean {
   const before = message.tokens.filter((token) => token.end <= number.start).slice(-3);
+  // What stands before another number or "and" belongs to that one: "2 adults and 3 children".
+  const border = before.findLastIndex((token) => /^(?:and|or|\d.*)$/.test(token.folded));
   const after = message.tokens.filter((token) => token.start >= number.end).slice(0, 1);
-  return [...before, ...after].some((token) => profile.names.has(stem(token.folded)));
+  return [...before.slice(border + 1), ...after].some((token) => profile.names.has(token.stem));
 }
 
 /** Whether one of the slot's words stands before the value, articles aside. */

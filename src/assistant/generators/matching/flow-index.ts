@@ -9,7 +9,7 @@ import {
   type Span,
   synonymsOf,
   type Token,
-  weakVerbs,
+  weakWords,
 } from '../words/index.ts';
 
 /** How well a flow answers to a message. */
@@ -101,7 +101,7 @@ export class FlowIndex {
         {
           queries: [[...new Set(words.map((word) => word.stem))].join(' ')],
           fuzzy: (term: string) => (this.#flowCounts.has(term) ? false : mistakes(term)),
-          boostTerm: (term: string) => (weakVerbs.has(term) ? weakWeight : 1),
+          boostTerm: (term: string) => (weakWords.has(term) ? weakWeight : 1),
         },
         ...(synonyms.size > 0
           ? [{ queries: [[...synonyms].join(' ')], boostTerm: () => synonymWeight }]
@@ -142,7 +142,7 @@ export class FlowIndex {
     for (const word of words) {
       if (said.has(word.stem)) {
         explained += this.#specificity(word.stem);
-        if (!weakVerbs.has(word.stem)) isOnlyWeak = false;
+        if (!weakWords.has(word.stem)) isOnlyWeak = false;
       } else {
         open += word.penalty;
       }
@@ -174,10 +174,13 @@ export class FlowIndex {
 
   /** What the word takes away when no flow explains it. Names and what stands at a number do not. */
   #penalty(message: Message, index: number, token: Token): number {
-    if (weakVerbs.has(token.stem)) return weakWeight;
+    if (weakWords.has(token.stem)) return weakWeight;
     const isName = index > 0 && /^\p{Lu}/u.test(token.text) && !/^\p{Lu}+$/u.test(message.text);
     if (isName) return 0.2;
-    return /^[\s,$€£]*\d/.test(message.text.slice(token.end)) ? 0.2 : unknownWeight;
+    const isAtNumber =
+      /^[\s,$€£]*\d/.test(message.text.slice(token.end)) ||
+      /\d\s?$/.test(message.text.slice(0, token.start));
+    return isAtNumber ? 0.2 : unknownWeight;
   }
 }
 
@@ -198,7 +201,7 @@ function phraseStems(message: Message): string[] {
 }
 
 function coverageOf(stems: readonly string[], said: ReadonlySet<string>): number {
-  const weight = (stem: string): number => (weakVerbs.has(stem) ? weakWeight : 1);
+  const weight = (stem: string): number => (weakWords.has(stem) ? weakWeight : 1);
   let all = 0;
   let covered = 0;
   for (const one of stems) {

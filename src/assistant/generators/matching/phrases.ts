@@ -150,7 +150,7 @@ const stateQuestion = /^(?:is|are|was|were|do|does|did|am|has|have)\b.*\?\s*$/;
 export function leastCoverage(message: Message): number {
   const { folded } = withoutOpeners(message);
   if (practicalQuestion.test(folded)) return 0.5;
-  return openQuestion.test(folded) || stateQuestion.test(folded) ? 0.6 : 0;
+  return openQuestion.test(folded) || stateQuestion.test(folded) ? 0.55 : 0;
 }
 
 const unsure =

@@ -31,6 +31,8 @@ const leastConfidence = 0.55;
 const closeness = 0.8;
 const mostOptions = 3;
 const mostRequests = 3;
+/** Separators looked at: nobody asks for more in one message. */
+const mostParts = 12;
 
 const strongSeparator =
   /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally)\b[\s,]*|\s+plus\s+/gi;
@@ -105,7 +107,7 @@ function requestingPart(message: Message, options: RequestOptions): Requested {
  * an answer from a request.
  */
 function splitWeakly(message: Message, options: RequestOptions): Request[] | undefined {
-  for (const match of message.text.matchAll(weakSeparator)) {
+  for (const match of message.text.matchAll(weakSeparator).take(mostParts)) {
     const left = messageOf(message.text.slice(0, match.index));
     const right = messageOf(message.text.slice(match.index + match[0].length));
     const second = clearRequest(right, options)[0];
@@ -121,7 +123,7 @@ function splitWeakly(message: Message, options: RequestOptions): Request[] | und
 
 function splitAt(message: Message, separator: RegExp): Message[] {
   return message.text
-    .split(separator)
+    .split(separator, mostParts)
     .map((part) => messageOf(part.trim()))
     .filter((part) => part.tokens.length > 0);
 }

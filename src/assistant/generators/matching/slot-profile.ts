@@ -50,9 +50,10 @@ const kinds: readonly (readonly [SlotKind, RegExp])[] = [
 
 /** From the slot's words to the words before its value. */
 const announced: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/\b(?:recipient|receiver|payee|beneficiary|to|target|contact|friend)\b/, ['to']],
+  [/\b(?:recipient|receiver|payee|beneficiary|target|contact|friend)\b/, ['to']],
+  [/\b(?:to|until|till|end)\b/, ['to', 'until', 'till']],
   [/\b(?:destination|arrival)\b/, ['to', 'in']],
-  [/\b(?:sender|source|origin|from|payer)\b/, ['from']],
+  [/\b(?:sender|source|origin|from|payer|start)\b/, ['from']],
   [/\b(?:with|advisor|adviser|attendee|companion|doctor|guest)\b/, ['with']],
   [
     /\b(?:city|location|place|country|branch|restaurant|where|hotel|airport|shop|store|town|region)\b/,

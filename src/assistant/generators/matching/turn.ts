@@ -48,16 +48,17 @@ export class Turn {
   get asked(): SlotProfile | undefined {
     const { activeCollect } = this.input;
     if (activeCollect === undefined) return undefined;
-    this.#asked ??= profileOf(
-      this.#questions(activeCollect.flow).find((one) => one.step === activeCollect.step) ??
-        activeCollect,
-    );
+    const { flow, step, slot } = activeCollect;
+    const ofStep = this.#questions(flow).find((one) => one.step === step);
+    // A slot that the domain asks for again has no step of its own: the flow's step tells more.
+    const ofFlow = this.profiles.find((one) => one.slot.name === slot.name);
+    this.#asked ??= ofStep === undefined ? (ofFlow ?? profileOf(activeCollect)) : profileOf(ofStep);
     return this.#asked;
   }
 
-  /** The question of a pattern, not of a user flow. */
+  /** The question of a built-in pattern, not of the project. */
   get isPatternQuestion(): boolean {
-    return this.input.activeCollect?.flow.isPattern === true;
+    return this.input.activeCollect?.slot.builtin === true;
   }
 
   /** What the active flow, its callers and the flows they call ask for, as far as users may fill it. */
@@ -116,15 +117,23 @@ export class Turn {
     return new Set(messageOf(text).tokens.map((word) => word.stem));
   }
 
+  /** The flows that the bot has just offered to choose from, in its order. */
+  get offers(): readonly Flow[] {
+    const frame = this.input.stack.findLast((one) => one.flowId === 'pattern_clarification');
+    const names = frame?.type === 'pattern' ? frame.context['names'] : undefined;
+    if (!Array.isArray(names)) return [];
+    return names.flatMap((name) => {
+      const flow = this.input.flows.find((one) => one.id === name || one.name === name);
+      return flow ?? [];
+    });
+  }
+
   /**
    * The request for the best of some flows that the bot has just offered to choose from; what is
    * unclear in general may be clear among three.
    */
   offered(flows: readonly Flow[]): Request | undefined {
-    const frame = this.input.stack.findLast((one) => one.flowId === 'pattern_clarification');
-    const names = frame?.type === 'pattern' ? frame.context['names'] : undefined;
-    if (!Array.isArray(names)) return undefined;
-    const options = flows.filter((flow) => names.includes(flow.id) || names.includes(flow.name));
+    const options = this.offers.filter((flow) => flows.includes(flow));
     const [best, second] = flowIndexOf(this.input.allFlows)
       .rank(this.message)
       .filter((candidate) => options.includes(candidate.flow));

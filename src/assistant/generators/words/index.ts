@@ -10,4 +10,4 @@ export {
   without,
 } from './message.ts';
 export { fold, stem } from './stem.ts';
-export { fillers, prepositions, synonymsOf, weakVerbs } from './vocabulary.ts';
+export { fillers, prepositions, synonymsOf, weakWords } from './vocabulary.ts';

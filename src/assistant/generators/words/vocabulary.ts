@@ -10,33 +10,20 @@ export const fillers = words(
    please kindly just really actually maybe perhaps now again also too so then well okay ok yes no
    not hi hello hey thanks thank there here and or but if of to for from in on at with by about as
    into onto via per than im id ill ive youre lets let's i'm i'd i'll i've gonna wanna going go get
-   got make made making help try trying able possible could'nt what what's whats which who whom
-   whose how when where why one thing things something anything else more much many good great um
+   got make made making help try trying able possible could'nt what what's whats whom
+   whose how why one thing things something anything else more much many good great um
    uh hmm oh sorry sir madam dear today soon right quickly quick asap myself yourself another
-   don't dont doesn't isn't can't cannot give take put us up out over off how's when's where's who's
-   looking forward time ahead first later next someone somebody anyone people euro euros eur dollar dollars usd buck bucks pound pounds gbp quid chf francs cents`,
+   don't dont doesn't isn't can't cannot give take put us up out over off how's
+   looking forward time ahead first later next someone somebody
+   anyone people euro euros eur dollar dollars usd buck bucks pound pounds gbp quid chf francs
+   cents kg km`,
 );
 
-/** Verbs so common that missing one says little. */
-export const weakVerbs = new Set(
-  [
-    'show',
-    'list',
-    'see',
-    'view',
-    'tell',
-    'check',
-    'look',
-    'find',
-    'know',
-    'display',
-    'start',
-    'open',
-    'say',
-    'ask',
-    'use',
-    'work',
-  ].map(stem),
+/** Words so common in requests that missing one says little. */
+export const weakWords = new Set(
+  'show list see view tell check look find know display start say ask use work when where who which'
+    .split(' ')
+    .map(stem),
 );
 
 /** Words that open a place, a person or a reason: what follows is about the request, not the request. */
