@@ -1,4 +1,7 @@
-import { startHelper, type Helper } from './ipc.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Helper, startHelper } from './ipc.ts';
 import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
 
 export const serverNames = ['raw', 'sdk', 'memory', 'sqlite'] as const;
@@ -54,9 +57,10 @@ export class Bench implements AsyncDisposable {
 
   async start(name: ServerName): Promise<Server> {
     const ours = name === 'memory' || name === 'sqlite';
+    const directory = await mkdtemp(join(tmpdir(), 'bench-'));
     const { helper, ready } = await startHelper<unknown, Usage, { port: number }>({
       file: `servers/${ours ? 'ours' : name}.ts`,
-      arguments: ours ? [name] : [],
+      arguments: ours ? [name, directory] : [],
       core: serverCore,
     });
     const server: Server = {
@@ -66,6 +70,7 @@ export class Bench implements AsyncDisposable {
       stop: async () => {
         this.#servers.delete(server);
         await helper.stop();
+        await rm(directory, { recursive: true });
       },
     };
     this.#servers.add(server);

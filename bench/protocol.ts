@@ -9,7 +9,7 @@ export interface Usage {
   readonly cpuMicros: number;
   /** Resident memory in bytes. */
   readonly rss: number;
-  /** The highest of `rss` seen since the last answer, sampled every 20 ms. */
+  /** The highest of `rss` seen since the last answer, sampled every 100 ms. */
   readonly peakRss: number;
   /** Turns that the agent has finished, and how long the last of them took in milliseconds. */
   readonly turns: number;

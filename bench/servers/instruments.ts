@@ -9,7 +9,7 @@ export class Instruments {
 
   /** Tells the main process where the server listens, and answers what it asks from then on. */
   report(port: number): void {
-    setInterval(() => this.#sample(), 20).unref();
+    setInterval(() => this.#sample(), 100).unref();
     answerQuestions<unknown, Usage>(async () => this.#usage(), { port });
   }
 
