@@ -67,10 +67,10 @@ export class MemoryState {
       if (existing?.owner !== owner) return { kind: 'task-not-found' };
       if (isTerminal(existing.state)) return { kind: 'task-ended' };
     } else {
+      if (this.#isFull(admission)) return { kind: 'context-limit' };
       if (this.tasks.has(taskId)) {
         throw new LegateError('INTERNAL', `task ${taskId} exists already`);
       }
-      if (this.#isFull(admission)) return { kind: 'context-limit' };
       this.#create(admission, task);
     }
     const { key, replica, request } = admission;

@@ -38,7 +38,7 @@ export function storeFailure(path: string, thrown: unknown): unknown {
 function explain(code: number, message: string): string {
   switch (code) {
     case codes.full:
-      return 'the disk is full; what was stored before is intact, free some space to go on';
+      return 'there is no room left; what was stored before is intact, free some space (or raise maxBytes) to go on';
     case codes.readOnly:
       return 'cannot be written; make the file and its directory writable for this user';
     case codes.cannotOpen:

@@ -10,6 +10,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+interface Failure {
+  readonly error: unknown;
+  /** No operation was even begun. */
+  readonly isBlocked: boolean;
+}
+
 export interface GroupCommitHooks {
   /** Called inside a transaction when another process has written since the last one. */
   readonly onForeignWrite: () => void;
@@ -87,43 +93,52 @@ export class GroupCommit {
   #flush(): void {
     const group = this.#waiting.splice(0, groupLimit);
     this.#immediate = this.#waiting.length > 0 ? setImmediate(() => this.#flush()) : undefined;
-    try {
-      const results = this.#transaction(group);
-      for (let index = 0; index < group.length; index += 1) group[index]?.resolve(results[index]);
-    } catch (error) {
-      const [only] = group;
-      if (group.length === 1) only?.reject(storeFailure(this.#path, error));
-      else for (const waiting of group) this.#runAlone(waiting);
+    const failure = this.#run(group);
+    if (failure === undefined) return;
+    if (failure.isBlocked || group.length === 1) {
+      this.#reject(group, failure);
+      return;
+    }
+    for (let index = 0; index < group.length; index += 1) {
+      const alone = this.#run(group.slice(index, index + 1));
+      if (alone === undefined) continue;
+      // A file that cannot be written now would make each of the others wait for it in vain.
+      const failed = alone.isBlocked ? group.slice(index) : group.slice(index, index + 1);
+      this.#reject(failed, alone);
+      if (alone.isBlocked) return;
     }
   }
 
-  #runAlone(waiting: Waiting): void {
-    try {
-      const [result] = this.#transaction([waiting]);
-      waiting.resolve(result);
-    } catch (error) {
-      waiting.reject(storeFailure(this.#path, error));
-    }
-  }
-
-  #transaction(group: readonly Waiting[]): unknown[] {
+  /** Runs operations in one transaction, and settles them when it has committed. */
+  #run(group: readonly Waiting[]): Failure | undefined {
     try {
       this.#begin.run();
+    } catch (error) {
+      return { error, isBlocked: true };
+    }
+    const results: unknown[] = [];
+    try {
       const dataVersion = this.#dataVersion.get()?.['data_version'];
       if (dataVersion !== this.#knownDataVersion) {
         this.#knownDataVersion = dataVersion;
         this.#hooks.onForeignWrite();
       }
-      const results = group.map(({ run }) => run());
+      for (const { run } of group) results.push(run());
       this.#hooks.beforeCommit();
       this.#commit.run();
-      return results;
     } catch (error) {
       // Some failures, a full disk among them, have rolled back by themselves.
       if (this.#database.isTransaction) this.#rollback.run();
       this.#hooks.onRollback();
-      throw error;
+      return { error, isBlocked: false };
     }
+    for (let index = 0; index < group.length; index += 1) group[index]?.resolve(results[index]);
+    return undefined;
+  }
+
+  #reject(group: readonly Waiting[], { error }: Failure): void {
+    const failure = storeFailure(this.#path, error);
+    for (const { reject } of group) reject(failure);
   }
 }
 

@@ -20,6 +20,8 @@ export interface SqliteOptions {
   readonly busyTimeoutMs?: number;
   /** The most memory for pages of the file, in KiB. @default 16_384 */
   readonly cacheKiB?: number;
+  /** The most bytes the file may have; writes beyond are refused. @default no limit */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -34,16 +36,13 @@ export function openSqlite(options: SqliteOptions): Store {
   let unlock = (): void => {};
   let database: DatabaseSync | undefined;
   try {
-    if (!guest) create(path);
-    checkFile(path, guest);
-    if (!guest) unlock = lockOwner(path);
+    if (guest || existsSync(path)) checkFile(path, guest);
+    if (!guest) {
+      create(path);
+      unlock = lockOwner(path);
+    }
     database = new DatabaseSync(path, { timeout: options.busyTimeoutMs ?? 5_000 });
-    database.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000',
-    );
-    database.exec(`PRAGMA cache_size = ${-Math.ceil(options.cacheKiB ?? 16384)}`);
-    // Without a limit the log would keep the size of its busiest moment.
-    database.exec('PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY');
+    configure(database, options);
     if (!guest) {
       migrate(database, readMigrations(), path);
       const abandoned = 'UPDATE deliveries SET due_at = 0, claimed_by = NULL';
@@ -64,6 +63,27 @@ function create(path: string): void {
   for (const file of [path, `${path}-lock`]) {
     if (!existsSync(file)) closeSync(openSync(file, 'wx', 0o600));
   }
+}
+
+function configure(database: DatabaseSync, options: SqliteOptions): void {
+  const settings = {
+    journal_mode: 'WAL',
+    synchronous: 'FULL',
+    // In pages. A busy store writes the same pages again and again: later is less.
+    wal_autocheckpoint: 4_000,
+    // In bytes. Without a limit the log would keep the size of its busiest moment.
+    journal_size_limit: 64 * 1024 * 1024,
+    // Negative: in KiB.
+    cache_size: -Math.ceil(options.cacheKiB ?? 16_384),
+    temp_store: 'MEMORY',
+  };
+  for (const [name, value] of Object.entries(settings)) {
+    database.exec(`PRAGMA ${name} = ${value}`);
+  }
+  if (options.maxBytes === undefined) return;
+  const pageSize = Number(database.prepare('PRAGMA page_size').get()?.['page_size']);
+  const pages = Math.max(1, Math.floor(options.maxBytes / pageSize));
+  database.exec(`PRAGMA max_page_count = ${pages}`);
 }
 
 /** Looks before anything is changed. */

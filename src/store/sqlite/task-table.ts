@@ -56,7 +56,7 @@ export class TaskTable {
     this.#over = database.prepare(
       `SELECT ${columns} FROM tasks WHERE state IN (3, 4, 5, 7) AND status_time < ? AND NOT EXISTS (
          SELECT 1 FROM push_configs AS c JOIN deliveries AS d ON d.config = c.number AND d.is_dead = 0
-         WHERE push_configs > 0 AND c.task = tasks.number
+         WHERE tasks.push_configs > 0 AND c.task = tasks.number
        ) ORDER BY status_time LIMIT ?`,
     );
   }

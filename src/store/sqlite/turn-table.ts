@@ -28,10 +28,7 @@ export class TurnTable {
     this.#all = database.prepare(
       'SELECT id, agent, key, task_id AS taskId, attempt, replica FROM turns ORDER BY id',
     );
-    this.#lastUsed = database.prepare(
-      `SELECT max(ifnull((SELECT max(id) FROM turns), 0),
-                  ifnull((SELECT max(turn) FROM messages), 0)) AS id`,
-    );
+    this.#lastUsed = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'turns'");
   }
 
   get open(): TurnQueue {
@@ -92,9 +89,7 @@ export class TurnTable {
         replica: replica ?? undefined,
       });
     }
-    // Ids only ever go up while the store is open: a runner of an old turn must not pass for one of
-    // a new turn.
-    this.#lastId = Math.max(this.#lastId, Number(this.#lastUsed.get()?.['id']));
+    this.#lastId = Number(this.#lastUsed.get()?.['seq'] ?? 0);
     return open;
   }
 }

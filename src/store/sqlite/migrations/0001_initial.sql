@@ -41,9 +41,10 @@ CREATE TABLE events (
   body TEXT NOT NULL
 ) STRICT;
 
--- Open turns only: an ended one is deleted, and what is remembered of it stands in `messages`.
+-- Open turns only: an ended one is deleted, and what is remembered of it stands in `messages`. Ids are
+-- never used twice, so the runner of an old turn cannot pass for that of a new one.
 CREATE TABLE turns (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   agent TEXT NOT NULL,
   key TEXT NOT NULL,
   task_id TEXT NOT NULL,

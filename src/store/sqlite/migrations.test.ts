@@ -1,0 +1,61 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrate, readMigrations, schemaVersion } from './migrations.ts';
+
+const first = { version: 1, sql: 'CREATE TABLE a (n INTEGER); INSERT INTO a VALUES (7)' };
+const second = { version: 2, sql: 'ALTER TABLE a ADD COLUMN m INTEGER; UPDATE a SET m = n + 1' };
+const broken = { version: 3, sql: 'ALTER TABLE a ADD COLUMN k INTEGER; UPDATE absent SET x = 1' };
+
+let database: DatabaseSync;
+beforeEach(() => {
+  database = new DatabaseSync(':memory:');
+});
+afterEach(() => database.close());
+
+test('the files are numbered from 1 without a gap', () => {
+  const versions = readMigrations().map(({ version }) => version);
+  expect(versions).toEqual(versions.map((_, index) => index + 1));
+  expect(versions.length).toBeGreaterThan(0);
+});
+
+test('an empty file takes all steps in order', () => {
+  migrate(database, [first, second], 'p');
+  expect(schemaVersion(database, 'p')).toBe(2);
+  expect({ ...database.prepare('SELECT * FROM a').get() }).toEqual({ n: 7, m: 8 });
+});
+
+test('a file of an older version takes only the steps after it, and keeps its data', () => {
+  migrate(database, [first], 'p');
+  database.exec('UPDATE a SET n = 100');
+  migrate(database, [first, second], 'p');
+  expect({ ...database.prepare('SELECT * FROM a').get() }).toEqual({ n: 100, m: 101 });
+});
+
+test('a step that fails leaves the file at the version it had', () => {
+  migrate(database, [first], 'p');
+  expect(() => migrate(database, [first, second, broken], 'p')).toThrow('no such table: absent');
+  expect(schemaVersion(database, 'p')).toBe(1);
+  expect({ ...database.prepare('SELECT * FROM a').get() }).toEqual({ n: 7 });
+  expect(database.isTransaction).toBe(false);
+});
+
+test('a file of a newer version is refused, with both versions and what to do', () => {
+  migrate(database, [first, second], 'p');
+  expect(() => migrate(database, [first], 'p')).toThrow(
+    expect.objectContaining({
+      code: 'STORE_VERSION',
+      message: expect.stringMatching(/p: .*version 2.* up to 1; use the newer version/),
+    }),
+  );
+});
+
+test('a database of another program is refused', () => {
+  database.exec('CREATE TABLE theirs (n INTEGER)');
+  expect(() => migrate(database, [first], 'p')).toThrow(
+    expect.objectContaining({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('another program'),
+    }),
+  );
+  expect(database.prepare('SELECT name FROM sqlite_schema').all()).toHaveLength(1);
+});

@@ -1,0 +1,362 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Json } from '../../protocol/index.ts';
+import {
+  admission,
+  admit,
+  alice,
+  append,
+  ending,
+  finishedTask,
+  inputRequired,
+  statusAppend,
+  webhook,
+  working,
+} from '../behaviour/fixtures.contract.ts';
+import type { Store } from '../contract.ts';
+import { openSqlite, type SqliteOptions } from './open-sqlite.ts';
+
+let directory: string;
+let path: string;
+let opened: Store[];
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'legate-sqlite-'));
+  path = join(directory, 'store.db');
+  opened = [];
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+  chmodSync(directory, 0o700);
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function open(options: Partial<SqliteOptions> = {}): Store {
+  const store = openSqlite({ path, ...options });
+  opened.push(store);
+  return store;
+}
+
+async function reopen(store: Store): Promise<Store> {
+  await store.close();
+  return open();
+}
+
+/** What opening fails with. */
+function failure(options: Partial<SqliteOptions> = {}): { code: string; message: string } {
+  try {
+    open(options);
+  } catch (error) {
+    return error as { code: string; message: string };
+  }
+  throw new Error('opening should have failed');
+}
+
+/** Root may write everywhere; for the time of the work this process is nobody. */
+function asNobody<T>(work: () => T): T {
+  if (process.getuid?.() !== 0) return work();
+  process.seteuid?.(65_534);
+  try {
+    return work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+test('a missing directory is made, and both it and the files are private', async () => {
+  const store = open({ path: join(directory, 'new', 'deep', 'store.db') });
+  await admit(store);
+  expect(statSync(join(directory, 'new')).mode & 0o777).toBe(0o700);
+  const files = readdirSync(join(directory, 'new', 'deep'));
+  expect(files).toContain('store.db');
+  for (const file of files) {
+    expect(statSync(join(directory, 'new', 'deep', file)).mode & 0o777).toBe(0o600);
+  }
+});
+
+test('everything is there after closing and opening again', async () => {
+  const first = open();
+  const dedupe = { key: 'm', digest: 'd', expiresAt: 9000 };
+  const { turn } = await admit(first, { taskId: 'done', contextId: 'a', dedupe, push: webhook() });
+  const snapshot = { version: 2, body: Json.fromText<never>('{"id":"done" }') };
+  const context = { owner: alice, contextId: 'a', value: Json.of({ v: 1 }), log: [Json.of(1)] };
+  const records = [{ space: 's', key: 'k', value: Json.of('r') }];
+  await append(first, ending(turn, 1, 'TASK_STATE_COMPLETED', { snapshot, context, records }));
+  await admit(first, { taskId: 'open', contextId: 'b' });
+
+  const second = await reopen(first);
+  const done = await second.load('done');
+  expect(done).toMatchObject({ version: 2, state: 'TASK_STATE_COMPLETED', hasPush: true });
+  expect(done?.snapshot.body.text).toBe(snapshot.body.text);
+  expect(await second.readEvents('done', 0, 10)).toHaveLength(2);
+  expect((await second.loadContext(alice, 'a'))?.value?.value).toEqual({ v: 1 });
+  expect(await second.readContextLog(alice, 'a')).toHaveLength(1);
+  expect(await second.records.get('s', 'k', 0)).toMatchObject({ version: 1 });
+  expect(await second.push.deliveries({ limit: 10 })).toHaveLength(2);
+  expect(await second.list({ owner: alice, limit: 10 })).toMatchObject({ total: 2 });
+  expect(await second.admit(admission({ taskId: 'u', dedupe }))).toMatchObject({
+    kind: 'duplicate',
+    taskId: 'done',
+    ended: true,
+  });
+});
+
+test('turns that were running belong to nobody after opening again, whatever their heartbeat', async () => {
+  const first = open();
+  await first.heartbeat('r1', Number.MAX_SAFE_INTEGER);
+  const running = await admit(first, { taskId: 'a', key: 'k' });
+  const queued = await admit(first, { taskId: 'b', key: 'k' });
+  const second = await reopen(first);
+
+  const query = { agent: 'agent', replica: 'r2', now: 5000, limit: 10 };
+  const [taken, ...others] = await second.takeOver(query);
+  expect(taken).toMatchObject({ id: running.turn.id, attempt: 2, taskId: 'a' });
+  expect(taken?.request.value).toEqual({ for: 'a' });
+  expect(others).toEqual([]);
+  const { next } = await append(
+    second,
+    ending(running.turn, 1, 'TASK_STATE_FAILED', { replica: 'r2' }),
+  );
+  expect(next).toMatchObject({ id: queued.turn.id, attempt: 1 });
+});
+
+test('claimed deliveries can be claimed again at once after opening again', async () => {
+  const first = open();
+  await finishedTask(first, { push: webhook() });
+  const claim = { replica: 'r1', now: 3000, leaseUntil: 99_000, limit: 10 };
+  expect(await first.push.claim(claim)).toHaveLength(1);
+  const second = await reopen(first);
+  expect(await second.push.claim({ ...claim, replica: 'r2' })).toHaveLength(1);
+});
+
+test('the limit of contexts counts what was there before', async () => {
+  const first = open();
+  await admit(first, { taskId: 'a', contextId: 'a' });
+  await finishedTask(first, { taskId: 'b', contextId: 'b' });
+  const second = await reopen(first);
+  const more = admission({ taskId: 'c', contextId: 'c', maxContexts: 1 });
+  expect(await second.admit(more)).toEqual({ kind: 'context-limit' });
+  expect(await second.admit({ ...more, maxContexts: 2 })).toMatchObject({ kind: 'admitted' });
+});
+
+test('a second owner is refused while the first has the store open', async () => {
+  const first = open();
+  expect(failure()).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/another process has it open; end that process, or give/),
+  });
+  await reopen(first);
+});
+
+test('a guest joins a store that is open, and both see what the other writes', async () => {
+  const owner = open();
+  await finishedTask(owner, { push: webhook() });
+  const [delivery] = await owner.push.claim({
+    replica: 'r1',
+    now: 3000,
+    leaseUntil: 9000,
+    limit: 1,
+  });
+  if (delivery === undefined) throw new Error('a delivery was expected');
+  await owner.push.settle(delivery.id, { kind: 'dead', error: 'e' });
+
+  const guest = open({ guest: true });
+  expect(await guest.push.deliveries({ state: 'dead', limit: 10 })).toHaveLength(1);
+  expect(await guest.push.revive(delivery.id, 4000)).toBe(true);
+  expect(await owner.push.deliveries({ state: 'dead', limit: 10 })).toEqual([]);
+});
+
+test('what the owner keeps in memory follows the writes of a guest', async () => {
+  const owner = open();
+  const { turn } = await admit(owner, { maxContexts: 5 });
+  const guest = open({ guest: true });
+  await append(guest, statusAppend('t', 1, inputRequired));
+  expect(await owner.append(statusAppend('t', 1, working))).toEqual({ kind: 'version-conflict' });
+  await append(guest, statusAppend('t', 2, 'TASK_STATE_CANCELED'));
+
+  expect(await owner.append(ending(turn, 3))).toEqual({ kind: 'fenced' });
+  const next = admission({ taskId: 'u', contextId: 'd', key: 'c', maxContexts: 1 });
+  expect(await owner.admit(next)).toMatchObject({ kind: 'admitted', running: true });
+  expect(await owner.list({ owner: alice, limit: 10 })).toMatchObject({ total: 2 });
+});
+
+test('a guest makes no store', () => {
+  expect(failure({ guest: true })).toMatchObject({ code: 'STORE_FAILED' });
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('a guest does not bring an old store up to date', async () => {
+  await open().close();
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA user_version = 0');
+  database.close();
+  expect(failure({ guest: true })).toMatchObject({
+    code: 'STORE_VERSION',
+    message: expect.stringContaining('start the server once'),
+  });
+});
+
+test('a store that a newer program wrote is refused and not changed', async () => {
+  await open().close();
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA user_version = 999');
+  database.close();
+  const before = readFileSync(path);
+
+  const { code, message } = failure();
+  expect(code).toBe('STORE_VERSION');
+  expect(message).toMatch(new RegExp(`${path}: .*version 999.* up to \\d+; use the newer version`));
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test('a database of another program is refused and not changed', () => {
+  const database = new DatabaseSync(path);
+  database.exec('CREATE TABLE theirs (n INTEGER)');
+  database.close();
+  const before = readFileSync(path);
+  expect(failure()).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining('give the store a path of its own'),
+  });
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test('a file that is no database is refused and not changed', () => {
+  const garbage = Buffer.from('no database at all, but long enough to look at'.repeat(200));
+  writeFileSync(path, garbage);
+  expect(failure()).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/store\.db: the file is damaged or no store; restore a backup/),
+  });
+  expect(readFileSync(path).equals(garbage)).toBe(true);
+});
+
+test('operations on a damaged file fail and say so, and the process lives', async () => {
+  const first = open();
+  for (let index = 0; index < 200; index += 1) {
+    await finishedTask(first, { taskId: `t${index}`, contextId: `c${index}` });
+  }
+  await first.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, 4096 * 2);
+  writeFileSync(path, bytes);
+
+  let thrown: unknown;
+  try {
+    await open().load('t100');
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/store\.db: the file is damaged or no store; restore a backup/),
+  });
+});
+
+test('a directory that cannot be written is a clear failure', () => {
+  chmodSync(directory, 0o555);
+  expect(asNobody(() => failure())).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(
+      /store\.db cannot be made \(EACCES\); make its directory writable/,
+    ),
+  });
+});
+
+test('a file that cannot be read is a clear failure', async () => {
+  await open().close();
+  chmodSync(directory, 0o755);
+  chmodSync(path, 0o000);
+  expect(asNobody(() => failure())).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/store\.db: cannot be opened; check/),
+  });
+});
+
+test('a path through a file is a clear failure', () => {
+  writeFileSync(join(directory, 'file'), '');
+  expect(failure({ path: join(directory, 'file', 'store.db') })).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/store\.db cannot be made \(E[A-Z]+\)/),
+  });
+});
+
+test('on a full disk writes fail, what is stored stays, and writing goes on when there is room', async () => {
+  const store = open({ maxBytes: 512 * 1024 });
+  const large = Json.of({ text: 'x'.repeat(20_000) });
+  const stored: string[] = [];
+  let thrown: unknown;
+  for (let index = 0; thrown === undefined; index += 1) {
+    const id = `t${String(index).padStart(3, '0')}`;
+    try {
+      const { turn } = await admit(store, { taskId: id, contextId: id, request: large });
+      const context = { owner: alice, contextId: id, value: large };
+      await append(store, ending(turn, 1, 'TASK_STATE_COMPLETED', { context }));
+      stored.push(id);
+    } catch (error) {
+      thrown = error;
+    }
+  }
+  expect(thrown).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/there is no room left; what was stored before is intact, free/),
+  });
+  expect(stored.length).toBeGreaterThan(5);
+  for (const id of stored) {
+    expect(await store.load(id)).toMatchObject({ version: 2, state: 'TASK_STATE_COMPLETED' });
+    expect((await store.loadContext(alice, id))?.value?.text).toBe(large.text);
+  }
+  const writes = [1, 2, 3].map((n) =>
+    store.writeContext({ owner: alice, contextId: `w${n}`, value: large }),
+  );
+  const outcomes = await Promise.allSettled(writes);
+  expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+
+  for (const id of stored.slice(0, 5)) await store.deleteContext(alice, id);
+  await store.writeContext({ owner: alice, contextId: 'later', value: large });
+  expect((await store.loadContext(alice, 'later'))?.value?.text).toBe(large.text);
+  expect(await store.load(stored[0] ?? '')).toMatchObject({ version: 2 });
+});
+
+test('operations after closing are refused', async () => {
+  const store = open();
+  await store.close();
+  await expect(store.admit(admission())).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  await expect(store.load('t')).rejects.toThrow(/store\.db is closed/);
+});
+
+test('closing writes what was begun', async () => {
+  const store = open();
+  const write = store.admit(admission());
+  await store.close();
+  expect(await write).toMatchObject({ kind: 'admitted' });
+  expect(await open().load('t')).toMatchObject({ version: 1 });
+});
+
+test('the log beside the file is gone after closing', async () => {
+  const store = open();
+  await admit(store);
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test('a path is taken as a file, whatever it looks like', async () => {
+  mkdirSync(join(directory, 'here'));
+  const store = open({ path: join(directory, 'here', ':memory:') });
+  await admit(store);
+  const again = openSqlite({ path: join(directory, 'here', ':memory:'), guest: true });
+  opened.push(again);
+  expect(await again.load('t')).toBeDefined();
+});
