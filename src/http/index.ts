@@ -1,7 +1,11 @@
 export { type CardOptions, cardOf, Cards } from './cards.ts';
+export { extensionHeaders } from './extension-headers.ts';
 export { createHandler, type Handler } from './handler.ts';
+export { listOf } from './http-call.ts';
+export { execute, type OperationResult } from './operations.ts';
 export { type PushOptions, PushService } from './push-service.ts';
 export { type Router, router, type RouterOptions } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
+export { errorHeaders } from './statuses.ts';
 export type { TlsFiles } from './tls.ts';
 export { defaultLimits, type HttpLimits, type Service } from './service.ts';

@@ -69,6 +69,8 @@ export interface Router extends AsyncDisposable {
   readonly push: PushService | undefined;
   /** What callers must prove, if anything. */
   readonly auth: Authenticator;
+  /** What doors of other kinds need to serve the same agent beside this one. */
+  readonly service: Service;
   /** Closes streams with a last comment and lets turns end, or hands them over. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -176,5 +178,15 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
     await engine.stop();
     if (isOwnStore) await store.close();
   };
-  return { handler, engine, store, cards, push, auth, close, [Symbol.asyncDispose]: () => close() };
+  return {
+    handler,
+    engine,
+    store,
+    cards,
+    push,
+    auth,
+    service,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
 }
