@@ -68,6 +68,7 @@ export class Cards {
   #superset: Rendering;
   #modified: string;
   readonly #extended: ((caller: Caller) => AgentCard | Promise<AgentCard>) | undefined;
+  readonly #unversioned: 'superset' | '1.0';
   readonly #sign: (card: AgentCard) => Promise<AgentCard>;
 
   /** `card` is signed already; `sign` is for those that come after it. */
@@ -76,6 +77,8 @@ export class Cards {
     options: {
       extended?: (caller: Caller) => AgentCard | Promise<AgentCard>;
       sign?: (card: AgentCard) => Promise<AgentCard>;
+      /** What callers get who name no version. @default 'superset' */
+      unversioned?: 'superset' | '1.0';
     } = {},
   ) {
     this.#card = card;
@@ -83,6 +86,7 @@ export class Cards {
     this.#superset = render(supersetCard(card));
     this.#modified = new Date().toUTCString();
     this.#extended = options.extended;
+    this.#unversioned = options.unversioned ?? 'superset';
     this.#sign = options.sign ?? (async (unsigned) => unsigned);
   }
 
@@ -115,7 +119,8 @@ export class Cards {
   /** Answers a GET of the card; `isProtected` keeps it out of shared caches. */
   send(request: IncomingMessage, response: ServerResponse, isProtected: boolean): void {
     const version = request.headers['a2a-version'];
-    const wantsV1 = typeof version === 'string' && version.trim().startsWith('1');
+    const stated = typeof version === 'string' && version !== '' ? version.trim() : undefined;
+    const wantsV1 = stated?.startsWith('1') ?? this.#unversioned === '1.0';
     const { text, etag } = wantsV1 ? this.#v1 : this.#superset;
     const headers = {
       etag,

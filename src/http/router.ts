@@ -35,6 +35,11 @@ export interface RouterOptions extends EngineTuning {
   };
   /** A card served as it is, instead of one made from the agent. */
   staticCard?: AgentCard;
+  /**
+   * The card of callers who name no version: one that 0.3 readers understand too, or pure 1.0.
+   * @default 'superset'
+   */
+  unversionedCard?: 'superset' | '1.0';
   /** The extended card, for those who may see it. */
   extendedCard?: (caller: Caller) => AgentCard | Promise<AgentCard>;
   /** Signs the card once for each of its versions. */
@@ -87,6 +92,7 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
     url = 'http://localhost',
     card: cardOptions,
     staticCard,
+    unversionedCard = 'superset',
     extendedCard,
     cardKeys,
     auth = new Authenticator({ verifiers: [] }),
@@ -147,6 +153,7 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
     cardKeys === undefined ? card : signCard(card, { keys: cardKeys });
   const cards = new Cards(await sign(plain), {
     sign,
+    unversioned: unversionedCard,
     ...(extendedCard !== undefined && { extended: extendedCard }),
   });
   const closing = new AbortController();
