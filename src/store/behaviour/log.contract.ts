@@ -38,7 +38,9 @@ export function logBehaviour(current: CurrentStore): void {
 
     test('events are read in order, from a number on, and no more than asked for', async () => {
       const store = current();
+      await admit(store, { taskId: 'before', contextId: 'before' });
       await admit(store);
+      await admit(store, { taskId: 'behind', contextId: 'behind' });
       const events = [2, 3, 4, 5].map((sequence) => statusEvent(sequence, working));
       await append(store, statusAppend('t', 1, working, { events }));
       const numbers = async (after: number, limit: number): Promise<number[]> =>
@@ -48,7 +50,12 @@ export function logBehaviour(current: CurrentStore): void {
       expect(await numbers(2, 2)).toEqual([3, 4]);
       expect(await numbers(4, 10)).toEqual([5]);
       expect(await numbers(5, 10)).toEqual([]);
-      expect(await numbers(99, 10)).toEqual([]);
+      for (const beyond of [99, 2 ** 22, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
+        expect(await numbers(beyond, 10)).toEqual([]);
+      }
+      for (const before of [-1, -(2 ** 22), -(2 ** 40)]) {
+        expect(await numbers(before, 2)).toEqual([1, 2]);
+      }
     });
 
     test('events of one task are no events of another', async () => {

@@ -60,7 +60,8 @@ class MemoryStore implements Store {
   }
 
   async readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
-    return this.#state.tasks.get(taskId)?.events.slice(after, after + limit) ?? [];
+    const from = Math.max(0, after);
+    return this.#state.tasks.get(taskId)?.events.slice(from, from + limit) ?? [];
   }
 
   async list(query: TaskQuery): Promise<TaskPage> {

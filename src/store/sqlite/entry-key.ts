@@ -7,7 +7,7 @@ const span = 2 ** 22;
 export function entryKey(number: number, sequence: number): number {
   if (sequence >= span) {
     throw new LegateError(
-      'STORE_FAILED',
+      'INTERNAL',
       `a log is full: it cannot hold more than ${span - 1} entries; begin a new task or context`,
     );
   }

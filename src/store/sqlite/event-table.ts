@@ -37,7 +37,9 @@ export class EventTable {
   }
 
   read(task: number, after: number, limit: number): LogEvent[] {
-    const rows = this.#range.all(entryKey(task, after + 1), lastKey(task), limit);
+    // Clamped: a number that a caller made up must not lead into the log of another task.
+    const from = entryKey(task, 0) + Math.max(0, after) + 1;
+    const rows = this.#range.all(from, lastKey(task), limit);
     return rows.map((row) => ({
       sequence: sequenceOf(Number(row['key'])),
       body: Json.fromText(String(row['body'])),

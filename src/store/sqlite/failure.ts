@@ -5,9 +5,11 @@ const codes = {
   busy: 5,
   locked: 6,
   readOnly: 8,
+  ioError: 10,
   corrupt: 11,
   full: 13,
   cannotOpen: 14,
+  protocol: 15,
   constraint: 19,
   notADatabase: 26,
 } as const;
@@ -26,16 +28,22 @@ export function isConstraint(thrown: unknown): boolean {
   return primaryCode(thrown) === codes.constraint;
 }
 
-/** What went wrong with the file at `path`, and how to mend it. */
+/**
+ * What went wrong with the file at `path`, and how to mend it. What is not the medium's fault is
+ * ours, and waiting or trying again would not help.
+ */
 export function storeFailure(path: string, thrown: unknown): unknown {
   if (thrown instanceof LegateError) return thrown;
   const code = primaryCode(thrown);
   if (code === undefined) return thrown;
-  const text = explain(code, thrown instanceof Error ? thrown.message : '');
+  const text = explain(code);
+  if (text === undefined) {
+    return new LegateError('INTERNAL', `store ${path}: ${String(thrown)}`, { cause: thrown });
+  }
   return new LegateError('STORE_FAILED', `store ${path}: ${text}`, { cause: thrown });
 }
 
-function explain(code: number, message: string): string {
+function explain(code: number): string | undefined {
   switch (code) {
     case codes.full:
       return 'there is no room left; what was stored before is intact, free some space (or raise maxBytes) to go on';
@@ -48,8 +56,11 @@ function explain(code: number, message: string): string {
       return 'the file is damaged or no store; restore a backup, or move it away to begin with an empty store';
     case codes.busy:
     case codes.locked:
+    case codes.protocol:
       return 'another process keeps it locked; end that process, or give this one a path of its own';
+    case codes.ioError:
+      return 'the disk failed to read or write; check the disk and its file system';
     default:
-      return `${message}; check the disk and the file`;
+      return undefined;
   }
 }

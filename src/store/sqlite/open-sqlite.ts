@@ -59,9 +59,9 @@ export function openSqlite(options: SqliteOptions): Store {
 /** Conversations are private: nobody else may read the file or its directory. */
 function create(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // A file that exists must not be opened here: closing it would drop SQLite's locks on it.
   for (const file of [path, `${path}-lock`]) {
-    if (!existsSync(file)) closeSync(openSync(file, 'wx', 0o600));
+    // A file that exists must not be opened here: closing it would drop SQLite's locks on it.
+    if (!existsSync(file)) closeSync(openSync(file, 'ax', 0o600));
   }
 }
 
