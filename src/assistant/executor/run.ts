@@ -21,10 +21,10 @@ export async function run(dialogue: Dialogue): Promise<void> {
     let frame: StackFrame | undefined;
     try {
       const prediction = followup(dialogue) ?? advance(dialogue);
-      frame = dialogue.top;
       if (prediction.kind === 'listen' || prediction.kind === 'listen-for-agent') {
         return listen(dialogue, prediction.kind === 'listen' ? LISTEN : LISTEN_FOR_AGENT);
       }
+      frame = prediction.frame;
       if (prediction.kind === 'call') await runCall(dialogue, prediction);
       else await runAction(dialogue, prediction.name, prediction.frame);
     } catch (error) {

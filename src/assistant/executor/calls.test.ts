@@ -1,0 +1,222 @@
+import { expect, test } from 'vitest';
+import {
+  cancel,
+  chitchat,
+  continueAgent,
+  Conversation,
+  repeat,
+  set,
+  start,
+} from '../testing/conversation.ts';
+import { project } from '../testing/project.ts';
+import { slotSet } from '../tracker/index.ts';
+import type { Call, CallHandler, CallOutcome } from './index.ts';
+
+const travel = project({
+  domain: `
+slots:
+  city: {type: text}
+  hotel: {type: text, mappings: [{type: controlled}]}
+  booking: {type: any, mappings: [{type: controlled}]}
+responses:
+  utter_ask_city: [{text: "Which city?"}]
+  utter_booked: [{text: "Booked {hotel}."}]
+  utter_weather: [{text: "Sunny."}]
+`,
+  flows: `
+flows:
+  trip:
+    name: planning a trip
+    description: Plan a trip.
+    steps:
+      - collect: city
+      - call: finder
+      - call: payer
+      - call: book
+        mcp_server: hotels
+        mapping:
+          input: [{param: hotel, slot: hotel}]
+          output: [{slot: booking, value: result}]
+      - action: utter_booked
+  weather:
+    description: How is the weather?
+    run_pattern_completed: false
+    steps:
+      - action: utter_weather
+`,
+});
+
+const done: CallOutcome = { status: 'completed', messages: [], events: [], metadata: {} };
+
+function asks(text: string, metadata = {}): CallOutcome {
+  return { status: 'input-required', messages: [{ text }], events: [], metadata };
+}
+
+/** Agents and a tool that answer by a script and note how they were called. */
+function scripted(script: Readonly<Record<string, readonly CallOutcome[]>>) {
+  const calls: Call[] = [];
+  const cancelled: string[] = [];
+  const left = new Map(Object.entries(script).map(([name, outcomes]) => [name, [...outcomes]]));
+  const handler = (kind: CallHandler['kind']): CallHandler => ({
+    kind,
+    handles: (step) => (step.mcpServer === undefined ? 'agent' : 'tool') === kind,
+    run: (call) => {
+      calls.push(call);
+      const outcome = left.get(call.step.target)?.shift();
+      return outcome === undefined ? Promise.resolve(done) : Promise.resolve(outcome);
+    },
+    cancel: ({ step }) => Promise.resolve(void cancelled.push(step.target)),
+  });
+  const chat = new Conversation(travel, { callHandlers: [handler('agent'), handler('tool')] });
+  const modes = () => calls.map((call) => `${call.step.target} ${call.mode}`);
+  return { chat, calls, cancelled, modes };
+}
+
+const MORE = 'Is there anything else that I can do for you?';
+const toRome = [start('trip'), set('city', 'Rome')] as const;
+
+test('an agent that asks waits on the stack, hears the answer, and the flow goes on after it', async () => {
+  const { chat, calls, modes } = scripted({
+    finder: [
+      asks('Which hotel?', { task_id: 't1' }),
+      { ...done, messages: [{ text: 'Good.' }], events: [slotSet('hotel', 'Ritz')] },
+    ],
+  });
+  expect(await chat.say('to Rome', ...toRome)).toEqual(['Which hotel?']);
+  expect(chat.outcome).toMatchObject({ waitingAgent: 'finder', activeFlow: 'trip', waiting: true });
+  expect(chat.tracker?.['latestAction']).toBe('action_agent_request_user_input');
+  expect(chat.flowEvents).toEqual(['flow_started trip', 'agent_started finder']);
+  expect(await chat.say('the Ritz', continueAgent)).toEqual(['Good.', 'Booked Ritz.', MORE]);
+  expect(modes()).toEqual(['finder start', 'finder continue', 'payer start', 'book start']);
+  expect(calls[1]).toMatchObject({ metadata: { task_id: 't1' }, userMessage: 'the Ritz' });
+  expect(chat.flowEvents).toEqual([
+    'agent_completed finder',
+    'agent_started payer',
+    'agent_completed payer',
+    'flow_completed trip',
+  ]);
+});
+
+test('what an agent says is part of the transcript under its name', async () => {
+  const { chat } = scripted({ finder: [asks('Which hotel?')] });
+  await chat.say('to Rome', ...toRome);
+  expect(chat.tracker?.['transcript']).toEqual([
+    { speaker: 'user', text: 'to Rome' },
+    { speaker: 'agent', text: 'Which hotel?', agentId: 'finder' },
+  ]);
+});
+
+test('a message while an agent waits goes to the agent, understood or not', async () => {
+  const { chat, modes } = scripted({ finder: [asks('Which hotel?'), asks('Really?')] });
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('qwerty')).toEqual(['Really?']);
+  expect(modes()).toEqual(['finder start', 'finder continue']);
+});
+
+test('another flow interrupts the agent, and it is resumed when the user wants to go on', async () => {
+  const { chat, modes } = scripted({ finder: [asks('Which hotel?'), asks('So, which hotel?')] });
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('weather?', start('weather'))).toEqual([
+    'Sunny.',
+    'Shall we go on with planning a trip?',
+  ]);
+  expect(chat.flowEvents.slice(0, 2)).toEqual([
+    'flow_interrupted trip',
+    'agent_interrupted finder',
+  ]);
+  expect(chat.outcome.waitingAgent).toBeUndefined();
+  const yes = set('continue_interrupted_flow_confirmation', true);
+  expect(await chat.say('yes', yes)).toEqual(['So, which hotel?']);
+  expect(chat.flowEvents).toEqual(['flow_resumed trip', 'agent_resumed finder']);
+  expect(modes()).toEqual(['finder start', 'finder resume']);
+  expect(await chat.say('the Ritz', continueAgent)).toHaveLength(2);
+});
+
+test('small talk interrupts the agent, which is resumed by itself', async () => {
+  const { chat, modes } = scripted({ finder: [asks('Which hotel?'), asks('So, which hotel?')] });
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('nice day', chitchat)).toEqual([
+    'That is something I cannot help with.',
+    'So, which hotel?',
+  ]);
+  expect(chat.flowEvents).toEqual(['agent_interrupted finder', 'agent_resumed finder']);
+  expect(modes()).toEqual(['finder start', 'finder resume']);
+});
+
+test('saying it again does not call the agent', async () => {
+  const { chat, modes } = scripted({ finder: [asks('Which hotel?'), done] });
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('pardon?', repeat)).toEqual(['Which hotel?']);
+  expect(modes()).toEqual(['finder start']);
+  await chat.say('the Ritz', continueAgent);
+  expect(modes()[1]).toBe('finder continue');
+});
+
+test('a correction is made known to the agent that waits', async () => {
+  const { chat, calls, modes } = scripted({
+    finder: [asks('Which hotel?'), asks('In Paris, then?')],
+  });
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('no, to Paris', set('city', 'Paris'))).toEqual([
+    'Alright, I changed city to Paris.',
+    'In Paris, then?',
+  ]);
+  expect(modes()).toEqual(['finder start', 'finder resume']);
+  expect(calls[1]?.slots['city']).toBe('Paris');
+});
+
+test('cancelling the flow cancels its agent', async () => {
+  const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('stop', cancel)).toEqual([
+    'Fine, I will not go on with planning a trip.',
+    MORE,
+  ]);
+  expect(chat.flowEvents).toEqual(['agent_cancelled finder', 'flow_cancelled trip']);
+  expect(cancelled).toEqual(['finder']);
+});
+
+test('an agent that fails ends the flow with one message', async () => {
+  const failed: CallOutcome = { status: 'failed', reason: 'out of order' };
+  for (const script of [{ finder: [failed] }, { finder: [asks('Which?'), failed] }]) {
+    const { chat } = scripted(script);
+    let said = await chat.say('to Rome', ...toRome);
+    if (script.finder.length > 1) said = await chat.say('the Ritz', continueAgent);
+    expect(said).toEqual(['Something went wrong on my side. Please try that again.']);
+    expect(chat.flowEvents.slice(-2)).toEqual(['agent_cancelled finder', 'flow_cancelled trip']);
+    expect(chat.outcome.error).toEqual({
+      type: 'agent_failed',
+      info: { target: 'finder', error_source: 'agent' },
+    });
+    expect(await chat.say('weather?', start('weather'))).toEqual(['Sunny.']);
+  }
+});
+
+test('a tool that fails, and one that nobody has, end the flow with one message', async () => {
+  const { chat } = scripted({
+    book: [{ status: 'failed', reason: 'full', info: { tool: 'book' } }],
+  });
+  expect(await chat.say('to Rome', ...toRome)).toHaveLength(1);
+  expect(chat.outcome.error).toMatchObject({ type: 'tool_failed', info: { tool: 'book' } });
+  const bare = new Conversation(travel);
+  expect(await bare.say('to Rome', ...toRome)).toHaveLength(1);
+  expect(bare.outcome.error).toEqual({ type: 'unknown_call', info: { target: 'finder' } });
+});
+
+test('a completed agent is restarted, and a later one that waited is resumed after it', async () => {
+  const { chat, modes } = scripted({
+    payer: [asks('Which card?', { task_id: 'p' }), asks('And the card?')],
+  });
+  await chat.say('to Rome', ...toRome);
+  expect(chat.outcome.waitingAgent).toBe('payer');
+  expect(await chat.say('other hotel', { command: 'restart agent', agent: 'finder' })).toEqual([
+    'And the card?',
+  ]);
+  expect(modes()).toEqual(['finder start', 'payer start', 'finder restart', 'payer resume']);
+  expect(chat.flowEvents).toEqual([
+    'agent_interrupted payer',
+    'agent_started finder',
+    'agent_completed finder',
+    'agent_resumed payer',
+  ]);
+});

@@ -1,0 +1,122 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../protocol/index.ts';
+import { flowSlots } from './executor/index.ts';
+import type { StackFrame } from './model.ts';
+import { callChain, segmentsOf, stackProblems } from './stack/index.ts';
+import {
+  anyActions,
+  type AnyMessage,
+  anyMessage,
+  anyProject,
+  readAnyMessage,
+} from './testing/arbitrary.ts';
+import { Conversation } from './testing/conversation.ts';
+import type { TestProject } from './testing/project.ts';
+import { Tracker } from './tracker/index.ts';
+
+const anyMessages = fc.array(anyMessage, { minLength: 1, maxLength: 12 });
+const RUNS = { numRuns: 200 };
+
+/** A conversation in which messages mean what `anyMessage` says. */
+class AnyConversation extends Conversation {
+  #message: AnyMessage | undefined;
+
+  constructor(project: TestProject) {
+    super(project, {
+      actions: anyActions,
+      maxSteps: 150,
+      generator: {
+        name: 'any',
+        generate: async (input) =>
+          this.#message === undefined ? [] : readAnyMessage(this.#message, input),
+      },
+    });
+  }
+
+  hear(message: AnyMessage): Promise<readonly string[]> {
+    this.#message = message;
+    return this.send({ text: message.text });
+  }
+}
+
+function stackOf(chat: Conversation): readonly StackFrame[] {
+  return chat.tracker?.['stack'] as unknown as readonly StackFrame[];
+}
+
+test('whatever is said, the stack stays well-formed and every turn ends listening or ended', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyProject, anyMessages, async (project, messages) => {
+      const chat = new AnyConversation(project);
+      for (const message of messages) {
+        await chat.hear(message);
+        expect(stackProblems(stackOf(chat), project.flows)).toEqual([]);
+        expect(chat.outcome.waiting).toBe(!chat.outcome.ended);
+        if (chat.outcome.ended) return;
+        expect(chat.tracker?.['latestAction']).toBe('action_listen');
+      }
+    }),
+    RUNS,
+  );
+});
+
+test('whatever is said, a slot keeps a value only while a flow works with it, or because one persists it', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyProject, anyMessages, async (project, messages) => {
+      const chat = new AnyConversation(project);
+      for (const message of messages) {
+        await chat.hear(message);
+        const kept = Object.keys(chat.outcome.slots).filter((name) => name !== 'set_by_action');
+        const excused = excusedSlots(project, stackOf(chat));
+        expect(kept.filter((name) => !excused.has(name))).toEqual([]);
+      }
+    }),
+    RUNS,
+  );
+});
+
+/** Slots of the flows on the stack, and those that any flow persists. */
+function excusedSlots(project: TestProject, stack: readonly StackFrame[]): ReadonlySet<string> {
+  const excused = new Set<string>();
+  for (const { id } of project.flows.values()) {
+    for (const name of flowSlots(id, project.flows).persisted) excused.add(name);
+  }
+  for (const frame of segmentsOf(stack).flatMap(callChain)) {
+    for (const name of flowSlots(frame.flowId, project.flows).all) excused.add(name);
+  }
+  return excused;
+}
+
+test('saving and loading between turns changes nothing, and the same messages give the same conversation', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyProject, anyMessages, async (project, messages) => {
+      const one = new AnyConversation(project);
+      const other = new AnyConversation(project);
+      for (const message of messages) {
+        const said = await one.hear(message);
+        if (other.tracker !== undefined) other.tracker = reloaded(project, other);
+        expect(await other.hear(message)).toEqual(said);
+        expect(other.last).toEqual(one.last);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+function reloaded(project: TestProject, chat: Conversation): JsonObject {
+  const options = { domain: project.domain, clock: chat.clock };
+  return Tracker.load(chat.tracker as JsonObject, options).save().value;
+}
+
+test('a conversation costs the same however long it is', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyProject, anyMessages, async (project, messages) => {
+      const chat = new AnyConversation(project);
+      for (let round = 0; round < 5; round += 1) {
+        for (const message of messages) await chat.hear(message);
+      }
+      expect(JSON.stringify(chat.tracker).length).toBeLessThan(50_000);
+    }),
+    { numRuns: 30 },
+  );
+});
