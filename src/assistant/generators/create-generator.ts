@@ -1,0 +1,75 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { suggest } from '../../config/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import type { CommandGenerator } from '../commands/index.ts';
+import type { GeneratorConfig } from '../project/index.ts';
+import { llmGenerator } from './llm/index.ts';
+import { matchingGenerator, type MatchingOptions } from './matching/index.ts';
+
+export interface CreateGeneratorOptions {
+  /** The models of the project by the ids of their groups. @default none */
+  readonly models?: ReadonlyMap<string, LanguageModelV4>;
+  /** Texts that the configuration refers to: `Project.files`. @default none */
+  readonly files?: ReadonlyMap<string, string>;
+  /** For the generator that needs no model. */
+  readonly matching?: MatchingOptions;
+  readonly logger?: Logger;
+}
+
+/**
+ * The command generator of a project: the one that asks a model when the pipeline names one and the
+ * model is there, else the one that needs none. A pipeline that wants a model while endpoints.yml
+ * has no model groups at all is served without one, with a warning; a group that is named and
+ * missing is an error.
+ * @example createGenerator(project.config.generator, { models, files: project.files })
+ */
+export function createGenerator(
+  config: GeneratorConfig | undefined,
+  options: CreateGeneratorOptions = {},
+): CommandGenerator {
+  const { models = new Map<string, LanguageModelV4>(), logger = silentLogger } = options;
+  const withoutModel = (): CommandGenerator =>
+    matchingGenerator({
+      ...(config !== undefined && { timeZone: config.timezone }),
+      ...options.matching,
+    });
+  if (config === undefined) return withoutModel();
+  const model = findModel(config, models);
+  if (model === undefined) {
+    logger.warn({ component: config.component, used: 'matching' }, 'generator.no_model');
+    return withoutModel();
+  }
+  const { promptTemplate } = config;
+  const template = promptTemplate === undefined ? undefined : options.files?.get(promptTemplate);
+  if (promptTemplate !== undefined && template === undefined) {
+    throw new LegateError('CONFIGURATION_INVALID', `no prompt template ${promptTemplate}`);
+  }
+  return llmGenerator({
+    model,
+    commands: config.commands,
+    flowRetrieval: config.flowRetrieval,
+    maxCharacters: config.maxCharacters,
+    includeDateTime: config.includeDateTime,
+    timezone: config.timezone,
+    logger,
+    ...(template !== undefined && { promptTemplate: template }),
+  });
+}
+
+function findModel(
+  config: GeneratorConfig,
+  models: ReadonlyMap<string, LanguageModelV4>,
+): LanguageModelV4 | undefined {
+  const { modelGroup, component } = config;
+  // Without a name there is no choice to make only when there is one group.
+  if (modelGroup === undefined) return models.size === 1 ? [...models.values()][0] : undefined;
+  const model = models.get(modelGroup);
+  if (model !== undefined || models.size === 0) return model;
+  const ids = [...models.keys()];
+  const hint = suggest(modelGroup, ids, `there are ${ids.join(', ')}`);
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${component}: no model group "${modelGroup}"; ${hint}`,
+  );
+}

@@ -1,0 +1,143 @@
+import type { JsonValue } from '../../../protocol/index.ts';
+import type { GeneratorInput } from '../../commands/index.ts';
+import type { Flow, Slot } from '../../model.ts';
+import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-questions.ts';
+import { presentMoment } from '../present-moment.ts';
+import type { LlmGeneratorOptions } from './options.ts';
+
+/**
+ * What the model is told, in the names that prompt templates of projects use. All of it is data:
+ * texts of users go in as JSON strings and are never part of the instructions.
+ */
+export type PromptFacts = {
+  readonly available_flows: readonly FlowFacts[];
+  readonly current_conversation: string;
+  readonly flow_slots: readonly SlotFacts[];
+  readonly current_flow: string | null;
+  readonly current_slot: string | null;
+  readonly current_slot_description: string | null;
+  readonly current_slot_type: string | null;
+  readonly current_slot_allowed_values: readonly JsonValue[] | null;
+  readonly user_message: string;
+  readonly current_datetime: string | null;
+  readonly active_agent: string | null;
+  readonly completed_agents: readonly string[];
+};
+
+export type FlowFacts = {
+  readonly name: string;
+  readonly description: string;
+  readonly slots: readonly Omit<SlotFacts, 'value'>[];
+  /** The sub agents that the flow calls. */
+  readonly agent_info: readonly { readonly name: string; readonly description: string }[];
+};
+
+export type SlotFacts = {
+  readonly name: string;
+  readonly value: JsonValue;
+  readonly type: string;
+  readonly description: string | null;
+  readonly allowed_values: readonly JsonValue[] | null;
+};
+
+export function gatherFacts(
+  input: GeneratorInput,
+  flows: readonly Flow[],
+  options: Omit<LlmGeneratorOptions, 'model'>,
+): PromptFacts {
+  const { includeDateTime = true, timezone = 'UTC', maxCharacters = 420 } = options;
+  const asked = input.activeCollect;
+  const running = input.callingFlow ?? input.activeFlow;
+  const questions = running === undefined ? [] : fillable(input, running);
+  return {
+    available_flows: flows.map((flow) => flowFacts(input, flow)),
+    current_conversation: conversation(input, options.maxTranscript ?? 20, maxCharacters),
+    flow_slots: questions.map((question) => ({
+      ...slotFacts(question),
+      value: input.slots[question.slot.name] ?? null,
+    })),
+    current_flow: input.activeFlow?.id ?? null,
+    current_slot: asked?.slot.name ?? null,
+    current_slot_description: asked?.step.description ?? null,
+    current_slot_type: asked?.slot.type ?? null,
+    current_slot_allowed_values: asked === undefined ? null : allowedValues(asked.slot),
+    user_message: sanitise(input.text, maxCharacters),
+    current_datetime: includeDateTime ? dateTimeLine(presentMoment(input), timezone) : null,
+    active_agent: input.agents.active ?? null,
+    completed_agents: input.agents.completed,
+  };
+}
+
+/** One line, no control characters, not longer than allowed. */
+export function sanitise(text: string, maxCharacters: number): string {
+  return text
+    .slice(0, maxCharacters)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+}
+
+function flowFacts(input: GeneratorInput, flow: Flow): FlowFacts {
+  const calls = [...flow.steps.values()].filter((step) => step.kind === 'call');
+  const agents = calls.filter(
+    (step) => step.mcpServer === undefined && !input.allFlows.has(step.target),
+  );
+  return {
+    name: flow.id,
+    description: sanitise(flow.description, 1_000),
+    slots: fillable(input, flow).map(slotFacts),
+    agent_info: [...new Set(agents.map((step) => step.target))].map((name) => ({
+      name,
+      description: '',
+    })),
+  };
+}
+
+function fillable(input: GeneratorInput, flow: Flow): readonly FlowQuestion[] {
+  return questionsOf(flow, input.allFlows, input.domain).filter(({ slot }) => isFilledByUser(slot));
+}
+
+function slotFacts({ slot, step }: FlowQuestion): Omit<SlotFacts, 'value'> {
+  return {
+    name: slot.name,
+    type: slot.type,
+    description: step.description ?? null,
+    allowed_values: allowedValues(slot),
+  };
+}
+
+function allowedValues(slot: Slot): readonly JsonValue[] | null {
+  if (slot.type === 'bool') return [true, false];
+  return slot.type === 'categorical' ? (slot.values ?? []) : null;
+}
+
+/** The last turns, oldest first, one line each, the present message last. */
+function conversation(input: GeneratorInput, most: number, maxCharacters: number): string {
+  const lines = input.transcript.slice(-most).map((entry) => {
+    const titles = (entry.buttons ?? []).map((button) => sanitise(button.title, 100));
+    const buttons = titles.length > 0 ? ` [buttons: ${titles.join(' | ')}]` : '';
+    const speaker =
+      entry.speaker === 'agent' ? `AGENT ${entry.agentId ?? ''}`.trim() : speakers[entry.speaker];
+    return `${speaker}: ${sanitise(entry.text, 1_000)}${buttons}`;
+  });
+  return [...lines, `USER: ${sanitise(input.text, maxCharacters)}`].join('\n');
+}
+
+const speakers = { user: 'USER', bot: 'AI' } as const;
+
+/** `Sunday, 15 November 2026, 10:00 (UTC)` */
+export function dateTimeLine(milliseconds: number, timeZone: string): string {
+  const text = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).formatToParts(milliseconds);
+  const part = (type: Intl.DateTimeFormatPartTypes): string =>
+    text.find((one) => one.type === type)?.value ?? '';
+  const day = `${part('weekday')}, ${part('day')} ${part('month')} ${part('year')}`;
+  return `${day}, ${part('hour')}:${part('minute')} (${timeZone})`;
+}

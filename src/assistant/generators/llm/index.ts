@@ -1,0 +1,3 @@
+export { llmGenerator } from './llm-generator.ts';
+export { type CommandLanguage, type LlmGeneratorOptions } from './options.ts';
+export { parseCommands, type Vocabulary } from './parse-commands.ts';

@@ -1,0 +1,97 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { generateText, type GeneratedText, offersStructuredOutput } from '../../../models/index.ts';
+import { LegateError } from '../../../protocol/index.ts';
+import { silentLogger } from '../../../telemetry/index.ts';
+import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
+import type { Command } from '../../model.ts';
+import { compileTemplate } from '../../templates/index.ts';
+import { gatherFacts } from './facts.ts';
+import type { LlmGeneratorOptions } from './options.ts';
+import { parseCommands } from './parse-commands.ts';
+import { buildPrompt } from './prompt.ts';
+import { chooseFlows } from './retrieval.ts';
+import { commandSchema } from './schema.ts';
+
+/**
+ * The generator that asks a model what a message means. The model sees the flows that fit, the state
+ * and the conversation, and answers with commands, in lines or as JSON. An answer without a command
+ * is "cannot handle"; a model that fails or is too slow is an internal error of the turn.
+ * @example llmGenerator({ model: createModel(group), timezone: 'Europe/Berlin' })
+ */
+export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
+  const { model, commands = 'v2', structuredOutput = 'auto', logger = silentLogger } = options;
+  const template =
+    options.promptTemplate === undefined ? undefined : compileTemplate(options.promptTemplate);
+  // A project's own template says itself how to answer.
+  const isStructured =
+    template === undefined &&
+    (structuredOutput === 'auto' ? offersStructuredOutput(model) : structuredOutput);
+
+  return {
+    name: 'llm',
+    async generate(input) {
+      const flows = chooseFlows(input, options.flowRetrieval ?? {});
+      const facts = gatherFacts(input, flows, options);
+      const prompt =
+        template === undefined
+          ? buildPrompt(facts, { commands, isStructured })
+          : asUser(template.render(facts));
+      try {
+        const answer = await generateText(model, {
+          prompt,
+          signal: input.signal,
+          timeoutMs: options.timeoutMs ?? 7_000,
+          retries: options.retries ?? 1,
+          logger,
+          ...(isStructured && {
+            responseFormat: {
+              type: 'json' as const,
+              name: 'commands',
+              schema: commandSchema(facts, commands),
+            },
+          }),
+        });
+        return understand(answer, input, logger);
+      } catch (error) {
+        input.signal.throwIfAborted();
+        return [failed(error, model.modelId, logger)];
+      }
+    },
+  };
+}
+
+function understand(
+  answer: GeneratedText,
+  input: GeneratorInput,
+  logger: NonNullable<LlmGeneratorOptions['logger']>,
+): readonly Command[] {
+  const { usage, attempts, finishReason } = answer;
+  logger.debug({ ...usage, attempts, finishReason }, 'generator.llm.answered');
+  // What was cut off in the middle of a line may name half a value.
+  const isCut = finishReason === 'length' && answer.text.includes('\n');
+  const text = isCut ? answer.text.slice(0, answer.text.lastIndexOf('\n')) : answer.text;
+  const commands = parseCommands(text, { flows: input.allFlows, domain: input.domain });
+  if (commands.length > 0) return commands;
+  logger.warn({ characters: answer.text.length }, 'generator.llm.not_understood');
+  return [{ command: 'cannot handle', reason: 'cannot_handle_default' }];
+}
+
+/** Neither the message nor the service's words reach the user. */
+function failed(
+  error: unknown,
+  model: string,
+  logger: NonNullable<LlmGeneratorOptions['logger']>,
+): Command {
+  const code = error instanceof LegateError ? error.code : 'INTERNAL';
+  const message = error instanceof LegateError ? error.message : undefined;
+  logger.error({ model, code, message }, 'generator.llm.failed');
+  return {
+    command: 'error',
+    errorType: 'rasa_internal_error_command_generation',
+    info: { error_source: 'model', code },
+  };
+}
+
+function asUser(text: string): LanguageModelV4Prompt {
+  return [{ role: 'user', content: [{ type: 'text', text }] }];
+}

@@ -1,0 +1,178 @@
+import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import type { Command, Domain, Flow } from '../../model.ts';
+import { readValue } from './read-value.ts';
+
+/** What commands may name. */
+export interface Vocabulary {
+  readonly flows: ReadonlyMap<string, Flow>;
+  readonly domain: Domain;
+}
+
+/** Of an answer; models that talk on are cut. */
+const mostCharacters = 20_000;
+const mostCommands = 50;
+
+/** What a command was written with. */
+interface Arguments {
+  /** All that follows the command's words. */
+  readonly rest: string;
+  /** The names in it. */
+  readonly names: readonly string[];
+}
+
+type Reader = (given: Arguments, vocabulary: Vocabulary) => Command | undefined;
+
+/**
+ * The commands by their words, the older spellings included. The words may be written apart,
+ * together, in capitals or with underscores.
+ */
+const readers: readonly (readonly [RegExp, Reader])[] = [
+  [word('start', 'flow'), ({ names }, vocabulary) => startFlow(names[0], vocabulary)],
+  [word('set', 'slots?'), ({ rest }, vocabulary) => setSlot(rest, vocabulary)],
+  [word('cancel', 'flow'), () => ({ command: 'cancel flow' })],
+  [
+    /^(?:disambiguate[\s_]*flows?|clarify)\b/i,
+    ({ names }, vocabulary) => clarify(names, vocabulary),
+  ],
+  [
+    /^(?:provide[\s_]*info|search[\s_]*and[\s_]*reply|knowledge[\s_]*answer)\b/i,
+    () => ({ command: 'knowledge answer' }),
+  ],
+  [/^(?:off[\s_-]*topic[\s_]*reply|chit[\s_-]*chat)\b/i, () => ({ command: 'chitchat' })],
+  [/^repeat[\s_]*(?:last[\s_]*bot[\s_]*)?messages?\b/i, () => ({ command: 'repeat bot messages' })],
+  [/^skip[\s_]*question\b/i, () => ({ command: 'skip question' })],
+  [/^(?:hand[\s_]*over|human[\s_]*hand[\s_]*off)\b/i, () => ({ command: 'human handoff' })],
+  [word('continue', 'agent'), () => ({ command: 'continue agent' })],
+  [
+    word('restart', 'agent'),
+    ({ names }) => {
+      const agent = names[0];
+      return agent === undefined ? undefined : { command: 'restart agent', agent };
+    },
+  ],
+];
+
+function word(...parts: readonly string[]): RegExp {
+  return new RegExp(`^${parts.join('[\\s_]*')}(?![A-Za-z0-9])`, 'i');
+}
+
+/** What models put before a command: bullets, numbers, quotes, labels, stars. */
+const prefix =
+  /^(?:\s+|[-*+•>#|]+\s*|\(?\d{1,3}[.):]\s*|["'`“”‘’]+|\*\*|(?:commands?|actions?|answer|output)\s*(?:\d+)?\s*[:=]\s*)+/i;
+
+/**
+ * Reads an answer in lines. What is no command is passed over; what names an unknown flow or slot
+ * as well. The result is empty when nothing was understood.
+ * @example parseCommands('1. `start flow transfer_money`\n- set slot amount 50', vocabulary)
+ */
+export function parseCommands(answer: string, vocabulary: Vocabulary): Command[] {
+  const text = answer.slice(0, mostCharacters);
+  const structured = parseStructured(text, vocabulary);
+  if (structured !== undefined) return structured;
+  const commands: Command[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    for (const part of splitLine(line)) add(commands, parsePart(part, vocabulary));
+  }
+  return commands;
+}
+
+/** Several commands on one line, a spelt-out `\n` included: only where the next begins like one. */
+function splitLine(line: string): string[] {
+  const next =
+    /(?:\s*[;,]\s*|(?:\\n)+[-*\s]*)(?=(?:start|set|cancel|disambiguate|clarify|provide|search|offtopic|repeat|skip|hand|continue|restart)[\s_]*(?:flow|slot|info|and|reply|message|question|over|agent)s?\b)/i;
+  return line.slice(0, 4_000).split(next);
+}
+
+function parsePart(part: string, vocabulary: Vocabulary): Command | undefined {
+  const text = part.replace(prefix, '');
+  for (const [pattern, read] of readers) {
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    // "start flow: x", "start flow = x", "StartFlow(x)"
+    const after = text.slice(match[0].length).replace(/^["'`*\s]*[:=(]\s*/, '');
+    return read({ rest: after, names: after.match(/[A-Za-z0-9_-]+/g) ?? [] }, vocabulary);
+  }
+  return undefined;
+}
+
+function add(commands: Command[], command: Command | undefined): void {
+  if (command === undefined || commands.length >= mostCommands) return;
+  const same = JSON.stringify(command);
+  if (!commands.some((one) => JSON.stringify(one) === same)) commands.push(command);
+}
+
+function startFlow(name: string | undefined, vocabulary: Vocabulary): Command | undefined {
+  const flow = findFlow(name, vocabulary);
+  return flow === undefined ? undefined : { command: 'start flow', flow: flow.id };
+}
+
+/** By id, or by a spelling of it that differs in case, hyphens or its readable name. */
+function findFlow(name: string | undefined, { flows }: Vocabulary): Flow | undefined {
+  if (name === undefined) return undefined;
+  const exact = flows.get(name);
+  if (exact !== undefined) return exact.isPattern ? undefined : exact;
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]+/g, '_');
+  const wanted = plain(name);
+  const near = [...flows.values()].filter(
+    (flow) => !flow.isPattern && (plain(flow.id) === wanted || plain(flow.name) === wanted),
+  );
+  return near.length === 1 ? near[0] : undefined;
+}
+
+/** `name value`, `name = value`, `name: value`, `name, value)` and with quotes around the name. */
+function setSlot(rest: string, vocabulary: Vocabulary): Command | undefined {
+  const match = /^["'`*\s]*([A-Za-z0-9_-]+)["'`*]*\s*[:=,]?\s*(.*)$/s.exec(rest);
+  const slot = match === null ? undefined : vocabulary.domain.slots.get(match[1] ?? '');
+  if (slot === undefined) return undefined;
+  // The bracket of `SetSlot(a, b)`, and marks that models leave at the end of a line.
+  const written = (match?.[2] ?? '').replace(/(?:\\n|[`*\s])+$/, '');
+  const isCall = written.endsWith(')') && !written.includes('(');
+  const value = isCall ? written.slice(0, -1) : written;
+  return { command: 'set slot', name: slot.name, value: readValue(slot, value), by: 'llm' };
+}
+
+function clarify(names: readonly string[], vocabulary: Vocabulary): Command {
+  const flows = names.flatMap((name) => findFlow(name, vocabulary)?.id ?? []);
+  return { command: 'clarify', options: [...new Set(flows)] };
+}
+
+/** The same commands as JSON; undefined when the answer is none. */
+export function parseStructured(answer: string, vocabulary: Vocabulary): Command[] | undefined {
+  const body = answer.replace(/^\s*```(?:json)?\s*|\s*```\s*$/g, '').trim();
+  if (!body.startsWith('{') && !body.startsWith('[')) return undefined;
+  let value: JsonValue;
+  try {
+    value = JSON.parse(body) as JsonValue;
+  } catch {
+    return undefined;
+  }
+  const list = Array.isArray(value) ? value : field(value, 'commands');
+  if (!Array.isArray(list)) return undefined;
+  const commands: Command[] = [];
+  for (const item of list.slice(0, mostCommands) as readonly JsonValue[]) {
+    if (typeof item === 'string') add(commands, parsePart(item, vocabulary));
+    else add(commands, readStructured(item, vocabulary));
+  }
+  return commands;
+}
+
+function readStructured(item: JsonValue, vocabulary: Vocabulary): Command | undefined {
+  const name = field(item, 'command');
+  if (typeof name !== 'string') return undefined;
+  if (/^set[\s_]*slot/i.test(name)) {
+    const slotName = field(item, 'slot') ?? field(item, 'name');
+    const slot = typeof slotName === 'string' ? vocabulary.domain.slots.get(slotName) : undefined;
+    if (slot === undefined) return undefined;
+    const value = readValue(slot, field(item, 'value') ?? null);
+    return { command: 'set slot', name: slot.name, value, by: 'llm' };
+  }
+  const names = [field(item, 'flow'), field(item, 'agent'), field(item, 'flows')]
+    .flat()
+    .filter((one) => typeof one === 'string');
+  return parsePart([name, ...names].join(' '), vocabulary);
+}
+
+function field(value: JsonValue, name: string): JsonValue | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
+}
