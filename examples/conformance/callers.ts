@@ -21,6 +21,9 @@ export function conformanceAuth(options: { readonly requiresToken: boolean }): A
     async verify({ headers }) {
       const token = /^Bearer +(\S+)$/i.exec(String(headers.authorization ?? ''))?.[1];
       if (token !== sufficientToken && token !== insufficientToken) return undefined;
+      if (options.requiresToken && token === insufficientToken) {
+        throw new AuthError('PERMISSION_DENIED', `this needs the scope ${scope}`, ['Bearer']);
+      }
       // Whoever asks has the same tasks: a suite may present a token in one step and none in the next.
       return {
         tenant: '',
