@@ -33,3 +33,22 @@ export {
   type TranscriptEntry,
 } from './tracker/index.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
+export { buildAssistant, type BuildOptions } from './build/index.ts';
+export {
+  assistantAgent,
+  type AssistantAgentOptions,
+  messagesIn,
+  readSeeds,
+  type SeededMessage,
+  skillsOf,
+  stateOf,
+} from './face/index.ts';
+export {
+  type A2aServer,
+  loadPacked,
+  type LoadedProject,
+  loadProject,
+  packProject,
+  type Project,
+  type ProjectPlaces,
+} from './project/index.ts';

@@ -1,0 +1,1 @@
+export { buildAssistant, type BuildOptions } from './build-assistant.ts';

@@ -1,0 +1,64 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { generateText } from '../../models/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { NlgEndpoint } from '../project/index.ts';
+import type { Rephraser, RephraseRequest } from '../responses/index.ts';
+import { compileTemplate } from '../templates/index.ts';
+
+/** Our own; a project may name another. */
+const defaultPrompt = `You rewrite one line of an assistant so that it fits the conversation.
+Keep its meaning, every fact, number and name in it, and its language. Do not add anything. Answer with the
+rewritten line alone.
+
+Conversation:
+{{ history }}
+
+Line to rewrite: {{ suggested_response }}`;
+
+/** Says responses in other words through a model, where the project asks for it. */
+export function rephraserOf(
+  nlg: NlgEndpoint | undefined,
+  models: ReadonlyMap<string, LanguageModelV4>,
+  files: ReadonlyMap<string, string>,
+  logger: Logger,
+): Rephraser | undefined {
+  if (nlg === undefined) return undefined;
+  if (nlg.type === 'server') {
+    logger.warn({ url: nlg.url }, 'assistant.nlg_server_left_out');
+    return undefined;
+  }
+  const { modelGroup, maxHistoricalTurns } = nlg;
+  const model = modelGroup === undefined ? [...models.values()][0] : models.get(modelGroup);
+  if (model === undefined) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `nlg: rephrasing needs a model; name one of the model_groups of endpoints.yml in nlg.llm.model_group`,
+    );
+  }
+  const ownPrompt = nlg.prompt === undefined ? undefined : files.get(nlg.prompt);
+  return {
+    rephraseAll: nlg.rephraseAll,
+    async rephrase(request) {
+      const template = compileTemplate(request.prompt ?? ownPrompt ?? defaultPrompt);
+      const { text } = await generateText(model, {
+        prompt: template.render(scopeOf(request, maxHistoricalTurns)),
+        signal: request.signal,
+        timeoutMs: 7_000,
+        retries: 0,
+        logger,
+      });
+      return text.trim();
+    },
+  };
+}
+
+function scopeOf({ text, transcript, language }: RephraseRequest, turns: number) {
+  const recent = transcript.slice(-2 * turns);
+  return {
+    suggested_response: text,
+    history: recent.map(({ speaker, text: said }) => `${speaker}: ${said}`).join('\n'),
+    current_input: recent.findLast(({ speaker }) => speaker === 'user')?.text ?? '',
+    language: language ?? '',
+  };
+}

@@ -1,0 +1,52 @@
+import type { EndKind } from '../../agents/index.ts';
+import { data, type JsonObject, type JsonValue, type Part, text } from '../../protocol/index.ts';
+import type { BotMessage } from '../model.ts';
+import type { TurnOutcome } from '../turn-result.ts';
+
+/**
+ * What an orchestrator is told: the state of the conversation as data, then what was said to the
+ * user. The stack, prompts and the tracker stay inside.
+ */
+export function partsOf(
+  kind: EndKind,
+  outcome: TurnOutcome,
+  messages: readonly BotMessage[],
+): readonly Part[] {
+  return [data(stateData(kind, outcome)), ...messages.map(messagePart)];
+}
+
+function stateData(kind: EndKind, outcome: TurnOutcome): JsonObject {
+  return {
+    state: kind.replace('-', '_'),
+    active_flow: outcome.activeFlow ?? null,
+    slots: outcome.slots,
+    ...(kind === 'completed' && { persisted_slots: outcome.persistedSlots }),
+    ...(kind === 'rejected' && { reason: outcome.cannotHandle ?? 'default' }),
+    ...(kind === 'failed' && {
+      error_type: outcome.error?.type ?? 'internal',
+      error_info: outcome.error?.info ?? {},
+    }),
+    ...(kind === 'canceled' && {
+      canceled_flows: outcome.cancelledFlows.map(({ flowId }) => flowId),
+    }),
+  };
+}
+
+/** Everything of a message besides its text; channels that can show it find it in the metadata. */
+function messagePart(message: BotMessage): Part {
+  const { text: words, metadata: _metadata, ...rest } = message;
+  const extras = rest as { readonly [key: string]: JsonValue };
+  const metadata = Object.keys(extras).length === 0 ? undefined : { message: extras };
+  if (words === undefined) return data({ message: extras });
+  return metadata === undefined ? text(words) : text(words, { metadata });
+}
+
+/** The messages to the user that stand in the parts of a status, as a channel shows them. */
+export function messagesIn(parts: readonly Part[]): readonly BotMessage[] {
+  return parts.flatMap((part): BotMessage[] => {
+    const carrier = (part.text === undefined ? part.data : part.metadata) as JsonObject | undefined;
+    const extras = carrier?.['message'] as BotMessage | undefined;
+    if (part.text !== undefined) return [{ text: part.text, ...extras }];
+    return extras === undefined ? [] : [extras];
+  });
+}

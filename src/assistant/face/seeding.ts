@@ -1,0 +1,66 @@
+import type { JsonObject, JsonValue, Message } from '../../protocol/index.ts';
+
+/** A message as the conversation sees it: its words, and the slots that its sender knows already. */
+export interface SeededMessage {
+  /** Without the markers that carried slots. */
+  readonly text: string;
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  readonly metadata: JsonObject;
+}
+
+/** Longest tail of a text that is searched for slots, in characters. */
+const maxTail = 64 * 1024;
+
+/**
+ * Reads the slots that an orchestrator sends along. Later sources override earlier ones: the end of
+ * the text (`SLOTS: {...}` on a line of its own, or a fenced block of JSON), `slots` of the metadata,
+ * `slots` of a data part. Which of them exist, and what fits them, is for the domain to say.
+ */
+export function readSeeds(message: Message, requestMetadata: JsonObject): SeededMessage {
+  const spoken = message.parts.map((part) => part.text ?? '').filter((text) => text !== '');
+  const { text, slots: written } = splitText(spoken.join('\n'));
+  const metadata = { ...requestMetadata, ...message.metadata };
+  const slots: Record<string, JsonValue> = {
+    ...written,
+    ...slotsOf(requestMetadata),
+    ...slotsOf(message.metadata),
+  };
+  for (const part of message.parts) Object.assign(slots, slotsOf(part.data));
+  return { text, slots, metadata };
+}
+
+function slotsOf(value: JsonValue | undefined): JsonObject {
+  if (!isObject(value)) return {};
+  return isObject(value['slots']) ? value['slots'] : {};
+}
+
+const slotsLine = /^[ \t]*SLOTS:[ \t]*(\{.*\})[ \t]*$/m;
+const fencedBlock = /\n?```(?:json)?[ \t]*\n([^`]*)\n?```\s*$/;
+
+function splitText(whole: string): { text: string; slots: JsonObject } {
+  const head = whole.slice(0, -maxTail);
+  let tail = whole.slice(-maxTail);
+  let slots: JsonObject = {};
+  for (const marker of [fencedBlock, slotsLine]) {
+    const match = marker.exec(tail);
+    const found = match === null ? undefined : parse(match[1] ?? '');
+    if (match === null || found === undefined) continue;
+    slots = { ...found, ...slots };
+    tail = tail.slice(0, match.index) + tail.slice(match.index + match[0].length);
+  }
+  return { text: (head + tail).trim(), slots };
+}
+
+/** Something that only looks like slots stays what it is: words of the user. */
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
