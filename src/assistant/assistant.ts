@@ -9,19 +9,22 @@ import {
   cleanUp,
   type CommandGenerator,
   executeCommands,
+  MAX_PAYLOAD_CHARACTERS,
   orchestratorCommands,
   startableFlows,
   understand,
+  type Understanding,
 } from './commands/index.ts';
 import {
   type CallHandler,
   cancelSegment,
   Dialogue,
+  type History,
   isExpired,
   run,
   runBetweenSteps,
 } from './executor/index.ts';
-import type { BotMessage, Command, Domain, Flow, TrackerEvent } from './model.ts';
+import type { BotMessage, Command, Domain, Flow } from './model.ts';
 import { type Rephraser, Responder } from './responses/index.ts';
 import { segmentsOf, stackProblems } from './stack/index.ts';
 import { type EventDraft, slotSet, Tracker, userUttered } from './tracker/index.ts';
@@ -77,8 +80,10 @@ export interface TurnRequest {
   /** Called with each piece of a message that an action streams. */
   readonly onChunk?: (piece: StreamPiece) => void | Promise<void>;
   /** Former events, for actions that want to see them; asked for only when one does. */
-  readonly history?: () => Promise<readonly TrackerEvent[]>;
+  readonly history?: History;
 }
+
+const DEFAULT_CHARACTERS = 420;
 
 const noActions: ActionRunner = {
   has: () => false,
@@ -101,6 +106,7 @@ export class Assistant {
   readonly #newId: () => string;
   readonly #logger: Logger;
   readonly #responder: Responder;
+  readonly #actionsOfEveryTurn: ReadonlySet<string>;
 
   constructor(options: AssistantOptions) {
     this.domain = options.domain;
@@ -109,6 +115,7 @@ export class Assistant {
     this.#clock = options.clock ?? { now: () => Date.now() };
     this.#newId = options.newId ?? randomUUID;
     this.#logger = options.logger ?? silentLogger;
+    this.#actionsOfEveryTurn = actionsOfEveryTurn(options.domain);
     this.#responder = new Responder({
       domain: options.domain,
       random: options.random ?? Math.random,
@@ -127,13 +134,13 @@ export class Assistant {
     if (tracker.state.terminated) return result(dialogue);
     await this.#session(dialogue, request);
     if (tracker.state.paused) {
-      this.#hear(dialogue, request, []);
+      this.#hear(dialogue, request, { commands: [], isPayload: false });
       return result(dialogue);
     }
     if (stackProblems(tracker.stack, this.flows).length > 0) await this.#changeCode(dialogue);
-    const commands = await this.#commands(dialogue, request);
-    this.#hear(dialogue, request, commands);
-    executeCommands(dialogue, commands);
+    const understood = await this.#understand(dialogue, request);
+    this.#hear(dialogue, request, understood);
+    executeCommands(dialogue, understood.commands);
     await this.#everyTurn(dialogue);
     await run(dialogue);
     return result(dialogue);
@@ -223,14 +230,16 @@ export class Assistant {
     await run(dialogue);
   }
 
-  async #commands(dialogue: Dialogue, request: TurnRequest): Promise<readonly Command[]> {
+  async #understand(dialogue: Dialogue, request: TurnRequest): Promise<Understanding> {
     const { tracker } = dialogue;
     const { text, metadata = {}, slots = {} } = request;
+    const { generator, maxCharacters = DEFAULT_CHARACTERS } = this.#options;
     const isOnlyData = text.trim() === '' && Object.keys(slots).length > 0;
-    const { generator, maxCharacters = 420 } = this.#options;
+    const startable = startableFlows(dialogue);
     const understood = isOnlyData
       ? { commands: [], isPayload: true }
-      : await understand(dialogue, { text, metadata }, { generator, maxCharacters });
+      : await understand(dialogue, { text, metadata }, { generator, maxCharacters, startable });
+    const collect = activeCollect(dialogue, tracker.stack);
     const clean = cleanUp(
       understood.commands,
       {
@@ -239,8 +248,8 @@ export class Assistant {
         filledBy: (name) => tracker.filledBy(name),
         domain: this.domain,
         flows: this.flows,
-        startable: new Set(startableFlows(dialogue).map((flow) => flow.id)),
-        collect: activeCollect(dialogue, tracker.stack),
+        startable: new Set(startable.map((flow) => flow.id)),
+        collect,
         agents: agentsView(tracker.stack),
       },
       {
@@ -248,19 +257,21 @@ export class Assistant {
         clarifyOnMultipleStartFlows: this.#options.clarifyOnMultipleStartFlows ?? false,
       },
     );
-    return [...orchestratorCommands(dialogue, slots, understood.commands), ...clean];
+    const seeds = orchestratorCommands(dialogue, slots, understood.commands);
+    return { ...understood, commands: withSeeds(seeds, clean, collect?.slot.name) };
   }
 
-  #hear(dialogue: Dialogue, request: TurnRequest, commands: readonly Command[]): void {
-    const { maxCharacters = 420 } = this.#options;
+  #hear(dialogue: Dialogue, request: TurnRequest, { commands, intent }: Understanding): void {
+    const { maxCharacters = DEFAULT_CHARACTERS } = this.#options;
     dialogue.tracker.apply(
       userUttered({
         // What is too long to be understood is not worth keeping whole.
-        text: request.text.slice(0, Math.max(maxCharacters, 4_096)),
+        text: request.text.slice(0, Math.max(maxCharacters, MAX_PAYLOAD_CHARACTERS)),
         channel: request.channel ?? 'rest',
         messageId: request.messageId ?? this.#newId(),
         metadata: request.metadata ?? {},
         commands,
+        ...(intent !== undefined && { intent }),
       }),
     );
     const isSilence = commands.some((one) => one.command === 'user silence');
@@ -271,15 +282,29 @@ export class Assistant {
 
   /** Some slots are kept by an action that runs on every message. */
   async #everyTurn(dialogue: Dialogue): Promise<void> {
-    const actions = new Set<string>();
-    for (const { mappings } of this.domain.slots.values()) {
-      for (const mapping of mappings) {
-        if (mapping.type !== 'controlled') continue;
-        if (mapping.run_action_every_turn !== undefined) actions.add(mapping.run_action_every_turn);
-      }
-    }
-    for (const action of actions) await runBetweenSteps(dialogue, action);
+    for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
   }
+}
+
+function actionsOfEveryTurn(domain: Domain): ReadonlySet<string> {
+  const mappings = [...domain.slots.values()].flatMap((slot) => slot.mappings);
+  return new Set(
+    mappings.flatMap((mapping) => {
+      const action = mapping.type === 'controlled' ? mapping.run_action_every_turn : undefined;
+      return action === undefined ? [] : [action];
+    }),
+  );
+}
+
+/** An orchestrator that answers the question has said enough, whatever the words were. */
+function withSeeds(
+  seeds: readonly Command[],
+  commands: readonly Command[],
+  asked: string | undefined,
+): readonly Command[] {
+  const isAnswered = seeds.some((one) => one.command === 'set slot' && one.name === asked);
+  const rest = isAnswered ? commands.filter((one) => one.command !== 'cannot handle') : commands;
+  return [...seeds, ...rest];
 }
 
 async function clearStack(dialogue: Dialogue): Promise<void> {

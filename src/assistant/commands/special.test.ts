@@ -50,7 +50,13 @@ const commands: [string, string, readonly Command[]][] = [
 ];
 
 test.each(commands)('reads %s', (_, text, expected) => {
-  expect(readSpecial(text, bank)).toEqual({ kind: 'commands', commands: expected });
+  expect(readSpecial(text, bank)).toMatchObject({ kind: 'commands', commands: expected });
+});
+
+test('an intent is named with its entities', () => {
+  expect(readSpecial('/ask_balance{"money": 5}', bank)).toMatchObject({
+    intent: { name: 'ask_balance', entities: [{ entity: 'money', value: 5 }] },
+  });
 });
 
 const eleven = Array.from({ length: 11 }, (_, at) => `s${at}=1`).join(',');

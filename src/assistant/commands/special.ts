@@ -4,9 +4,15 @@ import type { Command, Domain, Flow, Slot } from '../model.ts';
 /** What a message is that begins with a slash. */
 export type SpecialMessage =
   /** Commands, which no generator needs to see. */
-  | { readonly kind: 'commands'; readonly commands: readonly Command[] }
+  | { readonly kind: 'commands'; readonly commands: readonly Command[]; readonly intent?: Intent }
   /** Nothing special after all: text, without the slash. */
   | { readonly kind: 'text'; readonly text: string };
+
+/** What a message names instead of words. */
+export interface Intent {
+  readonly name: string;
+  readonly entities: readonly { readonly entity: string; readonly value: JsonValue }[];
+}
 
 interface Known {
   readonly domain: Domain;
@@ -29,9 +35,9 @@ const sessionCommands: ReadonlyMap<string, Command> = new Map<string, Command>([
 export function readSpecial(text: string, known: Known): SpecialMessage | undefined {
   const message = text.trim();
   if (!message.startsWith('/')) return undefined;
-  const commands = readSetSlots(message, known) ?? readIntent(message, known);
+  const commands = readSetSlots(message, known);
   if (commands !== undefined) return { kind: 'commands', commands };
-  return { kind: 'text', text: message.slice(1) };
+  return readIntent(message, known) ?? { kind: 'text', text: message.slice(1) };
 }
 
 function readSetSlots(message: string, { domain }: Known): readonly Command[] | undefined {
@@ -53,20 +59,24 @@ function readValue(text: string): JsonValue {
   return /^(none|null|undefined)$/i.test(text) ? null : text;
 }
 
-function readIntent(message: string, known: Known): readonly Command[] | undefined {
+function readIntent(message: string, known: Known): SpecialMessage | undefined {
   const [, name = '', json = '{}'] = /^\/([\w-]+)(?:@[\d.]+)?\s*(\{.*\})?$/s.exec(message) ?? [];
   const session = sessionCommands.get(name);
-  if (session !== undefined) return [session];
+  if (session !== undefined) return { kind: 'commands', commands: [session] };
   const triggered = [...known.flows.values()].filter((flow) =>
     flow.nluTrigger.some((trigger) => trigger.intent === name),
   );
   if (triggered.length === 0 && !known.domain.intents.includes(name)) return undefined;
   const entities = readEntities(json);
   if (entities === undefined) return undefined;
-  return [
-    ...triggered.map((flow): Command => ({ command: 'start flow', flow: flow.id })),
-    ...filledBy(known.domain, name, entities),
-  ];
+  return {
+    kind: 'commands',
+    intent: { name, entities: [...entities].map(([entity, value]) => ({ entity, value })) },
+    commands: [
+      ...triggered.map((flow): Command => ({ command: 'start flow', flow: flow.id })),
+      ...filledBy(known.domain, name, entities),
+    ],
+  };
 }
 
 function readEntities(json: string): ReadonlyMap<string, JsonValue> | undefined {

@@ -1,24 +1,28 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
-import type { Command } from '../model.ts';
+import type { Command, Flow } from '../model.ts';
 import type { CommandGenerator } from './generator.ts';
-import { readSpecial } from './special.ts';
-import { activeCollect, activeFlows, agentsView, startableFlows } from './view.ts';
+import { type Intent, readSpecial } from './special.ts';
+import { activeCollect, activeFlows, agentsView } from './view.ts';
 
 export interface UnderstandOptions {
   readonly generator: CommandGenerator;
   /** What a user may say at once. */
   readonly maxCharacters: number;
+  /** Flows whose guards hold. */
+  readonly startable: readonly Flow[];
 }
 
 export interface Understanding {
   readonly commands: readonly Command[];
   /** The message was made by a button or a program, not by a person. */
   readonly isPayload: boolean;
+  /** When the message named one. */
+  readonly intent?: Intent;
 }
 
 /** Payloads carry names and values and may be longer than what people say. */
-const MAX_PAYLOAD_CHARACTERS = 4_096;
+export const MAX_PAYLOAD_CHARACTERS = 4_096;
 
 /** The commands of a message, as they come: by its form, or by the generator. */
 export async function understand(
@@ -29,14 +33,17 @@ export async function understand(
   const said = message.text.trim();
   if (said === '') return failure('rasa_internal_error_user_input_empty');
   const special = said.length <= MAX_PAYLOAD_CHARACTERS ? readSpecial(said, dialogue) : undefined;
-  if (special?.kind === 'commands') return { commands: special.commands, isPayload: true };
+  if (special?.kind === 'commands') {
+    const { commands, intent } = special;
+    return { commands, isPayload: true, ...(intent !== undefined && { intent }) };
+  }
   const text = special?.text ?? said;
   if (text.length > options.maxCharacters) {
     const info = { max_characters: options.maxCharacters };
     return failure('rasa_internal_error_user_input_too_long', info);
   }
   try {
-    const commands = await generate(dialogue, { ...message, text }, options.generator);
+    const commands = await generate(dialogue, { ...message, text }, options);
     return { commands, isPayload: false };
   } catch (error) {
     const { signal, logger } = dialogue.options;
@@ -53,7 +60,7 @@ function failure(errorType: string, info: JsonObject = {}): Understanding {
 function generate(
   dialogue: Dialogue,
   message: { readonly text: string; readonly metadata: JsonObject },
-  generator: CommandGenerator,
+  { generator, startable }: UnderstandOptions,
 ): Promise<readonly Command[]> {
   const { tracker, options, domain } = dialogue;
   const { active, calling } = activeFlows(dialogue);
@@ -67,7 +74,7 @@ function generate(
     callingFlow: calling,
     activeCollect: activeCollect(dialogue, tracker.stack),
     transcript: tracker.state.transcript,
-    flows: startableFlows(dialogue),
+    flows: startable,
     allFlows: dialogue.flows,
     domain,
     agents: agentsView(tracker.stack),

@@ -18,6 +18,9 @@ import { replaceFrame } from '../stack/index.ts';
 import { botUttered, type Tracker } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
 
+/** The last events before this turn, oldest first. */
+export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;
+
 /** What a turn works with; the same for all its steps. */
 export interface DialogueOptions {
   readonly tracker: Tracker;
@@ -35,8 +38,7 @@ export interface DialogueOptions {
   readonly maxSteps: number;
   readonly onMessage: (message: BotMessage) => void | Promise<void>;
   readonly onChunk: (piece: StreamPiece) => void | Promise<void>;
-  /** Former events, for actions that want to see them. */
-  readonly history: () => Promise<readonly TrackerEvent[]>;
+  readonly history: History;
   readonly newId: () => string;
   readonly signal: AbortSignal;
   readonly clock: Clock;

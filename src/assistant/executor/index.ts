@@ -1,5 +1,5 @@
 export type { Call, CallHandler, CallOutcome } from './call-handler.ts';
-export { Dialogue, type DialogueOptions, type TurnFacts } from './dialogue.ts';
+export { Dialogue, type DialogueOptions, type History, type TurnFacts } from './dialogue.ts';
 export { afterFlow, cancelSegment } from './flow-end.ts';
 export { type FlowSlots, flowSlots } from './flow-slots.ts';
 export {

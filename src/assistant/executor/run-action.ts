@@ -82,9 +82,12 @@ async function sayMessage(
   await dialogue.say({ ...written, ...own, metadata: { ...written.metadata, ...own.metadata } });
 }
 
+/** So many of the former events are shown: what a turn costs must not grow with the conversation. */
+const FORMER_EVENTS = 200;
+
 /** The tracker as action servers know it, with the events of this turn and some before. */
 export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
   const { value, events } = dialogue.tracker.save();
-  const former = await dialogue.options.history();
+  const former = await dialogue.options.history({ last: FORMER_EVENTS });
   return trackerJson(value, [...former, ...events], dialogue.domain);
 }

@@ -60,7 +60,7 @@ export class Conversation {
       senderId: 'ada',
       tracker: this.tracker,
       text: '',
-      history: () => Promise.resolve(this.log),
+      history: ({ last }) => Promise.resolve(this.log.slice(-last)),
       ...request,
     });
     this.last = result;

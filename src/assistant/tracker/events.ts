@@ -12,6 +12,11 @@ export function userUttered(message: {
   readonly messageId: string;
   readonly metadata: JsonObject;
   readonly commands: readonly Command[];
+  /** When the message names one instead of words. */
+  readonly intent?: {
+    readonly name: string;
+    readonly entities: readonly { readonly entity: string; readonly value: JsonValue }[];
+  };
 }): EventDraft {
   return {
     event: 'user',
@@ -19,8 +24,11 @@ export function userUttered(message: {
     input_channel: message.channel,
     message_id: message.messageId,
     parse_data: {
-      intent: { name: null, confidence: 0 },
-      entities: [],
+      intent: {
+        name: message.intent?.name ?? null,
+        confidence: message.intent === undefined ? 0 : 1,
+      },
+      entities: message.intent?.entities ?? [],
       text: message.text,
       message_id: message.messageId,
       metadata: message.metadata,
