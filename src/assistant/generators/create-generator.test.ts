@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { scriptedModel } from '../../models/index.ts';
 import type { GeneratorConfig } from '../project/index.ts';
 import { createGenerator } from './create-generator.ts';
-import { situation } from './testing.ts';
+import { situation } from './testing/bank.ts';
 
 const config: GeneratorConfig = {
   component: 'CompactLLMCommandGenerator',

@@ -3,7 +3,7 @@ import { createModel, scriptedModel, startScriptedModelServer } from '../../../m
 import type { Flow } from '../../model.ts';
 import { Conversation } from '../../testing/conversation.ts';
 import { parcelActions, parcels } from '../../testing/parcels.ts';
-import { bank, flow, situation } from '../testing.ts';
+import { bank, flow, situation } from '../testing/bank.ts';
 import { llmGenerator } from './llm-generator.ts';
 
 test('the model sees flows, slots, state, conversation and message, and its commands come back', async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Command } from '../../model.ts';
-import { bank, bankDomain } from '../testing.ts';
+import { bank, bankDomain } from '../testing/bank.ts';
 import { parseCommands } from './parse-commands.ts';
 
 const vocabulary = { flows: bank, domain: bankDomain };

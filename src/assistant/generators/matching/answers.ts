@@ -16,7 +16,7 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
   const { asked } = turn;
   if (asked === undefined) return undefined;
   if (asked.kind === 'yes-no') {
-    const value = readYesNo(message);
+    const value = readYesNo(message) ?? saysItself(message, asked);
     if (value === undefined) return undefined;
     const reading = turn.read(message);
     const others = isBareYesNo(message) ? [] : otherFills(turn, reading);
@@ -31,6 +31,12 @@ export function findAnswer(turn: Turn, message: Message): Command[] | undefined 
   if (found === undefined) return undefined;
   reading.take(found);
   return [setSlot(asked, found.value), ...otherFills(turn, reading)];
+}
+
+/** "It is urgent" to whether it is urgent; a "not" would have been heard before. */
+function saysItself(message: Message, asked: SlotProfile): true | undefined {
+  const isShort = message.tokens.length <= 5;
+  return isShort && message.tokens.some((token) => asked.names.has(token.stem)) ? true : undefined;
 }
 
 /** Values for the other slots of the active flow. */
@@ -69,7 +75,7 @@ export function freeAnswer(turn: Turn): Command[] | undefined {
   if (asked === undefined || message.text === '') return undefined;
   switch (asked.kind) {
     case 'free':
-      return [setSlot(asked, message.text)];
+      return [setSlot(asked, turn.verbatim)];
     case 'name':
       return nameAnswer(turn, asked);
     case 'number':

@@ -11,7 +11,11 @@ import { isBareYesNo, readYesNo, wordsOf } from './values/index.ts';
 const change =
   /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter|not (?:the )?(?:right|correct))\b/;
 const marker =
-  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b/;
+  /^(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|hold on|my mistake|i made a mistake)\b|\b(?:i mean|i meant|i said|make (?:it|that|this)|set (?:it|that)|change|correct|update|edit|modify|fix|instead|rather|should (?:be|have been)|wrong|incorrect|different|not .{1,40}\bbut|not (?:the )?(?:right|correct)|better|let'?s (?:say|do|make))\b|, ?not\b|\bactually[.!\s]*$/;
+export function isChangeWord(word: string): boolean {
+  return change.test(word);
+}
+
 /** Everything up to the new value. */
 const lead =
   /^(?:(?:no|nope|nah|actually|sorry|oops|wait|correction|rather|well|oh|i mean|i meant|i said|it'?s|it is|it should (?:be|have been)|should be|please|let'?s (?:say|do|make it)|(?:make|change|set|update|correct) (?:it|that|this)(?: to| into)?|not that|but|to be)\b[\s,.:;-]*)+/i;
@@ -88,7 +92,7 @@ function mentionBy(
 ): Mention | undefined {
   const mentions = turn.profiles.flatMap((profile) => {
     const names = namesOf(profile);
-    const tokens = message.tokens.filter((token) => token.isContent && names.has(token.stem));
+    const tokens = message.tokens.filter((token) => names.has(token.stem));
     const last = tokens.at(-1);
     return last === undefined ? [] : [{ profile, end: last.end, count: tokens.length }];
   });

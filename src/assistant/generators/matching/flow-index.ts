@@ -213,7 +213,7 @@ function coverageOf(stems: readonly string[], said: ReadonlySet<string>): number
 
 function mistakes(term: string): number | false {
   const allowed = allowedMistakes(term.length + 1);
-  return allowed === 0 || term.length < 4 ? false : Math.min(allowed, term.length < 7 ? 1 : 2);
+  return allowed === 0 || term.length < 5 ? false : Math.min(allowed, term.length < 7 ? 1 : 2);
 }
 
 const indexes = new WeakMap<ReadonlyMap<string, Flow>, FlowIndex>();

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Command } from '../../model.ts';
-import { bank, bankDomain, type Situation, situation } from '../testing.ts';
+import { bank, bankDomain, type Situation, situation } from '../testing/bank.ts';
 import { matchingGenerator } from './matching-generator.ts';
 
 const generator = matchingGenerator();

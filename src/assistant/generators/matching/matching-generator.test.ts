@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Command } from '../../model.ts';
-import { type Situation, situation } from '../testing.ts';
+import { type Situation, situation } from '../testing/bank.ts';
 import { matchingGenerator } from './matching-generator.ts';
 
 const generator = matchingGenerator();
@@ -221,10 +221,19 @@ test('a regular expression of the domain finds its value in a sentence', async (
 });
 
 test('free text is kept word for word', async () => {
-  const text = 'The app is slow, and I could not transfer money to Bob!';
+  const text = 'The app is slow,\n“very” slow, and I could not transfer money to Bob!';
   expect(await said({ active: 'give_feedback', asked: 'feedback', text })).toBe(
     `feedback=${JSON.stringify(text)}`,
   );
+});
+
+test.each([
+  ['I cannot transfer money', 'feedback="I cannot transfer money"'],
+  ['no thanks', 'feedback="no thanks"'],
+  ['I want to transfer money', 'start transfer_money'],
+  ['cancel', 'cancel flow'],
+])('free text is left only for a plain request: %s', async (text, expected) => {
+  expect(await said({ active: 'give_feedback', asked: 'feedback', text })).toBe(expected);
 });
 
 const confirming = {
@@ -248,6 +257,8 @@ test.each([
   ['show my balance first', 'start check_balance'],
   ['hmm no, send 45', 'amount=45'],
   ['ok but to Bob', 'recipient="Bob"'],
+  ['send it', 'confirm=true'],
+  ['change it', 'confirm="change it"'],
   ['is there a fee?', 'knowledge answer'],
 ])('answers a yes or no: %s', async (text, expected) => {
   expect(await said({ ...confirming, text })).toBe(expected);
@@ -319,6 +330,7 @@ test.each([
   ['cancel the transfer', 'cancel flow'],
   ['stop the money transfer', 'cancel flow'],
   ['quit', 'cancel flow'],
+  ['cancel the payment', 'cancel flow'],
   ['I no longer want to send money', 'cancel flow'],
   ['stop that, show my balance', 'cancel flow; start check_balance'],
   ['never mind, block my debit card', 'cancel flow; start freeze_card; card_type="debit"'],
@@ -397,6 +409,9 @@ test.each([
 test('the answer to the interrupted question counts as well, and so does a new request', async () => {
   expect(await said({ ...resuming, text: '50 euros' })).toBe('amount=50');
   expect(await said({ ...resuming, text: 'block my card' })).toBe('start freeze_card');
+  const asked = { ...resuming, pending: 'recipient', slots: {} };
+  expect(await said({ ...asked, text: 'to Bob' })).toBe('recipient="Bob"');
+  expect(await said({ ...asked, text: 'Bob Smith' })).toBe('recipient="Bob Smith"');
 });
 
 const choosing = {

@@ -2,6 +2,7 @@ import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../model.ts';
 import { messageOf } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
+import { cleanAnswer } from './names.ts';
 import { afterCancel, bareText, steeringOf } from './phrases.ts';
 import { setSlot, type Turn } from './turn.ts';
 import { findNumbers, readYesNo } from './values/index.ts';
@@ -46,7 +47,10 @@ function confirmation(turn: Turn): Command[] | undefined {
   }
   if (said !== undefined || pending === undefined || names.length > 0) return undefined;
   const { flow, step, slot } = pending;
-  return findAnswer(askedFor(turn, { flow, step, slot }), message);
+  const answer = findAnswer(askedFor(turn, { flow, step, slot }), message);
+  if (answer !== undefined || pending.kind !== 'name') return answer;
+  const isName = message.tokens.length <= 3 && /^\p{Lu}/u.test(message.text);
+  return isName ? [setSlot(pending, cleanAnswer(message.text, pending.prepositions))] : undefined;
 }
 
 /** The turn as if a question of the user flow had been asked. */

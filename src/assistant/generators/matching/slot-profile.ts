@@ -44,7 +44,7 @@ const kinds: readonly (readonly [SlotKind, RegExp])[] = [
   ['time', /\b(?:time|hour)\b/],
   [
     'free',
-    /\b(?:reason|message|note|comment|feedback|description|detail|details|question|query|text|complaint|problem|issue|review|story|purpose|reference|subject|topic|address)\b/,
+    /\b(?:reason|message|note|comment|feedback|description|detail|details|question|query|text|complaint|problem|issue|review|story|purpose|reference|subject|topic|address|requests?|remarks?|wish|wishes|instructions?|preferences?|allerg(?:y|ies))\b/,
   ],
 ];
 

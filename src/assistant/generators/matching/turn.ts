@@ -32,6 +32,11 @@ export class Turn {
     this.#options = options;
   }
 
+  /** What was said, as it was typed: lines, marks and all. */
+  get verbatim(): string {
+    return this.input.text.trim();
+  }
+
   /** Another message, or another place, in the same conversation. */
   with(message: Message, changes: Partial<GeneratorInput> = {}): Turn {
     return new Turn({ ...this.input, text: message.text, ...changes }, this.#options);

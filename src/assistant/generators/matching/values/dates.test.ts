@@ -83,6 +83,9 @@ test.each([
   ['midnight', ['00:00']],
   ['50 euros', []],
   ['25:00', []],
+  ['half past seven', ['07:30']],
+  ['quarter to 8 pm', ['19:45']],
+  ['half past nothing', []],
 ])('time: %s', (text, expected) => {
   expect(findTimes(readMessage(text)).map((one) => one.value)).toEqual(expected);
 });

@@ -1,5 +1,6 @@
-import type { Message } from '../../words/index.ts';
+import { type Message, overlaps } from '../../words/index.ts';
 import type { Found } from './found.ts';
+import { spokenNumber } from './number-words.ts';
 
 const clock =
   /\b(?:at )?(?:([01]?\d|2[0-3])[:h]([0-5]\d)(?: ?(am|pm|a\.m\.|p\.m\.))?|(1[0-2]|0?[1-9]) ?(am|pm|a\.m\.|p\.m\.|o'clock)|([01]?\d|2[0-3]) h(?:ours)?)(?![\w:])/g;
@@ -8,16 +9,19 @@ const named: readonly (readonly [RegExp, string])[] = [
   [/\b(?:at )?midnight\b/g, '00:00'],
 ];
 
+const spoken = /\b(?:at )?(half past|quarter past|quarter to) (\d{1,2}|[a-z]+)\b(?: ?(am|pm))?/g;
+
 /** Every time of day of a message, as `HH:MM`, in its order. */
 export function findTimes(message: Message): Found<string>[] {
-  const found: Found<string>[] = [];
+  const found = [...spokenTimes(message)];
   for (const match of message.folded.matchAll(clock)) {
+    const span = { start: match.index, end: match.index + match[0].length };
     const hour = Number(match[1] ?? match[4] ?? match[6]);
     const half = (match[3] ?? match[5] ?? '').replaceAll('.', '');
     if (half !== '' && half !== "o'clock" && hour > 12) continue;
+    if (found.some((one) => overlaps(one, span))) continue;
     const shifted = half === 'pm' ? (hour % 12) + 12 : half === 'am' ? hour % 12 : hour;
-    const value = `${String(shifted).padStart(2, '0')}:${match[2] ?? '00'}`;
-    found.push({ value, start: match.index, end: match.index + match[0].length });
+    found.push({ value: clockText(shifted * 60 + Number(match[2] ?? 0)), ...span });
   }
   for (const [pattern, value] of named) {
     for (const match of message.folded.matchAll(pattern)) {
@@ -25,4 +29,22 @@ export function findTimes(message: Message): Found<string>[] {
     }
   }
   return found.toSorted((one, two) => one.start - two.start);
+}
+
+/** "half past seven", "quarter to 8 pm" */
+function* spokenTimes(message: Message): Generator<Found<string>> {
+  for (const match of message.folded.matchAll(spoken)) {
+    const word = match[2] ?? '';
+    const hour = /^\d/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? 0);
+    if (hour < 1 || hour > 23) continue;
+    const minutes = { 'half past': 30, 'quarter past': 15 }[match[1] ?? ''] ?? -15;
+    const shift = match[3] === 'pm' && hour < 12 ? 12 : 0;
+    const value = clockText((hour + shift) * 60 + minutes);
+    yield { value, start: match.index, end: match.index + match[0].length };
+  }
+}
+
+function clockText(minutes: number): string {
+  const pad = (value: number): string => String(value).padStart(2, '0');
+  return `${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
 }

@@ -29,6 +29,8 @@ test.each([
   ['no problem', true],
   ['👍', true],
   ['um, yes', true],
+  ['book it', true],
+  ['please send that now', true],
   ['no', false],
   ['No.', false],
   ['nope', false],

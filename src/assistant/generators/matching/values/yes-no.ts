@@ -16,6 +16,10 @@ const phrases: readonly (readonly [RegExp, boolean])[] = [
   ],
 ];
 
+/** "Book it": the order to do what is to be confirmed. */
+const goAhead =
+  /^(?:please |ok(?:ay)?,? |just |then )*(?:book|send|order|submit|place|make|confirm|transfer|pay|buy|save|schedule|reserve|finish|complete) (?:it|that|this|them)(?: (?:please|now|then))?[.! ]*$/;
+
 const yes = new Set(
   `yes yeah yea yep yup yess yes'm ya ye yas y sure surely ok okay okey okie k kk fine correct right exactly
    true absolutely definitely certainly indeed affirmative confirm confirmed confirming agreed agree accept accepted
@@ -41,6 +45,7 @@ const around = new Set(
 export function readYesNo(message: Message): boolean | undefined {
   if (/^[\s!.]*(?:👍|✅|👌|✔️?|🙂)/u.test(message.text)) return true;
   if (/^[\s!.]*(?:👎|❌|🚫)/u.test(message.text)) return false;
+  if (goAhead.test(message.folded)) return true;
   const { tokens } = message;
   const first = tokens.find((token) => !isOpening(token.folded));
   for (const [pattern, value] of phrases) {

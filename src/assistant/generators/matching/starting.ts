@@ -1,0 +1,120 @@
+import type { Command, Flow } from '../../model.ts';
+import type { Message } from '../words/index.ts';
+import { findAnswer } from './answers.ts';
+import { isChangeWord } from './corrections.ts';
+import { type Fill, fillUnasked } from './fill.ts';
+import { ordinalOf } from './pattern-answers.ts';
+import { isQuestion, opensAsRequest } from './phrases.ts';
+import type { Request } from './requests.ts';
+import { setSlot, startFlow, type Turn } from './turn.ts';
+import { isBareYesNo } from './values/index.ts';
+
+/** "The second one" of the flows that were offered. */
+export function byPlace(turn: Turn): readonly Command[] | undefined {
+  const { message, offers } = turn;
+  const isChoice = /\b(?:first|second|third|last|[123]|one|two|three)\b/.test(message.folded);
+  if (offers.length === 0 || !isChoice || message.tokens.length > 4) return undefined;
+  const flow = offers[ordinalOf(message.folded, offers.length) ?? -1];
+  return flow === undefined ? undefined : [startFlow(flow)];
+}
+
+/** A request for another flow, and what the rest of the message answers. */
+export function requestedElsewhere(turn: Turn): readonly Command[] | undefined {
+  const { requested } = turn;
+  if (requested.kind !== 'start') return undefined;
+  const others = requested.requests.filter(({ flow }) => !turn.isActive(flow));
+  if (others.length === 0 || isBareChange(turn)) return undefined;
+  if (!others.every((request) => isSure(turn, request))) return undefined;
+  const question = turn.asked;
+  const rest = turn.beside(others);
+  const answer =
+    question === undefined || rest.tokens.length === 0 ? undefined : findAnswer(turn, rest);
+  // "Yes, show my balance" to "anything else?" is the request alone.
+  const kept = turn.isPatternQuestion ? [] : (answer ?? []);
+  return [...kept, ...startAll(turn, others, kept.length === 0)];
+}
+
+/** "Change it", in the midst of a flow, is about what was said there. */
+function isBareChange(turn: Turn): boolean {
+  const words = turn.message.tokens.filter((token) => token.isContent);
+  return turn.filled.length > 0 && words.every((word) => isChangeWord(word.folded));
+}
+
+/** Where text is expected, a few words in common are not enough to leave the question. */
+function isSure(turn: Turn, { candidate, part }: Request): boolean {
+  const { asked: question, message } = turn;
+  if (question === undefined) return true;
+  // "I cannot send money" is a story, where one is asked for.
+  const isStory =
+    question.kind === 'free' && /\b(?:cannot|can't|couldn't|unable|not|n't)\b/.test(part.folded);
+  if (candidate.isExact) return !isStory;
+  const isLike = (least: number): boolean => candidate.confidence >= least;
+  switch (question.kind) {
+    case 'free':
+      return (
+        isLike(0.9) && candidate.phraseCoverage >= 0.8 && (opensAsRequest(part) || isQuestion(part))
+      );
+    case 'name':
+      return isLike(0.75) && (candidate.matched > 1 || opensAsRequest(part) || isQuestion(part));
+    case 'yes-no':
+      return !isBareYesNo(message);
+    case 'category':
+    case 'number':
+      return isLike(0.75) || findAnswer(turn, message) === undefined;
+    default:
+      return isLike(0.7);
+  }
+}
+
+/** Several flows are meant alike. */
+export function unclear(turn: Turn): readonly Command[] | undefined {
+  const { requested, asked: question, message } = turn;
+  if (requested.kind !== 'unclear') return undefined;
+  const isText = question?.kind === 'free' || question?.kind === 'name';
+  if (isText && !opensAsRequest(message) && !isQuestion(message)) return undefined;
+  if (isBareChange(turn)) return undefined;
+  const chosen = turn.offered(requested.flows) ?? bestFilled(turn, requested.flows);
+  if (chosen !== undefined) return startAll(turn, [chosen], true);
+  const options = requested.flows.filter((flow) => !turn.isActive(flow)).map((flow) => flow.id);
+  return options.length === 0 ? undefined : [{ command: 'clarify', options }];
+}
+
+/** "Send 2 kg to Bob, standard": of flows that are meant alike, the one whose slots it fills most. */
+function bestFilled(
+  turn: Turn,
+  flows: readonly Flow[],
+): Pick<Request, 'flow' | 'part'> | undefined {
+  const counted = flows
+    .map((flow) => ({ flow, fills: fillsOf(turn, flow, turn.message).length }))
+    .toSorted((one, two) => two.fills - one.fills);
+  const [best, second] = counted;
+  if (best === undefined || turn.isActive(best.flow)) return undefined;
+  return best.fills > (second?.fills ?? 0) ? { flow: best.flow, part: turn.message } : undefined;
+}
+
+/** The flows that a part of the message asks for, with their slots. */
+export function requestedIn(turn: Turn, part: Message): Command[] {
+  const requested = turn.requestsIn(part);
+  if (requested.kind === 'unclear') {
+    return [{ command: 'clarify', options: requested.flows.map((flow) => flow.id) }];
+  }
+  return requested.kind === 'nothing' ? [] : startAll(turn.with(part), requested.requests, true);
+}
+
+/** With their slots; one request alone has the whole message for them. */
+function startAll(
+  turn: Turn,
+  requests: readonly Pick<Request, 'flow' | 'part'>[],
+  hasAll: boolean,
+): Command[] {
+  return requests.flatMap((request) => {
+    const part = hasAll && requests.length === 1 ? turn.message : request.part;
+    const fills = fillsOf(turn, request.flow, part);
+    return [startFlow(request.flow), ...fills.map((fill) => setSlot(fill.profile, fill.value))];
+  });
+}
+
+function fillsOf(turn: Turn, flow: Flow, part: Message): Fill[] {
+  const profiles = turn.profilesOf(flow).filter((profile) => profile.kind !== 'yes-no');
+  return fillUnasked(turn.read(part), profiles, { byCapitals: true });
+}
