@@ -4,29 +4,25 @@ import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from './actions/index.ts';
 import {
-  activeCollect,
-  agentsView,
-  cleanUp,
   type CommandGenerator,
   executeCommands,
   MAX_PAYLOAD_CHARACTERS,
-  orchestratorCommands,
-  startableFlows,
-  understand,
+  readMessage,
+  type ReadOptions,
   type Understanding,
 } from './commands/index.ts';
 import {
   type CallHandler,
-  cancelSegment,
+  clearStack,
   Dialogue,
+  ensureSession,
   type History,
-  isExpired,
   run,
   runBetweenSteps,
 } from './executor/index.ts';
-import type { BotMessage, Command, Domain, Flow } from './model.ts';
+import type { BotMessage, Domain, Flow } from './model.ts';
 import { type Rephraser, Responder } from './responses/index.ts';
-import { segmentsOf, stackProblems } from './stack/index.ts';
+import { stackProblems } from './stack/index.ts';
 import { type EventDraft, slotSet, Tracker, userUttered } from './tracker/index.ts';
 import { outcomeOf, type TurnResult } from './turn-result.ts';
 
@@ -83,8 +79,6 @@ export interface TurnRequest {
   readonly history?: History;
 }
 
-const DEFAULT_CHARACTERS = 420;
-
 const noActions: ActionRunner = {
   has: () => false,
   run: ({ name }) =>
@@ -106,6 +100,7 @@ export class Assistant {
   readonly #newId: () => string;
   readonly #logger: Logger;
   readonly #responder: Responder;
+  readonly #reading: ReadOptions;
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
 
   constructor(options: AssistantOptions) {
@@ -115,6 +110,11 @@ export class Assistant {
     this.#clock = options.clock ?? { now: () => Date.now() };
     this.#newId = options.newId ?? randomUUID;
     this.#logger = options.logger ?? silentLogger;
+    this.#reading = {
+      generator: options.generator,
+      maxCharacters: options.maxCharacters ?? 420,
+      clarifyOnMultipleStartFlows: options.clarifyOnMultipleStartFlows ?? false,
+    };
     this.#actionsOfEveryTurn = actionsOfEveryTurn(options.domain);
     this.#responder = new Responder({
       domain: options.domain,
@@ -132,13 +132,14 @@ export class Assistant {
     const dialogue = this.#dialogue(request);
     const { tracker } = dialogue;
     if (tracker.state.terminated) return result(dialogue);
-    await this.#session(dialogue, request);
+    await ensureSession(dialogue, { isNew: request.tracker === undefined });
     if (tracker.state.paused) {
       this.#hear(dialogue, request, { commands: [], isPayload: false });
       return result(dialogue);
     }
     if (stackProblems(tracker.stack, this.flows).length > 0) await this.#changeCode(dialogue);
-    const understood = await this.#understand(dialogue, request);
+    const { text, metadata = {}, slots = {} } = request;
+    const understood = await readMessage(dialogue, { text, metadata, slots }, this.#reading);
     this.#hear(dialogue, request, understood);
     executeCommands(dialogue, understood.commands);
     await this.#everyTurn(dialogue);
@@ -208,19 +209,6 @@ export class Assistant {
     });
   }
 
-  /** A conversation begins with a session; one that rested too long gets another. */
-  async #session(dialogue: Dialogue, request: TurnRequest): Promise<void> {
-    const { tracker } = dialogue;
-    const { startSessionAfterExpiry } = this.domain.session;
-    const isNew = request.tracker === undefined;
-    const expired = !isNew && isExpired(dialogue);
-    if (!isNew && !(expired && startSessionAfterExpiry)) {
-      if (expired || tracker.state.inactive) tracker.renewSession(this.#newId());
-      return;
-    }
-    await runBetweenSteps(dialogue, 'action_session_start');
-  }
-
   /** The flows changed under the conversation: say so, and begin with an empty stack. */
   async #changeCode(dialogue: Dialogue): Promise<void> {
     const problems = stackProblems(dialogue.tracker.stack, this.flows);
@@ -230,39 +218,8 @@ export class Assistant {
     await run(dialogue);
   }
 
-  async #understand(dialogue: Dialogue, request: TurnRequest): Promise<Understanding> {
-    const { tracker } = dialogue;
-    const { text, metadata = {}, slots = {} } = request;
-    const { generator, maxCharacters = DEFAULT_CHARACTERS } = this.#options;
-    const isOnlyData = text.trim() === '' && Object.keys(slots).length > 0;
-    const startable = startableFlows(dialogue);
-    const understood = isOnlyData
-      ? { commands: [], isPayload: true }
-      : await understand(dialogue, { text, metadata }, { generator, maxCharacters, startable });
-    const collect = activeCollect(dialogue, tracker.stack);
-    const clean = cleanUp(
-      understood.commands,
-      {
-        stack: tracker.stack,
-        slots: tracker.slots,
-        filledBy: (name) => tracker.filledBy(name),
-        domain: this.domain,
-        flows: this.flows,
-        startable: new Set(startable.map((flow) => flow.id)),
-        collect,
-        agents: agentsView(tracker.stack),
-      },
-      {
-        isPayload: understood.isPayload,
-        clarifyOnMultipleStartFlows: this.#options.clarifyOnMultipleStartFlows ?? false,
-      },
-    );
-    const seeds = orchestratorCommands(dialogue, slots, understood.commands);
-    return { ...understood, commands: withSeeds(seeds, clean, collect?.slot.name) };
-  }
-
   #hear(dialogue: Dialogue, request: TurnRequest, { commands, intent }: Understanding): void {
-    const { maxCharacters = DEFAULT_CHARACTERS } = this.#options;
+    const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(
       userUttered({
         // What is too long to be understood is not worth keeping whole.
@@ -294,25 +251,6 @@ function actionsOfEveryTurn(domain: Domain): ReadonlySet<string> {
       return action === undefined ? [] : [action];
     }),
   );
-}
-
-/** An orchestrator that answers the question has said enough, whatever the words were. */
-function withSeeds(
-  seeds: readonly Command[],
-  commands: readonly Command[],
-  asked: string | undefined,
-): readonly Command[] {
-  const isAnswered = seeds.some((one) => one.command === 'set slot' && one.name === asked);
-  const rest = isAnswered ? commands.filter((one) => one.command !== 'cannot handle') : commands;
-  return [...seeds, ...rest];
-}
-
-async function clearStack(dialogue: Dialogue): Promise<void> {
-  const { tracker } = dialogue;
-  for (const segment of segmentsOf(tracker.stack).toReversed()) {
-    await cancelSegment(dialogue, segment);
-  }
-  tracker.setStack([]);
 }
 
 function result(dialogue: Dialogue): TurnResult {

@@ -1,15 +1,9 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../model.ts';
 import { INTERNAL_ERROR_RESPONSE } from '../responses/index.ts';
-import {
-  activeSegment,
-  isPattern,
-  removeFrames,
-  segmentsOf,
-  withoutConversationPatterns,
-} from '../stack/index.ts';
+import { activeSegment, isPattern, withoutConversationPatterns } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';
-import { afterFlow, cancelSegment } from './flow-end.ts';
+import { afterFlow, cancelSegment, clearStack } from './flow-end.ts';
 
 const INTERNAL_ERROR = 'pattern_internal_error';
 
@@ -61,11 +55,7 @@ export async function failStep(
 
 /** Leaves nothing on the stack that could go round in circles again. */
 export async function breakOff(dialogue: Dialogue): Promise<void> {
-  const { tracker } = dialogue;
-  for (const segment of segmentsOf(tracker.stack).toReversed()) {
-    await cancelSegment(dialogue, segment);
-  }
-  tracker.setStack(removeFrames(tracker.stack, tracker.stack));
+  await clearStack(dialogue);
   dialogue.facts.patterns.push({
     flowId: INTERNAL_ERROR,
     context: { error_type: 'too_many_steps', info: {} },

@@ -91,3 +91,11 @@ export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promi
   }
   resetSlots(dialogue, segment.root.flowId);
 }
+
+/** Leaves nothing on the stack: every flow is cancelled, without a word. */
+export async function clearStack(dialogue: Dialogue): Promise<void> {
+  for (const segment of segmentsOf(dialogue.tracker.stack).toReversed()) {
+    await cancelSegment(dialogue, segment);
+  }
+  dialogue.tracker.setStack([]);
+}

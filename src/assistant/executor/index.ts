@@ -1,6 +1,7 @@
 export type { Call, CallHandler, CallOutcome } from './call-handler.ts';
 export { Dialogue, type DialogueOptions, type History, type TurnFacts } from './dialogue.ts';
-export { afterFlow, cancelSegment } from './flow-end.ts';
+export { ensureSession } from './ensure-session.ts';
+export { clearStack } from './flow-end.ts';
 export { type FlowSlots, flowSlots } from './flow-slots.ts';
 export {
   agentOf,
@@ -12,5 +13,4 @@ export {
 export { readableName } from './readable-name.ts';
 export { restartAgent } from './restart-agent.ts';
 export { run, runBetweenSteps } from './run.ts';
-export { isExpired } from './session.ts';
 export { checkSlots } from './validation.ts';

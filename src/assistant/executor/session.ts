@@ -13,10 +13,3 @@ export function startSession(dialogue: Dialogue, options: { readonly carryOver: 
   }
   tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
 }
-
-/** Whether the user was silent for longer than a session lasts. */
-export function isExpired(dialogue: Dialogue): boolean {
-  const minutes = dialogue.domain.session.sessionExpirationTime;
-  const seconds = dialogue.options.clock.now() / 1000 - dialogue.tracker.state.latestEventTime;
-  return minutes > 0 && seconds > minutes * 60;
-}
