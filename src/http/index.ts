@@ -7,5 +7,5 @@ export { type PushOptions, PushService } from './push-service.ts';
 export { type Router, router, type RouterOptions } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
 export { errorHeaders } from './statuses.ts';
-export type { TlsFiles } from './tls.ts';
+export { contextOf as tlsContext, type TlsFiles } from './tls.ts';
 export { defaultLimits, type HttpLimits, type Service } from './service.ts';

@@ -55,7 +55,8 @@ export function tlsServer(files: TlsFiles, listener: RequestListener, logger: Lo
   };
 }
 
-function contextOf(files: TlsFiles) {
+/** What the files say, as TLS takes it. */
+export function contextOf(files: TlsFiles) {
   return {
     cert: read(files.certificate, 'certificate'),
     key: read(files.key, 'key'),

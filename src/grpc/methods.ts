@@ -1,0 +1,86 @@
+import { type Operation, operations, type ProtocolVersion } from '../protocol/index.ts';
+import { legacyRequest, legacyResponse } from './legacy.ts';
+import type { WireType } from './proto-json.ts';
+import { loadPackages } from './protos.ts';
+
+/** One method of one of the two services. */
+export interface RpcMethod {
+  /** As in the HTTP/2 request: `/package.Service/Method`. */
+  readonly path: string;
+  readonly operation: Operation;
+  readonly version: ProtocolVersion;
+  readonly streams: boolean;
+  /** The JSON is the dialect's: 1.x, or 0.3 in the form of REST. */
+  readonly request: WireType;
+  readonly response: WireType;
+}
+
+interface Names {
+  readonly method: string;
+  readonly request: string;
+  readonly response: string;
+}
+
+function named(method: string, request: string, response: string): Names {
+  return { method, request, response };
+}
+
+const push = 'TaskPushNotificationConfig';
+
+const v1Names: { readonly [operation in Operation]: Names } = {
+  sendMessage: named('SendMessage', 'SendMessageRequest', 'SendMessageResponse'),
+  sendStreamingMessage: named('SendStreamingMessage', 'SendMessageRequest', 'StreamResponse'),
+  getTask: named('GetTask', 'GetTaskRequest', 'Task'),
+  listTasks: named('ListTasks', 'ListTasksRequest', 'ListTasksResponse'),
+  cancelTask: named('CancelTask', 'CancelTaskRequest', 'Task'),
+  subscribeToTask: named('SubscribeToTask', 'SubscribeToTaskRequest', 'StreamResponse'),
+  createTaskPushNotificationConfig: named(`Create${push}`, push, push),
+  getTaskPushNotificationConfig: named(`Get${push}`, `Get${push}Request`, push),
+  listTaskPushNotificationConfigs: named(
+    `List${push}s`,
+    `List${push}sRequest`,
+    `List${push}sResponse`,
+  ),
+  deleteTaskPushNotificationConfig: named(
+    `Delete${push}`,
+    `Delete${push}Request`,
+    'google.protobuf.Empty',
+  ),
+  getExtendedAgentCard: named('GetExtendedAgentCard', 'GetExtendedAgentCardRequest', 'AgentCard'),
+};
+
+/** 0.3 cannot list tasks, and has other names for some operations. */
+const { listTasks: _, ...shared } = v1Names;
+const v03Names: { readonly [operation in Exclude<Operation, 'listTasks'>]: Names } = {
+  ...shared,
+  subscribeToTask: named('TaskSubscription', 'TaskSubscriptionRequest', 'StreamResponse'),
+  createTaskPushNotificationConfig: named(`Create${push}`, `Create${push}Request`, push),
+  listTaskPushNotificationConfigs: named(
+    `List${push}`,
+    `List${push}Request`,
+    `List${push}Response`,
+  ),
+  getExtendedAgentCard: named('GetAgentCard', 'GetAgentCardRequest', 'AgentCard'),
+};
+
+/** The methods of both services. */
+export async function loadMethods(): Promise<readonly RpcMethod[]> {
+  const packages = await loadPackages();
+  const of = (version: ProtocolVersion, operation: Operation, names: Names): RpcMethod => {
+    const { name, types } = packages[version];
+    const request = types.wire(names.request);
+    const response = types.wire(names.response);
+    return {
+      path: `/${name}.A2AService/${names.method}`,
+      operation,
+      version,
+      streams: operations[operation].streams,
+      request: version === '1.0' ? request : legacyRequest(operation, request),
+      response: version === '1.0' ? response : legacyResponse(operation, response),
+    };
+  };
+  return [
+    ...Object.entries(v1Names).map(([name, names]) => of('1.0', name as Operation, names)),
+    ...Object.entries(v03Names).map(([name, names]) => of('0.3', name as Operation, names)),
+  ];
+}

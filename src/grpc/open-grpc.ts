@@ -1,0 +1,98 @@
+import { checkBind } from '../auth/index.ts';
+import type { Service, TlsFiles } from '../http/index.ts';
+import type { AgentInterface } from '../protocol/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+
+/** Bounds of the gRPC door. */
+export interface GrpcLimits {
+  /** Largest request, in bytes, before and after it is decompressed. @default the service's `maxBodyBytes` */
+  readonly maxMessageBytes: number;
+  /** Longest time a request may take to arrive, in milliseconds. @default the service's `bodyTimeoutMs` */
+  readonly arrivalTimeoutMs: number;
+  /** Calls under way on one connection. @default 1_000 */
+  readonly maxConcurrentCalls: number;
+  /** Bytes that may wait for the caller of a stream to read. @default 64 KiB */
+  readonly maxWaitingBytes: number;
+  /** How often a silent connection is asked whether it is still there, in milliseconds. @default 60_000 */
+  readonly keepAliveMs: number;
+  /** How long a connection without calls stays open, in milliseconds. @default 300_000 */
+  readonly maxIdleMs: number;
+}
+
+export interface GrpcOptions {
+  /** The agent to serve: the `service` of its router. */
+  readonly service: Service;
+  /** @default 0, any free port */
+  readonly port?: number;
+  /** @default '127.0.0.1' */
+  readonly host?: string;
+  /** Where callers reach the door, as `host:port`, for the card. @default its host and port */
+  readonly url?: string;
+  /** Serves TLS; the files are read again when they change. */
+  readonly tls?: TlsFiles;
+  /** Listens where others can reach without asking who they are. @default false */
+  readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
+  readonly limits?: Partial<GrpcLimits>;
+  /** @default the service's */
+  readonly logger?: Logger;
+}
+
+/** An open gRPC door. */
+export interface GrpcDoor extends AsyncDisposable {
+  readonly port: number;
+  /** `host:port`, as in the card. */
+  readonly url: string;
+  /** What the card says of the door: 1.0, then 0.3. */
+  readonly interfaces: readonly AgentInterface[];
+  /** Takes no new calls, ends streams, waits for the others, then lets go of what is left. @default graceMs 10_000 */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/**
+ * Opens a gRPC door to an agent, with the services of A2A 1.0 (`lf.a2a.v1`) and 0.3 (`a2a.v1`) on one
+ * port. Callers are authenticated and limited as at the HTTP doors. gRPC is loaded only now.
+ * @example const door = await openGrpc({ service: router.service, port: 50051 })
+ */
+export async function openGrpc(options: GrpcOptions): Promise<GrpcDoor> {
+  const { service, host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
+  checkBind({
+    host,
+    isAuthenticated: !service.auth.isOpen,
+    dangerouslyAllowUnauthenticatedRemote,
+  });
+  const { startServer } = await import('./server.ts');
+  const server = await startServer({
+    service,
+    host,
+    port: options.port ?? 0,
+    tls: options.tls,
+    logger: options.logger ?? service.logger,
+    limits: {
+      maxMessageBytes: service.limits.maxBodyBytes,
+      arrivalTimeoutMs: service.limits.bodyTimeoutMs,
+      maxConcurrentCalls: 1_000,
+      maxWaitingBytes: 64 * 1024,
+      keepAliveMs: 60_000,
+      maxIdleMs: 300_000,
+      ...options.limits,
+    },
+  });
+  const url = options.url ?? `${shownHost(host)}:${server.port}`;
+  const close: GrpcDoor['close'] = ({ graceMs = 10_000 } = {}) => server.close(graceMs);
+  return {
+    port: server.port,
+    url,
+    interfaces: [
+      { url, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+      { url, protocolBinding: 'GRPC', protocolVersion: '0.3' },
+    ],
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+/** A door that listens everywhere is reached here by its local name. */
+function shownHost(host: string): string {
+  if (['0.0.0.0', '::', '127.0.0.1', '[::]'].includes(host)) return 'localhost';
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}

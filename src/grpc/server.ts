@@ -1,0 +1,140 @@
+import {
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+} from '@grpc/grpc-js';
+import type { Service, TlsFiles } from '../http/index.ts';
+import { LegateError, toLegateError } from '../protocol/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { answerOnce, answerStream, type DoorContext } from './answer.ts';
+import { Entrance } from './entrance.ts';
+import { loadMethods, type RpcMethod } from './methods.ts';
+import type { GrpcLimits } from './open-grpc.ts';
+import { type CallStatus, Statuses } from './status.ts';
+import { TlsCredentials } from './tls-credentials.ts';
+
+export interface RunningServer {
+  readonly port: number;
+  close(graceMs: number): Promise<void>;
+}
+
+type Fail = (thrown: unknown) => CallStatus;
+
+/** The server behind the door. This module and those it imports load gRPC. */
+export async function startServer(options: {
+  readonly service: Service;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsFiles | undefined;
+  readonly limits: GrpcLimits;
+  readonly logger: Logger;
+}): Promise<RunningServer> {
+  const { service, host, port, tls, limits, logger } = options;
+  const [methods, statuses] = await Promise.all([loadMethods(), Statuses.load()]);
+  const fail: Fail = (thrown) => {
+    const error = toLegateError(thrown);
+    if (error.code === 'INTERNAL' || error.code === 'INVALID_AGENT_RESPONSE') {
+      logger.error({ error: error.cause ?? error }, 'grpc.internal_error');
+    }
+    return statuses.of(error, service.errorProfile);
+  };
+  const closing = new AbortController();
+  const entrance = new Entrance({ service, fail, arrivalTimeoutMs: limits.arrivalTimeoutMs });
+  const context: DoorContext = {
+    service,
+    entrance,
+    maxWaitingBytes: limits.maxWaitingBytes,
+    closing: closing.signal,
+  };
+  const server = new Server({
+    'grpc.max_receive_message_length': limits.maxMessageBytes,
+    'grpc.max_concurrent_streams': limits.maxConcurrentCalls,
+    'grpc.keepalive_time_ms': limits.keepAliveMs,
+    'grpc.max_connection_idle_ms': limits.maxIdleMs,
+    interceptors: [entrance.interceptor],
+  });
+  for (const method of methods) register(server, context, method, fail);
+  const credentials = tls === undefined ? undefined : new TlsCredentials(tls, logger);
+  const stop = (): void => {
+    server.forceShutdown();
+    credentials?.stop();
+  };
+  try {
+    const bound = await bind(server, credentials ?? ServerCredentials.createInsecure(), host, port);
+    let closed: Promise<void> | undefined;
+    return {
+      port: bound,
+      close: (graceMs) => {
+        closing.abort();
+        return (closed ??= shutDown(server, graceMs).finally(stop));
+      },
+    };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+/** Messages stay bytes until their caller is known, so that nothing of a stranger's is parsed. */
+const asBytes = (bytes: Buffer): Buffer => bytes;
+
+function register(server: Server, context: DoorContext, method: RpcMethod, fail: Fail): void {
+  const { path, streams } = method;
+  const definition: ServiceDefinition = {
+    method: {
+      path,
+      requestStream: false,
+      responseStream: streams,
+      requestSerialize: asBytes,
+      requestDeserialize: asBytes,
+      responseSerialize: asBytes,
+      responseDeserialize: asBytes,
+    },
+  };
+  const once: handleUnaryCall<Buffer, Buffer> = (call, respond) => {
+    answerOnce(context, method, call).then(
+      (bytes) => respond(null, bytes),
+      (thrown: unknown) => respond(fail(thrown)),
+    );
+  };
+  const stream: handleServerStreamingCall<Buffer, Buffer> = (call) => {
+    answerStream(context, method, call).then(
+      () => call.end(),
+      (thrown: unknown) => call.emit('error', fail(thrown)),
+    );
+  };
+  const implementation: UntypedServiceImplementation = { method: streams ? stream : once };
+  server.addService(definition, implementation);
+}
+
+function bind(
+  server: Server,
+  credentials: ServerCredentials,
+  host: string,
+  port: number,
+): Promise<number> {
+  const address = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${address}:${port}`, credentials, (cause, bound) => {
+      if (cause === null) return resolve(bound);
+      const why = /EADDRINUSE/.test(cause.message)
+        ? `port ${port} is in use; choose another or stop the other program`
+        : `${address}:${port} cannot be listened on: ${cause.message}`;
+      return reject(new LegateError('CONFIGURATION_INVALID', why, { cause }));
+    });
+  });
+}
+
+/** Waits for the calls under way, but not for ever. */
+async function shutDown(server: Server, graceMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, graceMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

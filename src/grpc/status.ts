@@ -1,0 +1,123 @@
+import { Metadata, status as numbers } from '@grpc/grpc-js';
+import { errorHeaders } from '../http/index.ts';
+import {
+  errorDetails,
+  type ErrorProfile,
+  fromRestError,
+  type JsonObject,
+  type LegateError,
+  statusOf,
+  toPublicError,
+} from '../protocol/index.ts';
+import type { WireType } from './proto-json.ts';
+import { loadStatusPackage } from './protos.ts';
+
+/** How a call ends, as gRPC has it. */
+export interface CallStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+const detailsKey = 'grpc-status-details-bin';
+const typePrefix = 'type.googleapis.com/google.rpc.';
+/** A header must carry the text; longer ones are cut. */
+const maxTextLength = 2_000;
+
+interface WireStatus {
+  readonly code?: number;
+  readonly message?: string;
+  readonly details?: readonly WireAny[];
+}
+
+/** The loader's own definition of it keeps the name of this field as it is. */
+interface WireAny {
+  readonly type_url?: string;
+  readonly value?: string;
+}
+
+/** Errors as gRPC statuses: code and text, and all that is known of the error in its details. */
+export class Statuses {
+  readonly #status: WireType;
+  /** By the name after `google.rpc.`. */
+  readonly #details: ReadonlyMap<string, WireType>;
+
+  private constructor(status: WireType, details: ReadonlyMap<string, WireType>) {
+    this.#status = status;
+    this.#details = details;
+  }
+
+  static async load(): Promise<Statuses> {
+    const types = await loadStatusPackage();
+    const kinds = ['ErrorInfo', 'BadRequest', 'RetryInfo'] as const;
+    return new Statuses(
+      types.wire('Status'),
+      new Map(kinds.map((kind) => [kind, types.wire(kind)])),
+    );
+  }
+
+  /** Anything thrown, as a caller may see it. */
+  of(thrown: unknown, profile?: ErrorProfile): CallStatus {
+    const error = toPublicError(thrown);
+    const code = numbers[statusOf(error.code, profile).grpc];
+    // The header is percent-encoded, which half a surrogate pair cannot be.
+    const message = error.message.slice(0, maxTextLength).toWellFormed();
+    const metadata = metadataOf(errorHeaders(error));
+    const details = errorDetails(error).flatMap((detail) => this.#encodeDetail(detail));
+    metadata.set(detailsKey, this.#status.encode({ code, message, details }));
+    return { code, details: message, metadata };
+  }
+
+  /** The error that a status tells of; undefined where it has no details to know it by. */
+  read(metadata: Metadata): LegateError | undefined {
+    const [value] = metadata.get(detailsKey);
+    if (!Buffer.isBuffer(value)) return undefined;
+    const { message, details = [] } = this.#status.decode(value) as WireStatus;
+    return fromRestError(500, {
+      error: { message, details: details.flatMap((detail) => this.#decodeDetail(detail)) },
+    });
+  }
+
+  #encodeDetail(detail: JsonObject): readonly WireAny[] {
+    const { '@type': typeUrl, ...fields } = detail;
+    if (typeof typeUrl !== 'string') return [];
+    const wire = this.#details.get(typeUrl.slice(typePrefix.length));
+    if (wire === undefined) return [];
+    const { retryDelay } = fields;
+    const message =
+      typeof retryDelay === 'string' ? { retryDelay: durationOf(retryDelay) } : fields;
+    return [{ type_url: typeUrl, value: wire.encode(message).toString('base64') }];
+  }
+
+  #decodeDetail({ type_url: typeUrl = '', value = '' }: WireAny): readonly object[] {
+    const wire = this.#details.get(typeUrl.slice(typePrefix.length));
+    if (wire === undefined || !typeUrl.startsWith(typePrefix)) return [];
+    const message = wire.decode(Buffer.from(value, 'base64')) as {
+      readonly retryDelay?: { readonly seconds?: number; readonly nanos?: number };
+    };
+    const { retryDelay } = message;
+    if (retryDelay === undefined) return [{ '@type': typeUrl, ...message }];
+    const seconds = (retryDelay.seconds ?? 0) + (retryDelay.nanos ?? 0) / 1e9;
+    return [{ '@type': typeUrl, retryDelay: `${seconds}s` }];
+  }
+}
+
+/** ProtoJSON writes a duration in seconds, `1.5s`. */
+function durationOf(text: string): object {
+  const value = Number.parseFloat(text);
+  const seconds = Math.floor(value);
+  return { seconds, nanos: Math.round((value - seconds) * 1e9) };
+}
+
+/** Headers as metadata; values that metadata cannot carry are left out. */
+export function metadataOf(
+  headers: Readonly<Record<string, string | readonly string[]>>,
+): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const item of typeof value === 'string' ? [value] : value) {
+      if (/^[\x20-\x7e]*$/.test(item)) metadata.add(name, item);
+    }
+  }
+  return metadata;
+}
