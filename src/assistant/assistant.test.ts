@@ -354,6 +354,16 @@ test('an inactive conversation keeps its flow', async () => {
   expect(await chat.say('Bob', set('recipient', 'Bob'))).toEqual(['How heavy is it?']);
 });
 
+test('slots set from outside take their type, and the stack cannot be set', async () => {
+  const chat = open();
+  const { outcome } = chat.assistant.record({ senderId: 'ada', tracker: undefined }, [
+    { event: 'slot', name: 'weight', value: '7' },
+    { event: 'slot', name: 'service', value: 'teleport' },
+    { event: 'stack', update: '[]' },
+  ]);
+  expect(outcome.slots).toEqual({ weight: 7 });
+});
+
 test('a paused conversation records what is said and says nothing', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));

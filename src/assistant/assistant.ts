@@ -12,6 +12,7 @@ import {
   type Understanding,
 } from './commands/index.ts';
 import {
+  applyEvents,
   type CallHandler,
   clearStack,
   Dialogue,
@@ -157,7 +158,7 @@ export class Assistant {
     return result(dialogue);
   }
 
-  /** Makes events of the outside true: a timer that fired, a slot that an API set. */
+  /** Makes events of the outside true: a timer that fired, a slot that an API set. The stack stays ours. */
   record(
     request: Pick<TurnRequest, 'senderId' | 'userId' | 'tracker'>,
     events: readonly EventDraft[],
@@ -169,7 +170,7 @@ export class Assistant {
         `conversation ${request.senderId} has ended; start another one`,
       );
     }
-    for (const event of events) dialogue.tracker.apply(event);
+    applyEvents(dialogue, events, { except: new Set(['stack']) });
     return result(dialogue);
   }
 

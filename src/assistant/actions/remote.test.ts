@@ -136,6 +136,13 @@ test('400 is a rejection, everything else but 200 a failure that names server an
   await expect(call(url)).rejects.toThrow('answered 449');
 });
 
+test('what may be secret in an address is in no error', async () => {
+  const url = await serve((_, response) => answer(response, 500, {}));
+  const failure = await call(`${url}?token=hush`).catch((error: unknown) => error as Error);
+  expect((failure as Error).message).toContain(url);
+  expect((failure as Error).message).not.toContain('hush');
+});
+
 test('a redirect is not followed', async () => {
   let requests = 0;
   const url = await serve((_, response) => {

@@ -38,11 +38,15 @@ const VERSION = '3.1';
 export class RemoteActions implements ActionRunner {
   readonly #options: RemoteActionsOptions;
   readonly #fetch: typeof fetch;
+  /** For errors and logs: the address without what may be secret in it. */
+  readonly #name: string;
   readonly #domains = new WeakMap<Domain, { readonly json: string; readonly digest: string }>();
 
   constructor(options: RemoteActionsOptions) {
     this.#options = options;
     this.#fetch = options.fetch ?? fetch;
+    const { origin, pathname } = new URL(options.url);
+    this.#name = `action server ${origin}${pathname}`;
   }
 
   /** The server alone knows what it has. */
@@ -64,8 +68,9 @@ export class RemoteActions implements ActionRunner {
   }
 
   async #read(call: ActionCall, response: Response): Promise<ActionResult> {
-    const where = `action server ${this.#options.url}`;
-    const body = await readBounded(response, this.#options.maxResponseBytes ?? 1024 * 1024);
+    const where = this.#name;
+    const limit = this.#options.maxResponseBytes ?? 1024 * 1024;
+    const body = await readBounded(response, limit, where);
     if (response.status === 200) return readActionResult(body, where);
     if (response.status === 400) {
       throw new ActionRejected(`${where} rejected ${call.name}`);
@@ -91,9 +96,9 @@ export class RemoteActions implements ActionRunner {
         });
       } catch (error) {
         if (signal.aborted || attempt >= connectAttempts || !isConnectFailure(error)) {
-          throw new Error(`action server ${url} did not answer for ${call.name}`, { cause: error });
+          throw new Error(`${this.#name} did not answer for ${call.name}`, { cause: error });
         }
-        call.logger.warn({ url, attempt }, 'action.server.connect_failed');
+        call.logger.warn({ server: this.#name, attempt }, 'action.server.connect_failed');
         await delay((this.#options.retryDelayMs ?? 200) * 2 ** (attempt - 1), call.signal);
       }
     }

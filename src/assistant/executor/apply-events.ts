@@ -5,16 +5,20 @@ import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 
 /** What actions and agents may not do: the stack, the turns and the sessions are ours. */
-const OURS = new Set(['stack', 'user', 'action', 'session_started']);
+const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_started']);
 
 /** Slots travel with every turn of the conversation: they hold facts, not files. */
 const MAX_SLOT_CHARACTERS = 64 * 1024;
 
 /** Events of actions and agents, in their order. Those that make no sense are left out and logged. */
-export function applyEvents(dialogue: Dialogue, events: readonly EventDraft[]): void {
+export function applyEvents(
+  dialogue: Dialogue,
+  events: readonly EventDraft[],
+  { except = OURS }: { readonly except?: ReadonlySet<string> } = {},
+): void {
   const { tracker, options } = dialogue;
   for (const event of events) {
-    if (OURS.has(event.event)) {
+    if (except.has(event.event)) {
       options.logger.warn({ event: event.event }, 'action.event.ignored');
       continue;
     }
