@@ -8,7 +8,7 @@ export interface LlmGeneratorOptions {
   readonly model: LanguageModelV4;
   /** @default 'v2' */
   readonly commands?: CommandLanguage;
-  /** A template in the Jinja style instead of our own prompt; its variables are those of the guide. */
+  /** A template in the Jinja style instead of our own prompt; its variables are `PromptFacts`. */
   readonly promptTemplate?: string;
   readonly flowRetrieval?: {
     /** Show the model only the flows that fit, when there are more than `numFlows`. @default true */

@@ -60,6 +60,8 @@ test.each([
   ['contact', 'clarify add_contact remove_contact list_contacts'],
   // Nothing.
   ['book a flight', 'cannot handle'],
+  ["I don't want to send money", 'cannot handle'],
+  ['I do not want to send money but check my balance', 'start check_balance'],
   ['order pizza', 'cannot handle'],
   ['asdf qwer', 'cannot handle'],
   ['banana', 'cannot handle'],

@@ -35,7 +35,7 @@ const mostRequests = 3;
 const mostParts = 12;
 
 const strongSeparator =
-  /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally)\b[\s,]*|\s+plus\s+/gi;
+  /[.!?;]+\s+|[\s,]+(?:and )?(?:then|also|afterwards?|after that|secondly|on top of that|additionally|but(?: rather)?)\b[\s,]*|\s+plus\s+/gi;
 const weakSeparator = /\s*,\s*(?:and\s+)?|\s+(?:and|&)\s+/gi;
 
 /** Finds what a message asks to start: one flow, several in one sentence, or a choice between some. */
@@ -56,7 +56,11 @@ export function findRequests(message: Message, options: RequestOptions): Request
   return judged.kind === 'nothing' ? requestingPart(message, options) : judged;
 }
 
+/** "I don't want to send money" asks for nothing. */
+const unwanted = /\b(?:do ?n'?t|do not|never|no longer) (?:want|wish|need|like|have)\b/;
+
 function judge(message: Message, options: RequestOptions, ignored: readonly Span[]): Requested {
+  if (unwanted.test(message.folded)) return { kind: 'nothing' };
   const coverage = leastCoverage(message);
   const meant = options.index.rank(message, ignored).filter((one) => isMeant(one, coverage));
   const best = meant[0];
