@@ -23,6 +23,8 @@ export interface JwtVerifierOptions {
   readonly type?: string;
   /** @default 'sub' */
   readonly subjectClaim?: string;
+  /** Who a token without a subject stands for. @default none: such a token is refused */
+  readonly defaultSubject?: string;
   /** Set before every subject, to keep the subjects of several issuers apart. @default '' */
   readonly subjectPrefix?: string;
   /** The claim that names the tenant. A token without it is refused. @default none: tenant '' */
@@ -130,7 +132,7 @@ function identify(payload: JWTPayload, options: JwtVerifierOptions) {
     displayNameClaim = 'name',
     subjectPrefix = '',
   } = options;
-  const subject = payload[subjectClaim];
+  const subject = payload[subjectClaim] ?? options.defaultSubject;
   if (!isSubject(subject)) throw new CredentialRefused(`no usable ${subjectClaim} claim`);
   const tenant = tenantClaim === undefined ? '' : payload[tenantClaim];
   if (tenantClaim !== undefined && !isSubject(tenant)) {

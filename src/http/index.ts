@@ -9,3 +9,8 @@ export { serve, type ServeOptions, type Serving } from './serve.ts';
 export { errorHeaders } from './statuses.ts';
 export { contextOf as tlsContext, type TlsFiles } from './tls.ts';
 export { defaultLimits, type HttpLimits, type Service } from './service.ts';
+export {
+  type AssistantServing,
+  serveAssistant,
+  type ServeAssistantOptions,
+} from './assistant/index.ts';

@@ -274,7 +274,8 @@ export class Engine {
         if (known?.reply !== undefined) return { message: known.reply };
         const record = await store.load(turn.taskId, owner);
         if (record === undefined) throw taskNotFound(turn.taskId);
-        const isOver = known === undefined ? isTerminal(record.state) : known.ended;
+        // A turn that is not known any more has ended and been forgotten.
+        const isOver = known?.ended ?? true;
         return isOver ? { task: taskOf(record) } : undefined;
       },
       call.signal,

@@ -1,4 +1,5 @@
 import type { Clock } from '../agents/index.ts';
+import { timeOrderedUuid } from './uuid.ts';
 
 /** Time and chance as the engine sees them, so that a simulation can supply its own. */
 export interface Scheduler extends Clock {
@@ -6,6 +7,7 @@ export interface Scheduler extends Clock {
   after(delay: number, callback: () => void): Timer;
   /** Runs `callback` once the work at hand is done, before the next timer. */
   soon(callback: () => void): void;
+  /** A new id; later ones sort after earlier ones, which keeps the store's indexes compact. */
   uuid(): string;
 }
 
@@ -23,5 +25,5 @@ export const systemScheduler: Scheduler = {
     return { cancel: () => clearTimeout(timer), restart: () => void timer.refresh() };
   },
   soon: (callback) => void setImmediate(callback),
-  uuid: () => crypto.randomUUID(),
+  uuid: () => timeOrderedUuid(Date.now()),
 };

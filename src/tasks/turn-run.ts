@@ -297,7 +297,7 @@ export class TurnRun implements Turn {
     const isCutOff = this.#stopCause === 'shutdown' && this.#broke;
     if (isCutOff && this.#agent.onInterrupted === 'run-again') {
       await this.#writer.flush();
-      await this.#store.release({ id: turn.id, replica });
+      await this.#store.release({ id: turn.id, replica, started: true });
       return { kind: 'released' };
     }
     if ('kind' in event && event.kind === 'message' && this.#stopCause === undefined) {

@@ -2,6 +2,7 @@ import {
   type Agent,
   chunk,
   type ContextPatch,
+  textOf,
   type Turn,
   type TurnEnd,
   type TurnEvent,
@@ -11,6 +12,7 @@ import { type AgentSkill, data, type JsonObject, text } from '../../protocol/ind
 import type { StreamPiece } from '../actions/index.ts';
 import type { Assistant } from '../assistant.ts';
 import type { TrackerEvent } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
 import type { TurnResult } from '../turn-result.ts';
 import { partsOf } from './parts.ts';
 import { Pieces } from './pieces.ts';
@@ -42,11 +44,17 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       return assistant === undefined ? [] : skillsOf(assistant.flows, repair);
     },
     supersedes: true,
+    // Channels and the API want an answer, not a task.
+    replies: 'message',
     async *take(turn) {
       const assistant = options.assistant();
       if (assistant === undefined) {
         turn.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready');
         yield notReady();
+        return;
+      }
+      if (isDirect(turn)) {
+        yield* answerDirectly(assistant, turn);
         return;
       }
       yield working();
@@ -102,6 +110,37 @@ async function* converse(
   }
   const result = await turnResult;
   yield endOf(result, tracker, repair);
+}
+
+/** A door beside A2A that wants the answer as a plain message; it says so as the caller. */
+function isDirect(turn: Turn): boolean {
+  return turn.caller.method === 'channel' && turn.metadata['direct'] === true;
+}
+
+async function* answerDirectly(assistant: Assistant, turn: Turn): AsyncGenerator<TurnEvent> {
+  const tracker = await turn.state.load();
+  const given = turn.message.parts[0]?.data as
+    | { readonly events?: readonly EventDraft[] }
+    | undefined;
+  const sender = { senderId: turn.contextId, tracker };
+  const result =
+    given?.events !== undefined
+      ? assistant.record(sender, given.events)
+      : await assistant.handle({
+          ...sender,
+          text: textOf(turn.message),
+          messageId: turn.message.messageId,
+          metadata: turn.message.metadata ?? {},
+          channel: channelOf(turn),
+          signal: turn.signal,
+          history: async () => (await turn.state.log()) as readonly TrackerEvent[],
+        });
+  const parts = partsOf(
+    stateOf(result.outcome, { includeConversationRepair: true }),
+    result.outcome,
+    result.messages,
+  );
+  yield { kind: 'message', parts, context: contextOf(result) };
 }
 
 function endOf(

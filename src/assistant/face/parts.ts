@@ -34,8 +34,10 @@ function stateData(kind: EndKind, outcome: TurnOutcome): JsonObject {
 
 /** Everything of a message besides its text; channels that can show it find it in the metadata. */
 function messagePart(message: BotMessage): Part {
-  const { text: words, metadata: _metadata, ...rest } = message;
-  const extras = rest as { readonly [key: string]: JsonValue };
+  const { text: words, metadata: about, ...rest } = message;
+  // Of what is known about a message, only this concerns those who show it.
+  const streamed = about?.['streamed'] === true && { metadata: { streamed: true } };
+  const extras = { ...rest, ...streamed } as { readonly [key: string]: JsonValue };
   const metadata = Object.keys(extras).length === 0 ? undefined : { message: extras };
   if (words === undefined) return data({ message: extras });
   return metadata === undefined ? text(words) : text(words, { metadata });

@@ -1,0 +1,5 @@
+export {
+  type AssistantServing,
+  serveAssistant,
+  type ServeAssistantOptions,
+} from './serve-assistant.ts';
