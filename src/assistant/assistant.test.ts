@@ -243,6 +243,7 @@ test('the domain validates a slot at once, and asks until it is valid', async ()
     'Your postcode?',
   ]);
   expect(await chat.say('123', set('postcode', '123'))).toHaveLength(2);
+  expect(chat.tracker?.['stack']).toHaveLength(3);
   expect(await chat.say('12345', set('postcode', '12345'))).toEqual([
     'The office in 12345 is open.',
     MORE,

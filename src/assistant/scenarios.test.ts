@@ -336,6 +336,10 @@ test('18: what was said last is said again, once', async () => {
   await chat.say('when are you open?', start('opening_hours'));
   expect(await chat.say('pardon?', repeat)).toEqual(['Open from 9 to 5.', GO_ON]);
   expect(await chat.say('pardon?', repeat)).toEqual(['Open from 9 to 5.', GO_ON]);
+  expect(chat.outcome.patterns).toEqual([
+    'pattern_continue_interrupted',
+    'pattern_repeat_bot_messages',
+  ]);
   const yes = set('continue_interrupted_flow_confirmation', true);
   expect(await chat.say('yes', yes)).toEqual(['Who is it for?']);
 });

@@ -14,7 +14,6 @@ import type { Command } from '../model.ts';
 import {
   activeSegment,
   isPattern,
-  removeFrames,
   type Segment,
   segmentsOf,
   withoutConversationPatterns,
@@ -86,13 +85,6 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'correct slots':
       return pushCorrection(dialogue, command.slots);
     case 'clarify':
-      // A question back replaces the one before.
-      tracker.setStack(
-        removeFrames(
-          tracker.stack,
-          tracker.stack.filter((frame) => isPattern(frame, 'pattern_clarification')),
-        ),
-      );
       return pushAside(dialogue, 'pattern_clarification', {
         names: command.options.map((id) => readableName(dialogue, id)),
         clarification_options: '',

@@ -1,4 +1,3 @@
-import { compileCondition } from '../conditions/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import { agentOf } from '../executor/index.ts';
 import type { CollectStep, Flow, PatternFrame, StackFrame } from '../model.ts';
@@ -63,17 +62,9 @@ function validated(
 
 /** User flows that a command may start now. */
 export function startableFlows(dialogue: Dialogue): readonly Flow[] {
-  const scope = { slots: dialogue.tracker.slots, context: {} };
-  return [...dialogue.flows.values()].filter((flow) => {
-    if (flow.isPattern) return false;
-    if (flow.if === undefined) return true;
-    try {
-      return compileCondition(flow.if).evaluate(scope);
-    } catch (error) {
-      dialogue.options.logger.warn({ flow: flow.id, error }, 'flow.guard.invalid');
-      return false;
-    }
-  });
+  return [...dialogue.flows.values()].filter(
+    (flow) => !flow.isPattern && (flow.if === undefined || dialogue.holds(flow.if)),
+  );
 }
 
 /** The flow nearest to the top, and the one that called it. */

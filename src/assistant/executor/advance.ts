@@ -1,6 +1,6 @@
 import type { AgentFrame, CallStep, FlowFrame, PatternFrame, StackFrame, Step } from '../model.ts';
 import { END, START } from '../model.ts';
-import { atStep, isInner } from '../stack/index.ts';
+import { activeSegment, atStep, callChain, isInner } from '../stack/index.ts';
 import { flowStarted, slotSet } from '../tracker/index.ts';
 import { compileTemplate } from '../templates/index.ts';
 import type { CallHandler } from './call-handler.ts';
@@ -11,6 +11,8 @@ import { endFrame } from './flow-end.ts';
 import { linkTo } from './link.ts';
 
 export const LISTEN = 'action_listen';
+
+const MAX_CALL_DEPTH = 32;
 
 /** What has to happen outside of the stack before it can be advanced again. */
 export type Prediction =
@@ -106,6 +108,7 @@ function enterCall(
     throw new StepFailure('call_in_pattern', `pattern ${frame.flowId} may not call ${step.target}`);
   }
   if (step.mcpServer === undefined && dialogue.flows.has(step.target)) {
+    checkDepth(dialogue, step);
     dialogue.push({
       type: 'flow',
       frameId: dialogue.tracker.newFrameId(),
@@ -116,6 +119,14 @@ function enterCall(
     return undefined;
   }
   return { kind: 'call', handler: handlerOf(dialogue, step), step, frame };
+}
+
+/** Flows may call themselves, but not for ever: the stack travels with every turn. */
+function checkDepth(dialogue: Dialogue, { target }: CallStep): void {
+  const segment = activeSegment(dialogue.tracker.stack);
+  if (segment === undefined || callChain(segment).length < MAX_CALL_DEPTH) return;
+  const message = `call of ${target} is more than ${MAX_CALL_DEPTH} calls deep`;
+  throw new StepFailure('calls_too_deep', message, { target });
 }
 
 function handlerOf(dialogue: Dialogue, step: CallStep): CallHandler {

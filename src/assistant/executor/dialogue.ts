@@ -14,7 +14,7 @@ import type {
 } from '../model.ts';
 import { START } from '../model.ts';
 import type { Responder } from '../responses/index.ts';
-import { replaceFrame } from '../stack/index.ts';
+import { isInner, replaceFrame, withoutPattern } from '../stack/index.ts';
 import { botUttered, type Tracker } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
 
@@ -91,12 +91,13 @@ export class Dialogue {
   }
 
   /** A condition that cannot be evaluated does not hold. */
-  holds(condition: string, frame: StackFrame): boolean {
+  holds(condition: string, frame?: StackFrame): boolean {
     try {
-      const scope = { slots: this.tracker.slots, context: contextOf(frame) };
+      const context = frame === undefined ? {} : contextOf(frame);
+      const scope = { slots: this.tracker.slots, context };
       return compileCondition(condition).evaluate(scope);
     } catch (error) {
-      this.options.logger.warn({ condition, flow: frame.flowId, error }, 'condition.invalid');
+      this.options.logger.warn({ condition, flow: frame?.flowId, error }, 'condition.invalid');
       return false;
     }
   }
@@ -105,12 +106,14 @@ export class Dialogue {
     this.tracker.setStack([...this.tracker.stack, frame]);
   }
 
-  pushPattern(flowId: string, context: JsonObject = {}): PatternFrame {
-    const frameId = this.tracker.newFrameId();
+  /** A pattern takes the place of an older one of its kind that still waits. */
+  pushPattern(flowId: string, context: JsonObject = {}): void {
+    const { tracker } = this;
+    const frameId = tracker.newFrameId();
     const frame: PatternFrame = { type: 'pattern', frameId, flowId, stepId: START, context };
     this.facts.patterns.push({ flowId, context });
-    this.push(frame);
-    return frame;
+    const below = isInner(frame) ? tracker.stack : withoutPattern(tracker.stack, flowId);
+    tracker.setStack([...below, frame]);
   }
 
   replace(frame: StackFrame): void {

@@ -184,3 +184,9 @@ test('what the readable names of flows are depends on the language', async () =>
     'Shall we go on with das Reden?',
   ]);
 });
+
+test('a flow that calls itself again and again ends with one message', async () => {
+  const chat = open('  deep: {description: Goes down., steps: [{call: deep}]}');
+  expect(await chat.say('go', start('deep'))).toHaveLength(1);
+  expect(chat.outcome).toMatchObject({ error: { type: 'calls_too_deep' }, userFlows: [] });
+});

@@ -1,4 +1,6 @@
-import { VALIDATE_SLOT } from '../stack/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { StackFrame } from '../model.ts';
+import { isPattern, VALIDATE_SLOT } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';
 
 /**
@@ -8,24 +10,27 @@ import type { Dialogue } from './dialogue.ts';
  */
 export function checkSlots(dialogue: Dialogue, names: readonly string[]): void {
   for (const name of names) {
-    const validation = dialogue.domain.slots.get(name)?.validation;
-    if (validation === undefined || dialogue.tracker.slot(name) === null) continue;
-    const askAction = `action_ask_${name}`;
-    const context = {
-      validate: name,
-      refill_utter: validation.refillUtter,
-      refill_action: dialogue.domain.actions.has(askAction) ? askAction : null,
-      rejections: validation.rejections.map((one) => ({ if: one.if, utter: one.utter })),
-    };
-    const frame = {
-      type: 'pattern',
-      frameId: '',
-      flowId: VALIDATE_SLOT,
-      stepId: '',
-      context,
-    } as const;
-    if (validation.rejections.some((one) => dialogue.holds(one.if, frame))) {
-      dialogue.pushPattern(VALIDATE_SLOT, context);
-    }
+    const context = validationOf(dialogue, name);
+    if (context === undefined) continue;
+    const { tracker } = dialogue;
+    const isOlder = (frame: StackFrame) =>
+      isPattern(frame, VALIDATE_SLOT) && frame.context['validate'] === name;
+    tracker.setStack(tracker.stack.filter((frame) => !isOlder(frame)));
+    dialogue.pushPattern(VALIDATE_SLOT, context);
   }
+}
+
+/** What the pattern has to know to ask for the slot again; undefined when its value is fine. */
+function validationOf(dialogue: Dialogue, name: string): JsonObject | undefined {
+  const validation = dialogue.domain.slots.get(name)?.validation;
+  if (validation === undefined || dialogue.tracker.slot(name) === null) return undefined;
+  const { rejections, refillUtter } = validation;
+  if (!rejections.some((one) => dialogue.holds(one.if))) return undefined;
+  const askAction = `action_ask_${name}`;
+  return {
+    validate: name,
+    refill_utter: refillUtter,
+    refill_action: dialogue.domain.actions.has(askAction) ? askAction : null,
+    rejections: rejections.map((one) => ({ if: one.if, utter: one.utter })),
+  };
 }

@@ -15,6 +15,7 @@ export {
   replaceFrame,
   replaceSegment,
   withoutConversationPatterns,
+  withoutPattern,
 } from './operations.ts';
 export {
   activeSegment,

@@ -1,4 +1,5 @@
 import type { StackFrame } from '../model.ts';
+import { isInner, isPattern } from './frame.ts';
 import { activeSegment, isStarted, type Segment, segmentsOf } from './segment.ts';
 
 /** Pure operations: each answers with a new stack. */
@@ -34,6 +35,20 @@ export function replaceSegment(
  */
 export function withoutConversationPatterns(stack: readonly StackFrame[]): readonly StackFrame[] {
   return segmentsOf(stack).flatMap((segment) => segment.frames);
+}
+
+/** Without a pattern, and without what it asks. */
+export function withoutPattern(
+  stack: readonly StackFrame[],
+  flowId: string,
+): readonly StackFrame[] {
+  const kept: StackFrame[] = [];
+  let isGone = false;
+  for (const frame of stack) {
+    isGone = isPattern(frame, flowId) || (isGone && isInner(frame));
+    if (!isGone) kept.push(frame);
+  }
+  return kept;
 }
 
 /** Brings a segment to the top. What it passes counts as interrupted by it. */
