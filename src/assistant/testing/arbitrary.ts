@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { ActionRunner } from '../actions/index.ts';
 import type { GeneratorInput } from '../commands/index.ts';
+import type { CallHandler } from '../executor/index.ts';
 import type { Command } from '../model.ts';
 import { project, type TestProject } from './project.ts';
 
@@ -25,6 +26,7 @@ const plainStep = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ action: 'action_break' }) },
   { weight: 1, arbitrary: anySlot.map((slot) => ({ set_slots: [{ [slot]: 7 }] })) },
   { weight: 1, arbitrary: fc.constantFrom('f2', 'f3').map((call) => ({ call })) },
+  { weight: 1, arbitrary: fc.constantFrom('g0', 'g1').map((call) => ({ call })) },
   { weight: 1, arbitrary: anySlot.map(branching) },
 );
 
@@ -72,6 +74,10 @@ function flowOf({ steps, link, persists, completes }: AnySteps): object {
 const domainText = JSON.stringify({
   slots: {
     ...Object.fromEntries(slotNames.map((name) => [name, { type: 'float' }])),
+    s3: {
+      type: 'float',
+      validation: { rejections: [{ if: 'slots.s3 > 7', utter: 'utter_no' }] },
+    },
     set_by_action: { type: 'float', mappings: [{ type: 'controlled' }] },
   },
   actions: ['action_ok', 'action_break'],
@@ -123,6 +129,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
       { command: 'human handoff' },
       { command: 'repeat bot messages' },
       { command: 'continue agent' },
+      { command: 'restart agent', agent: 'g0' },
       { command: 'cannot handle', reason: 'x' },
       { command: 'error', errorType: 'x', info: {} },
     ),
@@ -200,3 +207,22 @@ export const anyActions: ActionRunner = {
           events: [{ event: 'slot', name: 'set_by_action', value: 1 }],
         }),
 };
+
+/** Agents g0 and g1, which ask, ask again, complete or fail in turns. */
+export function anyAgents(): CallHandler {
+  let count = 0;
+  return {
+    kind: 'agent',
+    handles: ({ target }) => target === 'g0' || target === 'g1',
+    run: () => {
+      count += 1;
+      if (count % 7 === 0) return Promise.resolve({ status: 'failed', reason: 'out of order' });
+      return Promise.resolve({
+        status: count % 3 === 0 ? 'completed' : 'input-required',
+        messages: [{ text: `agent ${count}` }],
+        events: [],
+        metadata: { count },
+      });
+    },
+  };
+}
