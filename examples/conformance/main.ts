@@ -6,6 +6,7 @@ import { startConformance } from './start.ts';
 const usage = `npm run conformance -- [options]
 
   --port n             where to listen (default 9999)
+  --grpc-port n        where gRPC listens (default any free port; the card tells)
   --card name          what the card declares: ${cardNames.join(', ')} (default full)
   --profile version    what an unnamed message gets: 1.0 completes, 0.3 asks for more (default 1.0)
   --auth               every operation needs a bearer token, as the card then says
@@ -14,6 +15,7 @@ const usage = `npm run conformance -- [options]
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '9999' },
+    'grpc-port': { type: 'string', default: '0' },
     card: { type: 'string', default: 'full' },
     profile: { type: 'string', default: '1.0' },
     auth: { type: 'boolean', default: false },
@@ -24,13 +26,15 @@ const { values } = parseArgs({
 
 const { card, profile } = values;
 const port = Number(values.port);
+const grpcPort = Number(values['grpc-port']);
 
 if (values.help) {
   console.log(usage);
 } else if (
   !isCardName(card) ||
   (profile !== '1.0' && profile !== '0.3') ||
-  !Number.isInteger(port)
+  !Number.isInteger(port) ||
+  !Number.isInteger(grpcPort)
 ) {
   console.error(usage);
   process.exitCode = 2;
@@ -39,6 +43,7 @@ if (values.help) {
     card,
     profile,
     port,
+    grpcPort,
     requiresToken: values.auth,
     hasOpenExtendedCard: values['open-extended-card'],
   });

@@ -1,3 +1,4 @@
+import { serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type Serving } from '../../src/http/index.ts';
 import type { AgentCapabilities } from '../../src/protocol/index.ts';
 import { httpsOrLoopbackPolicy } from '../../src/push/index.ts';
@@ -10,15 +11,18 @@ export interface StartOptions extends ConformanceAgentOptions {
   readonly card?: CardName;
   /** @default 0, any free port */
   readonly port?: number;
+  /** Where gRPC listens. @default 0, any free port */
+  readonly grpcPort?: number;
   /** Whether every operation needs a token. The extended card always does. @default false */
   readonly requiresToken?: boolean;
   /** Shows the extended card to callers without a token, against the specification. @default false */
   readonly hasOpenExtendedCard?: boolean;
 }
 
-/** A server for the suites to be pointed at, with everything in memory. */
+/** A server for the suites to be pointed at, on every binding, with everything in memory. */
 export async function startConformance(options: StartOptions = {}): Promise<Serving> {
-  const { card = 'full', port = 0, requiresToken = false, hasOpenExtendedCard = false } = options;
+  const { card = 'full', port = 0, grpcPort = 0 } = options;
+  const { requiresToken = false, hasOpenExtendedCard = false } = options;
   const capabilities: AgentCapabilities = cards[card];
   const auth = conformanceAuth({ requiresToken });
   const serving: Serving = await serve(conformanceAgent(options), {
@@ -41,5 +45,10 @@ export async function startConformance(options: StartOptions = {}): Promise<Serv
     // The suites use one messageId for many messages of one conversation.
     messageCacheTtlMs: 0,
   });
-  return serving;
+  const door = await serveGrpc(serving.router, { port: grpcPort });
+  const close = async (): Promise<void> => {
+    await door.close();
+    await serving.close();
+  };
+  return { ...serving, close, [Symbol.asyncDispose]: close };
 }
