@@ -90,6 +90,19 @@ flows:
   }
 });
 
+test('an action that asks for itself for ever is broken off', async () => {
+  const chat = open({
+    actions: {
+      has: () => true,
+      run: async ({ name }) => ({ messages: [], events: [{ event: 'followup', name }] }),
+    },
+  });
+  await chat.say('break', start('broken'));
+  expect(await chat.say('Bob', set('recipient', 'Bob'))).toEqual([SORRY]);
+  expect(chat.outcome.error?.type).toBe('too_many_steps');
+  expect(await chat.say('hours', start('opening_hours'))).toEqual(['Open from 9 to 5.', MORE]);
+});
+
 test('failures on the way to an apology add no second one', async () => {
   const chat = new Conversation(gadgets, {
     actions: { has: () => true, run: () => Promise.reject(new Error('down')) },

@@ -51,7 +51,8 @@ export function advance(dialogue: Dialogue): Prediction {
   }
 }
 
-function countStep(dialogue: Dialogue): void {
+/** Everything that could go on for ever takes steps. */
+export function countStep(dialogue: Dialogue): void {
   dialogue.facts.steps += 1;
   if (dialogue.facts.steps <= dialogue.options.maxSteps) return;
   throw new TooManySteps(`a message caused more than ${dialogue.options.maxSteps} steps`);

@@ -56,6 +56,7 @@ export async function failStep(
 /** Leaves nothing on the stack that could go round in circles again. */
 export async function breakOff(dialogue: Dialogue): Promise<void> {
   await clearStack(dialogue);
+  dialogue.tracker.clearFollowup();
   dialogue.facts.patterns.push({
     flowId: INTERNAL_ERROR,
     context: { error_type: 'too_many_steps', info: {} },

@@ -1,4 +1,4 @@
-import type { FlowFrame, PatternFrame } from '../model.ts';
+import type { AgentFrame, FlowFrame, PatternFrame } from '../model.ts';
 import {
   activeSegment,
   callChain,
@@ -81,15 +81,25 @@ export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promi
     tracker.apply(
       agentEvent('cancelled', frame.flowId, frame.agentId, { reason: 'flow cancelled' }),
     );
-    const step = dialogue.stepOf(frame);
-    if (step?.kind !== 'call') continue;
-    const handler = dialogue.options.callHandlers.find((one) => one.handles(step));
-    await handler?.cancel?.({ step, metadata: frame.metadata });
+    await tellAgent(dialogue, frame);
   }
   for (const frame of callChain(segment).toReversed()) {
     tracker.apply(flowEvent('flow_cancelled', frame.flowId, frame.stepId));
   }
   resetSlots(dialogue, segment.root.flowId);
+}
+
+/** An agent that cannot be told has been left all the same. */
+async function tellAgent(dialogue: Dialogue, frame: AgentFrame): Promise<void> {
+  const { callHandlers, logger } = dialogue.options;
+  const step = dialogue.stepOf(frame);
+  if (step?.kind !== 'call') return;
+  try {
+    const handler = callHandlers.find((one) => one.handles(step));
+    await handler?.cancel?.({ step, metadata: frame.metadata });
+  } catch (error) {
+    logger.warn({ agent: frame.agentId, error }, 'agent.cancel_failed');
+  }
 }
 
 /** Leaves nothing on the stack: every flow is cancelled, without a word. */

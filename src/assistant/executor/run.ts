@@ -1,6 +1,6 @@
 import type { StackFrame } from '../model.ts';
 import { actionExecuted } from '../tracker/index.ts';
-import { advance, LISTEN, type Prediction } from './advance.ts';
+import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
 import type { Dialogue } from './dialogue.ts';
 import { breakOff, failStep, StepFailure, TooManySteps } from './failure.ts';
 import { runAction } from './run-action.ts';
@@ -17,7 +17,7 @@ export async function run(dialogue: Dialogue): Promise<void> {
   const { tracker, options } = dialogue;
   for (;;) {
     options.signal.throwIfAborted();
-    if (tracker.state.terminated) return;
+    if (tracker.state.terminated) return tracker.logStack();
     let frame: StackFrame | undefined;
     try {
       const prediction = followup(dialogue) ?? advance(dialogue);
@@ -66,6 +66,7 @@ function followup(dialogue: Dialogue): Prediction | undefined {
   const name = dialogue.tracker.state.followupAction;
   if (name === null) return undefined;
   dialogue.tracker.clearFollowup();
+  countStep(dialogue);
   if (name === LISTEN) return { kind: 'listen' };
   return { kind: 'action', name, frame: dialogue.top };
 }
