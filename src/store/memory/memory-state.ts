@@ -22,7 +22,7 @@ import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { type KnownMessage, Messages } from './messages.ts';
 import { OwnerTasks } from './owner-tasks.ts';
-import type { TaskEntry } from './task-entry.ts';
+import { seal, type TaskEntry } from './task-entry.ts';
 
 interface MemoryTurn extends OpenTurn {
   readonly request: Json<JsonValue>;
@@ -126,8 +126,10 @@ export class MemoryState {
       if (snapshot !== undefined) task.snapshot = snapshot;
       if (this.#owner(task.owner).setStatus(task, state, append.statusTime))
         this.#countContexts(task.agent, -1);
-      if (isTerminal(state)) ended = [...this.turns.ofTask(task.id)];
-      else if (append.endsTurn === true && turn !== undefined) ended = [turn];
+      if (isTerminal(state)) {
+        ended = [...this.turns.ofTask(task.id)];
+        seal(task);
+      } else if (append.endsTurn === true && turn !== undefined) ended = [turn];
     }
     for (const each of ended) this.turns.end(each);
     const key = (turn !== undefined && ended.includes(turn) ? turn : ended[0])?.key;
@@ -210,6 +212,7 @@ export class MemoryState {
       cancelRequested: false,
       snapshot: { version: 1, body },
       events: [{ sequence: 1, body: Json.of({ task: body.value }) }],
+      sealed: undefined,
       push: undefined,
       position: -1,
     };

@@ -17,7 +17,7 @@ import type {
 } from '../contract.ts';
 import { scoped } from '../scoped.ts';
 import { MemoryState } from './memory-state.ts';
-import { toRecord } from './task-entry.ts';
+import { eventsAfter, toRecord } from './task-entry.ts';
 
 type Listener = Parameters<Store['watch']>[0];
 
@@ -60,8 +60,8 @@ class MemoryStore implements Store {
   }
 
   async readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
-    const from = Math.max(0, after);
-    return this.#state.tasks.get(taskId)?.events.slice(from, from + limit) ?? [];
+    const task = this.#state.tasks.get(taskId);
+    return task === undefined ? [] : eventsAfter(task, Math.max(0, after), limit);
   }
 
   async list(query: TaskQuery): Promise<TaskPage> {

@@ -20,6 +20,7 @@ function entry(index: number, statusTime: number): TaskEntry {
     cancelRequested: false,
     snapshot: { version: 1, body: taskBody(id, 'c') },
     events: [],
+    sealed: undefined,
     push: undefined,
     position: -1,
   };

@@ -1,4 +1,4 @@
-import type { TaskState } from '../../protocol/index.ts';
+import { Json, type TaskState } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskRecord } from '../contract.ts';
 import type { PushConfig } from './memory-push.ts';
 
@@ -13,12 +13,30 @@ export interface TaskEntry {
   statusTime: number;
   cancelRequested: boolean;
   snapshot: Snapshot;
-  /** The whole log: event n stands at index n - 1. */
-  readonly events: LogEvent[];
+  /** The whole log: event n stands at index n - 1. Empty once sealed. */
+  events: LogEvent[];
+  /** The log of a task that has ended, as text: a fraction of what the objects take. */
+  sealed: readonly string[] | undefined;
   /** Unset until a configuration is put. */
   push: Map<string, PushConfig> | undefined;
   /** Where the task stands in its owner's order; any other mention of it there is stale. */
   position: number;
+}
+
+/** An ended task never changes again: its text is all that is kept. */
+export function seal(task: TaskEntry): void {
+  task.sealed = task.events.map(({ body }) => body.text);
+  task.events = [];
+  const { version, body } = task.snapshot;
+  task.snapshot = { version, body: Json.fromText(body.text) };
+}
+
+/** Events after number `after`, at most `limit` of them. */
+export function eventsAfter(task: TaskEntry, after: number, limit: number): readonly LogEvent[] {
+  if (task.sealed === undefined) return task.events.slice(after, after + limit);
+  return task.sealed
+    .slice(after, after + limit)
+    .map((text, index) => ({ sequence: after + index + 1, body: Json.fromText(text) }));
 }
 
 export function toRecord(task: TaskEntry): TaskRecord {
@@ -32,6 +50,9 @@ export function toRecord(task: TaskEntry): TaskRecord {
     cancelRequested: task.cancelRequested,
     hasPush: task.push !== undefined && task.push.size > 0,
     snapshot: task.snapshot,
-    tail: task.snapshot.version === task.version ? [] : task.events.slice(task.snapshot.version),
+    tail:
+      task.snapshot.version === task.version
+        ? []
+        : eventsAfter(task, task.snapshot.version, Infinity),
   };
 }
