@@ -24,6 +24,7 @@ import { LogReader } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import type { PushConfigs } from './push-configs.ts';
 import { supersede } from './supersede.ts';
+import { timestamp } from './timestamp.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 import type { Turns } from './turns.ts';
 
@@ -113,7 +114,7 @@ export class Admissions {
     const task = Json.of<Task>({
       id: taskId,
       contextId,
-      status: { state: 'TASK_STATE_SUBMITTED', timestamp: new Date(now).toISOString() },
+      status: { state: 'TASK_STATE_SUBMITTED', timestamp: timestamp(now) },
       history: [message],
     });
     const turnRequest = this.#turnRequest(request, call);

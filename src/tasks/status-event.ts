@@ -1,6 +1,7 @@
 import type { TurnEnd } from '../agents/index.ts';
 import type { StreamResponse, TaskState } from '../protocol/index.ts';
 import type { Scheduler } from './scheduler.ts';
+import { timestamp } from './timestamp.ts';
 
 /** A status update of a task, now, with the agent's words where there are any. */
 export function statusEvent(
@@ -25,7 +26,7 @@ export function statusEvent(
             parts,
           },
         }),
-        timestamp: new Date(scheduler.now()).toISOString(),
+        timestamp: timestamp(scheduler.now()),
       },
       ...(metadata !== undefined && { metadata }),
     },

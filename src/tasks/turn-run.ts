@@ -73,7 +73,8 @@ export class TurnRun implements Turn {
   readonly #store: Store;
   readonly #writer: TaskWriter;
   readonly #check: EventCheck;
-  readonly #controller = new AbortController();
+  /** Made when somebody listens: most turns end without. */
+  #controller: AbortController | undefined;
   /** Messages in the task's history before the present one. */
   readonly #earlier: number;
   #stopCause: StopCause | undefined;
@@ -129,6 +130,10 @@ export class TurnRun implements Turn {
     return this.#options.request.extensions;
   }
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stopCause !== undefined) this.#controller.abort(new TurnStopped(this.#stopCause));
+    }
     return this.#controller.signal;
   }
   get clock(): Turn['clock'] {
@@ -171,7 +176,7 @@ export class TurnRun implements Turn {
     if (this.#stopCause !== undefined) return;
     this.#stopCause = cause;
     const stopped = new TurnStopped(cause);
-    this.#controller.abort(stopped);
+    this.#controller?.abort(stopped);
     const { scheduler, cancelGraceMs } = this.#options.settings;
     if (cause === 'lost' || cancelGraceMs === 0) this.#interrupt?.(stopped);
     else this.#grace = scheduler.after(cancelGraceMs, () => this.#interrupt?.(stopped));
