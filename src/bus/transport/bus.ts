@@ -1,0 +1,190 @@
+/**
+ * The bus, as its users see it. Words used here:
+ *
+ * - **topic**: where a message is published to. It is copied to every queue bound to that topic.
+ * - **queue**: where messages wait. Consumers of one queue share its messages among them.
+ * - **delivery**: a message in the hands of a consumer. It stays the broker's until it is settled; a
+ *   consumer that dies gives it back.
+ * - **verdict**: how a delivery is settled: done, again later, or dead.
+ * - **dead letter**: a message that was given up, kept with the reason beside its queue.
+ *
+ * Delivery is at least once: whoever takes messages must recognise one that comes again.
+ */
+
+/** What a body is. All of them are A2A 1.x as JSON. */
+export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
+export type MessageType = (typeof messageTypes)[number];
+
+export interface OutgoingMessage {
+  readonly type: MessageType;
+  /** JSON text. */
+  readonly body: string;
+  /** Joins an answer to its question: the caller's id of the task. */
+  readonly correlationId?: string;
+  /** The topic to answer to. */
+  readonly replyTo?: string;
+  /** Names in lower case; `legate-` is kept for the transport. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Written to disk where it has to wait. @default true */
+  readonly persistent?: boolean;
+  /** @default a new UUID */
+  readonly id?: string;
+}
+
+export interface BusMessage {
+  readonly id: string;
+  /** As the sender says; a message of another make may say anything. */
+  readonly type: string;
+  readonly body: string;
+  readonly topic: string;
+  readonly correlationId: string | undefined;
+  readonly replyTo: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A message in the hands of its consumer. */
+export interface Delivery extends BusMessage {
+  /** 1, and more after each verdict `retry`. */
+  readonly attempt: number;
+  /** After another verdict `retry` the message is dead. */
+  readonly isLastAttempt: boolean;
+  /** It was in somebody's hands before, who may have done all or nothing of it. */
+  readonly isRedelivered: boolean;
+}
+
+/** How a delivery is settled. Throwing is `retry`, with the error's words as the reason. */
+export type Verdict =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly reason: string }
+  | { readonly kind: 'dead'; readonly reason: string };
+
+export const done: Verdict = Object.freeze({ kind: 'done' });
+
+/** Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted. */
+export interface Queue {
+  readonly name: string;
+  readonly topics: readonly string[];
+  /** The most messages that wait; publishing to a full queue is refused. @default 100_000 */
+  readonly maxMessages?: number;
+  /** How long a message waits before it is dead, in milliseconds. @default for ever */
+  readonly messageTtlMs?: number;
+  /** The queue goes, with what is in it, when nobody consumed it for so long. @default never */
+  readonly expiresAfterMs?: number;
+  /** The pauses before each retry; their number is the number of retries. @default [1_000, 5_000, 30_000] */
+  readonly retryDelaysMs?: readonly number[];
+  /** What is kept of dead letters; `false` drops them. */
+  readonly deadLetters?: DeadLetterLimits | false;
+}
+
+export interface DeadLetterLimits {
+  /** Milliseconds. @default 72 hours */
+  readonly ttlMs?: number;
+  /** Beyond it the oldest go. @default 10_000 */
+  readonly maxMessages?: number;
+  /** @default 256 MiB */
+  readonly maxBytes?: number;
+}
+
+export interface PublishOptions {
+  /** Rejects with `PEER_UNREACHABLE` when no queue is bound to the topic. @default false */
+  readonly mandatory?: boolean;
+  /**
+   * Resolves once the broker has taken the message on itself. Without it, as soon as the message is
+   * on its way; it may be lost. Messages of one bus keep their order either way. @default true
+   */
+  readonly confirm?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface ConsumeOptions {
+  /** Deliveries in hand at one time. @default 10 */
+  readonly prefetch?: number;
+  /** Deliveries being handled at one time. @default prefetch */
+  readonly concurrency?: number;
+  /** Takes so many and no more. @default no limit */
+  readonly limit?: number;
+}
+
+/** Takes messages until it is closed. */
+export interface Consumption extends AsyncDisposable {
+  /** Takes no more, gives back what was not begun, and waits for what was. */
+  close(): Promise<void>;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly message: BusMessage;
+  readonly reason: string;
+  /** Milliseconds since 1970; whole seconds where the broker gives no better. */
+  readonly diedAt: number;
+  readonly attempts: number;
+}
+
+export interface QueueState {
+  /** Messages that wait. */
+  readonly messages: number;
+  readonly consumers: number;
+}
+
+export interface Bus extends AsyncDisposable {
+  readonly type: 'memory' | 'rabbitmq';
+  /** Rejects with `UNAVAILABLE` when a queue is full or the broker stays away. */
+  publish(topic: string, message: OutgoingMessage, options?: PublishOptions): Promise<void>;
+  /** Makes the queue and its bindings, so that messages wait there from now on. */
+  declare(queue: Queue): Promise<void>;
+  /** Declares the queue and takes its messages; resolves once it does. */
+  consume(
+    queue: Queue,
+    handler: (delivery: Delivery) => Promise<Verdict>,
+    options?: ConsumeOptions,
+  ): Promise<Consumption>;
+  /** Undefined when there is no such queue. */
+  inspect(queueName: string): Promise<QueueState | undefined>;
+  /** Oldest first. */
+  deadLetters(
+    queueName: string,
+    options?: { readonly limit?: number },
+  ): Promise<readonly DeadLetter[]>;
+  /** Puts dead letters back into their queue, with no attempts made, and says how many. */
+  replay(queueName: string, options?: { readonly ids?: readonly string[] }): Promise<number>;
+  /** Closes what consumes, then the connection. */
+  close(): Promise<void>;
+}
+
+/** Options of every bus. */
+export interface BusTuning {
+  /** The largest body, in bytes. @default 16 MiB */
+  readonly maxBodyBytes?: number;
+}
+
+export const defaultMaxBodyBytes = 16 * 1024 * 1024;
+
+/** The declaration with every default in its place. */
+export interface QueueSettings extends Required<Omit<Queue, QueueOption>> {
+  readonly messageTtlMs: number | undefined;
+  readonly expiresAfterMs: number | undefined;
+  readonly deadLetters: Required<DeadLetterLimits> | undefined;
+}
+type QueueOption = 'messageTtlMs' | 'expiresAfterMs' | 'deadLetters';
+
+const hour = 60 * 60 * 1000;
+
+export function withDefaults(queue: Queue): QueueSettings {
+  const { deadLetters = {} } = queue;
+  return {
+    name: queue.name,
+    topics: queue.topics,
+    maxMessages: queue.maxMessages ?? 100_000,
+    messageTtlMs: queue.messageTtlMs,
+    expiresAfterMs: queue.expiresAfterMs,
+    retryDelaysMs: queue.retryDelaysMs ?? [1_000, 5_000, 30_000],
+    deadLetters:
+      deadLetters === false
+        ? undefined
+        : {
+            ttlMs: deadLetters.ttlMs ?? 72 * hour,
+            maxMessages: deadLetters.maxMessages ?? 10_000,
+            maxBytes: deadLetters.maxBytes ?? 256 * 1024 * 1024,
+          },
+  };
+}

@@ -1,0 +1,77 @@
+import type { Logger } from '../../telemetry/index.ts';
+import type { Delivery, Verdict } from './bus.ts';
+
+export interface IntakeOptions<D extends Delivery> {
+  readonly handler: (delivery: Delivery) => Promise<Verdict>;
+  readonly concurrency: number;
+  /** Carries a verdict out. Its failure leaves the delivery to be given out again. */
+  readonly settle: (delivery: D, verdict: Verdict) => Promise<void>;
+  readonly logger: Logger;
+}
+
+/**
+ * Handles the deliveries of one consumer, so many at a time.
+ *
+ * - **open**: what is offered waits its turn and is handled.
+ * - **closed**: nothing more is begun; `close` resolves once what was begun is settled.
+ */
+export class Intake<D extends Delivery> {
+  readonly #options: IntakeOptions<D>;
+  readonly #running = new Set<Promise<void>>();
+  #waiting: D[] = [];
+  #isClosed = false;
+
+  constructor(options: IntakeOptions<D>) {
+    this.#options = options;
+  }
+
+  offer(delivery: D): void {
+    this.#waiting.push(delivery);
+    this.#next();
+  }
+
+  /** Forgets deliveries that were not begun, and returns them. */
+  withdraw(isMeant: (delivery: D) => boolean = () => true): readonly D[] {
+    const withdrawn = this.#waiting.filter(isMeant);
+    this.#waiting = this.#waiting.filter((delivery) => !isMeant(delivery));
+    return withdrawn;
+  }
+
+  /** Begins nothing more; resolves once what was begun is settled. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#running);
+  }
+
+  #next(): void {
+    while (!this.#isClosed && this.#running.size < this.#options.concurrency) {
+      const delivery = this.#waiting.shift();
+      if (delivery === undefined) return;
+      const work = this.#handle(delivery).finally(() => {
+        this.#running.delete(work);
+        this.#next();
+      });
+      this.#running.add(work);
+    }
+  }
+
+  async #handle(delivery: D): Promise<void> {
+    const { settle, logger } = this.#options;
+    const verdict = await this.#verdict(delivery);
+    try {
+      await settle(delivery, verdict);
+    } catch (error) {
+      logger.warn({ messageId: delivery.id, topic: delivery.topic, error }, 'bus.settle.failed');
+    }
+  }
+
+  async #verdict(delivery: D): Promise<Verdict> {
+    const { handler, logger } = this.#options;
+    try {
+      return await handler(delivery);
+    } catch (error) {
+      logger.error({ messageId: delivery.id, topic: delivery.topic, error }, 'bus.handler.failed');
+      return { kind: 'retry', reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}

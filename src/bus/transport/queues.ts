@@ -1,0 +1,91 @@
+import type { DeadLetterLimits, Queue } from './bus.ts';
+import { checkBusName, topics } from './topics.ts';
+
+const minute = 60_000;
+
+export interface AgentQueueOptions {
+  /** The most tasks that wait; sending to a full queue is refused. @default 100_000 */
+  readonly maxMessages?: number;
+  /** How long a task waits before it is dead, in milliseconds. @default for ever */
+  readonly messageTtlMs?: number;
+  /** The pauses before each retry. @default [1_000, 5_000, 30_000] */
+  readonly retryDelaysMs?: readonly number[];
+  readonly deadLetters?: DeadLetterLimits;
+}
+
+/** Where an agent's tasks wait, shared by all processes that host it. */
+export function taskQueue(agent: string, options: AgentQueueOptions = {}): Queue {
+  return { name: taskQueueName(agent), topics: [topics.task(agent)], ...options };
+}
+
+/** The name to watch for scaling: as many workers as there are messages. */
+export function taskQueueName(agent: string): string {
+  return `legate.task.${checkBusName(agent, 'the agent')}`;
+}
+
+/** Where wishes to cancel wait for an agent that is not there, shared by all its processes. */
+export function cancelQueue(agent: string): Queue {
+  return {
+    name: `legate.cancel.${checkBusName(agent, 'the agent')}`,
+    topics: [topics.cancel(agent)],
+    messageTtlMs: 24 * 60 * minute,
+    deadLetters: false,
+  };
+}
+
+/** Where one process hears of wishes to cancel, for the turns that run in it. */
+export function ownCancelQueue(agent: string, replica: string): Queue {
+  return {
+    name: `legate.cancel.${checkBusName(agent, 'the agent')}.${checkBusName(replica, 'the replica')}`,
+    topics: [topics.cancel(agent)],
+    messageTtlMs: 10 * minute,
+    expiresAfterMs: minute,
+    retryDelaysMs: [],
+    deadLetters: false,
+  };
+}
+
+/** Where answers wait for a caller, also while it is not running. */
+export function responseQueue(caller: string): Queue {
+  return {
+    name: `legate.response.${checkBusName(caller, 'the caller')}`,
+    topics: [topics.response(caller)],
+    messageTtlMs: 7 * 24 * 60 * minute,
+  };
+}
+
+/** Where answers wait for one process: gone some time after the process is. */
+export function ownResponseQueue(caller: string): Queue {
+  return {
+    name: `legate.response.${checkBusName(caller, 'the caller')}`,
+    topics: [topics.response(caller)],
+    messageTtlMs: 60 * minute,
+    expiresAfterMs: 10 * minute,
+    retryDelaysMs: [],
+    deadLetters: false,
+  };
+}
+
+/** Where one process hears of agents that come and go. */
+export function discoveryQueue(listener: string): Queue {
+  return {
+    name: `legate.discovery.${checkBusName(listener, 'the listener')}`,
+    topics: [topics.discovery],
+    messageTtlMs: 10 * minute,
+    expiresAfterMs: 10 * minute,
+    retryDelaysMs: [],
+    deadLetters: false,
+  };
+}
+
+/** Where an onlooker hears of the states of all tasks. */
+export function statusQueue(listener: string): Queue {
+  return {
+    name: `legate.status.${checkBusName(listener, 'the listener')}`,
+    topics: [topics.status],
+    messageTtlMs: 10 * minute,
+    expiresAfterMs: 10 * minute,
+    retryDelaysMs: [],
+    deadLetters: false,
+  };
+}

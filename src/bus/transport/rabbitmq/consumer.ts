@@ -1,0 +1,239 @@
+import type { AsyncMessage, Channel, Connection } from 'rabbitmq-client';
+import type { Scheduler } from '../../../tasks/index.ts';
+import type { Logger } from '../../../telemetry/index.ts';
+import type { ConsumeOptions, Consumption, Delivery, QueueSettings, Verdict } from '../bus.ts';
+import { Intake } from '../intake.ts';
+import type { RabbitPublisher } from './publisher.ts';
+import {
+  deadQueueName,
+  declareRetryQueue,
+  declareTopology,
+  type QueueType,
+  retryQueueName,
+} from './topology.ts';
+import { fromWire, toEnvelopeAgain } from './wire.ts';
+
+interface Held extends Delivery {
+  /** A delivery can be settled on the channel it came by, and on no other. */
+  readonly channel: Channel;
+  readonly tag: number;
+}
+
+export interface RabbitConsumerOptions {
+  readonly connection: Connection;
+  readonly publisher: RabbitPublisher;
+  readonly exchange: string;
+  readonly queueType: QueueType;
+  readonly settings: QueueSettings;
+  readonly maxBodyBytes: number;
+  readonly handler: (delivery: Delivery) => Promise<Verdict>;
+  readonly consume: ConsumeOptions;
+  readonly scheduler: Scheduler;
+  readonly logger: Logger;
+  readonly onClosed: (consumer: RabbitConsumer) => void;
+}
+
+const shortestPause = 100;
+const longestPause = 10_000;
+
+/**
+ * Takes the messages of one queue.
+ *
+ * - **opening**: declares what is needed and starts to consume; tried again with growing pauses.
+ * - **consuming**: deliveries go to the intake, and are settled on the channel they came by.
+ * - **lost**: the channel is gone. What was not begun is forgotten, since the broker gives it out
+ *   again; what was begun goes on, and can no longer be settled. Leads to **opening** at once: turns
+ *   under way must not keep a consumer from new ones.
+ * - **closed**.
+ */
+export class RabbitConsumer implements Consumption {
+  readonly #options: RabbitConsumerOptions;
+  readonly #intake: Intake<Held>;
+  readonly #retryQueues = new Set<number>();
+  readonly #prefetch: number;
+  #left: number;
+  #channel: Channel | undefined;
+  #consumerTag: string | undefined;
+  #isClosing = false;
+  #wake: (() => void) | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: RabbitConsumerOptions) {
+    this.#options = options;
+    const { prefetch = 10, concurrency = prefetch, limit } = options.consume;
+    this.#left = limit ?? Number.POSITIVE_INFINITY;
+    this.#prefetch = Math.min(prefetch, this.#left);
+    this.#intake = new Intake({
+      handler: options.handler,
+      concurrency,
+      logger: options.logger,
+      settle: (held, verdict) => this.#settle(held, verdict),
+    });
+  }
+
+  /** Resolves once messages are being taken; rejects when the broker refuses it. */
+  async start(): Promise<void> {
+    await this.#open();
+    void this.#keepOpen();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#isClosing = true;
+    this.#wake?.();
+    const settled = this.#intake.close();
+    this.#intake.withdraw();
+    await this.#cancel();
+    await settled;
+    // What was not settled goes back to the queue with the channel.
+    await this.#channel?.close();
+    this.#options.onClosed(this);
+  }
+
+  async #open(): Promise<void> {
+    const { connection, settings, exchange, queueType, logger } = this.#options;
+    await declareTopology(connection, exchange, settings, { queueType, logger });
+    const channel = await connection.acquire({ emitErrorsFromChannel: true });
+    channel.on('error', (error: unknown) => {
+      logger.warn({ queue: settings.name, error }, 'bus.channel.failed');
+    });
+    channel.once('close', () => this.#lost(channel));
+    // The broker cancels a consumer whose queue is deleted.
+    channel.once('basic.cancel', () => void channel.close());
+    this.#channel = channel;
+    try {
+      await channel.basicQos({ prefetchCount: this.#prefetch });
+      const { consumerTag } = await channel.basicConsume({ queue: settings.name }, (message) =>
+        this.#receive(channel, message),
+      );
+      this.#consumerTag = consumerTag;
+    } catch (error) {
+      await channel.close();
+      throw error;
+    }
+  }
+
+  #lost(channel: Channel): void {
+    this.#intake.withdraw((held) => held.channel === channel);
+    if (this.#channel !== channel) return;
+    this.#channel = undefined;
+    this.#consumerTag = undefined;
+    this.#retryQueues.clear();
+    this.#wake?.();
+  }
+
+  /** Opens again whenever the channel is lost, until closed. */
+  async #keepOpen(): Promise<void> {
+    const { scheduler, logger, settings } = this.#options;
+    let pause = shortestPause;
+    while (!this.#isClosing) {
+      if (this.#channel !== undefined || this.#left <= 0) {
+        await this.#sleep();
+        continue;
+      }
+      const timer = scheduler.after(pause, () => this.#wake?.());
+      await this.#sleep();
+      timer.cancel();
+      if (this.#isClosing) return;
+      try {
+        await this.#open();
+        pause = shortestPause;
+        logger.info({ queue: settings.name }, 'bus.consumer.reopened');
+        // Closing may have begun meanwhile.
+        if (this.#isClosing) await this.#cancel();
+      } catch (error) {
+        pause = Math.min(pause * 2, longestPause);
+        logger.warn({ queue: settings.name, error }, 'bus.consumer.not_reopened');
+      }
+    }
+  }
+
+  #sleep(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  async #cancel(): Promise<void> {
+    const channel = this.#channel;
+    const consumerTag = this.#consumerTag;
+    this.#consumerTag = undefined;
+    if (channel?.active !== true || consumerTag === undefined) return;
+    await channel.basicCancel({ consumerTag }).catch((error: unknown) => {
+      this.#options.logger.debug({ error }, 'bus.consumer.not_cancelled');
+    });
+  }
+
+  #receive(channel: Channel, received: AsyncMessage): void {
+    const { settings, scheduler, maxBodyBytes } = this.#options;
+    if (this.#isClosing || this.#left <= 0) return;
+    const { message, attempt, isRedelivered } = fromWire(received, () => scheduler.uuid());
+    const held: Held = {
+      ...message,
+      attempt,
+      isLastAttempt: attempt > settings.retryDelaysMs.length,
+      isRedelivered,
+      channel,
+      tag: received.deliveryTag,
+    };
+    if (Buffer.byteLength(message.body) > maxBodyBytes) {
+      const reason = `larger than ${maxBodyBytes} bytes (maxBodyBytes)`;
+      void this.#settle(held, { kind: 'dead', reason });
+      return;
+    }
+    this.#left -= 1;
+    // Before the first acknowledgement, so that the broker hands out nothing more meanwhile.
+    if (this.#left <= 0) void this.#cancel();
+    this.#intake.offer(held);
+  }
+
+  async #settle(held: Held, verdict: Verdict): Promise<void> {
+    const { channel, tag: deliveryTag } = held;
+    try {
+      if (verdict.kind !== 'done') await this.#moveOn(held, verdict);
+    } catch (error) {
+      if (channel.active) channel.basicNack({ deliveryTag, requeue: true });
+      throw error;
+    }
+    // On a lost channel nothing can be settled: the broker gives the message out again.
+    if (channel.active) channel.basicAck({ deliveryTag });
+  }
+
+  async #moveOn(held: Held, verdict: Exclude<Verdict, { kind: 'done' }>): Promise<void> {
+    const { settings, publisher, scheduler, logger } = this.#options;
+    const { attempt } = held;
+    const delay = settings.retryDelaysMs[attempt - 1];
+    if (verdict.kind === 'retry' && delay !== undefined) {
+      await this.#declareRetry(delay);
+      const routingKey = retryQueueName(settings.name, delay);
+      const envelope = toEnvelopeAgain(held, { attempt: attempt + 1 });
+      await publisher.send({ ...envelope, routingKey, mandatory: true }, held.body, {
+        confirm: true,
+      });
+      return;
+    }
+    const { reason } = verdict;
+    logger.warn({ queue: settings.name, messageId: held.id, reason }, 'bus.dead_letter');
+    if (settings.deadLetters === undefined) return;
+    const envelope = toEnvelopeAgain(held, { attempt, reason, diedAt: scheduler.now() });
+    const routingKey = deadQueueName(settings.name);
+    await publisher.send({ ...envelope, routingKey, mandatory: true }, held.body, {
+      confirm: true,
+    });
+  }
+
+  async #declareRetry(delay: number): Promise<void> {
+    if (this.#retryQueues.has(delay)) return;
+    const { connection, settings, queueType, logger } = this.#options;
+    await declareRetryQueue(connection, settings, delay, { queueType, logger });
+    this.#retryQueues.add(delay);
+  }
+}

@@ -1,0 +1,136 @@
+import type { Channel, Connection, Envelope, ReturnedMessage } from 'rabbitmq-client';
+import { LegateError } from '../../../protocol/index.ts';
+import type { Scheduler } from '../../../tasks/index.ts';
+import type { Logger } from '../../../telemetry/index.ts';
+import { busClosed, queueFull, unroutable } from '../refusals.ts';
+import { codeOf } from './topology.ts';
+
+export interface SendOptions {
+  readonly confirm: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Publishes over one channel in confirm mode, so that messages keep their order. A channel that
+ * breaks is replaced, and what was not confirmed is sent again until the time is up: a message may
+ * then arrive twice, with the same id.
+ */
+export class RabbitPublisher {
+  readonly #connection: Connection;
+  readonly #exchange: string;
+  readonly #scheduler: Scheduler;
+  readonly #logger: Logger;
+  readonly #timeoutMs: number;
+  #channel: Channel | undefined;
+  #opening: Promise<Channel> | undefined;
+  /** Ids of messages that came back because no queue was bound to their topic. */
+  readonly #returned = new Set<string>();
+  #isClosed = false;
+
+  constructor(options: {
+    connection: Connection;
+    exchange: string;
+    scheduler: Scheduler;
+    logger: Logger;
+    /** How long a message is tried, in milliseconds. */
+    timeoutMs: number;
+  }) {
+    this.#connection = options.connection;
+    this.#exchange = options.exchange;
+    this.#scheduler = options.scheduler;
+    this.#logger = options.logger;
+    this.#timeoutMs = options.timeoutMs;
+  }
+
+  async send(envelope: Envelope, body: string, options: SendOptions): Promise<void> {
+    const deadline = this.#scheduler.now() + this.#timeoutMs;
+    const bytes = Buffer.from(body);
+    for (;;) {
+      options.signal?.throwIfAborted();
+      if (this.#isClosed) throw busClosed();
+      try {
+        const channel = this.#active ?? (await this.#within(this.#open(), deadline, options));
+        const confirmed = channel.basicPublish(envelope, bytes);
+        if (!options.confirm) {
+          confirmed.catch((error: unknown) => {
+            this.#logger.debug({ topic: envelope.routingKey, error }, 'bus.publish.lost');
+          });
+          return;
+        }
+        await this.#within(confirmed, deadline, options);
+        if (envelope.mandatory === true) await this.#refuseReturned(envelope);
+        return;
+      } catch (error) {
+        if (error instanceof LegateError || options.signal?.aborted === true) throw error;
+        if (codeOf(error) === 'NACK') throw queueFull(envelope.routingKey ?? '');
+        if (this.#isClosed) throw busClosed();
+        if (this.#scheduler.now() >= deadline) throw brokerAway(this.#timeoutMs, error);
+        this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.again');
+        await new Promise<void>((resolve) => void this.#scheduler.after(100, resolve));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const channel = this.#channel ?? (await this.#opening?.catch(() => undefined));
+    await channel?.close();
+  }
+
+  get #active(): Channel | undefined {
+    return this.#channel?.active === true ? this.#channel : undefined;
+  }
+
+  #open(): Promise<Channel> {
+    this.#opening ??= this.#openChannel().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #openChannel(): Promise<Channel> {
+    const channel = await this.#connection.acquire({ emitErrorsFromChannel: true });
+    channel.on('error', (error: unknown) => {
+      this.#logger.warn({ error }, 'bus.channel.failed');
+    });
+    channel.on('basic.return', ({ messageId }: ReturnedMessage) => {
+      if (messageId !== undefined) this.#returned.add(messageId);
+    });
+    // Publishing to an exchange that is not there would cost the channel.
+    await channel.exchangeDeclare({ exchange: this.#exchange, type: 'topic', durable: true });
+    await channel.confirmSelect();
+    this.#channel = channel;
+    return channel;
+  }
+
+  /**
+   * The broker tells of the return before it confirms; the library passes the confirmation on at
+   * once and the return in the next round of the event loop.
+   */
+  async #refuseReturned({ messageId = '', routingKey = '' }: Envelope): Promise<void> {
+    await new Promise(setImmediate);
+    if (this.#returned.delete(messageId)) throw unroutable(routingKey);
+  }
+
+  /** A broker that blocks its publishers neither confirms nor refuses. */
+  #within<T>(work: Promise<T>, deadline: number, { signal }: SendOptions): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const left = Math.max(0, deadline - this.#scheduler.now());
+      const timer = this.#scheduler.after(left, () => reject(brokerAway(this.#timeoutMs)));
+      const abort = (): void => reject(signal?.reason as Error);
+      signal?.addEventListener('abort', abort, { once: true });
+      work.then(resolve, reject).finally(() => {
+        timer.cancel();
+        signal?.removeEventListener('abort', abort);
+      });
+    });
+  }
+}
+
+function brokerAway(timeoutMs: number, cause?: unknown): LegateError {
+  return new LegateError(
+    'UNAVAILABLE',
+    `the message broker did not take the message within ${timeoutMs} ms`,
+    { retryAfter: 5, cause },
+  );
+}

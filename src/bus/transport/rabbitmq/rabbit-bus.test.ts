@@ -1,0 +1,183 @@
+import { Connection } from 'rabbitmq-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
+import { describeBus, nameOf } from '../bus.contract.ts';
+import { type Bus, type Delivery, done, type Queue, type Verdict } from '../bus.ts';
+import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
+
+for (const queueType of ['quorum', 'classic'] as const) {
+  describeBus(`the bus over RabbitMQ (${queueType} queues)`, async () => {
+    const { url } = await rabbitMq();
+    return { open: (options) => RabbitBus.open({ url, queueType, ...options }) };
+  });
+}
+
+const retryable: Verdict = { kind: 'retry', reason: 'again' };
+
+describe('the bus over RabbitMQ, disturbed', () => {
+  const cleanups: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  async function open(options: Partial<RabbitBusOptions> = {}): Promise<Bus> {
+    const { url } = await rabbitMq();
+    const bus = await RabbitBus.open({ url, ...options });
+    cleanups.push(() => bus.close());
+    return bus;
+  }
+
+  function queueOf(more: Partial<Queue> = {}) {
+    const topic = `test.${nameOf('topic')}`;
+    return { name: nameOf('queue'), topics: [topic], topic, ...more };
+  }
+
+  test('connections that are cut lose nothing, and a handler at work does not hold up the others', async () => {
+    const broker = await rabbitMq();
+    const bus = await open();
+    const queue = queueOf();
+    const seen = new Set<string>();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await bus.consume(queue, async ({ body }) => {
+      seen.add(body);
+      if (body === '"slow"') await promise;
+      return done;
+    });
+    await bus.publish(queue.topic, { type: 'task', body: '"slow"' });
+    await expect.poll(() => seen.size).toBe(1);
+    const sent: Promise<void>[] = [];
+    for (let index = 0; index < 300; index += 1) {
+      if (index === 100) broker.closeConnections();
+      sent.push(bus.publish(queue.topic, { type: 'task', body: String(index) }));
+    }
+    await Promise.all(sent);
+    await expect.poll(() => seen.size, { timeout: 15_000 }).toBe(301);
+    resolve();
+  });
+
+  test(
+    'a restart of the broker loses nothing that was confirmed',
+    { timeout: 90_000 },
+    async () => {
+      const broker = await rabbitMq();
+      const bus = await open({ publishTimeoutMs: 60_000 });
+      const queue = queueOf();
+      const waiting = queueOf();
+      await bus.declare(waiting);
+      for (let index = 0; index < 20; index += 1) {
+        await bus.publish(
+          waiting.topic,
+          { type: 'task', body: String(index) },
+          { mandatory: true },
+        );
+      }
+      const seen: string[] = [];
+      await bus.consume(queue, async ({ body }) => {
+        seen.push(body);
+        return done;
+      });
+      const restarted = broker.restart();
+      // Published while the broker is away: it is taken once the broker is back.
+      const during = bus.publish(queue.topic, { type: 'task', body: '"during"' });
+      await restarted;
+      await during;
+      await expect.poll(() => seen, { timeout: 30_000 }).toContain('"during"');
+      const kept = new Set<string>();
+      await bus.consume(waiting, async ({ body }) => {
+        kept.add(body);
+        return done;
+      });
+      await expect.poll(() => kept.size, { timeout: 30_000 }).toBe(20);
+    },
+  );
+
+  test('messages of other makes are understood, and what is no text is not read', async () => {
+    const bus = await open();
+    const queue = queueOf();
+    const seen: Delivery[] = [];
+    await bus.consume(queue, async (delivery) => {
+      seen.push(delivery);
+      return done;
+    });
+    const connection = new Connection((await rabbitMq()).url);
+    const publisher = connection.createPublisher({ confirm: true });
+    cleanups.push(async () => {
+      await publisher.close();
+      await connection.close();
+    });
+    const routingKey = queue.topic;
+    await publisher.send({ exchange: 'legate', routingKey }, { an: 'object' });
+    await publisher.send({ exchange: 'legate', routingKey }, 'text');
+    const headers = { number: 3, text: 'x', 'legate-attempt': 'many', __proto__: 'y' };
+    await publisher.send(
+      { exchange: 'legate', routingKey, headers, contentType: 'application/json' },
+      Buffer.from('{ not json'),
+    );
+    await expect.poll(() => seen.length).toBe(3);
+    expect(seen.map(({ body }) => body)).toEqual(['{"an":"object"}', 'text', '{ not json']);
+    expect(seen[2]).toMatchObject({ type: '', attempt: 1, headers: { text: 'x' } });
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(3);
+  });
+
+  test('what is too large for the consumer is dead, and never handled', async () => {
+    const bus = await open({ maxBodyBytes: 50 });
+    const other = await open();
+    const queue = queueOf();
+    const seen: string[] = [];
+    await bus.consume(queue, async ({ body }) => {
+      seen.push(body);
+      return done;
+    });
+    await other.publish(queue.topic, { type: 'task', body: `"${'x'.repeat(60)}"` });
+    await other.publish(queue.topic, { type: 'task', body: '"small"' });
+    await expect.poll(() => seen).toEqual(['"small"']);
+    await expect
+      .poll(async () => (await bus.deadLetters(queue.name)).map(({ reason }) => reason))
+      .toEqual(['larger than 50 bytes (maxBodyBytes)']);
+  });
+
+  test('a message that is given back too often is dead by the broker itself', async () => {
+    const bus = await open();
+    const queue = queueOf();
+    await bus.declare(queue);
+    await bus.publish(queue.topic, { type: 'task', body: '"crash"' });
+    const connection = new Connection((await rabbitMq()).url);
+    cleanups.push(() => connection.close());
+    const channel = await connection.acquire();
+    cleanups.push(() => channel.close());
+    let deliveries = 0;
+    await channel.basicConsume({ queue: queue.name }, ({ deliveryTag }) => {
+      deliveries += 1;
+      channel.basicNack({ deliveryTag, requeue: true });
+    });
+    await expect
+      .poll(async () => (await bus.deadLetters(queue.name)).map(({ reason }) => reason))
+      .toEqual(['delivery_limit']);
+    expect(deliveries).toBe(21);
+  });
+
+  test('a retry survives the end of its consumer', async () => {
+    const bus = await open();
+    const queue = queueOf({ retryDelaysMs: [300] });
+    const first = await bus.consume(queue, async () => retryable);
+    await bus.publish(queue.topic, { type: 'task', body: '"x"' });
+    await expect.poll(async () => (await bus.inspect(`${queue.name}.retry.300`))?.messages).toBe(1);
+    await first.close();
+    const attempts: number[] = [];
+    await bus.consume(queue, async ({ attempt }) => {
+      attempts.push(attempt);
+      return done;
+    });
+    await expect.poll(() => attempts).toEqual([2]);
+  });
+
+  test('a broker that cannot be reached is told without its password', async () => {
+    const opening = RabbitBus.open({
+      url: 'amqp://guest:secret@127.0.0.1:1',
+      connectTimeoutMs: 200,
+    });
+    await expect(opening).rejects.toThrow(/127\.0\.0\.1:1 cannot be reached/);
+    await expect(opening).rejects.not.toThrow(/secret/);
+    await expect(RabbitBus.open({ url: 'http://x' })).rejects.toThrow(/amqp:/);
+  });
+});

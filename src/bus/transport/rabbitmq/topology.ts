@@ -1,0 +1,120 @@
+import type { Channel, Connection } from 'rabbitmq-client';
+import type { Logger } from '../../../telemetry/index.ts';
+import type { QueueSettings } from '../bus.ts';
+
+export type QueueType = 'quorum' | 'classic';
+
+type Arguments = Record<string, string | number>;
+
+export function deadQueueName(queueName: string): string {
+  return `${queueName}.dead`;
+}
+
+export function retryQueueName(queueName: string, delayMs: number): string {
+  return `${queueName}.retry.${delayMs}`;
+}
+
+/**
+ * Declares exchange, queue, bindings and the queue of dead letters. A queue that exists with other
+ * arguments is used as it is: changing them would mean deleting it with what is in it.
+ */
+export async function declareTopology(
+  connection: Connection,
+  exchange: string,
+  settings: QueueSettings,
+  options: { readonly queueType: QueueType; readonly logger: Logger },
+): Promise<void> {
+  const { name, deadLetters } = settings;
+  if (deadLetters !== undefined) {
+    // Dead letters go to the one queue of this name and to no other: no exchange is involved.
+    await declareQueue(connection, deadQueueName(name), options.logger, {
+      'x-message-ttl': deadLetters.ttlMs,
+      'x-max-length': deadLetters.maxMessages,
+      'x-max-length-bytes': deadLetters.maxBytes,
+      'x-overflow': 'drop-head',
+      ...(settings.expiresAfterMs !== undefined && { 'x-expires': deadLetters.ttlMs }),
+    });
+  }
+  await declareQueue(connection, name, options.logger, mainArguments(settings, options.queueType));
+  await withChannel(connection, async (channel) => {
+    await channel.exchangeDeclare({ exchange, type: 'topic', durable: true });
+    for (const routingKey of settings.topics) {
+      await channel.queueBind({ exchange, queue: name, routingKey });
+    }
+  });
+}
+
+/** Where a message waits out the pause before its next attempt; the broker then puts it back. */
+export async function declareRetryQueue(
+  connection: Connection,
+  settings: QueueSettings,
+  delayMs: number,
+  options: { readonly queueType: QueueType; readonly logger: Logger },
+): Promise<void> {
+  await declareQueue(connection, retryQueueName(settings.name, delayMs), options.logger, {
+    'x-message-ttl': delayMs,
+    'x-dead-letter-exchange': '',
+    'x-dead-letter-routing-key': settings.name,
+    ...(options.queueType === 'quorum' && {
+      'x-queue-type': 'quorum',
+      // Keeps the message until its queue has it, also when that is full for the moment.
+      'x-dead-letter-strategy': 'at-least-once',
+      'x-overflow': 'reject-publish',
+    }),
+  });
+}
+
+function mainArguments(settings: QueueSettings, queueType: QueueType): Arguments {
+  const { name, messageTtlMs, expiresAfterMs, maxMessages, deadLetters } = settings;
+  const isQuorum = queueType === 'quorum' && expiresAfterMs === undefined;
+  return {
+    'x-max-length': maxMessages,
+    'x-overflow': 'reject-publish',
+    // A message that ends the process each time it is delivered must not do so for ever.
+    ...(isQuorum && { 'x-queue-type': 'quorum', 'x-delivery-limit': 20 }),
+    ...(messageTtlMs !== undefined && { 'x-message-ttl': messageTtlMs }),
+    ...(expiresAfterMs !== undefined && { 'x-expires': expiresAfterMs }),
+    ...(deadLetters !== undefined && {
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': deadQueueName(name),
+    }),
+  };
+}
+
+async function declareQueue(
+  connection: Connection,
+  queue: string,
+  logger: Logger,
+  args: Arguments,
+): Promise<void> {
+  try {
+    await withChannel(connection, (channel) =>
+      channel.queueDeclare({ queue, durable: true, arguments: args }),
+    );
+  } catch (error) {
+    if (codeOf(error) !== 'PRECONDITION_FAILED') throw error;
+    logger.warn({ queue, error }, 'bus.queue.kept_with_other_arguments');
+    await withChannel(connection, (channel) => channel.queueDeclare({ queue, passive: true }));
+  }
+}
+
+/** A refused declaration costs the channel, so each has one of its own. */
+export async function withChannel<T>(
+  connection: Connection,
+  work: (channel: Channel) => Promise<T>,
+): Promise<T> {
+  const channel = await connection.acquire({ emitErrorsFromChannel: true });
+  channel.on('error', () => undefined);
+  try {
+    return await work(channel);
+  } finally {
+    await channel.close();
+  }
+}
+
+/** The broker's or the library's name of an error. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
+}

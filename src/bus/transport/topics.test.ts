@@ -1,0 +1,63 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { LegateError } from '../../protocol/index.ts';
+import { ownResponseQueue, responseQueue, taskQueue } from './queues.ts';
+import { checkTopic, isBusName, isResponseTopic, topics } from './topics.ts';
+
+test('the topics are those of the protocol', () => {
+  expect(topics.task('echo')).toBe('agent.task.echo');
+  expect(topics.cancel('echo')).toBe('agent.task.cancel.echo');
+  expect(topics.response('me')).toBe('agent.response.me');
+  expect(topics.status).toBe('agent.task.status');
+  expect(topics.discovery).toBe('discovery.announce');
+});
+
+test('a name that would reach beyond its own topic is refused, with what to use instead', () => {
+  for (const name of [
+    '',
+    '#',
+    '*',
+    'a.b',
+    'cancel.echo',
+    'a b',
+    '-a',
+    'a\n',
+    'ä',
+    'x'.repeat(101),
+  ]) {
+    expect(() => topics.task(name)).toThrow(LegateError);
+    expect(() => topics.cancel(name)).toThrow(LegateError);
+    expect(() => topics.response(name)).toThrow(/letters, digits/);
+    expect(() => taskQueue(name)).toThrow(LegateError);
+    expect(() => responseQueue(name)).toThrow(LegateError);
+    expect(() => ownResponseQueue(name)).toThrow(LegateError);
+  }
+});
+
+test('whatever the name, a topic made of it has exactly one word more and no wildcard', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), (name) => {
+      let topic: string;
+      try {
+        topic = topics.response(name);
+      } catch (error) {
+        expect(error).toBeInstanceOf(LegateError);
+        expect(isBusName(name)).toBe(false);
+        return;
+      }
+      expect(topic.split('.')).toHaveLength(3);
+      expect(topic).not.toMatch(/[#*]/);
+      expect(checkTopic(topic)).toBe(topic);
+    }),
+  );
+});
+
+test('only a response topic may be answered to', () => {
+  expect(isResponseTopic('agent.response.me')).toBe(true);
+  for (const topic of [undefined, '', 'agent.response', 'agent.response.', 'agent.response.a.b']) {
+    expect(isResponseTopic(topic)).toBe(false);
+  }
+  for (const topic of ['agent.task.echo', 'discovery.announce', 'agent.response.#', 'amq.gen']) {
+    expect(isResponseTopic(topic)).toBe(false);
+  }
+});
