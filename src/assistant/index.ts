@@ -52,3 +52,10 @@ export {
   type Project,
   type ProjectPlaces,
 } from './project/index.ts';
+export {
+  createGenerator,
+  type CreateGeneratorOptions,
+  llmGenerator,
+  matchingGenerator,
+  type MatchingOptions,
+} from './generators/index.ts';

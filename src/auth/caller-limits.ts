@@ -63,8 +63,21 @@ function limitKey({ tenant, subject }: Caller, address: string): string {
   return JSON.stringify(subject === '' ? ['', '', network(address)] : [tenant, subject]);
 }
 
+/** Networks of addresses seen lately: a connection brings many requests from one address. */
+const networks = new Map<string, string>();
+const maxNetworks = 1_000;
+
 /** An IPv6 host has a whole /64 network to itself: that many addresses are still one caller. */
 function network(address: string): string {
+  const known = networks.get(address);
+  if (known !== undefined) return known;
+  const found = parseNetwork(address);
+  if (networks.size >= maxNetworks) networks.clear();
+  networks.set(address, found);
+  return found;
+}
+
+function parseNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();

@@ -17,6 +17,8 @@ const generators: ReadonlyMap<string, GeneratorConfig['commands']> = new Map([
   ['SearchReadyLLMCommandGenerator', 'v3'],
   ['SingleStepLLMCommandGenerator', 'v2'],
   ['LLMCommandGenerator', 'v2'],
+  // Our own name for it.
+  ['LlmCommandGenerator', 'v2'],
 ]);
 /** What is always there, named or not. */
 const builtin = new Set(['MatchingCommandGenerator', 'FlowPolicy']);
