@@ -1,5 +1,6 @@
 import {
   type ChannelCredentials,
+  type ChannelOptions,
   Client,
   type ClientReadableStream,
   credentials as channelCredentials,
@@ -18,6 +19,7 @@ export interface GrpcClientOptions {
   readonly metadata?: Readonly<Record<string, string>>;
   /** @default plain text */
   readonly credentials?: ChannelCredentials;
+  readonly channelOptions?: ChannelOptions;
 }
 
 export interface GrpcCallOptions {
@@ -52,13 +54,15 @@ export class GrpcClient implements Disposable {
   }
 
   static async connect(options: GrpcClientOptions): Promise<GrpcClient> {
-    const { url, version, metadata, credentials = channelCredentials.createInsecure() } = options;
+    const { url, version, metadata, channelOptions } = options;
+    const { credentials = channelCredentials.createInsecure() } = options;
     const [methods, statuses] = await Promise.all([loadMethods(), Statuses.load()]);
     const own = methods.filter((method) => method.version === version);
     // Tests send what a server must refuse, so the client itself has no bounds.
     const client = new Client(url, credentials, {
       'grpc.max_receive_message_length': -1,
       'grpc.max_send_message_length': -1,
+      ...channelOptions,
     });
     return new GrpcClient(
       client,
