@@ -9,6 +9,7 @@ const usage = `npm run conformance -- [options]
   --grpc-port n        where gRPC listens (default any free port; the card tells)
   --card name          what the card declares: ${cardNames.join(', ')} (default full)
   --profile version    what an unnamed message gets: 1.0 completes, 0.3 asks for more (default 1.0)
+  --errors edition     whose table of error statuses is followed: 1.0.1, 1.0.0 (default 1.0.1)
   --auth               every operation needs a bearer token, as the card then says
   --open-extended-card shows the extended card without a token`;
 
@@ -18,13 +19,14 @@ const { values } = parseArgs({
     'grpc-port': { type: 'string', default: '0' },
     card: { type: 'string', default: 'full' },
     profile: { type: 'string', default: '1.0' },
+    errors: { type: 'string', default: '1.0.1' },
     auth: { type: 'boolean', default: false },
     'open-extended-card': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const { card, profile } = values;
+const { card, profile, errors } = values;
 const port = Number(values.port);
 const grpcPort = Number(values['grpc-port']);
 
@@ -33,6 +35,7 @@ if (values.help) {
 } else if (
   !isCardName(card) ||
   (profile !== '1.0' && profile !== '0.3') ||
+  (errors !== '1.0.1' && errors !== '1.0.0') ||
   !Number.isInteger(port) ||
   !Number.isInteger(grpcPort)
 ) {
@@ -42,6 +45,7 @@ if (values.help) {
   const serving = await startConformance({
     card,
     profile,
+    errors,
     port,
     grpcPort,
     requiresToken: values.auth,

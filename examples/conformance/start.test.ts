@@ -95,3 +95,16 @@ test('with a token required, no operation goes without', async () => {
   expect((await asked('itk-insufficient-token')).status).toBe(403);
   expect((await asked('itk-valid-token')).body.result).toHaveProperty('task');
 });
+
+test.each([
+  ['1.0.1', 400],
+  ['1.0.0', 415],
+] as const)('statuses follow the edition %s', async (errors, status) => {
+  await using serving = await startConformance({ errors });
+  const response = await fetch(`${serving.url}/message:send`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', 'a2a-version': '1.0' },
+    body: 'Hello',
+  });
+  expect(response.status).toBe(status);
+});

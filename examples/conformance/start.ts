@@ -17,6 +17,8 @@ export interface StartOptions extends ConformanceAgentOptions {
   readonly requiresToken?: boolean;
   /** Shows the extended card to callers without a token, against the specification. @default false */
   readonly hasOpenExtendedCard?: boolean;
+  /** The edition of the specification whose table of error statuses is followed. @default '1.0.1' */
+  readonly errors?: '1.0.1' | '1.0.0';
 }
 
 /** A server for the suites to be pointed at, on every binding, with everything in memory. */
@@ -40,6 +42,7 @@ export async function startConformance(options: StartOptions = {}): Promise<Serv
         return serving.router.cards.current;
       },
     }),
+    ...(options.errors !== undefined && { errorProfile: options.errors }),
     // The 1.0 suite asks for the card without a version and takes no member that 1.0 has not.
     unversionedCard: options.profile === '0.3' ? 'superset' : '1.0',
     // The suites use one messageId for many messages of one conversation.
