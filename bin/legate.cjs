@@ -22,9 +22,14 @@ function bundledNode() {
 }
 
 if (current >= needed) {
-  import(require('node:url').pathToFileURL(entry()).href).then(function (cli) {
-    return cli.main(process.argv.slice(2));
-  });
+  import(require('node:url').pathToFileURL(entry()).href)
+    .then(function (cli) {
+      return cli.main(process.argv.slice(2));
+    })
+    .catch(function (error) {
+      process.stderr.write(String((error && error.stack) || error) + '\n');
+      process.exitCode = 1;
+    });
 } else {
   var node = bundledNode();
   if (node === undefined) {

@@ -11,7 +11,15 @@ import {
 } from '../agents/index.ts';
 import { artifact, LegateError, message, type Task } from '../protocol/index.ts';
 import { describeStores, type StorePlace } from '../../test/support/stores.ts';
-import { anonymous, type Call, Engine, type EngineOptions, type SendOutcome } from './index.ts';
+import {
+  anonymous,
+  type Call,
+  Engine,
+  type EngineOptions,
+  type Scheduler,
+  type SendOutcome,
+  systemScheduler,
+} from './index.ts';
 
 const call: Call = { caller: anonymous, version: '1.0' };
 const alice: Call = { caller: { tenant: '', subject: 'alice', method: 'test' }, version: '1.0' };
@@ -590,6 +598,74 @@ describeStores('task engine', (openPlace) => {
       '1/0',
       '3/2',
     ]);
+  });
+
+  test('a repeated message runs again once its time is over', async () => {
+    const scheduler = { ...systemScheduler, now: () => now };
+    let now = 1_000_000;
+    let runs = 0;
+    const counting = agent({ name: 'counting' }, async function* () {
+      runs += 1;
+      yield artifact(String(runs));
+    });
+    const { engine } = await start(counting, { scheduler, messageCacheTtlMs: 1_000 });
+    const said = message('x', { contextId: 'c' });
+    const first = taskOf(await engine.send({ message: said }, call));
+    now += 999;
+    expect(taskOf(await engine.send({ message: said }, call)).id).toBe(first.id);
+    now += 1;
+    expect(taskOf(await engine.send({ message: said }, call)).id).not.toBe(first.id);
+    expect(runs).toBe(2);
+  });
+
+  test('ended tasks are kept for the retention time, unfinished ones for ever', async () => {
+    let now = 1_000_000;
+    const timers: (() => void)[] = [];
+    const scheduler: Scheduler = {
+      ...systemScheduler,
+      now: () => now,
+      after(delay, callback) {
+        if (delay !== 77) return systemScheduler.after(delay, callback);
+        timers.push(callback);
+        return { cancel: () => {}, restart: () => {} };
+      },
+    };
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        if (textOf(turn.message) === 'ask') yield inputRequired('?');
+      }),
+      { scheduler, retentionMs: 1_000, sweepIntervalMs: 77 },
+    );
+    const done = taskOf(await engine.send({ message: message('x') }, call));
+    const open = taskOf(await engine.send({ message: message('ask') }, call));
+    const sweep = async (): Promise<void> => {
+      const before = timers.length;
+      timers.at(-1)?.();
+      await expect.poll(() => timers.length).toBe(before + 1);
+    };
+    now += 1_000;
+    await sweep();
+    expect((await engine.getTask({ id: done.id }, call)).value.id).toBe(done.id);
+    now += 1;
+    await sweep();
+    expect(await codeOf(engine.getTask({ id: done.id }, call))).toBe('TASK_NOT_FOUND');
+    expect((await engine.getTask({ id: open.id }, call)).value.id).toBe(open.id);
+  });
+
+  test('more events than a task may have fail it, as many as it may have do not', async () => {
+    const { engine } = await start(
+      agent({ name: 'm' }, async function* (turn) {
+        for (let index = 0; index < Number(textOf(turn.message)); index += 1) yield working();
+      }),
+      { maxEvents: 10 },
+    );
+    // The task itself is the first event, and its end needs no room.
+    expect(taskOf(await engine.send({ message: message('9') }, call)).status.state).toBe(
+      'TASK_STATE_COMPLETED',
+    );
+    expect(taskOf(await engine.send({ message: message('10') }, call)).status.state).toBe(
+      'TASK_STATE_FAILED',
+    );
   });
 
   test('a turn left by a dead process fails as interrupted, or runs again, by policy', async () => {
