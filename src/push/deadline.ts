@@ -6,27 +6,29 @@ export class Deadline implements Disposable {
   readonly signal: AbortSignal;
   readonly #parent: AbortSignal | undefined;
   readonly #onParent: () => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: { cancel(): void };
 
   constructor(options: {
     readonly parent?: AbortSignal | undefined;
     readonly milliseconds: number;
     /** What the signal aborts with when the time is over. */
     readonly reason: () => unknown;
+    /** Whose time it is. @default the system's */
+    readonly scheduler?: { after(delay: number, callback: () => void): { cancel(): void } };
   }) {
-    const { parent, milliseconds, reason } = options;
+    const { parent, milliseconds, reason, scheduler = systemTimers } = options;
     const controller = new AbortController();
     this.signal = controller.signal;
     this.#parent = parent;
     this.#onParent = () => controller.abort(parent?.reason);
-    this.#timer = setTimeout(() => controller.abort(reason()), milliseconds);
+    this.#timer = scheduler.after(milliseconds, () => controller.abort(reason()));
     if (parent?.aborted === true) this.#onParent();
     else parent?.addEventListener('abort', this.#onParent, { once: true });
   }
 
   /** The time no longer counts; the parent still does. */
   lift(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
   }
 
   [Symbol.dispose](): void {
@@ -34,3 +36,10 @@ export class Deadline implements Disposable {
     this.#parent?.removeEventListener('abort', this.#onParent);
   }
 }
+
+const systemTimers = {
+  after(delay: number, callback: () => void): { cancel(): void } {
+    const timer = setTimeout(callback, delay);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};

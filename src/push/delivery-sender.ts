@@ -2,10 +2,9 @@ import type { Task } from '../protocol/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { backoffDelay, type BackoffOptions, retryAfterDelay } from './backoff.ts';
 import type { BodySigner } from './body-signature.ts';
-import { discardBody } from './bounded-body.ts';
 import { Deadline } from './deadline.ts';
 import { buildDeliveryRequest, type DeliverySources } from './delivery-request.ts';
-import { GuardedClient } from './guarded-client.ts';
+import { type DeliveryTransport, guardedTransport } from './delivery-transport.ts';
 import { UrlRefused, type UrlPolicy } from './policy.ts';
 import type { Resolver } from './resolver.ts';
 
@@ -14,7 +13,10 @@ export interface DeliverySenderOptions {
   readonly policy: UrlPolicy;
   /** The task as it was when the event of that number was the last, for 0.3 receivers. */
   readonly taskAt: (taskId: string, sequence: number) => Promise<Task | undefined>;
-  readonly scheduler: { now(): number };
+  readonly scheduler: {
+    now(): number;
+    after(delay: number, callback: () => void): { cancel(): void };
+  };
   /** From 0 to 1. @default Math.random */
   readonly random?: () => number;
   readonly signer?: BodySigner;
@@ -34,9 +36,9 @@ export interface DeliverySenderOptions {
   readonly connectTimeout?: number;
   /** Certificates of authorities to trust instead of the system's, PEM. */
   readonly certificateAuthority?: string;
+  /** Another network than the real one, for simulations; it answers for the policy. */
+  readonly transport?: DeliveryTransport;
 }
-
-const maxBodyBytes = 65_536;
 
 /** Makes one attempt at a delivery, and says what is to become of the delivery. */
 export class DeliverySender {
@@ -44,7 +46,7 @@ export class DeliverySender {
   readonly timeout: number;
   readonly #options: DeliverySenderOptions;
   readonly #sources: DeliverySources;
-  readonly #client: GuardedClient;
+  readonly #transport: DeliveryTransport;
 
   constructor(options: DeliverySenderOptions) {
     const { store, taskAt, signer, traceparent, concurrencyPerHost = 16 } = options;
@@ -57,14 +59,16 @@ export class DeliverySender {
       ...(signer !== undefined && { signer }),
       ...(traceparent !== undefined && { traceparent }),
     };
-    this.#client = new GuardedClient({
-      policy: options.policy,
-      maxSocketsPerHost: concurrencyPerHost,
-      ...(resolver !== undefined && { resolver }),
-      ...(dnsTimeout !== undefined && { dnsTimeout }),
-      ...(connectTimeout !== undefined && { connectTimeout }),
-      ...(certificateAuthority !== undefined && { certificateAuthority }),
-    });
+    this.#transport =
+      options.transport ??
+      guardedTransport({
+        policy: options.policy,
+        maxSocketsPerHost: concurrencyPerHost,
+        ...(resolver !== undefined && { resolver }),
+        ...(dnsTimeout !== undefined && { dnsTimeout }),
+        ...(connectTimeout !== undefined && { connectTimeout }),
+        ...(certificateAuthority !== undefined && { certificateAuthority }),
+      });
   }
 
   /** Never rejects. Undefined when `stop` broke the call off. */
@@ -72,21 +76,19 @@ export class DeliverySender {
     using deadline = new Deadline({
       parent: stop,
       milliseconds: this.timeout,
+      scheduler: this.#options.scheduler,
       reason: () => new Error(`no answer within ${this.timeout} ms`),
     });
     try {
       const now = this.#options.scheduler.now();
       const request = await buildDeliveryRequest(delivery, this.#sources, now);
       if (request === undefined) return { kind: 'dead', error: 'the task no longer exists' };
-      const answer = await this.#client.send(delivery.push.config.url, {
+      const { status, retryAfter } = await this.#transport.send(delivery.push.config.url, {
         method: 'POST',
         ...request,
         isRepeatable: true,
         signal: deadline.signal,
       });
-      const status = answer.statusCode ?? 0;
-      const retryAfter = answer.headers['retry-after'];
-      await discardBody(answer, maxBodyBytes);
       if (status >= 200 && status < 300) return { kind: 'delivered' };
       const error = `answered ${status}${status < 400 ? '; redirects are not followed' : ''}`;
       return status === 410 ? { kind: 'dead', error } : this.#retry(delivery, error, retryAfter);
@@ -98,7 +100,7 @@ export class DeliverySender {
   }
 
   close(): void {
-    this.#client.close();
+    this.#transport.close();
   }
 
   #retry(delivery: Delivery, error: string, retryAfter?: string): DeliveryOutcome {

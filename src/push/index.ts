@@ -6,6 +6,7 @@ export {
   verifyBodySignature,
   type VerifyBodyOptions,
 } from './body-signature.ts';
+export type { DeliveryAnswer, DeliveryTransport } from './delivery-transport.ts';
 export {
   GuardedClient,
   type GuardedClientOptions,

@@ -324,10 +324,12 @@ test.each([
 
 test('a call without an answer is given up and tried again', async () => {
   await setting(
-    async ({ store, receiver, dispatcher }) => {
+    async ({ store, receiver, scheduler, dispatcher }) => {
       const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
       await task.append(1);
       dispatcher.start();
+      await expect.poll(() => receiver.calls.length).toBe(1);
+      scheduler.advance(40);
       await expect
         .poll(() => deliveries(store))
         .toMatchObject([{ attempts: 1, lastError: 'no answer within 40 ms' }]);
@@ -335,6 +337,56 @@ test('a call without an answer is given up and tried again', async () => {
     { respond: () => {}, timeout: 40 },
   );
 });
+
+test('another network and another time can take the place of the real ones', async () => {
+  const calls: string[] = [];
+  const soon: (() => void)[] = [];
+  const answers = [{ status: 503, retryAfter: '7' }, new Error('lost'), { status: 204 }];
+  const scheduler = new ManualScheduler();
+  const dispatcher = new PushDispatcher({
+    store: await storeWithOneDelivery('https://hook.example/'),
+    replica: 'one',
+    policy: sealedPolicy,
+    taskAt: async () => undefined,
+    random: () => 1,
+    scheduler: {
+      now: () => scheduler.now(),
+      after: (delay, run) => scheduler.after(delay, run),
+      soon: (callback) => void soon.push(callback),
+    },
+    transport: {
+      async send(url, request) {
+        calls.push(`${request.method} ${url} at ${scheduler.now() - 1_000_000}`);
+        const answer = answers.shift();
+        if (answer === undefined || answer instanceof Error) throw answer ?? new Error('no answer');
+        return { retryAfter: undefined, ...answer };
+      },
+      close: () => void calls.push('closed'),
+    },
+  });
+  dispatcher.start();
+  for (const wait of [0, 7_000, 4_000, 0]) {
+    scheduler.advance(wait);
+    while (soon.length > 0) {
+      soon.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  await dispatcher.stop();
+  expect(calls).toEqual([
+    'POST https://hook.example/ at 0',
+    'POST https://hook.example/ at 7000',
+    'POST https://hook.example/ at 11000',
+    'closed',
+  ]);
+});
+
+async function storeWithOneDelivery(url: string): Promise<Store> {
+  const store = openMemory();
+  const task = await TaskWithPush.create(store, 't', [{ id: 'h', url }]);
+  await task.append(1);
+  return store;
+}
 
 test('a receiver that hangs holds up its own host only', async () => {
   await using other = await startReceiver();

@@ -26,6 +26,8 @@ export interface PushScheduler {
   now(): number;
   /** Runs `callback` once after `delay` milliseconds. */
   after(delay: number, callback: () => void): { cancel(): void };
+  /** Runs `callback` once the work at hand is done. @default at the end of the event loop's turn */
+  soon?(callback: () => void): void;
 }
 
 interface Claim {
@@ -145,7 +147,7 @@ export class PushDispatcher {
     try {
       do {
         // Calls that end in the same turn of the event loop are followed up with one claim.
-        await new Promise((resolve) => setImmediate(resolve));
+        await new Promise<void>((resolve) => this.#soon(resolve));
         this.#isWoken = false;
         await this.#claim();
       } while (this.#isWoken);
@@ -177,6 +179,11 @@ export class PushDispatcher {
     // At least a moment: a delivery can be due and yet belong to another replica by now.
     const wait = due === undefined ? interval : Math.max(due - this.#scheduler.now(), 50);
     this.#wakeIn(Math.min(wait, interval));
+  }
+
+  #soon(callback: () => void): void {
+    if (this.#scheduler.soon === undefined) setImmediate(callback);
+    else this.#scheduler.soon(callback);
   }
 
   #wakeIn(milliseconds: number): void {

@@ -1,0 +1,34 @@
+import { discardBody } from './bounded-body.ts';
+import {
+  GuardedClient,
+  type GuardedClientOptions,
+  type OutboundRequest,
+} from './guarded-client.ts';
+
+/** Carries webhook calls. What it rejects with is tried again, save for a `UrlRefused`. */
+export interface DeliveryTransport {
+  send(url: string, request: OutboundRequest): Promise<DeliveryAnswer>;
+  close(): void;
+}
+
+/** What a receiver answered. */
+export interface DeliveryAnswer {
+  readonly status: number;
+  /** Its `Retry-After`. */
+  readonly retryAfter: string | undefined;
+}
+
+const maxBodyBytes = 65_536;
+
+/** Calls over HTTP that go only where the policy lets them. */
+export function guardedTransport(options: GuardedClientOptions): DeliveryTransport {
+  const client = new GuardedClient(options);
+  return {
+    async send(url, request) {
+      const answer = await client.send(url, request);
+      await discardBody(answer, maxBodyBytes);
+      return { status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] };
+    },
+    close: () => client.close(),
+  };
+}
