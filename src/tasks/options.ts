@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { type Logger, Metrics, silentLogger } from '../telemetry/index.ts';
 import { type Scheduler, systemScheduler } from './scheduler.ts';
 
 /** What the engine needs of push notifications; without it the capability is off. */
@@ -55,6 +55,8 @@ export interface EngineOptions {
   /** Refuses tokens made by others; give all replicas the same. @default random */
   pageTokenKey?: string;
   logger?: Logger;
+  /** Where turns and their times are counted. @default nowhere that is shown */
+  metrics?: Metrics;
   scheduler?: Scheduler;
 }
 
@@ -90,6 +92,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     pollIntervalMs: options.pollIntervalMs ?? 1_000,
     pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
     logger: options.logger ?? silentLogger,
+    metrics: options.metrics ?? new Metrics(),
     scheduler: options.scheduler ?? systemScheduler,
   };
 }

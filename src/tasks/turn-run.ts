@@ -15,6 +15,7 @@ import {
   type TaskState,
 } from '../protocol/index.ts';
 import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
+import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
 import { endStates, engineEnd, EventCheck, isTurnEnd } from './agent-events.ts';
 import type { Hub } from './hub.ts';
@@ -86,6 +87,7 @@ export class TurnRun implements Turn {
   #inactivity: Timer | undefined;
   #grace: Timer | undefined;
   #firstEvent: (() => void) | undefined;
+  #span: Span | undefined;
 
   constructor(options: TurnRunOptions) {
     const { settings, request, task } = options;
@@ -182,7 +184,18 @@ export class TurnRun implements Turn {
     else this.#grace = scheduler.after(cancelGraceMs, () => this.#interrupt?.(stopped));
   }
 
-  async run(): Promise<TurnOutcome> {
+  /** W3C trace context of whoever asked. */
+  get traceparent(): string | undefined {
+    return this.#options.request.traceparent;
+  }
+  /** The number of the last event made. */
+  get version(): number {
+    return this.#writer.task.version;
+  }
+
+  /** `span`: what the agent starts belongs to it. */
+  async run(span?: Span): Promise<TurnOutcome> {
+    this.#span = span;
     const { settings } = this.#options;
     const { scheduler, taskTimeoutMs, inactivityTimeoutMs } = settings;
     if (taskTimeoutMs > 0)
@@ -219,7 +232,7 @@ export class TurnRun implements Turn {
       }
       iterator = this.#agent.take(this)[Symbol.asyncIterator]();
       for (;;) {
-        const result = await this.#guard(iterator.next());
+        const result = await this.#guard(this.#next(iterator));
         if (result.done === true) return { kind: 'completed' };
         this.#inactivity?.restart();
         const event = result.value;
@@ -254,6 +267,10 @@ export class TurnRun implements Turn {
       if (this.#stopCause === 'lost') reject(new TurnStopped('lost'));
       work.then(resolve, reject);
     });
+  }
+
+  #next(iterator: AsyncIterator<TurnEvent>): Promise<IteratorResult<TurnEvent>> {
+    return this.#span === undefined ? iterator.next() : inSpan(this.#span, () => iterator.next());
   }
 
   #emit(event: Exclude<TurnEvent, TurnEnd>): void {

@@ -8,6 +8,7 @@ import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
 import { interruptedEnd, type TurnOutcome, TurnRun } from './turn-run.ts';
+import { TurnMeter } from './turn-meter.ts';
 import type { StopCause } from './turn-stopped.ts';
 
 /**
@@ -24,11 +25,13 @@ export class Turns {
   #active = 0;
   #idle: (() => void)[] = [];
   #isDraining = false;
+  readonly #meter: TurnMeter;
 
   constructor(settings: EngineSettings, hub: Hub, replica: string) {
     this.#settings = settings;
     this.#hub = hub;
     this.#replica = replica;
+    this.#meter = new TurnMeter(settings);
   }
 
   get size(): number {
@@ -122,7 +125,7 @@ export class Turns {
       if (this.#active > this.#settings.maxRunningTurns) {
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
       }
-      const outcome = await run.run();
+      const outcome = await this.#meter.measure(run);
       if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
       return outcome;
     } finally {

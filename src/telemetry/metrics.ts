@@ -102,6 +102,16 @@ export class Counter implements Instrument {
     this.#exported.add(value, labels);
   }
 
+  /** The series of one label set, for places that count often. */
+  bind(labels: Labels): (value: number) => void {
+    const [key] = this.#series.find(labels, () => 0);
+    const { values } = this.#series;
+    return (value) => {
+      values.set(key, (values.get(key) ?? 0) + value);
+      this.#exported.add(value, labels);
+    };
+  }
+
   render(): readonly string[] {
     return [...this.#series.values].map(([labels, value]) => `${this.name}${labels} ${value}`);
   }

@@ -1,0 +1,67 @@
+import { type Counter, endSpan, type Histogram, startSpan } from '../telemetry/index.ts';
+import type { EngineSettings } from './options.ts';
+import type { TurnOutcome, TurnRun } from './turn-run.ts';
+
+/** Counts and times turns, and makes each a span of its caller's trace. */
+export class TurnMeter {
+  readonly #settings: EngineSettings;
+  readonly #turns: Counter;
+  readonly #seconds: Histogram;
+  readonly #byOutcome = new Map<string, (value: number) => void>();
+  readonly #running: (value: number) => void;
+  readonly #events: (value: number) => void;
+
+  constructor(settings: EngineSettings) {
+    const { metrics, agent } = settings;
+    const labels = { agent: agent.name };
+    this.#settings = settings;
+    this.#turns = metrics.counter('legate_turns_total', 'Turns that ended, by how they ended');
+    this.#seconds = metrics.histogram('legate_turn_duration_seconds', 'How long turns took');
+    this.#running = metrics.gauge('legate_turns_running', 'Turns that run now').bind(labels);
+    this.#events = metrics.counter('legate_events_total', 'Events made by turns').bind(labels);
+  }
+
+  async measure(run: TurnRun): Promise<TurnOutcome> {
+    const { scheduler, agent } = this.#settings;
+    const span = startSpan('legate.turn', {
+      traceparent: run.traceparent,
+      attributes: {
+        'legate.agent': agent.name,
+        'legate.task_id': run.taskId,
+        'legate.context_id': run.contextId,
+        'legate.attempt': run.attempt,
+      },
+    });
+    const begun = scheduler.now();
+    const before = run.version;
+    this.#running(1);
+    try {
+      const outcome = await run.run(span.isRecording() ? span : undefined);
+      const end = endOf(outcome);
+      this.#count(end);
+      span.setAttribute('legate.outcome', end);
+      return outcome;
+    } finally {
+      this.#running(-1);
+      this.#events(run.version - before);
+      this.#seconds.record((scheduler.now() - begun) / 1000);
+      endSpan(span);
+    }
+  }
+
+  #count(outcome: string): void {
+    let counter = this.#byOutcome.get(outcome);
+    if (counter === undefined) {
+      counter = this.#turns.bind({ agent: this.#settings.agent.name, outcome });
+      this.#byOutcome.set(outcome, counter);
+    }
+    counter(1);
+  }
+}
+
+/** `completed`, `input-required`, ..., `message`, `released` or `lost`. */
+function endOf(outcome: TurnOutcome): string {
+  if (outcome.kind !== 'task') return outcome.kind;
+  const { state } = outcome.task.value.status;
+  return state.slice('TASK_STATE_'.length).toLowerCase().replace('_', '-');
+}
