@@ -40,8 +40,8 @@ export class PushService implements PushHooks {
     });
   }
 
-  validate(config: TaskPushNotificationConfig): void {
-    this.dispatcher.validate(config);
+  validate(config: TaskPushNotificationConfig): Promise<void> {
+    return this.dispatcher.validate(config);
   }
 
   redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
