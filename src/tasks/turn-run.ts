@@ -1,19 +1,5 @@
-import type {
-  Agent,
-  ContextPatch,
-  ContextState,
-  Turn,
-  TurnEnd,
-  TurnEvent,
-} from '../agents/index.ts';
-import {
-  Json,
-  type JsonObject,
-  LegateError,
-  type Message,
-  type Task,
-  type TaskState,
-} from '../protocol/index.ts';
+import type { Agent, ContextPatch, TurnEnd, TurnEvent } from '../agents/index.ts';
+import { Json, LegateError, type Message, type Task, type TaskState } from '../protocol/index.ts';
 import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
@@ -25,6 +11,7 @@ import type { Timer } from './scheduler.ts';
 import { statusEvent } from './status-event.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 import { type StopCause, TurnStopped } from './turn-stopped.ts';
+import { TurnView } from './turn-view.ts';
 
 /** What a turn came to. `next`: the turn of the same key that this replica now has to run. */
 export type TurnOutcome =
@@ -63,21 +50,14 @@ export interface TurnRunOptions {
  *   Whatever it says then, the cause of the stop decides the state.
  * - **ended**: the end was stored together with the context's state; or **released**, or **lost**.
  */
-export class TurnRun implements Turn {
-  readonly message: Message;
-  readonly taskId: string;
-  readonly contextId: string;
-  readonly attempt: number;
-  readonly isContinuation: boolean;
+export class TurnRun {
   readonly #options: TurnRunOptions;
   readonly #agent: Agent;
   readonly #store: Store;
   readonly #writer: TaskWriter;
   readonly #check: EventCheck;
-  /** Made when somebody listens: most turns end without. */
-  #controller: AbortController | undefined;
-  /** Messages in the task's history before the present one. */
-  readonly #earlier: number;
+  /** What the agent sees of all this. */
+  readonly #view: TurnView;
   #stopCause: StopCause | undefined;
   /** The agent did not end by itself. */
   #broke = false;
@@ -90,15 +70,10 @@ export class TurnRun implements Turn {
   #span: Span | undefined;
 
   constructor(options: TurnRunOptions) {
-    const { settings, request, task } = options;
+    const { settings, task } = options;
     this.#options = options;
     this.#agent = settings.agent;
     this.#store = settings.store;
-    this.message = options.message;
-    this.taskId = task.id;
-    this.contextId = task.contextId;
-    this.attempt = options.turn.attempt;
-    this.isContinuation = request.message !== undefined;
     this.#mayReply = options.mayReply;
     this.#check = new EventCheck(settings.maxEventSize);
     this.#writer = new TaskWriter({
@@ -115,50 +90,19 @@ export class TurnRun implements Turn {
     });
     // A turn that runs again may have written its message before its process died.
     const isNoted = task.history.some(({ messageId }) => messageId === options.message.messageId);
-    if (this.isContinuation && !isNoted) this.#writer.emit({ message: options.message });
-    this.#earlier = Math.max(0, task.history.length - 1);
+    const isContinuation = options.request.message !== undefined;
+    if (isContinuation && !isNoted) this.#writer.emit({ message: options.message });
+    this.#view = new TurnView(options);
   }
 
-  get caller(): Turn['caller'] {
-    return this.#options.request.caller;
+  get taskId(): string {
+    return this.#view.taskId;
   }
-  get metadata(): JsonObject {
-    return this.#options.request.metadata ?? {};
+  get contextId(): string {
+    return this.#view.contextId;
   }
-  get acceptedOutputModes(): readonly string[] {
-    return this.#options.request.acceptedOutputModes;
-  }
-  get extensions(): readonly string[] {
-    return this.#options.request.extensions;
-  }
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#stopCause !== undefined) this.#controller.abort(new TurnStopped(this.#stopCause));
-    }
-    return this.#controller.signal;
-  }
-  get clock(): Turn['clock'] {
-    return this.#options.settings.scheduler;
-  }
-  get logger(): Turn['logger'] {
-    return this.#options.settings.logger.child({ taskId: this.taskId, contextId: this.contextId });
-  }
-  get state(): ContextState {
-    const { owner } = this.#options;
-    return {
-      load: async () =>
-        (await this.#store.loadContext(owner, this.contextId))?.value?.value as
-          | JsonObject
-          | undefined,
-      log: async (options) =>
-        (await this.#store.readContextLog(owner, this.contextId, options?.last)).map(
-          (entry) => entry.value as JsonObject,
-        ),
-    };
-  }
-  async history(): Promise<readonly Message[]> {
-    return this.#writer.task.history.slice(0, this.#earlier);
+  get attempt(): number {
+    return this.#view.attempt;
   }
 
   /** Resolves when the agent has said anything besides its end. */
@@ -178,7 +122,7 @@ export class TurnRun implements Turn {
     if (this.#stopCause !== undefined) return;
     this.#stopCause = cause;
     const stopped = new TurnStopped(cause);
-    this.#controller?.abort(stopped);
+    this.#view.abort(stopped);
     const { scheduler, cancelGraceMs } = this.#options.settings;
     if (cause === 'lost' || cancelGraceMs === 0) this.#interrupt?.(stopped);
     else this.#grace = scheduler.after(cancelGraceMs, () => this.#interrupt?.(stopped));
@@ -223,14 +167,16 @@ export class TurnRun implements Turn {
     try {
       if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
       if (this.#options.request.cancel === true) {
-        const end = await this.#guard(this.#agent.abandon?.(this) ?? Promise.resolve(undefined));
+        const end = await this.#guard(
+          this.#agent.abandon?.(this.#view) ?? Promise.resolve(undefined),
+        );
         return { ...end, kind: 'canceled' };
       }
-      if (this.isContinuation) {
+      if (this.#view.isContinuation) {
         this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
       }
-      iterator = this.#agent.take(this)[Symbol.asyncIterator]();
+      iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
       for (;;) {
         const result = await this.#guard(this.#next(iterator));
         if (result.done === true) return { kind: 'completed' };
@@ -255,7 +201,7 @@ export class TurnRun implements Turn {
     } finally {
       // Lets the agent clean up; it had its grace time, so nobody waits for it.
       iterator?.return?.().catch((error: unknown) => {
-        this.logger.warn({ error }, 'tasks.agent.cleanup_failed');
+        this.#view.logger.warn({ error }, 'tasks.agent.cleanup_failed');
       });
     }
   }
@@ -306,10 +252,10 @@ export class TurnRun implements Turn {
     this.#broke = true;
     if (error instanceof TurnStopped) return { kind: 'canceled' };
     if (error instanceof LegateError && error.code === 'INVALID_AGENT_RESPONSE') {
-      this.logger.error({ error }, 'tasks.agent.invalid_response');
+      this.#view.logger.error({ error }, 'tasks.agent.invalid_response');
       return engineEnd('failed', 'invalid_agent_response', error.message);
     }
-    if (this.#stopCause === undefined) this.logger.error({ error }, 'tasks.agent.failed');
+    if (this.#stopCause === undefined) this.#view.logger.error({ error }, 'tasks.agent.failed');
     return engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
   }
 
@@ -351,7 +297,7 @@ export class TurnRun implements Turn {
       case 'cancel':
         return { ...(end.kind === 'failed' ? {} : end), kind: 'canceled' };
       case 'timeout': {
-        this.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.task_timeout');
+        this.#view.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.task_timeout');
         const seconds = this.#options.settings.taskTimeoutMs / 1000;
         return keep(
           end,

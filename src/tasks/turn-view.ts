@@ -1,0 +1,87 @@
+import type { ContextState, Turn } from '../agents/index.ts';
+import type { JsonObject, Message } from '../protocol/index.ts';
+import type { TurnRunOptions } from './turn-run.ts';
+
+/** A turn as its agent sees it. Made after the present message was noted in the task's history. */
+export class TurnView implements Turn {
+  readonly message: Message;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly attempt: number;
+  readonly isContinuation: boolean;
+  readonly #options: TurnRunOptions;
+  /** Messages in the task's history before the present one. */
+  readonly #earlier: number;
+  /** Made when somebody listens: most turns end without. */
+  #controller: AbortController | undefined;
+  #stopped: Error | undefined;
+
+  constructor(options: TurnRunOptions) {
+    const { task, turn, request, message } = options;
+    this.#options = options;
+    this.message = message;
+    this.taskId = task.id;
+    this.contextId = task.contextId;
+    this.attempt = turn.attempt;
+    this.isContinuation = request.message !== undefined;
+    this.#earlier = Math.max(0, task.history.length - 1);
+  }
+
+  get caller(): Turn['caller'] {
+    return this.#options.request.caller;
+  }
+
+  get metadata(): JsonObject {
+    return this.#options.request.metadata ?? {};
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return this.#options.request.acceptedOutputModes;
+  }
+
+  get extensions(): readonly string[] {
+    return this.#options.request.extensions;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped);
+    }
+    return this.#controller.signal;
+  }
+
+  get clock(): Turn['clock'] {
+    return this.#options.settings.scheduler;
+  }
+
+  get logger(): Turn['logger'] {
+    return this.#options.settings.logger.child({ taskId: this.taskId, contextId: this.contextId });
+  }
+
+  get state(): ContextState {
+    const { owner, settings } = this.#options;
+    const { store } = settings;
+    const { contextId } = this;
+    return {
+      load: async () => {
+        const context = await store.loadContext(owner, contextId);
+        return context?.value?.value as JsonObject | undefined;
+      },
+      log: async (options) => {
+        const entries = await store.readContextLog(owner, contextId, options?.last);
+        return entries.map((entry) => entry.value as JsonObject);
+      },
+    };
+  }
+
+  async history(): Promise<readonly Message[]> {
+    return this.#options.task.history.slice(0, this.#earlier);
+  }
+
+  /** Tells the agent to stop. */
+  abort(reason: Error): void {
+    this.#stopped = reason;
+    this.#controller?.abort(reason);
+  }
+}
