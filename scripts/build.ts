@@ -8,6 +8,6 @@ rmSync(join(root, 'dist'), { recursive: true, force: true });
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], {
   stdio: 'inherit',
 });
-for (const file of globSync('src/**/*.{sql,yml,json,html}', { cwd: root })) {
+for (const file of globSync('src/**/*.{sql,yml,json,html,proto}', { cwd: root })) {
   cpSync(join(root, file), join(root, 'dist', relative('src', file)));
 }

@@ -55,14 +55,13 @@ export class Entrance {
           onReceiveMetadata: (metadata, proceed) => {
             received = metadata;
             timer = setTimeout(() => call.sendStatus(this.#fail(late())), this.#arrivalTimeoutMs);
-            this.#admit(call, metadata).then(
-              (admission) => {
+            this.#admit(call, metadata)
+              .then((admission) => {
                 if (isOver) return admission[Symbol.dispose]();
                 this.#admitted.set(metadata, admission);
                 return proceed(metadata);
-              },
-              (error: unknown) => call.sendStatus(this.#fail(error)),
-            );
+              })
+              .catch((error: unknown) => call.sendStatus(this.#fail(error)));
           },
           onReceiveHalfClose: (proceed) => {
             clearTimeout(timer);

@@ -24,8 +24,11 @@ export async function serveGrpc(
     throw error;
   }
   const close: GrpcDoor['close'] = async (closing) => {
-    await cards.replace(unlisting(cards.current, door.interfaces));
-    await door.close(closing);
+    try {
+      await cards.replace(unlisting(cards.current, door.interfaces));
+    } finally {
+      await door.close(closing);
+    }
   };
   return { ...door, close, [Symbol.asyncDispose]: () => close() };
 }

@@ -21,8 +21,8 @@ export interface CallStatus {
 
 const detailsKey = 'grpc-status-details-bin';
 const typePrefix = 'type.googleapis.com/google.rpc.';
-/** A header must carry the text; longer ones are cut. */
-const maxTextLength = 2_000;
+/** Peers take headers of a few KiB, and the text is in two of them: what is longer is cut. */
+const maxTextLength = 500;
 
 interface WireStatus {
   readonly code?: number;

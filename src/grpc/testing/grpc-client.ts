@@ -144,10 +144,6 @@ export class GrpcClient implements Disposable {
     return this.#method(operation).path;
   }
 
-  has(operation: Operation): boolean {
-    return this.#methods.has(operation);
-  }
-
   [Symbol.dispose](): void {
     this.#client.close();
   }
