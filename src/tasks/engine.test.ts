@@ -144,6 +144,21 @@ describeStores('task engine', (openPlace) => {
     expect(second.history?.map(textOf)).toEqual(['buy', 'Which one?', 'the red one']);
   });
 
+  test('CORE-HIST-005 follow-ups that share a message id all stand in the history', async () => {
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* () {
+        yield inputRequired('?');
+      }),
+      { messageCacheTtlMs: 0 },
+    );
+    const { id } = taskOf(await engine.send({ message: message('1', { messageId: 'm' }) }, call));
+    for (const text of ['2', '3']) {
+      await engine.send({ message: message(text, { messageId: 'm', taskId: id }) }, call);
+    }
+    const { history } = (await engine.getTask({ id }, call)).value;
+    expect(history?.map(textOf)).toEqual(['1', '?', '2', '?', '3']);
+  });
+
   test('§3.4.3 taskId and contextId that do not belong together are refused', async () => {
     const { engine } = await start(
       agent({ name: 'a' }, async function* () {

@@ -101,7 +101,7 @@ export class PushConfigs {
     if (push !== undefined) return push;
     throw new LegateError(
       'PUSH_NOTIFICATION_NOT_SUPPORTED',
-      'this agent sends no push notifications',
+      'push notifications are not supported by this agent',
     );
   }
 }

@@ -89,7 +89,9 @@ export class TurnRun {
       onDeliveries: () => settings.push?.wake(),
     });
     // A turn that runs again may have written its message before its process died.
-    const isNoted = task.history.some(({ messageId }) => messageId === options.message.messageId);
+    const isNoted =
+      options.turn.attempt > 1 &&
+      task.history.some(({ messageId }) => messageId === options.message.messageId);
     const isContinuation = options.request.message !== undefined;
     if (isContinuation && !isNoted) this.#writer.emit({ message: options.message });
     this.#view = new TurnView(options);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../model.ts';
 import { v03 } from '../v03/index.ts';
+import { v1 } from '../v1/index.ts';
 import { v03Rest } from './index.ts';
 
 const message: Message = {
@@ -182,4 +183,16 @@ test('lost: the metadata of a cancel request', () => {
   expect(v03Rest.cancelTaskRequest.encode({ id: 't', metadata: { why: 1 } })).toEqual({
     name: 'tasks/t',
   });
+});
+
+test('an empty authentication is an unset one, in every dialect', () => {
+  const config = { url: 'https://e.com', authentication: {} };
+  const wrapped = { taskId: 't', pushNotificationConfig: config };
+  for (const decoded of [
+    v1.taskPushNotificationConfig.decode(config),
+    v03.taskPushNotificationConfig.decode(wrapped),
+    v03Rest.taskPushNotificationConfig.decode(wrapped),
+  ]) {
+    expect(decoded).not.toHaveProperty('authentication');
+  }
 });

@@ -23,6 +23,7 @@ import type {
   ListTaskPushNotificationConfigsResponse,
   TaskPushNotificationConfig,
 } from '../../model.ts';
+import { unlessEmpty } from '../v1/push.ts';
 
 /** The inner object, `PushNotificationConfig`. */
 export function readPushDetails(reader: Reader, wire: Wire): TaskPushNotificationConfig {
@@ -35,7 +36,7 @@ export function readPushDetails(reader: Reader, wire: Wire): TaskPushNotificatio
   if (token !== undefined) config.token = token;
   const authentication = optionalObject(
     reader,
-    wire.authentication,
+    unlessEmpty(wire.authentication),
     'authentication',
     readAuthentication,
   );

@@ -1,4 +1,4 @@
-import { optionalObject, type Reader, type Wire } from '../../decode/reader.ts';
+import { isObject, optionalObject, type Reader, type Wire } from '../../decode/reader.ts';
 import {
   optionalId,
   optionalInteger,
@@ -31,12 +31,18 @@ export function readPushConfig(reader: Reader, wire: Wire): TaskPushNotification
   if (token !== undefined) config.token = token;
   const authentication = optionalObject(
     reader,
-    wire.authentication,
+    unlessEmpty(wire.authentication),
     'authentication',
     readAuthentication,
   );
   if (authentication !== undefined) config.authentication = authentication;
   return config;
+}
+
+/** Peers write an unset message as `{}`. */
+export function unlessEmpty(value: unknown): unknown {
+  const isEmpty = isObject(value) && Object.keys(value).length === 0;
+  return isEmpty ? undefined : value;
 }
 
 function readAuthentication(reader: Reader, wire: Wire): AuthenticationInfo {
