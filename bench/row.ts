@@ -37,6 +37,16 @@ export function holds({ value, bound, bar }: Verdict): boolean {
   return bound === 'at least' ? value >= bar : value <= bar;
 }
 
+/** What the load hides where it is the slower side, or where the machine is busy. */
+export function cpuNotes(
+  figures: ReadonlyMap<ServerName, Figures>,
+  server: ServerName,
+): Readonly<Record<string, number>> {
+  return {
+    "official SDK's server CPU per request, of ours": ratio(figures, 'cpuMicros', 'sdk', server),
+  };
+}
+
 /** How many times the one server does what the other does. */
 export function ratio(
   figures: ReadonlyMap<ServerName, Figures>,

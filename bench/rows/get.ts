@@ -1,5 +1,5 @@
 import { call, getTask, userMessage } from '../requests.ts';
-import { atLeast, ratio, type Row } from '../row.ts';
+import { atLeast, cpuNotes, ratio, type Row } from '../row.ts';
 
 const tasks = 500;
 
@@ -13,6 +13,7 @@ export const get: Row = {
     );
     return {
       figures,
+      notes: cpuNotes(figures, 'memory'),
       verdicts: [
         atLeast(
           'requests/s, of the official SDK',

@@ -1,5 +1,5 @@
 import { sendMessage } from '../requests.ts';
-import { atLeast, atMost, ratio, type Row } from '../row.ts';
+import { atLeast, atMost, cpuNotes, ratio, type Row } from '../row.ts';
 
 /** A message in, a completed task with one artifact out. */
 export const send: Row = {
@@ -9,6 +9,7 @@ export const send: Row = {
     const figures = await bench.compare(['raw', 'sdk', 'memory'], ({ port }) => sendMessage(port));
     return {
       figures,
+      notes: cpuNotes(figures, 'memory'),
       verdicts: [
         atMost(
           'server CPU per request, of raw node:http',
@@ -35,6 +36,7 @@ export const sendSqlite: Row = {
     const figures = await bench.compare(['sdk', 'sqlite'], ({ port }) => sendMessage(port));
     return {
       figures,
+      notes: cpuNotes(figures, 'sqlite'),
       verdicts: [
         atLeast(
           'requests/s, of the official SDK in memory',

@@ -1,5 +1,5 @@
 import { streamMessage } from '../requests.ts';
-import { atLeast, ratio, type Row } from '../row.ts';
+import { atLeast, cpuNotes, ratio, type Row } from '../row.ts';
 
 /** A message in, the task, its artifact and its end out, as events. */
 export const stream: Row = {
@@ -11,6 +11,7 @@ export const stream: Row = {
     );
     return {
       figures,
+      notes: cpuNotes(figures, 'memory'),
       verdicts: [
         atLeast(
           'streams/s, of the official SDK',

@@ -27,12 +27,14 @@ function answer(
 ): void {
   const { id, method, params } = JSON.parse(Buffer.concat(pieces).toString()) as Request;
   if (method === 'GetTask') return reply(response, id, kept.get(params.id ?? ''));
+  const taskId = crypto.randomUUID();
+  const contextId = crypto.randomUUID();
   const task = {
-    id: crypto.randomUUID(),
-    contextId: crypto.randomUUID(),
+    id: taskId,
+    contextId,
     status: { state: 'TASK_STATE_COMPLETED', timestamp: new Date().toISOString() },
     artifacts: [{ artifactId: crypto.randomUUID(), parts: params.message?.parts }],
-    history: [params.message],
+    history: [{ ...params.message, contextId, taskId }],
   };
   if (request.headers.accept === 'text/event-stream') return stream(response, id, task);
   // A few tasks for GetTask to find: the first ones sent.
