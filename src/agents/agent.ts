@@ -1,4 +1,11 @@
-import type { AgentSkill, Artifact, JsonObject, Message, Part } from '../protocol/index.ts';
+import type {
+  AgentSkill,
+  Artifact,
+  JsonObject,
+  JsonValue,
+  Message,
+  Part,
+} from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 /**
@@ -70,6 +77,10 @@ export interface Turn {
   /** Earlier messages of this task, oldest first, without the present one. */
   history(): Promise<readonly Message[]>;
   readonly state: ContextState;
+  /** Values that outlive the turn, by scope; absent where whoever drives the agent keeps none. */
+  readonly session?: Session;
+  /** Notes for a turn that may run again after its process died; absent where it never does. */
+  readonly journal?: Journal;
   /** Aborts on cancel, timeout and shutdown; `reason` tells which. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -90,6 +101,31 @@ export interface ContextPatch {
   readonly value?: JsonObject;
   /** Appended to the context's log; costs the same however long the log is. */
   readonly log?: readonly JsonObject[];
+}
+
+/**
+ * Named values beside the agent's own context state. The prefix of a key is its scope: `app:` is
+ * shared by all callers of the agent, `user:` belongs to the caller (to the conversation where the
+ * caller is anonymous), `temp:` ends with the turn, and every other key belongs to the conversation.
+ * Changes are seen at once by whoever shares the turn, and are saved with the turn's end.
+ */
+export interface Session {
+  get(key: string): Promise<JsonValue | undefined>;
+  set(key: string, value: JsonValue): void;
+  delete(key: string): void;
+  /** All values that are set, by their full keys. */
+  entries(): Promise<ReadonlyMap<string, JsonValue>>;
+}
+
+/**
+ * What a turn notes on its way, so that it can run again without doing twice what must be done once.
+ * A note is durable when its promise resolves; all notes vanish with the turn's end.
+ */
+export interface Journal {
+  read(key: string): Promise<JsonValue | undefined>;
+  /** Notes a value unless the key has one. False: it has, be it from an earlier attempt. */
+  claim(key: string, value: JsonValue): Promise<boolean>;
+  write(key: string, value: JsonValue): Promise<void>;
 }
 
 export interface Clock {

@@ -13,3 +13,26 @@ export {
   textOf,
   working,
 } from './define.ts';
+export { type CallOutput, type CallResult } from './llm/conversation.ts';
+export { llmAgent } from './llm/llm-agent.ts';
+export type { ModelAnswer } from './llm/model-answer.ts';
+export type { LlmAgentOptions, LlmCallbacks, ModelSettings, ToolCallInfo } from './llm/options.ts';
+export type { Usage } from './llm/usage.ts';
+export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
+export { sessionOf } from './sessions/passing-session.ts';
+export type {
+  Credential,
+  CredentialProvider,
+  CredentialRequest,
+  CredentialRequirement,
+} from './tools/credentials.ts';
+export type { OutputOf, Schema } from './tools/schema.ts';
+export {
+  type Tool,
+  tool,
+  type ToolAnswer,
+  type ToolContext,
+  type ToolOptions,
+} from './tools/tool.ts';
+export { ToolPause, type ToolPauseOptions } from './tools/tool-pause.ts';
+export { onlyTools, type ToolSet, type ToolSource } from './tools/tool-set.ts';

@@ -1,0 +1,52 @@
+import { type JsonObject, LegateError } from '../protocol/index.ts';
+import type { Agent, EndKind, Turn, TurnEnd } from './agent.ts';
+import { failed } from './define.ts';
+import { isEnd, type TurnOutput, type Utterance } from './turn-output.ts';
+
+/**
+ * Lets an agent take a turn on behalf of another: passes on what it says and returns how it ended.
+ * A plain message counts as completed, and so does no end at all. An agent that throws has failed,
+ * which is no reason for its caller to; a turn that is stopped is.
+ */
+export async function* drive(
+  agent: Agent,
+  turn: Turn,
+  output: TurnOutput,
+): AsyncGenerator<Utterance, TurnEnd> {
+  try {
+    for await (const event of agent.take(turn)) {
+      turn.signal.throwIfAborted();
+      output.add(event);
+      if (!isEnd(event)) yield event;
+      else return event.kind === 'message' ? { ...event, kind: 'completed' } : event;
+    }
+    turn.signal.throwIfAborted();
+    return { kind: 'completed' };
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    turn.logger.error({ error }, 'agents.agent.failed');
+    return failureOf(error, agent.name);
+  }
+}
+
+/** The end of an agent that threw. Only our own errors are worded for callers. */
+export function failureOf(error: unknown, name: string): TurnEnd {
+  const type = error instanceof LegateError ? error.code.toLowerCase() : 'agent_error';
+  const what = error instanceof LegateError ? `: ${error.message}` : '.';
+  return failure(type, `The agent ${name} failed${what}`);
+}
+
+/** A failed end, for machines (`error_type`) and for people. */
+export function failure(errorType: string, explanation: string, more: JsonObject = {}): TurnEnd {
+  return failed(
+    [{ data: { state: 'failed', error_type: errorType, ...more } }, { text: explanation }],
+    { metadata: { error_type: errorType } },
+  );
+}
+
+const interrupted: ReadonlySet<EndKind> = new Set(['input-required', 'auth-required']);
+
+/** Whether a turn ended with a question to its caller. */
+export function isPause(end: Pick<TurnEnd, 'kind'>): boolean {
+  return interrupted.has(end.kind);
+}

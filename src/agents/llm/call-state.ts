@@ -1,0 +1,57 @@
+import type { JsonObject, JsonValue, Part } from '../../protocol/index.ts';
+import type { CallOutput, CallResult, RequestedCall } from './conversation.ts';
+
+/** What a call waits for. */
+export type Ask =
+  | { readonly request: 'confirmation'; readonly hint?: string }
+  | {
+      readonly request: 'credential';
+      readonly scheme: string;
+      readonly scopes?: readonly string[];
+      readonly authorizationUrl?: string;
+      readonly hint?: string;
+    }
+  /** The tool began its work; the caller brings the result. */
+  | { readonly request: 'result'; readonly ticket: JsonValue }
+  /** The tool asks by itself. */
+  | {
+      readonly request: 'answer';
+      readonly question: readonly Part[];
+      readonly isAuthorization: boolean;
+      readonly state: JsonValue;
+      /** Whether the tool goes on itself, or the answer is its result. */
+      readonly resumes: boolean;
+    };
+
+/**
+ * One call of a step, as plain JSON. It is **open** at first, **asking** while it waits for the
+ * caller, and **done** once it has an output.
+ */
+export interface CallState extends RequestedCall {
+  readonly isConfirmed?: boolean;
+  /** The credential that the caller named. */
+  readonly reference?: string;
+  /** How often consent was asked for. */
+  readonly consents?: number;
+  readonly ask?: Ask;
+  readonly output?: CallOutput;
+}
+
+export function isDone(call: CallState): call is CallState & { readonly output: CallOutput } {
+  return call.output !== undefined;
+}
+
+/** The call with its question answered. */
+export function answered(call: CallState, change: Partial<CallState>): CallState {
+  const { ask: _, ...rest } = call;
+  return { ...rest, ...change };
+}
+
+export function toResult(call: CallState): CallResult {
+  const output = call.output ?? { type: 'error', value: 'the call was not carried out' };
+  return { id: call.id, name: call.name, output };
+}
+
+export function asJson(calls: readonly CallState[]): readonly JsonObject[] {
+  return calls as unknown as readonly JsonObject[];
+}

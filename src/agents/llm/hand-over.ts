@@ -1,0 +1,65 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Agent, Turn, TurnEnd } from '../agent.ts';
+import { ChildTurn, inBranch } from '../child-turn.ts';
+import { drive, isPause } from '../drive.ts';
+import { TurnOutput, type Utterance } from '../turn-output.ts';
+import { type Entry, toLog } from './conversation.ts';
+import { type Delegation, delegate, delegationOf, speaksForItself } from './delegation.ts';
+import type { LlmSettings } from './options.ts';
+import type { SavedState } from './saved-state.ts';
+
+export interface HandOverOptions {
+  readonly settings: LlmSettings;
+  readonly turn: Turn;
+  readonly saved: SavedState;
+  readonly child: Agent;
+  /** Whether the message answers a question of the child. */
+  readonly isContinued: boolean;
+  /** How many agents had the turn before. */
+  readonly transfers: number;
+}
+
+export interface HandedOver {
+  readonly end: TurnEnd;
+  /** What the conversation's log gains. */
+  readonly log: readonly JsonObject[];
+  /** Whom the child handed the conversation to. */
+  readonly requested: string | undefined;
+}
+
+/** Lets a sub agent take the turn, and keeps what it keeps. */
+export async function* handOver(options: HandOverOptions): AsyncGenerator<Utterance, HandedOver> {
+  const { settings, turn: parent, saved, child, isContinued, transfers } = options;
+  const { name, description, subAgents } = settings;
+  const branch = `agent/${child.name}`;
+  const sharesConversation = speaksForItself.has(child);
+  const turn = new ChildTurn(parent, {
+    name: branch,
+    journalName: `${branch}/${transfers}`,
+    value: saved.children.get(child.name),
+    isContinuation: isContinued,
+    sharesConversation,
+  });
+  const delegation: Delegation = {
+    roster: [
+      { name, description: description ?? name },
+      ...subAgents.filter((each) => each !== child),
+      ...(delegationOf(parent)?.roster ?? []),
+    ],
+  };
+  delegate(turn, delegation);
+  const output = new TurnOutput();
+  const end = yield* drive(child, turn, output);
+  const { value, log = [] } = end.context ?? {};
+  if (value !== undefined) saved.children.set(child.name, value);
+  // An agent that can hand the conversation back keeps it.
+  saved.active = sharesConversation ? child.name : undefined;
+  const { requested } = delegation;
+  if (sharesConversation) return { end, log, requested };
+  const heard: Entry[] = [
+    { role: 'user', parts: parent.message.parts },
+    { role: 'assistant', text: output.text() },
+  ];
+  const said = isPause(end) ? [] : [toLog(child.name, heard)];
+  return { end, log: [...inBranch(branch, log), ...said], requested };
+}

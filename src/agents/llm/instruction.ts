@@ -1,0 +1,27 @@
+import type { JsonValue } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { Session } from '../agent.ts';
+
+const placeholder = /\{((?:app:|user:|temp:)?[A-Za-z_][\w.-]*)(\?)?\}/g;
+
+/**
+ * Fills `{key}` from the session: `{user:name}`, `{app:limit}`, `{temp:draft}`, `{topic}`. A key with
+ * `?` may be missing and is then empty; one without must be there. Other braces stay as they are.
+ */
+export async function renderInstruction(template: string, session: Session): Promise<string> {
+  const keys = new Set([...template.matchAll(placeholder)].map((match) => match[1] ?? ''));
+  if (keys.size === 0) return template;
+  const values = new Map<string, JsonValue | undefined>();
+  for (const key of keys) values.set(key, await session.get(key));
+  return template.replaceAll(placeholder, (_whole, key: string, optional: string | undefined) => {
+    const value = values.get(key);
+    if (value !== undefined && value !== null) {
+      return typeof value === 'string' ? value : JSON.stringify(value);
+    }
+    if (optional !== undefined) return '';
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `the instruction needs the state key "${key}", which is not set; write {${key}?} where it may be missing`,
+    );
+  });
+}

@@ -1,0 +1,421 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type ScriptedReply, scriptedModel } from '../../models/index.ts';
+import { tool } from '../tools/tool.ts';
+import { Conversation } from '../testing/conversation.ts';
+import { llmAgent } from './llm-agent.ts';
+
+const add = tool({
+  name: 'add',
+  description: 'Adds numbers.',
+  input: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => a + b,
+});
+
+const calls = (...list: [string, object][]): ScriptedReply => ({
+  toolCalls: list.map(([name, input], index) => ({
+    name,
+    input: input as never,
+    id: `call_${index}`,
+  })),
+});
+
+test('the answer of the model is an artifact, and its cost stands in the metadata', async () => {
+  const model = scriptedModel([{ text: 'Hello there', usage: { input: 7, output: 2 } }]);
+  const said = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
+  expect(said.artifacts).toEqual([{ artifactId: 'answer', parts: [{ text: 'Hello there' }] }]);
+  expect(said.end).toMatchObject({
+    kind: 'completed',
+    metadata: { usage: { input: 7, output: 2, calls: 1 } },
+  });
+});
+
+test('tokens of one turn of the event loop are one chunk, and those of later ones their own', async () => {
+  const agent = (chunkDelayMs: number | undefined) =>
+    llmAgent({
+      name: 'a',
+      model: scriptedModel([
+        { text: 'one two three', ...(chunkDelayMs !== undefined && { chunkDelayMs }) },
+      ]),
+    });
+  const chunks = async (delay?: number) => {
+    const { events } = await new Conversation(agent(delay)).say('Hi');
+    return events.filter((event) => 'kind' in event && event.kind === 'chunk');
+  };
+  expect(await chunks()).toMatchObject([
+    { append: false, artifact: { parts: [{ text: 'one two three' }] } },
+  ]);
+  expect(await chunks(5)).toMatchObject([
+    { append: false, artifact: { parts: [{ text: 'one' }] } },
+    { append: true, artifact: { parts: [{ text: ' two' }] } },
+    { append: true, artifact: { parts: [{ text: ' three' }] } },
+  ]);
+});
+
+test('tools run side by side, and their results lead to the answer', async () => {
+  const started: string[] = [];
+  const meeting = Promise.withResolvers<void>();
+  const waiting = (name: string) =>
+    tool({
+      name,
+      description: name,
+      run: async () => {
+        started.push(name);
+        if (started.length === 2) meeting.resolve();
+        await meeting.promise;
+        return { from: name };
+      },
+    });
+  const model = scriptedModel([calls(['one', {}], ['two', {}]), 'Both are done']);
+  const agent = llmAgent({ name: 'a', model, tools: [waiting('one'), waiting('two')] });
+  const said = await new Conversation(agent).say('Go');
+  expect(said.text).toBe('Both are done');
+  expect(model.requests[1]?.promptText).toContain('{"from":"one"}');
+  expect(model.requests[1]?.promptText).toContain('{"from":"two"}');
+});
+
+test('text beside calls is told as a status, and the answer starts anew', async () => {
+  const model = scriptedModel([
+    { text: 'Let me see.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
+    'It is 3.',
+  ]);
+  const said = await new Conversation(llmAgent({ name: 'a', model, tools: [add] })).say('1+2?');
+  expect(said.events).toContainEqual({ kind: 'working', parts: [{ text: 'Let me see.' }] });
+  expect(said.text).toBe('It is 3.');
+});
+
+test('what is wrong with a call is told to the model, which may do better', async () => {
+  const failing = tool({
+    name: 'failing',
+    description: 'Fails.',
+    run: () => {
+      throw new Error('no such account');
+    },
+  });
+  const model = scriptedModel([
+    calls(['missing', {}], ['add', { a: 'x' }], ['failing', {}]),
+    { toolCalls: [{ name: 'add', input: '{not json' }] },
+    'Sorry',
+  ]);
+  const said = await new Conversation(llmAgent({ name: 'a', model, tools: [add, failing] })).say(
+    '?',
+  );
+  expect(said.text).toBe('Sorry');
+  const second = model.requests[1]?.promptText ?? '';
+  expect(second).toContain('there is no tool named \\"missing\\"');
+  expect(second).toContain('the input is not valid: a: Invalid input: expected number');
+  expect(second).toContain('no such account');
+});
+
+test('a tool that takes too long is given up, and its signal aborts', async () => {
+  let aborted = false;
+  const slow = tool({
+    name: 'slow',
+    description: 'Slow.',
+    timeoutMs: 20,
+    run: (_, { signal }) =>
+      new Promise(() => {
+        signal.addEventListener('abort', () => {
+          aborted = true;
+        });
+      }),
+  });
+  const model = scriptedModel([calls(['slow', {}]), 'Too slow']);
+  const said = await new Conversation(llmAgent({ name: 'a', model, tools: [slow] })).say('Go');
+  expect(said.text).toBe('Too slow');
+  expect(model.requests[1]?.promptText).toContain('no result within 20 ms');
+  expect(aborted).toBe(true);
+});
+
+test('results that are too long are cut', async () => {
+  const long = tool({ name: 'long', description: 'Long.', run: () => 'x'.repeat(500) });
+  const model = scriptedModel([calls(['long', {}]), 'ok']);
+  await new Conversation(
+    llmAgent({ name: 'a', model, tools: [long], maxResultCharacters: 100 }),
+  ).say('Go');
+  expect(model.requests[1]?.promptText).toContain('[cut after 100 of 500 characters]');
+});
+
+test('a task ends as failed when it has used up its steps or its tokens', async () => {
+  const model = () => scriptedModel(() => calls(['add', { a: 1, b: 1 }]));
+  const steps = await new Conversation(
+    llmAgent({ name: 'a', model: model(), tools: [add], maxIterations: 3 }),
+  ).say('Go');
+  expect(steps.end).toMatchObject({
+    kind: 'failed',
+    metadata: { error_type: 'iteration_limit', usage: { calls: 3 } },
+  });
+  const tokens = await new Conversation(
+    llmAgent({ name: 'a', model: model(), tools: [add], maxTokens: 10 }),
+  ).say('Go');
+  expect(tokens.end).toMatchObject({ kind: 'failed', metadata: { error_type: 'token_budget' } });
+});
+
+test('the conversation goes on with what was said before, without files and thoughts', async () => {
+  const model = scriptedModel([{ text: 'Noted', reasoning: 'secret thought' }, 'Blue']);
+  const conversation = new Conversation(llmAgent({ name: 'a', model }));
+  await conversation.say([
+    { text: 'I like blue' },
+    { raw: 'AAAA', mediaType: 'image/png', filename: 'x.png' },
+  ]);
+  await conversation.say('What do I like?');
+  expect(model.requests[1]?.messages).toEqual([
+    { role: 'user', text: 'I like blue[file x.png]' },
+    { role: 'assistant', text: 'Noted' },
+    { role: 'user', text: 'What do I like?' },
+  ]);
+  expect(JSON.stringify(conversation.log)).not.toContain('secret thought');
+});
+
+test('the history is bounded by turns', async () => {
+  const model = scriptedModel(() => 'ok');
+  const conversation = new Conversation(llmAgent({ name: 'a', model, historyTurns: 2 }));
+  for (const text of ['one', 'two', 'three', 'four']) await conversation.say(text);
+  const asked = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user');
+  expect(asked?.map(({ text }) => text)).toEqual(['two', 'three', 'four']);
+});
+
+test('thoughts are never shown, be they parts or tags', async () => {
+  const model = scriptedModel([
+    { text: '<think>hidden tags</think>\nThe answer', reasoning: 'hidden part', chunkDelayMs: 2 },
+  ]);
+  const { events, text } = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
+  expect(text).toBe('The answer');
+  expect(JSON.stringify(events)).not.toContain('hidden');
+});
+
+test('thoughts whose beginning was swallowed are taken back', async () => {
+  const model = scriptedModel([{ text: 'leaked</think>The answer' }]);
+  const said = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
+  expect(said.text).toBe('The answer');
+});
+
+test('the instruction is filled from the session, by scope', async () => {
+  const model = scriptedModel(['ok', 'never']);
+  const agent = llmAgent({
+    name: 'a',
+    model,
+    instruction: 'Help {user:name} with {topic}{temp:nothing?}. JSON like {"a": 1} stays.',
+  });
+  const conversation = new Conversation(agent);
+  const first = conversation.turn('set');
+  first.session?.set('user:name', 'Ada');
+  first.session?.set('topic', { area: 'tax' });
+  await conversation.save(first, {});
+  await conversation.say('Hi');
+  expect(model.requests[0]?.messages[0]).toEqual({
+    role: 'system',
+    text: 'Help Ada with {"area":"tax"}. JSON like {"a": 1} stays.',
+  });
+  const forgetful = llmAgent({ name: 'b', model, instruction: 'About {topic}' });
+  await expect(new Conversation(forgetful).say('Hi')).rejects.toThrow(/state key "topic"/);
+});
+
+test('the answer is saved under the output key, and tools reach the session', async () => {
+  const note = tool({
+    name: 'note',
+    description: 'Notes.',
+    run: async (_, { session }) => {
+      session.set('user:noted', true);
+      return 'noted';
+    },
+  });
+  const model = scriptedModel([calls(['note', {}]), 'The result']);
+  const conversation = new Conversation(
+    llmAgent({ name: 'a', model, tools: [note], outputKey: 'result' }),
+  );
+  await conversation.say('Go');
+  const { session } = conversation.turn('later');
+  expect(await session?.get('result')).toBe('The result');
+  expect(await session?.get('user:noted')).toBe(true);
+});
+
+test('structured output is a data part; a model without schemas is told, and corrected', async () => {
+  const output = z.object({ city: z.string(), days: z.number().int() });
+  const model = scriptedModel([
+    'I think Oslo',
+    '```json\n{"city": "Oslo", "days": 2.5}\n```',
+    '{"city": "Oslo", "days": 3}',
+  ]);
+  const agent = llmAgent({ name: 'a', model, output });
+  const said = await new Conversation(agent).say('Plan');
+  expect(said.artifacts).toEqual([
+    { artifactId: 'answer', parts: [{ data: { city: 'Oslo', days: 3 } }] },
+  ]);
+  expect(model.requests[0]?.messages[0]?.text).toContain('JSON Schema');
+  expect(model.requests[2]?.lastUserText).toContain('days: Invalid input: expected int');
+
+  const stubborn = llmAgent({ name: 'a', model: scriptedModel(() => 'no'), output });
+  expect((await new Conversation(stubborn).say('Plan')).end).toMatchObject({
+    kind: 'failed',
+    metadata: { error_type: 'invalid_output' },
+  });
+});
+
+test('a model with schemas gets the schema as response format', async () => {
+  const schema = {
+    type: 'object',
+    properties: { n: { type: 'number' } },
+    required: ['n'],
+  } as const;
+  const model = scriptedModel(['{"n": 1}'], { structuredOutput: true });
+  const said = await new Conversation(llmAgent({ name: 'a', model, output: schema })).say('?');
+  expect(said.artifacts[0]?.parts).toEqual([{ data: { n: 1 } }]);
+  expect(model.requests[0]?.responseSchema).toEqual(schema);
+  expect(model.requests[0]?.messages.map(({ role }) => role)).toEqual(['user']);
+});
+
+test('callbacks may answer for the model and for tools, and change what they say', async () => {
+  const seen: string[] = [];
+  const model = scriptedModel([calls(['add', { a: 1, b: 2 }], ['add', { a: 5, b: 5 }]), 'raw']);
+  const agent = llmAgent({
+    name: 'a',
+    model,
+    tools: [add],
+    beforeModel: (call) => {
+      seen.push(`model ${call.prompt.length}`);
+      return undefined;
+    },
+    afterModel: (answer) => (answer.text === 'raw' ? { ...answer, text: 'polished' } : undefined),
+    beforeTool: ({ input }) =>
+      (input as { a: number }).a === 5 ? { result: 'blocked' } : undefined,
+    afterTool: (_, output) =>
+      output.type === 'value' && output.value === 3 ? { result: 'three' } : undefined,
+  });
+  const said = await new Conversation(agent).say('Go');
+  expect(said.text).toBe('polished');
+  expect(JSON.stringify(said.events)).not.toContain('raw');
+  expect(seen).toEqual(['model 1', 'model 3']);
+  expect(model.requests[1]?.promptText).toContain('three');
+  expect(model.requests[1]?.promptText).toContain('blocked');
+
+  const guarded = llmAgent({ name: 'a', model, beforeModel: () => ({ answer: 'Not today' }) });
+  expect((await new Conversation(guarded).say('Go')).text).toBe('Not today');
+});
+
+test('a failing model is asked again as it wishes, then the task fails and says why', async () => {
+  const busy = { error: { status: 429, headers: { 'retry-after': '0' } } };
+  const model = scriptedModel([busy, 'At last']);
+  const said = await new Conversation(llmAgent({ name: 'a', model })).say('Hi');
+  expect(said.text).toBe('At last');
+
+  const gone = llmAgent({
+    name: 'a',
+    model: scriptedModel(() => ({ error: { status: 401, message: 'wrong key sk-12345678901' } })),
+  });
+  const { end } = await new Conversation(gone).say('Hi');
+  expect(end).toMatchObject({ kind: 'failed', metadata: { error_type: 'model_unavailable' } });
+  expect(JSON.stringify(end)).not.toContain('sk-');
+
+  const limited = llmAgent({
+    name: 'a',
+    model: scriptedModel(() => ({ error: { status: 429, headers: { 'retry-after': '90' } } })),
+  });
+  expect((await new Conversation(limited).say('Hi')).end).toMatchObject({
+    parts: [{ data: { error_type: 'model_rate_limited', retry_after: 90 } }, {}],
+  });
+});
+
+test('a silent model times out', async () => {
+  const model = scriptedModel([{ hang: true }]);
+  const agent = llmAgent({ name: 'a', model, modelTimeoutMs: 20, modelRetries: 0 });
+  expect((await new Conversation(agent).say('Hi')).end).toMatchObject({
+    kind: 'failed',
+    metadata: { error_type: 'model_timeout' },
+  });
+});
+
+test('a cancelled turn stops at once, whether the model answers or a tool runs', async () => {
+  for (const reply of [{ hang: true }, calls(['hang', {}])]) {
+    const controller = new AbortController();
+    const hang = tool({ name: 'hang', description: 'Hangs.', run: () => new Promise(() => {}) });
+    const model = scriptedModel((_request) => {
+      setImmediate(() => controller.abort(new Error('stopped')));
+      return reply;
+    });
+    const conversation = new Conversation(llmAgent({ name: 'a', model, tools: [hang] }));
+    await expect(conversation.say('Go', { signal: controller.signal })).rejects.toThrow('stopped');
+  }
+});
+
+test('a tool may show artifacts and words on the way, and end the turn', async () => {
+  const finish = tool({
+    name: 'finish',
+    description: 'Ends.',
+    run: async (_, { emit, endTurn }) => {
+      await emit({ kind: 'working', parts: [{ text: 'wrapping up' }] });
+      await emit({ artifactId: 'report', parts: [{ text: 'r' }] });
+      endTurn({ escalate: true });
+      return 'ok';
+    },
+  });
+  const model = scriptedModel([{ text: 'Goodbye', toolCalls: [{ name: 'finish', input: {} }] }]);
+  const said = await new Conversation(llmAgent({ name: 'a', model, tools: [finish] })).say('Bye');
+  expect(said.artifacts.map(({ artifactId }) => artifactId)).toEqual(['answer', 'report']);
+  expect(said.events).toContainEqual({ kind: 'working', parts: [{ text: 'wrapping up' }] });
+  expect(said.end.metadata).toMatchObject({ escalate: true });
+  expect(model.requests).toHaveLength(1);
+});
+
+test('stopWhen ends the turn after a step', async () => {
+  const model = scriptedModel([calls(['add', { a: 1, b: 2 }]), 'never']);
+  const agent = llmAgent({
+    name: 'a',
+    model,
+    tools: [add],
+    stopWhen: ({ results }) => results.some(({ output }) => output.value === 3),
+  });
+  expect((await new Conversation(agent).say('Go')).end.kind).toBe('completed');
+  expect(model.requests).toHaveLength(1);
+});
+
+test('two tools of one name are refused', async () => {
+  const agent = llmAgent({ name: 'a', model: scriptedModel([]), tools: [add, add] });
+  await expect(new Conversation(agent).say('Go')).rejects.toThrow(/two tools are named "add"/);
+});
+
+test('a refusal without words fails the task', async () => {
+  const model = scriptedModel([{ text: '', finishReason: 'content_filter' }]);
+  expect((await new Conversation(llmAgent({ name: 'a', model })).say('Hi')).end).toMatchObject({
+    kind: 'failed',
+    metadata: { error_type: 'content_filter' },
+  });
+});
+
+test('data, text files and images reach the model in a form it can read', async () => {
+  let prompt: unknown;
+  const model = scriptedModel(['ok']);
+  const agent = llmAgent({
+    name: 'a',
+    model,
+    beforeModel: (call) => {
+      ({ prompt } = call);
+      return undefined;
+    },
+  });
+  await new Conversation(agent).say([
+    { data: { n: 1 } },
+    { raw: Buffer.from('a,b').toString('base64'), mediaType: 'text/csv', filename: 'x.csv' },
+    { raw: 'AAAA', mediaType: 'image/png' },
+    { raw: 'AAAA', mediaType: 'application/zip' },
+    { url: 'https://example.com/a.png', mediaType: 'image/png' },
+    { url: 'http://169.254.169.254/', mediaType: 'image/png' },
+  ]);
+  expect(prompt).toEqual([
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: '{"n":1}' },
+        { type: 'text', text: 'x.csv:\na,b' },
+        { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } },
+        { type: 'text', text: '[file application/zip]' },
+        {
+          type: 'file',
+          mediaType: 'image/png',
+          data: { type: 'url', url: new URL('https://example.com/a.png') },
+        },
+        { type: 'text', text: '[file  at http://169.254.169.254/]' },
+      ],
+    },
+  ]);
+});

@@ -1,0 +1,83 @@
+import type { Agent, Turn, TurnEnd } from '../agent.ts';
+import { ChildTurn } from '../child-turn.ts';
+import { agent } from '../define.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { gatherTools } from '../tools/tool-set.ts';
+import { speaksForItself } from './delegation.ts';
+import { type LlmAgentOptions, type LlmSettings, resolveOptions } from './options.ts';
+import { SavedState } from './saved-state.ts';
+
+/**
+ * An agent with a language model: it answers, calls tools, asks its caller back, and hands the
+ * conversation to sub agents. Its text streams into one artifact.
+ * @example
+ * const clerk = llmAgent({
+ *   name: 'clerk',
+ *   model: createModel({ id: 'local', models: [{ provider: 'ollama', model: 'qwen3' }] }),
+ *   instruction: 'You help {user:name?} with transfers.',
+ *   tools: [transfer],
+ * });
+ */
+export function llmAgent(options: LlmAgentOptions): Agent {
+  const settings = resolveOptions(options);
+  checkNames(settings);
+  const { name, skills, inputModes, outputModes, serialise, onInterrupted, supersedes } = options;
+  const made: Agent = {
+    ...agent(
+      {
+        name,
+        ...(options.description !== undefined && { description: options.description }),
+        ...(skills !== undefined && { skills }),
+        ...(inputModes !== undefined && { inputModes }),
+        ...(outputModes !== undefined && { outputModes }),
+        ...(serialise !== undefined && { serialise }),
+        ...(onInterrupted !== undefined && { onInterrupted }),
+        ...(supersedes !== undefined && { supersedes }),
+      },
+      async function* (turn) {
+        // Models are not loaded before one is asked.
+        const { LlmRun } = await import('./llm-run.ts');
+        yield* new LlmRun(settings, turn).events();
+      },
+    ),
+    abandon: (turn) => abandon(settings, turn),
+  };
+  speaksForItself.add(made);
+  return made;
+}
+
+function checkNames({ name, subAgents }: LlmSettings): void {
+  const names = [name, ...subAgents.map((each) => each.name)];
+  const twice = names.find((each, index) => names.indexOf(each) !== index);
+  if (twice === undefined) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `agent "${name}": two agents are named "${twice}", so the model could not tell them apart`,
+  );
+}
+
+/** Forgets the question, and lets whoever asked it forget too. */
+async function abandon(
+  settings: LlmSettings,
+  turn: Turn,
+): Promise<Omit<TurnEnd, 'kind'> | undefined> {
+  const saved = new SavedState(await turn.state.load());
+  const pause = saved.pauses.get(turn.taskId);
+  if (pause === undefined) return undefined;
+  saved.pauses.delete(turn.taskId);
+  const child = settings.subAgents.find(({ name }) => name === pause.delegate);
+  if (child?.abandon !== undefined) {
+    const value = saved.children.get(child.name);
+    const end = await child.abandon(new ChildTurn(turn, { name: `agent/${child.name}`, value }));
+    if (end?.context?.value !== undefined) saved.children.set(child.name, end.context.value);
+  }
+  const asking = (pause.calls ?? []).flatMap(({ name, ask }) =>
+    ask?.request === 'answer' ? [{ name, state: ask.state }] : [],
+  );
+  if (asking.length > 0) {
+    const tools = await gatherTools(settings.tools, turn);
+    for (const { name, state } of asking) await tools.get(name)?.abandon?.(state, turn);
+  }
+  const value = saved.toValue();
+  return value === undefined ? {} : { context: { value } };
+}

@@ -1,0 +1,129 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { ArtifactChunk, Turn } from '../agent.ts';
+import { chunk } from '../define.ts';
+import type { ValueSchema } from '../tools/schema.ts';
+import type { Tool } from '../tools/tool.ts';
+import { askModel } from './ask-model.ts';
+import type { ModelAnswer } from './model-answer.ts';
+import { ModelFailed } from './model-failed.ts';
+import type { LlmSettings } from './options.ts';
+import { responseFormat } from './structured-output.ts';
+import { noUsage } from './usage.ts';
+
+export interface ModelCallerOptions {
+  readonly settings: LlmSettings;
+  readonly turn: Turn;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly schema: ValueSchema | undefined;
+}
+
+/**
+ * Asks the model of an agent, lets the callbacks have their say, and shows its text as it arrives.
+ * A turn that runs again takes the answers that it noted.
+ */
+export class ModelCaller {
+  readonly #options: ModelCallerOptions;
+
+  constructor(options: ModelCallerOptions) {
+    this.#options = options;
+  }
+
+  /** One answer, the one of this number in its task. */
+  async *ask(
+    prompt: LanguageModelV4Prompt,
+    number: number,
+  ): AsyncGenerator<ArtifactChunk, ModelAnswer> {
+    const { journal } = this.#options.turn;
+    const key = `model ${number}`;
+    const noted = (await journal?.read(key)) as ModelAnswer | undefined;
+    if (noted !== undefined) {
+      yield* this.#show(noted.text, true);
+      return noted;
+    }
+    const answer = yield* this.#answer(prompt);
+    await journal?.write(key, answer as unknown as JsonObject);
+    return answer;
+  }
+
+  async *#answer(prompt: LanguageModelV4Prompt): AsyncGenerator<ArtifactChunk, ModelAnswer> {
+    const { settings, turn } = this.#options;
+    const call = this.#call(prompt);
+    const change = await settings.beforeModel?.(call, turn);
+    if (change !== undefined && 'answer' in change) {
+      yield* this.#show(change.answer, true);
+      return {
+        text: change.answer,
+        thoughts: [],
+        calls: [],
+        finishReason: 'stop',
+        usage: noUsage,
+      };
+    }
+    const answer = yield* this.#askPatiently(change?.call ?? call);
+    if (settings.afterModel === undefined) return answer;
+    const final = (await settings.afterModel(answer, turn)) ?? answer;
+    yield* this.#show(final.text, true);
+    return final;
+  }
+
+  async *#askPatiently(
+    call: LanguageModelV4CallOptions,
+  ): AsyncGenerator<ArtifactChunk, ModelAnswer> {
+    const { settings, turn, schema } = this.#options;
+    const asking = askModel({
+      model: settings.model,
+      call,
+      isStreamed: settings.streams && schema === undefined,
+      retries: settings.modelRetries,
+      timeoutMs: settings.modelTimeoutMs,
+      signal: turn.signal,
+      clock: turn.clock,
+      logger: turn.logger,
+    });
+    try {
+      for (;;) {
+        const next = await asking.next().catch((error: unknown) => {
+          turn.signal.throwIfAborted();
+          throw new ModelFailed(error);
+        });
+        if (next.done === true) return next.value;
+        // What a callback may still change is shown when it has.
+        if (settings.afterModel === undefined)
+          yield* this.#show(next.value.text, next.value.isStart);
+      }
+    } finally {
+      // Whoever stops listening in mid-sentence stops the model.
+      await asking.return(undefined as never);
+    }
+  }
+
+  /** Text goes into the answer's artifact; an answer with a schema is shown once it is checked. */
+  *#show(text: string, isStart: boolean): Generator<ArtifactChunk> {
+    const { settings, schema } = this.#options;
+    if (text !== '' && schema === undefined) {
+      yield chunk(settings.artifactId, text, { append: !isStart });
+    }
+  }
+
+  #call(prompt: LanguageModelV4Prompt): LanguageModelV4CallOptions {
+    const { settings, schema } = this.#options;
+    const format = schema === undefined ? undefined : responseFormat(settings.model, schema);
+    const tools = [...this.#options.tools.values()].map(toFunctionTool);
+    return {
+      ...settings.settings,
+      prompt,
+      ...(tools.length > 0 && { tools }),
+      ...(format !== undefined && { responseFormat: format }),
+    };
+  }
+}
+
+function toFunctionTool(tool: Tool): LanguageModelV4FunctionTool {
+  const { name, description, inputSchema } = tool;
+  return { type: 'function', name, description, inputSchema: inputSchema as never };
+}

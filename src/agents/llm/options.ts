@@ -1,0 +1,126 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Agent, Turn } from '../agent.ts';
+import type { AgentOptions } from '../define.ts';
+import type { CredentialProvider } from '../tools/credentials.ts';
+import type { Schema } from '../tools/schema.ts';
+import type { ToolContext } from '../tools/tool.ts';
+import type { ToolSource } from '../tools/tool-set.ts';
+import type { CallOutput, CallResult } from './conversation.ts';
+import type { ModelAnswer } from './model-answer.ts';
+
+/** How the model is asked; what is unset is the model's own choice. */
+export type ModelSettings = Pick<
+  LanguageModelV4CallOptions,
+  | 'temperature'
+  | 'maxOutputTokens'
+  | 'topP'
+  | 'seed'
+  | 'stopSequences'
+  | 'reasoning'
+  | 'providerOptions'
+>;
+
+/** What callbacks are told of the call. */
+export interface ToolCallInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonValue;
+}
+
+/** Looks at each step of the loop, and may change it. */
+export interface LlmCallbacks {
+  /** May answer in place of the model, or change what it is asked. */
+  readonly beforeModel?: (
+    call: LanguageModelV4CallOptions,
+    turn: Turn,
+  ) => MaybePromise<
+    { readonly answer: string } | { readonly call: LanguageModelV4CallOptions } | undefined
+  >;
+  /** May replace the answer. With it, text is shown only when the callback has seen it whole. */
+  readonly afterModel?: (answer: ModelAnswer, turn: Turn) => MaybePromise<ModelAnswer | undefined>;
+  /** May give the result in place of the tool. */
+  readonly beforeTool?: (
+    call: ToolCallInfo,
+    context: ToolContext,
+  ) => MaybePromise<{ readonly result: JsonValue } | undefined>;
+  /** May replace the result. */
+  readonly afterTool?: (
+    call: ToolCallInfo,
+    output: CallOutput,
+    context: ToolContext,
+  ) => MaybePromise<{ readonly result: JsonValue } | undefined>;
+}
+
+type MaybePromise<T> = T | Promise<T>;
+
+export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
+  /** Any model of the AI SDK's interface; `createModel` makes one from configuration. */
+  readonly model: LanguageModelV4;
+  /**
+   * What the model is told to do. `{key}` is filled from the session, `{key?}` may be missing; the
+   * scopes `app:`, `user:` and `temp:` may be named. @default ''
+   */
+  readonly instruction?: string | ((turn: Turn) => string | Promise<string>);
+  readonly tools?: readonly ToolSource[];
+  /** Agents that the model may hand the conversation to. */
+  readonly subAgents?: readonly Agent[];
+  /** The answer's schema, zod or JSON Schema: it then is a data part. @default text */
+  readonly output?: Schema | JsonObject;
+  /** The session key that the answer is saved under. */
+  readonly outputKey?: string;
+  /** The artifact that holds the answer. @default 'answer' */
+  readonly artifactId?: string;
+  /** Whether text is shown as it arrives. @default true */
+  readonly streams?: boolean;
+  /** Whether text beside tool calls is also told as a status of the task. @default true */
+  readonly showsFillers?: boolean;
+  readonly settings?: ModelSettings;
+  /** Most answers of the model in one task, over all its turns. @default 16 */
+  readonly maxIterations?: number;
+  /** Most tokens of one task, in and out; 0 for no limit. @default 0 */
+  readonly maxTokens?: number;
+  /** Earlier turns of the conversation that the model is shown; 0 for none. @default 20 */
+  readonly historyTurns?: number;
+  /** Tools that run at one time. @default 8 */
+  readonly maxParallelTools?: number;
+  /** Attempts after the first to get an answer from the model. @default 2 */
+  readonly modelRetries?: number;
+  /** Milliseconds of silence of the model, or for a whole answer where nothing streams. @default 120_000 */
+  readonly modelTimeoutMs?: number;
+  /** Milliseconds; 0 for no limit. @default 60_000 */
+  readonly toolTimeoutMs?: number;
+  /** The most characters of a tool's result that the model is shown. @default 100_000 */
+  readonly maxResultCharacters?: number;
+  /** Where tools' credentials come from. */
+  readonly credentials?: CredentialProvider;
+  /** Asked after each step with tools: true ends the turn with what the model has said. */
+  readonly stopWhen?: (
+    step: { readonly results: readonly CallResult[]; readonly iteration: number },
+    turn: Turn,
+  ) => MaybePromise<boolean>;
+}
+
+/** All options, with their defaults filled in. */
+export type LlmSettings = ReturnType<typeof resolveOptions>;
+
+export function resolveOptions(options: LlmAgentOptions) {
+  return {
+    ...options,
+    instruction: options.instruction ?? '',
+    tools: options.tools ?? [],
+    subAgents: options.subAgents ?? [],
+    artifactId: options.artifactId ?? 'answer',
+    streams: options.streams ?? true,
+    showsFillers: options.showsFillers ?? true,
+    settings: options.settings ?? {},
+    maxIterations: options.maxIterations ?? 16,
+    maxTokens: options.maxTokens ?? 0,
+    historyTurns: options.historyTurns ?? 20,
+    maxParallelTools: options.maxParallelTools ?? 8,
+    modelRetries: options.modelRetries ?? 2,
+    modelTimeoutMs: options.modelTimeoutMs ?? 120_000,
+    toolTimeoutMs: options.toolTimeoutMs ?? 60_000,
+    maxResultCharacters: options.maxResultCharacters ?? 100_000,
+  };
+}

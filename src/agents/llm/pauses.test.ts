@@ -1,0 +1,401 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../models/index.ts';
+import type { Agent } from '../agent.ts';
+import type { CredentialProvider } from '../tools/credentials.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+import { ToolPause } from '../tools/tool-pause.ts';
+import { Conversation, type SayOptions } from '../testing/conversation.ts';
+import { llmAgent } from './llm-agent.ts';
+
+const calling = (...calls: { name: string; input: object; id: string }[]): ScriptedReply => ({
+  toolCalls: calls as never,
+});
+
+/** An account that counts what is done to it. */
+function bank() {
+  const transfers: number[] = [];
+  const transfer = tool({
+    name: 'transfer',
+    description: 'Transfers money.',
+    input: z.object({ amount: z.number() }),
+    needsConfirmation: ({ amount }) => (amount > 10 ? `Transfer ${amount}?` : false),
+    run: ({ amount }) => {
+      transfers.push(amount);
+      return { transferred: amount };
+    },
+  });
+  return { transfers, transfer };
+}
+
+function clerk(model: ScriptedModel, tools: readonly Tool[], more: object = {}): Agent {
+  return llmAgent({ name: 'clerk', model, tools, ...more });
+}
+
+const big = { name: 'transfer', input: { amount: 50 }, id: 'c1' };
+
+test('a call that needs confirmation ends the turn with the question', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling(big), 'Done']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const asked = await conversation.say('Send 50');
+  expect(asked.end).toMatchObject({
+    kind: 'input-required',
+    parts: [
+      {
+        data: {
+          request: 'confirmation',
+          callId: 'c1',
+          tool: 'transfer',
+          arguments: { amount: 50 },
+          hint: 'Transfer 50?',
+        },
+      },
+      { text: 'Transfer 50?' },
+    ],
+  });
+  expect(transfers).toEqual([]);
+
+  const done = await conversation.say({ data: { confirmed: true } }, { taskId: asked.taskId });
+  expect(done.end.kind).toBe('completed');
+  expect(done.text).toBe('Done');
+  expect(transfers).toEqual([50]);
+  expect(model.requests[1]?.promptText).toContain('{"transferred":50}');
+  expect(conversation.value).toEqual({});
+});
+
+test('a call below the threshold needs no confirmation', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling({ ...big, input: { amount: 5 } }), 'Done']);
+  await new Conversation(clerk(model, [transfer])).say('Send 5');
+  expect(transfers).toEqual([5]);
+});
+
+for (const [answer, isRun] of [
+  ['yes', true],
+  ['Yes!', true],
+  ['oui', true],
+  ['はい。', true],
+  ['no', false],
+  ['Nein.', false],
+  ['yes, but only half of it', false],
+  ['what is this?', false],
+] as const) {
+  test(`"${answer}" ${isRun ? 'confirms' : 'does not confirm'}`, async () => {
+    const { transfers, transfer } = bank();
+    const model = scriptedModel([calling(big), 'Fine']);
+    const conversation = new Conversation(clerk(model, [transfer]));
+    const { taskId } = await conversation.say('Send 50');
+    const said = await conversation.say(answer, { taskId });
+    expect(said.text).toBe('Fine');
+    expect(transfers).toEqual(isRun ? [50] : []);
+    const prompt = model.requests[1]?.promptText ?? '';
+    if (!isRun) expect(prompt).toContain('The user did not confirm this call');
+    // Words that are more than a no are heard by the model.
+    expect(model.requests[1]?.lastUserText).toBe(answer.length > 6 ? answer : 'Send 50');
+  });
+}
+
+test('a refusal in data may give its reason', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling(big), 'Fine']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId } = await conversation.say('Send 50');
+  const answer = { data: { callId: 'c1', confirmed: false, reason: 'too much' } };
+  await conversation.say(answer, { taskId });
+  expect(transfers).toEqual([]);
+  expect(model.requests[1]?.promptText).toContain('too much');
+});
+
+test('an answer to another question confirms nothing and is asked again', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([calling(big), 'Done']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId } = await conversation.say('Send 50');
+  const again = await conversation.say({ data: { callId: 'other', confirmed: true } }, { taskId });
+  expect(again.end.kind).toBe('input-required');
+  expect(again.end.parts?.at(-1)?.text).toContain('This answers no open question');
+  expect(transfers).toEqual([]);
+  await conversation.say('yes', { taskId });
+  expect(transfers).toEqual([50]);
+});
+
+test('several questions are asked at once and answered one by one or together', async () => {
+  const { transfers, transfer } = bank();
+  const three = calling(
+    { name: 'transfer', input: { amount: 20 }, id: 'a' },
+    { name: 'transfer', input: { amount: 30 }, id: 'b' },
+    { name: 'transfer', input: { amount: 1 }, id: 'c' },
+  );
+  const model = scriptedModel([three, 'Done']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId, end } = await conversation.say('Send');
+  expect(end.parts?.flatMap(({ data }) => data ?? [])).toMatchObject([
+    { callId: 'a' },
+    { callId: 'b' },
+  ]);
+  expect(transfers).toEqual([1]);
+  const unclear = await conversation.say('yes', { taskId });
+  expect(unclear.end.parts?.at(-1)?.text).toContain('Several calls wait');
+  expect(transfers).toEqual([1]);
+  const half = await conversation.say({ data: { callId: 'b', confirmed: true } }, { taskId });
+  expect(half.end.parts?.flatMap(({ data }) => data ?? [])).toMatchObject([{ callId: 'a' }]);
+  expect(transfers).toEqual([1, 30]);
+  const done = await conversation.say({ data: { confirmed: false } }, { taskId });
+  expect(done.text).toBe('Done');
+  expect(transfers).toEqual([1, 30]);
+});
+
+test('tasks of one conversation wait independently', async () => {
+  const { transfers, transfer } = bank();
+  const model = scriptedModel([
+    calling(big),
+    calling({ ...big, input: { amount: 70 } }),
+    'First',
+    'Second',
+  ]);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const one = await conversation.say('Send 50');
+  const two = await conversation.say('Send 70');
+  expect((await conversation.say('yes', { taskId: two.taskId })).text).toBe('First');
+  expect(transfers).toEqual([70]);
+  expect((await conversation.say('no', { taskId: one.taskId })).text).toBe('Second');
+  expect(transfers).toEqual([70]);
+});
+
+test('a cancelled task forgets its question', async () => {
+  const { transfer } = bank();
+  const conversation = new Conversation(clerk(scriptedModel([calling(big)]), [transfer]));
+  const { taskId } = await conversation.say('Send 50');
+  expect(JSON.stringify(conversation.value)).toContain(taskId);
+  await conversation.abandon(taskId);
+  expect(conversation.value).toEqual({});
+});
+
+test('a long-running tool is begun once, and the caller brings its result', async () => {
+  let begun = 0;
+  const order = tool({
+    name: 'order',
+    description: 'Orders.',
+    isLongRunning: true,
+    run: () => {
+      begun += 1;
+      return { ticket: 17 };
+    },
+  });
+  const model = scriptedModel([calling({ name: 'order', input: {}, id: 'o' }), 'Arrived']);
+  const conversation = new Conversation(clerk(model, [order]));
+  const { taskId, end } = await conversation.say('Order it');
+  expect(end).toMatchObject({
+    kind: 'input-required',
+    parts: [{ data: { request: 'result', callId: 'o', ticket: { ticket: 17 } } }, {}],
+  });
+  const done = await conversation.say(
+    { data: { callId: 'o', result: { arrived: true } } },
+    { taskId },
+  );
+  expect(done.text).toBe('Arrived');
+  expect(begun).toBe(1);
+  expect(model.requests[1]?.promptText).toContain('{"arrived":true}');
+});
+
+for (const [answer, shown] of [
+  ['It arrived', 'It arrived'],
+  [{ data: { free: 'form' } }, '{"free":"form"}'],
+  [{ data: { error: 'lost in the mail' } }, 'lost in the mail'],
+] as const) {
+  test(`the result of a long-running tool may be ${JSON.stringify(answer)}`, async () => {
+    const order = tool({
+      name: 'order',
+      description: 'Orders.',
+      isLongRunning: true,
+      run: () => 1,
+    });
+    const model = scriptedModel([calling({ name: 'order', input: {}, id: 'o' }), 'ok']);
+    const conversation = new Conversation(clerk(model, [order]));
+    const { taskId } = await conversation.say('Order it');
+    await conversation.say(answer, { taskId });
+    expect(model.requests[1]?.promptText).toContain(shown);
+  });
+}
+
+test('a tool without its credential asks for consent, and runs once there is one', async () => {
+  const used: string[] = [];
+  const issues = tool({
+    name: 'issues',
+    description: 'Lists issues.',
+    credentials: {
+      scheme: 'forge',
+      scopes: ['read'],
+      authorizationUrl: 'https://forge.example/ok',
+    },
+    run: (_, { credential }) => {
+      if (credential?.type === 'bearer') used.push(credential.token);
+      return [];
+    },
+  });
+  const asked: (string | undefined)[] = [];
+  const credentials: CredentialProvider = ({ reference, caller }) => {
+    asked.push(reference);
+    expect(caller.subject).toBe('alice');
+    return reference === 'consent-1' ? { type: 'bearer', token: 's3cret' } : undefined;
+  };
+  const model = scriptedModel([calling({ name: 'issues', input: {}, id: 'i' }), 'None']);
+  const conversation = new Conversation(clerk(model, [issues], { credentials }));
+  const { taskId, end } = await conversation.say('List issues');
+  expect(end).toMatchObject({
+    kind: 'auth-required',
+    parts: [{ data: { request: 'credential', scheme: 'forge', scopes: ['read'] } }, {}],
+  });
+  const still = await conversation.say('I did', { taskId });
+  expect(still.end.kind).toBe('auth-required');
+  const done = await conversation.say({ data: { credential: 'consent-1' } }, { taskId });
+  expect(done.text).toBe('None');
+  expect(used).toEqual(['s3cret']);
+  expect(asked).toEqual([undefined, undefined, 'consent-1']);
+  const everything = JSON.stringify([conversation.value, conversation.log, model.requests, done]);
+  expect(everything).not.toContain('s3cret');
+});
+
+test('consent is not asked for without end', async () => {
+  const locked = tool({
+    name: 'locked',
+    description: 'Locked.',
+    credentials: { scheme: 'x' },
+    run: () => 1,
+  });
+  const model = scriptedModel([calling({ name: 'locked', input: {}, id: 'l' }), 'No luck']);
+  const conversation = new Conversation(clerk(model, [locked]));
+  const { taskId } = await conversation.say('Go');
+  for (let count = 0; count < 4; count += 1) {
+    expect((await conversation.say('done', { taskId })).end.kind).toBe('auth-required');
+  }
+  expect((await conversation.say('done', { taskId })).text).toBe('No luck');
+});
+
+test('a tool may ask by itself and go on with the answer and what it kept', async () => {
+  const steps: unknown[] = [];
+  const wizard = tool({
+    name: 'wizard',
+    description: 'Asks.',
+    run: () => new ToolPause({ question: [{ text: 'Which colour?' }], state: { step: 1 } }),
+    resume: ({ message, state }) => {
+      steps.push(state);
+      if (steps.length === 1) {
+        return new ToolPause({ question: [{ text: 'Really?' }], state: { step: 2 } });
+      }
+      return { colour: message.parts[0]?.text };
+    },
+  });
+  const model = scriptedModel([calling({ name: 'wizard', input: {}, id: 'w' }), 'Red it is']);
+  const conversation = new Conversation(clerk(model, [wizard]));
+  const first = await conversation.say('Paint');
+  expect(first.end).toEqual({
+    kind: 'input-required',
+    parts: [{ text: 'Which colour?' }],
+    metadata: expect.anything() as object,
+    context: expect.anything() as object,
+  });
+  const { taskId } = first;
+  expect((await conversation.say('red?', { taskId })).end.parts).toEqual([{ text: 'Really?' }]);
+  expect((await conversation.say('red', { taskId })).text).toBe('Red it is');
+  expect(steps).toEqual([{ step: 1 }, { step: 2 }]);
+  expect(model.requests[1]?.promptText).toContain('{"colour":"red"}');
+});
+
+// ---- a turn that runs again after its process died ---------------------------------------------------
+
+class Crash extends Error {}
+
+/** A tool whose first run never comes back. */
+function stuckTool(options: { isIdempotent?: boolean; needsConfirmation?: boolean }) {
+  const started = Promise.withResolvers<void>();
+  let runs = 0;
+  const stuck = tool({
+    name: 'stuck',
+    description: 'Hangs.',
+    ...options,
+    run: () => {
+      runs += 1;
+      started.resolve();
+      return runs === 1 ? new Promise(() => {}) : 'done';
+    },
+  });
+  return { stuck, started: started.promise, runs: () => runs };
+}
+
+/** Lets a turn run until its tool has started, and then no further: its process died. */
+async function dieIn(
+  conversation: Conversation,
+  started: Promise<void>,
+  content: string,
+  options: SayOptions,
+): Promise<void> {
+  const process = new AbortController();
+  const turn = conversation.say(content, { ...options, signal: process.signal });
+  await started;
+  process.abort(new Crash('the process died'));
+  await expect(turn).rejects.toThrow(Crash);
+}
+
+const callStuck = calling({ name: 'stuck', input: {}, id: 's' });
+
+test('with a journal, a confirmed tool whose start was noted is not run a second time', async () => {
+  const { stuck, started, runs } = stuckTool({ needsConfirmation: true });
+  const model = scriptedModel([callStuck, 'I cannot tell']);
+  const conversation = new Conversation(clerk(model, [stuck], { onInterrupted: 'run-again' }));
+  const { taskId } = await conversation.say('Send');
+  const again = { taskId, messageId: 'answer' };
+  await dieIn(conversation, started, 'yes', again);
+  const said = await conversation.say('yes', { ...again, attempt: 2 });
+  expect(said.text).toBe('I cannot tell');
+  expect(runs()).toBe(1);
+  expect(model.requests[1]?.promptText).toContain('whether it took effect is unknown');
+});
+
+test('with a journal, an idempotent tool whose outcome is unknown is run again', async () => {
+  const { stuck, started, runs } = stuckTool({ isIdempotent: true });
+  const model = scriptedModel([callStuck, 'Done']);
+  const conversation = new Conversation(clerk(model, [stuck], { onInterrupted: 'run-again' }));
+  const turn = { messageId: 'm', taskId: 'task-1' };
+  await dieIn(conversation, started, 'Go', turn);
+  const said = await conversation.say('Go', { ...turn, attempt: 2 });
+  expect(said.text).toBe('Done');
+  expect(runs()).toBe(2);
+  expect(model.requests).toHaveLength(2);
+});
+
+test('with a journal, answers and results are taken as noted: nothing is asked or run twice', async () => {
+  let runs = 0;
+  const count = tool({
+    name: 'count',
+    description: 'Counts.',
+    run: () => {
+      runs += 1;
+      return runs;
+    },
+  });
+  const model = scriptedModel([
+    calling({ name: 'count', input: {}, id: 'c' }),
+    { text: 'Once', chunkDelayMs: 1 },
+  ]);
+  const conversation = new Conversation(clerk(model, [count], { onInterrupted: 'run-again' }));
+  const turn = { messageId: 'm', taskId: 'task-1' };
+  const dying = conversation.say('Go', {
+    ...turn,
+    onEvent: (event) => {
+      if ('kind' in event && event.kind === 'completed') throw new Crash();
+    },
+  });
+  await expect(dying).rejects.toThrow(Crash);
+  const said = await conversation.say('Go', { ...turn, attempt: 2 });
+  expect(said.text).toBe('Once');
+  expect(runs).toBe(1);
+  expect(model.requests).toHaveLength(2);
+  const left = await conversation.records.list({
+    space: 'agent-journal',
+    limit: 10,
+    now: Date.now(),
+  });
+  expect(left).toEqual([]);
+});

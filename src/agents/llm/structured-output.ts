@@ -1,0 +1,34 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { offersStructuredOutput } from '../../models/index.ts';
+import { type JsonValue, LegateError, parseJson } from '../../protocol/index.ts';
+import type { Parsed, ValueSchema } from '../tools/schema.ts';
+
+type ResponseFormat = NonNullable<LanguageModelV4CallOptions['responseFormat']>;
+
+/** The schema as response format, for models that take one. */
+export function responseFormat(
+  model: LanguageModelV4,
+  schema: ValueSchema,
+): ResponseFormat | undefined {
+  if (!offersStructuredOutput(model)) return undefined;
+  return { type: 'json', name: 'answer', schema: schema.jsonSchema as never };
+}
+
+/** What other models are told. */
+export function formatInstruction(schema: ValueSchema): string {
+  return `Give your final answer as JSON only, without any other text, in the form of this JSON Schema:\n${JSON.stringify(schema.jsonSchema)}`;
+}
+
+/** The value in a model's answer: models like to wrap JSON in fences and in words. */
+export async function readOutput(text: string, schema: ValueSchema): Promise<Parsed<JsonValue>> {
+  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1];
+  let value: JsonValue;
+  try {
+    value = parseJson(fenced ?? text) as JsonValue;
+  } catch (error) {
+    const why = error instanceof LegateError ? error.message : 'unreadable';
+    return { ok: false, problem: `it is not JSON: ${why}` };
+  }
+  const parsed = await schema.parse(value);
+  return parsed.ok ? { ok: true, value: parsed.value as JsonValue } : parsed;
+}

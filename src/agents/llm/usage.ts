@@ -1,0 +1,35 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+
+/** What a turn cost, in tokens; part of the metadata of its end. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cachedInput: number;
+  readonly reasoning: number;
+  /** Answers of models. */
+  readonly calls: number;
+}
+
+export const noUsage: Usage = { input: 0, output: 0, cachedInput: 0, reasoning: 0, calls: 0 };
+const fields = Object.keys(noUsage) as (keyof Usage)[];
+
+export function addUsage(one: Usage, other: Partial<Usage>): Usage {
+  const sum = { ...one };
+  for (const field of fields) sum[field] += other[field] ?? 0;
+  return sum;
+}
+
+/** The usage that the metadata of another agent's end tells. */
+export function usageOf(metadata: JsonObject | undefined): Partial<Usage> {
+  const value: JsonValue | undefined = metadata?.['usage'];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  const told = value as JsonObject;
+  return Object.fromEntries(
+    fields.flatMap((field) => (typeof told[field] === 'number' ? [[field, told[field]]] : [])),
+  );
+}
+
+/** As metadata; nothing where nothing was used. */
+export function usageMetadata(usage: Usage): { readonly usage?: JsonObject } {
+  return usage.calls === 0 ? {} : { usage: { ...usage } };
+}

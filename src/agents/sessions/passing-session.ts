@@ -1,0 +1,33 @@
+import type { JsonValue } from '../../protocol/index.ts';
+import type { Session, Turn } from '../agent.ts';
+
+/** A session that nobody keeps: it ends with the turn. */
+class PassingSession implements Session {
+  readonly #values = new Map<string, JsonValue>();
+
+  async get(key: string): Promise<JsonValue | undefined> {
+    return this.#values.get(key);
+  }
+  set(key: string, value: JsonValue): void {
+    this.#values.set(key, value);
+  }
+  delete(key: string): void {
+    this.#values.delete(key);
+  }
+  async entries(): Promise<ReadonlyMap<string, JsonValue>> {
+    return new Map(this.#values);
+  }
+}
+
+const passing = new WeakMap<Turn, Session>();
+
+/** The session of a turn; where the driver keeps none, one that ends with the turn. */
+export function sessionOf(turn: Turn): Session {
+  if (turn.session !== undefined) return turn.session;
+  let session = passing.get(turn);
+  if (session === undefined) {
+    session = new PassingSession();
+    passing.set(turn, session);
+  }
+  return session;
+}

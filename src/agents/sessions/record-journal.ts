@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto';
+import { Json, type JsonValue } from '../../protocol/index.ts';
+import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import type { Clock, Journal } from '../agent.ts';
+
+export interface RecordJournalOptions {
+  readonly records: RecordStore;
+  readonly taskId: string;
+  /** The turn's message: a task has one turn for each. */
+  readonly messageId: string;
+  /** On the first, there is nothing to read yet. */
+  readonly attempt: number;
+  readonly clock: Clock;
+}
+
+const space = 'agent-journal';
+/** Longer than any turn that can still run again. */
+const keepMs = 7 * 24 * 60 * 60 * 1000;
+const longestKey = 200;
+const pageSize = 200;
+
+/**
+ * A journal on records. The claims of two processes that believe to run the same turn meet in the
+ * store, where one of them wins.
+ */
+export class RecordJournal implements Journal {
+  readonly #options: RecordJournalOptions;
+  readonly #prefix: string;
+  #notes: Promise<Map<string, JsonValue>> | undefined;
+  /** Whether notes may exist that this object did not write. */
+  #mayBeForeign: boolean;
+
+  constructor(options: RecordJournalOptions) {
+    this.#options = options;
+    this.#mayBeForeign = options.attempt > 1;
+    this.#prefix = JSON.stringify([options.taskId, options.messageId]);
+  }
+
+  async read(key: string): Promise<JsonValue | undefined> {
+    return (await this.#load()).get(shorten(key));
+  }
+
+  async claim(key: string, value: JsonValue): Promise<boolean> {
+    const name = shorten(key);
+    const notes = await this.#load();
+    if (notes.has(name)) return false;
+    const { records, clock } = this.#options;
+    const now = clock.now();
+    const write = { ...this.#write(name, value, now), ifVersion: 0 };
+    if (!(await records.write([write], now))) {
+      // Another process runs the same turn: see what it noted.
+      this.#mayBeForeign = true;
+      this.#notes = undefined;
+      return false;
+    }
+    notes.set(name, value);
+    return true;
+  }
+
+  async write(key: string, value: JsonValue): Promise<void> {
+    const name = shorten(key);
+    const { records, clock } = this.#options;
+    const now = clock.now();
+    await records.write([this.#write(name, value, now)], now);
+    (await this.#load()).set(name, value);
+  }
+
+  /** Deletes all notes, to be written with the turn's end. */
+  async clearing(): Promise<readonly RecordWrite[]> {
+    const notes = await (this.#notes ?? new Map<string, JsonValue>());
+    return [...notes.keys()].map((name) => ({ space, key: this.#prefix + name }));
+  }
+
+  #write(name: string, value: JsonValue, now: number): RecordWrite {
+    return { space, key: this.#prefix + name, value: Json.of(value), expiresAt: now + keepMs };
+  }
+
+  #load(): Promise<Map<string, JsonValue>> {
+    this.#notes ??= this.#mayBeForeign ? this.#readAll() : Promise.resolve(new Map());
+    return this.#notes;
+  }
+
+  async #readAll(): Promise<Map<string, JsonValue>> {
+    const { records, clock } = this.#options;
+    const notes = new Map<string, JsonValue>();
+    for (let after: string | undefined; ;) {
+      const page = await records.list({
+        space,
+        prefix: this.#prefix,
+        limit: pageSize,
+        now: clock.now(),
+        ...(after !== undefined && { after }),
+      });
+      for (const record of page)
+        notes.set(record.key.slice(this.#prefix.length), record.value.value);
+      after = page.at(-1)?.key;
+      if (after === undefined || page.length < pageSize) return notes;
+    }
+  }
+}
+
+/** Keys may hold what a model or a caller made up; a long one is known by its digest. */
+function shorten(key: string): string {
+  return key.length <= longestKey ? key : hash('sha256', key, 'base64url');
+}

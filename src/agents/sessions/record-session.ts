@@ -1,0 +1,150 @@
+import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import type { Clock, Session } from '../agent.ts';
+
+/** Whose values they are. */
+export interface SessionIdentity {
+  readonly agent: string;
+  readonly tenant: string;
+  /** Empty for anonymous callers. */
+  readonly subject: string;
+  readonly contextId: string;
+}
+
+export interface RecordSessionOptions {
+  readonly records: RecordStore;
+  readonly identity: SessionIdentity;
+  readonly clock: Clock;
+}
+
+const space = 'agent-state';
+const scopes = ['app', 'user', 'session'] as const;
+type Scope = (typeof scopes)[number];
+
+const longestKey = 256;
+const largestValue = 256 * 1024;
+const mostChanges = 1_000;
+const mostEntries = 1_000;
+
+/**
+ * A session on records, one record for each value, so that turns which run side by side lose
+ * nothing but a race for the very same key. Values are read when they are asked for; what changed
+ * is written by whoever ends the turn (`writes`), in the transaction of the end.
+ */
+export class RecordSession implements Session {
+  readonly #options: RecordSessionOptions;
+  readonly #prefixes: Readonly<Record<Scope, string>>;
+  readonly #read = new Map<string, Promise<JsonValue | undefined>>();
+  readonly #changes = new Map<string, JsonValue | undefined>();
+  readonly #temporary = new Map<string, JsonValue>();
+
+  constructor(options: RecordSessionOptions) {
+    this.#options = options;
+    this.#prefixes = prefixesOf(options.identity);
+  }
+
+  get(key: string): Promise<JsonValue | undefined> {
+    if (key.startsWith('temp:')) return Promise.resolve(this.#temporary.get(key));
+    if (this.#changes.has(key)) return Promise.resolve(this.#changes.get(key));
+    let value = this.#read.get(key);
+    if (value === undefined) {
+      value = this.#load(key);
+      this.#read.set(key, value);
+      // A store that failed once may be asked again.
+      value.catch(() => this.#read.delete(key));
+    }
+    return value;
+  }
+
+  set(key: string, value: JsonValue): void {
+    check(key, value);
+    if (key.startsWith('temp:')) this.#temporary.set(key, value);
+    else this.#change(key, value);
+  }
+
+  delete(key: string): void {
+    if (key.startsWith('temp:')) this.#temporary.delete(key);
+    else this.#change(key, undefined);
+  }
+
+  async entries(): Promise<ReadonlyMap<string, JsonValue>> {
+    const { records, clock } = this.#options;
+    const found = new Map<string, JsonValue>();
+    for (const scope of scopes) {
+      const prefix = this.#prefixes[scope];
+      const query = { space, prefix, limit: mostEntries, now: clock.now() };
+      for (const record of await records.list(query)) {
+        const name = record.key.slice(prefix.length);
+        found.set(scope === 'session' ? name : `${scope}:${name}`, record.value.value);
+      }
+    }
+    for (const [key, value] of this.#changes) {
+      if (value === undefined) found.delete(key);
+      else found.set(key, value);
+    }
+    for (const [key, value] of this.#temporary) found.set(key, value);
+    return found;
+  }
+
+  /** What has changed, to be written with the turn's end. */
+  writes(): readonly RecordWrite[] {
+    return [...this.#changes].map(([key, value]) => ({
+      space,
+      key: this.#keyOf(key),
+      ...(value !== undefined && { value: Json.of(value) }),
+    }));
+  }
+
+  #change(key: string, value: JsonValue | undefined): void {
+    if (this.#changes.size >= mostChanges && !this.#changes.has(key)) {
+      throw new LegateError(
+        'INVALID_AGENT_RESPONSE',
+        `a turn may change ${mostChanges} state keys; keep lists in one value, or elsewhere`,
+      );
+    }
+    this.#changes.set(key, value);
+  }
+
+  async #load(key: string): Promise<JsonValue | undefined> {
+    const { records, clock } = this.#options;
+    return (await records.get(space, this.#keyOf(key), clock.now()))?.value.value;
+  }
+
+  #keyOf(key: string): string {
+    const match = /^(app|user):/.exec(key);
+    if (match === null) return this.#prefixes.session + key;
+    return this.#prefixes[match[1] as Scope] + key.slice(match[0].length);
+  }
+}
+
+/**
+ * Arrays as JSON delimit themselves: none of these is the beginning of another. Anonymous callers
+ * are many, so what is theirs goes with the conversation.
+ */
+function prefixesOf(identity: SessionIdentity): Record<Scope, string> {
+  const { agent, tenant, subject, contextId } = identity;
+  return {
+    app: JSON.stringify([agent]),
+    user:
+      subject === ''
+        ? JSON.stringify([agent, tenant, subject, contextId, 'user'])
+        : JSON.stringify([agent, tenant, subject]),
+    session: JSON.stringify([agent, tenant, subject, contextId]),
+  };
+}
+
+function check(key: string, value: JsonValue): void {
+  if (key === '' || key.length > longestKey) {
+    throw new LegateError(
+      'INVALID_AGENT_RESPONSE',
+      `a state key has 1 to ${longestKey} characters; this one has ${key.length}`,
+    );
+  }
+  const size = JSON.stringify(value)?.length;
+  if (size === undefined || size > largestValue) {
+    throw new LegateError(
+      'INVALID_AGENT_RESPONSE',
+      `the value of state key "${key}" must be JSON of at most ${largestValue} characters`,
+    );
+  }
+}

@@ -1,0 +1,53 @@
+import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import type { Caller, Clock, Journal, Session } from '../agent.ts';
+import { RecordJournal } from './record-journal.ts';
+import { RecordSession } from './record-session.ts';
+
+export interface TurnRecordsOptions {
+  readonly records: RecordStore;
+  /** The agent's name. */
+  readonly agent: string;
+  readonly caller: Pick<Caller, 'tenant' | 'subject'>;
+  readonly contextId: string;
+  readonly taskId: string;
+  readonly messageId: string;
+  /** 1 on the first run. */
+  readonly attempt: number;
+  /** Whether the turn may run again after its process died. */
+  readonly isRepeatable: boolean;
+  readonly clock: Clock;
+}
+
+/** The optional members of a `Turn`, kept on records. */
+export interface TurnRecords {
+  readonly session: Session;
+  readonly journal?: Journal;
+  /** What is to be written in the transaction that ends the turn, whatever its end. */
+  writes(): Promise<readonly RecordWrite[]>;
+}
+
+/**
+ * Session and journal of one turn, for whoever drives agents. Nothing is read or written before the
+ * agent asks for it.
+ * @example
+ * const kept = turnRecords({ records: store.records, ... });
+ * const turn = { ...rest, session: kept.session, ...(kept.journal && { journal: kept.journal }) };
+ * await store.append({ ...end, records: await kept.writes() });
+ */
+export function turnRecords(options: TurnRecordsOptions): TurnRecords {
+  const { records, clock, agent, caller, contextId, taskId, messageId, attempt } = options;
+  const { tenant, subject } = caller;
+  const session = new RecordSession({
+    records,
+    clock,
+    identity: { agent, tenant, subject, contextId },
+  });
+  const journal = options.isRepeatable
+    ? new RecordJournal({ records, clock, taskId, messageId, attempt })
+    : undefined;
+  return {
+    session,
+    ...(journal !== undefined && { journal }),
+    writes: async () => [...session.writes(), ...((await journal?.clearing()) ?? [])],
+  };
+}

@@ -1,0 +1,35 @@
+import type { Caller } from '../agent.ts';
+
+/** What a tool shows to the service behind it. Never stored, logged or sent to a caller. */
+export type Credential =
+  | { readonly type: 'bearer'; readonly token: string }
+  | { readonly type: 'api-key'; readonly value: string }
+  | { readonly type: 'basic'; readonly username: string; readonly password: string };
+
+/** What a tool needs before it can run. */
+export interface CredentialRequirement {
+  /** The name under which the provider knows it. */
+  readonly scheme: string;
+  readonly scopes?: readonly string[];
+  /** Where the caller can give consent. */
+  readonly authorizationUrl?: string;
+  /** Shown to the caller. */
+  readonly hint?: string;
+}
+
+export interface CredentialRequest extends CredentialRequirement {
+  readonly tool: string;
+  readonly caller: Caller;
+  readonly contextId: string;
+  /** What the caller answered when asked: a name for a credential kept elsewhere, never the secret. */
+  readonly reference?: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds credentials: from configuration, a vault, or a consent given earlier. Undefined makes the
+ * caller be asked for consent.
+ */
+export type CredentialProvider = (
+  request: CredentialRequest,
+) => Credential | undefined | Promise<Credential | undefined>;

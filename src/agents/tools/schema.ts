@@ -1,0 +1,99 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+
+/**
+ * A schema of the Standard Schema family that also knows its JSON Schema: zod 4 does, and so do
+ * others.
+ */
+export interface Schema<T = unknown> {
+  readonly '~standard': {
+    validate(value: unknown): SchemaResult<T> | Promise<SchemaResult<T>>;
+    readonly types?: { readonly input: unknown; readonly output: T } | undefined;
+    readonly jsonSchema: {
+      input(options: { readonly target: 'draft-07' }): Record<string, unknown>;
+      output(options: { readonly target: 'draft-07' }): Record<string, unknown>;
+    };
+  };
+}
+
+type SchemaResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What a schema makes of a value. */
+export type OutputOf<S> = S extends {
+  readonly '~standard': { readonly types?: infer Types };
+}
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : JsonObject;
+
+export type Parsed<T = unknown> =
+  | { readonly ok: true; readonly value: T }
+  /** In words that a model can act on. */
+  | { readonly ok: false; readonly problem: string };
+
+/** A schema as tools and structured output use it. */
+export interface ValueSchema {
+  readonly jsonSchema: JsonObject;
+  parse(value: JsonValue): Promise<Parsed>;
+}
+
+const mostIssues = 5;
+
+/** From a zod schema, or from JSON Schema as it is. */
+export function valueSchema(source: Schema | JsonObject): ValueSchema {
+  if (!isSchema(source)) return fromJsonSchema(source);
+  const standard = source['~standard'];
+  // draft-07 is what models know best.
+  const { $schema: _, ...jsonSchema } = standard.jsonSchema.input({ target: 'draft-07' });
+  return {
+    jsonSchema: jsonSchema as JsonObject,
+    parse: async (value) => toParsed(await standard.validate(value)),
+  };
+}
+
+function isSchema(source: Schema | JsonObject): source is Schema {
+  return '~standard' in source;
+}
+
+/** JSON Schema is checked as far as zod understands it; loaded when a value is to be checked. */
+function fromJsonSchema(jsonSchema: JsonObject): ValueSchema {
+  let validator: Promise<Schema | undefined> | undefined;
+  return {
+    jsonSchema,
+    parse: async (value) => {
+      validator ??= toSchema(jsonSchema);
+      const schema = await validator;
+      if (schema === undefined) return { ok: true, value };
+      return toParsed(await schema['~standard'].validate(value));
+    },
+  };
+}
+
+async function toSchema(jsonSchema: JsonObject): Promise<Schema | undefined> {
+  const { z } = await import('zod');
+  try {
+    return z.fromJSONSchema(jsonSchema);
+  } catch {
+    // Words of JSON Schema that zod does not have: whoever takes the value checks it.
+    return undefined;
+  }
+}
+
+function toParsed(result: SchemaResult<unknown>): Parsed {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  const shown = result.issues.slice(0, mostIssues).map((issue) => {
+    const path = (issue.path ?? [])
+      .map((part) => String(typeof part === 'object' ? part.key : part))
+      .join('.');
+    return path === '' ? issue.message : `${path}: ${issue.message}`;
+  });
+  const more = result.issues.length - shown.length;
+  return { ok: false, problem: shown.join('; ') + (more > 0 ? ` (and ${more} more)` : '') };
+}

@@ -1,0 +1,39 @@
+import { LegateError } from '../../protocol/index.ts';
+import type { Turn } from '../agent.ts';
+import type { Tool } from './tool.ts';
+
+/** Tools that are found when they are needed: those of an MCP server, of an API description. */
+export interface ToolSet {
+  /** For messages to people. */
+  readonly name: string;
+  tools(turn: Turn): Promise<readonly Tool[]>;
+  close?(): Promise<void>;
+}
+
+export type ToolSource = Tool | ToolSet;
+
+/** All tools of an agent for one turn, by name. The same name twice is an error. */
+export async function gatherTools(
+  sources: readonly ToolSource[],
+  turn: Turn,
+): Promise<ReadonlyMap<string, Tool>> {
+  const lists = await Promise.all(
+    sources.map(async (source) => ('tools' in source ? source.tools(turn) : [source])),
+  );
+  const found = new Map<string, Tool>();
+  for (const each of lists.flat()) {
+    if (found.has(each.name)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `two tools are named "${each.name}"; rename one, or leave it out of its set`,
+      );
+    }
+    found.set(each.name, each);
+  }
+  return found;
+}
+
+/** Some of the tools of a set. @example onlyTools(set, (each) => each.name !== 'delete_all') */
+export function onlyTools(set: ToolSet, isWanted: (each: Tool) => boolean): ToolSet {
+  return { ...set, tools: async (turn) => (await set.tools(turn)).filter(isWanted) };
+}

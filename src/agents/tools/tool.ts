@@ -1,0 +1,130 @@
+import type { Artifact, JsonObject, JsonValue, Message } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { ArtifactChunk, Session, Turn, Working } from '../agent.ts';
+import type { Credential, CredentialRequirement } from './credentials.ts';
+import { type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
+
+/** What a tool knows of the call. */
+export interface ToolContext {
+  readonly callId: string;
+  /** The agent that called. */
+  readonly agent: string;
+  readonly turn: Turn;
+  readonly session: Session;
+  /** Aborts with the turn, and when the tool's time is up. */
+  readonly signal: AbortSignal;
+  /** Present where the tool requires one. */
+  readonly credential?: Credential;
+  /** Tells the caller something on the way. */
+  readonly emit: (event: Working | Artifact | ArtifactChunk) => Promise<void>;
+  /**
+   * Ends the turn after this step: what the model said beside the call is its answer. With
+   * `escalate`, a loop around the agent ends too.
+   */
+  readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
+}
+
+/** The caller's answer to a tool that paused. */
+export interface ToolAnswer {
+  readonly message: Message;
+  /** What the pause kept. */
+  readonly state: JsonValue | undefined;
+}
+
+/** A function that a model can call. Made by `tool`. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input: an object. */
+  readonly inputSchema: JsonObject;
+  readonly isLongRunning: boolean;
+  /** Whether running it again with the same input does no harm. */
+  readonly isIdempotent: boolean;
+  /** Milliseconds. */
+  readonly timeoutMs: number | undefined;
+  readonly credentials: CredentialRequirement | undefined;
+  /** Whether a call must be confirmed, and the words to ask with. */
+  confirmation(input: unknown, context: ToolContext): Promise<string | boolean>;
+  parse(input: JsonValue): Promise<Parsed>;
+  /** Anything that can be written as JSON, or a `ToolPause`. */
+  run(input: unknown, context: ToolContext): Promise<unknown>;
+  /** Goes on after a `ToolPause`. Without it, the answer is the result. */
+  resume?(answer: ToolAnswer, context: ToolContext): Promise<unknown>;
+  /** The task was cancelled while the tool was paused. */
+  abandon?(state: JsonValue | undefined, turn: Turn): Promise<void>;
+}
+
+export interface ToolOptions<S extends Schema | JsonObject> {
+  /** Letters, digits, `_` and `-`. */
+  readonly name: string;
+  readonly description: string;
+  /** A zod schema, or JSON Schema. @default no input */
+  readonly input?: S;
+  readonly run: (input: OutputOf<S>, context: ToolContext) => unknown;
+  /**
+   * Asks the caller before the tool runs: always, or when the function returns true, or the words to
+   * ask with. @default false
+   */
+  readonly needsConfirmation?:
+    | boolean
+    | ((input: OutputOf<S>, context: ToolContext) => string | boolean | Promise<string | boolean>);
+  /**
+   * `run` only begins the work; what it returns is shown to the caller, whose next message brings
+   * the result. @default false
+   */
+  readonly isLongRunning?: boolean;
+  /**
+   * Running it twice does no more harm than once: it is simply run again where a crash left open
+   * whether it had run. @default false
+   */
+  readonly isIdempotent?: boolean;
+  readonly credentials?: CredentialRequirement;
+  /** Milliseconds. @default the agent's `toolTimeoutMs` */
+  readonly timeoutMs?: number;
+  readonly resume?: (answer: ToolAnswer, context: ToolContext) => unknown;
+  readonly abandon?: (state: JsonValue | undefined, turn: Turn) => Promise<void>;
+}
+
+const toolName = /^[A-Za-z_][\w-]{0,63}$/;
+const noInput: JsonObject = { type: 'object', properties: {} };
+
+/**
+ * A tool from a function.
+ * @example
+ * const transfer = tool({
+ *   name: 'transfer_money',
+ *   description: 'Transfers money between accounts.',
+ *   input: z.object({ to: z.string(), amount: z.number().positive() }),
+ *   needsConfirmation: ({ amount }) => amount > 100,
+ *   run: ({ to, amount }) => bank.transfer(to, amount),
+ * });
+ */
+export function tool<const S extends Schema | JsonObject>(options: ToolOptions<S>): Tool {
+  const { name, description, run, needsConfirmation = false, resume, abandon } = options;
+  if (!toolName.test(name)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `"${name}" is no name for a tool: use up to 64 letters, digits, "_" and "-"`,
+    );
+  }
+  const schema = valueSchema(options.input ?? noInput);
+  return {
+    name,
+    description,
+    inputSchema: schema.jsonSchema,
+    isLongRunning: options.isLongRunning ?? false,
+    isIdempotent: options.isIdempotent ?? false,
+    timeoutMs: options.timeoutMs,
+    credentials: options.credentials,
+    parse: (input) => schema.parse(input),
+    confirmation: async (input, context) =>
+      typeof needsConfirmation === 'function'
+        ? needsConfirmation(input as OutputOf<S>, context)
+        : needsConfirmation,
+    run: async (input, context) => run(input as OutputOf<S>, context),
+    ...(resume !== undefined && {
+      resume: async (answer: ToolAnswer, context: ToolContext) => resume(answer, context),
+    }),
+    ...(abandon !== undefined && { abandon }),
+  };
+}

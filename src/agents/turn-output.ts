@@ -1,0 +1,106 @@
+import { type Artifact, type JsonObject, LegateError, type Part } from '../protocol/index.ts';
+import type { ArtifactChunk, TurnEnd, TurnEvent } from './agent.ts';
+
+interface Gathered {
+  head: Artifact;
+  parts: Part[];
+}
+
+/** Largest output that one agent hands to another, in characters. */
+const largestOutput = 4 * 1024 * 1024;
+
+/** What an agent made in a turn, gathered from its events for another agent to use. */
+export class TurnOutput {
+  readonly #artifacts = new Map<string, Gathered>();
+  #size = 0;
+  #endParts: readonly Part[] = [];
+
+  add(event: TurnEvent): void {
+    if (!('kind' in event)) this.#put(event, false);
+    else if (event.kind === 'chunk') this.#put(event.artifact, event.append);
+    else if (event.kind !== 'working') this.#endParts = event.parts ?? [];
+  }
+
+  /** The artifacts, in the order in which they were begun, or of the branches that made them. */
+  artifacts(): readonly Artifact[] {
+    return [...this.#artifacts.values()]
+      .map(({ head, parts }) => ({ ...head, parts: joinTexts(parts) }))
+      .toSorted((one, other) => branchOf(one) - branchOf(other));
+  }
+
+  /** All that was made: the artifacts' parts, then those of the end. */
+  parts(): readonly Part[] {
+    return [...this.artifacts().flatMap(({ parts }) => parts), ...this.#endParts];
+  }
+
+  text(): string {
+    return this.parts()
+      .flatMap(({ text }) => (text === undefined || text === '' ? [] : [text]))
+      .join('\n');
+  }
+
+  #put(artifact: Artifact, append: boolean): void {
+    for (const part of artifact.parts) this.#size += sizeOf(part);
+    if (this.#size > largestOutput) {
+      throw new LegateError(
+        'INVALID_AGENT_RESPONSE',
+        `an agent made more than ${largestOutput} characters for another to use`,
+      );
+    }
+    const existing = append ? this.#artifacts.get(artifact.artifactId) : undefined;
+    if (existing === undefined) {
+      this.#artifacts.set(artifact.artifactId, { head: artifact, parts: [...artifact.parts] });
+    } else {
+      existing.parts.push(...artifact.parts);
+    }
+  }
+}
+
+function sizeOf(part: Part): number {
+  return (part.text ?? part.raw ?? part.url)?.length ?? JSON.stringify(part.data).length;
+}
+
+/** Pieces of a text that came one by one are one text again. */
+function joinTexts(parts: readonly Part[]): readonly Part[] {
+  const joined: Part[] = [];
+  for (const part of parts) {
+    const before = joined.at(-1);
+    if (isPlainText(part) && before !== undefined && isPlainText(before)) {
+      joined[joined.length - 1] = { text: (before.text ?? '') + (part.text ?? '') };
+    } else {
+      joined.push(part);
+    }
+  }
+  return joined;
+}
+
+function isPlainText(part: Part): boolean {
+  return part.text !== undefined && Object.keys(part).length === 1;
+}
+
+function branchOf(artifact: Artifact): number {
+  const branch = artifact.metadata?.['branch'];
+  return typeof branch === 'number' ? branch : 0;
+}
+
+/** What an agent may say before its end. */
+export type Utterance = Exclude<TurnEvent, TurnEnd | { kind: 'message' }>;
+
+export function isEnd(event: TurnEvent): event is Exclude<TurnEvent, Utterance> {
+  return 'kind' in event && event.kind !== 'chunk' && event.kind !== 'working';
+}
+
+/** The artifact that an event is about, if any, under another id and with more metadata. */
+export function renameArtifact(
+  event: Artifact | ArtifactChunk,
+  rename: (id: string) => string,
+  metadata: JsonObject,
+): Artifact | ArtifactChunk {
+  const artifact = 'kind' in event ? event.artifact : event;
+  const renamed = {
+    ...artifact,
+    artifactId: rename(artifact.artifactId),
+    metadata: { ...artifact.metadata, ...metadata },
+  };
+  return 'kind' in event ? { ...event, artifact: renamed } : renamed;
+}
