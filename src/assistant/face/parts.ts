@@ -33,7 +33,7 @@ function stateData(kind: EndKind, outcome: TurnOutcome): JsonObject {
 }
 
 /** Everything of a message besides its text; channels that can show it find it in the metadata. */
-function messagePart(message: BotMessage): Part {
+export function messagePart(message: BotMessage): Part {
   const { text: words, metadata: about, ...rest } = message;
   // Of what is known about a message, only this concerns those who show it.
   const streamed = about?.['streamed'] === true && { metadata: { streamed: true } };

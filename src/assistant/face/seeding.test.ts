@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, jsonValue, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
 import { data, type JsonObject, message, text } from '../../protocol/index.ts';
 import { readSeeds } from './seeding.ts';
@@ -59,8 +59,8 @@ test('other data and metadata are left alone', () => {
 });
 
 test('no text makes reading fail, however long or odd', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.jsonValue(), (said, value) => {
+  assert(
+    property(string({ unit: 'binary' }), jsonValue(), (said, value) => {
       const { slots } = seeds([text(said), data({ slots: value as never })]);
       expect(Object.getPrototypeOf(slots)).toBe(Object.prototype);
     }),

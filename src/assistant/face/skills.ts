@@ -9,15 +9,16 @@ export function skillsOf(
   flows: ReadonlyMap<string, Flow>,
   options: { readonly includeConversationRepair: boolean },
 ): readonly AgentSkill[] {
-  return [...flows.values()]
-    .filter((flow) => (flow.isPattern ? options.includeConversationRepair : !isHidden(flow)))
-    .map((flow) => ({
-      id: flow.id,
-      name: flow.name,
-      description: flow.description || flow.name,
-      tags: [flow.isPattern ? 'conversation-repair' : 'flow'],
-      ...(flow.examples.length > 0 && { examples: flow.examples }),
-    }));
+  const all = [...flows.values()];
+  const own = all.filter((flow) => !flow.isPattern && !isHidden(flow));
+  const patterns = options.includeConversationRepair ? all.filter((flow) => flow.isPattern) : [];
+  return [...own, ...patterns].map((flow) => ({
+    id: flow.id,
+    name: flow.name,
+    description: flow.description || flow.name,
+    tags: [flow.isPattern ? 'conversation-repair' : 'flow'],
+    ...(flow.examples.length > 0 && { examples: flow.examples }),
+  }));
 }
 
 function isHidden(flow: Flow): boolean {
