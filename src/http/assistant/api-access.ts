@@ -1,19 +1,19 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { jwtVerify } from 'jose';
+import { importSPKI, jwtVerify } from 'jose';
 import { AuthError } from '../../auth/index.ts';
 
 export interface ApiAccessOptions {
   /** `?token=` of every request. */
   readonly token?: string;
-  /** Verifies `Authorization: Bearer` with this secret. */
+  /** Verifies `Authorization: Bearer`: with a secret, or with a public key in PEM. */
   readonly jwt?: { readonly secret: string; readonly algorithm: string };
 }
 
-/**
- * Who may use the HTTP API: whoever has the token, or a signed user. An `admin` may do everything, a
- * `user` only what concerns the conversation of that name.
- */
+/** `admin` may do everything, `user` only what concerns the conversation of that name. */
+export type ApiRole = 'admin' | 'user';
+
+/** Who may use the HTTP API: whoever has the token, or a signed user. */
 export class ApiAccess {
   readonly #options: ApiAccessOptions;
 
@@ -30,27 +30,29 @@ export class ApiAccess {
     request: IncomingMessage,
     query: URLSearchParams,
     conversation: string | undefined,
-  ): Promise<void> {
+  ): Promise<ApiRole> {
     const { token, jwt } = this.#options;
-    if (this.isOpen) return;
-    if (token !== undefined && isSame(token, query.get('token') ?? '')) return;
+    if (this.isOpen) return 'admin';
+    if (token !== undefined && isSame(token, query.get('token') ?? '')) return 'admin';
     const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (jwt === undefined || bearer === undefined) throw unauthenticated();
     const user = await userOf(bearer, jwt);
-    if (user.role === 'admin') return;
-    if (user.role === 'user' && conversation !== undefined && conversation === user.username)
-      return;
+    if (user.role === 'admin') return 'admin';
+    const isOwn = conversation !== undefined && conversation === user.username;
+    if (user.role === 'user' && isOwn) return 'user';
     throw new AuthError('PERMISSION_DENIED', 'the user may not do this', []);
   }
 }
 
 async function userOf(
   bearer: string,
-  jwt: { readonly secret: string; readonly algorithm: string },
+  { secret, algorithm }: { readonly secret: string; readonly algorithm: string },
 ): Promise<{ readonly username?: unknown; readonly role?: unknown }> {
   try {
-    const key = new TextEncoder().encode(jwt.secret);
-    const { payload } = await jwtVerify(bearer, key, { algorithms: [jwt.algorithm] });
+    const key = secret.startsWith('-----BEGIN')
+      ? await importSPKI(secret, algorithm)
+      : new TextEncoder().encode(secret);
+    const { payload } = await jwtVerify(bearer, key, { algorithms: [algorithm] });
     const { user } = payload;
     return typeof user === 'object' && user !== null ? user : {};
   } catch {

@@ -1,5 +1,3 @@
-import { ownerKey, type Store } from '../../store/index.ts';
-import type { Engine } from '../../tasks/index.ts';
 import {
   type BotMessage,
   messagesIn,
@@ -7,13 +5,20 @@ import {
   type TrackerEvent,
 } from '../../assistant/index.ts';
 import { type JsonObject, LegateError, message, type Part } from '../../protocol/index.ts';
+import { ownerKey, type Store } from '../../store/index.ts';
+import type { Engine } from '../../tasks/index.ts';
 import type { ModelHolder } from './model-holder.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
 export const assistantName = 'assistant';
 
-const caller = { tenant: '', subject: '', method: 'channel' } as const;
-const owner = ownerKey({ agent: assistantName, tenant: '', subject: '' });
+export interface SayOptions {
+  /** By which the user speaks. */
+  readonly channel: string;
+  /** @default {} */
+  readonly metadata?: JsonObject;
+  readonly signal?: AbortSignal;
+}
 
 /**
  * Conversations as the doors beside A2A see them. Whatever changes one is a turn of the engine, so it
@@ -23,43 +28,34 @@ export class Conversations {
   readonly #engine: Engine;
   readonly #store: Store;
   readonly #models: ModelHolder;
+  readonly #subject: string;
 
-  constructor(engine: Engine, store: Store, models: ModelHolder) {
+  /** `subject`: whose conversations; those of nobody in particular when empty. */
+  constructor(engine: Engine, store: Store, models: ModelHolder, subject = '') {
     this.#engine = engine;
     this.#store = store;
     this.#models = models;
+    this.#subject = subject;
+  }
+
+  /** The conversations of an A2A caller. */
+  of(subject: string): Conversations {
+    return new Conversations(this.#engine, this.#store, this.#models, subject);
   }
 
   /** Says something as the user; gives what the assistant says. */
-  async say(
-    id: string,
-    text: string,
-    options: {
-      readonly channel: string;
-      readonly metadata?: JsonObject;
-      readonly signal?: AbortSignal;
-    },
-  ): Promise<readonly BotMessage[]> {
-    const { channel, metadata, signal } = options;
-    const parts = await this.#turn(id, [{ text }], { channel, metadata, signal });
+  async say(id: string, text: string, options: SayOptions): Promise<readonly BotMessage[]> {
+    const parts = await this.#turn(id, [{ text }], options);
     return messagesIn(parts.slice(1));
   }
 
-  /** The same, as it comes to be: pieces of messages that are streamed, then whole messages. */
-  async *stream(
-    id: string,
-    text: string,
-    options: {
-      readonly channel: string;
-      readonly metadata?: JsonObject;
-      readonly signal: AbortSignal;
-    },
-  ): AsyncGenerator<BotMessage> {
-    const { channel, metadata, signal } = options;
-    const said = message(text, { contextId: id, ...(metadata !== undefined && { metadata }) });
+  /** The same, as it comes to be: pieces of messages that are streamed, and whole messages. */
+  async *stream(id: string, text: string, options: SayOptions): AsyncGenerator<BotMessage> {
+    const { channel, metadata = {}, signal } = options;
+    this.#models.require();
     const events = await this.#engine.stream(
-      { message: said, metadata: { channel } },
-      { caller, version: '1.0', signal },
+      { message: message(text, { contextId: id, metadata }), metadata: { channel } },
+      { caller: this.#caller, version: '1.0', ...(signal !== undefined && { signal }) },
     );
     for await (const { body } of events) {
       const event = body.value;
@@ -67,10 +63,7 @@ export class Conversations {
         const piece = event.artifactUpdate.artifact.parts.map((part) => part.text ?? '').join('');
         if (piece !== '') yield { text: piece };
       } else if ('statusUpdate' in event) {
-        const parts = event.statusUpdate.status.message?.parts ?? [];
-        // What was shown piece by piece is not shown again.
-        for (const whole of messagesIn(parts))
-          if (whole.metadata?.['streamed'] !== true) yield whole;
+        yield* messagesIn(event.statusUpdate.status.message?.parts ?? []);
       }
     }
   }
@@ -80,14 +73,16 @@ export class Conversations {
     await this.#turn(id, [{ data: { events } }], { channel: 'api' });
   }
 
-  /** The conversation as JSON, with its last `events` events (all when unset). */
-  async tracker(id: string, events?: number): Promise<JsonObject> {
+  /** The conversation as JSON; one that was never held is empty. */
+  async tracker(id: string, options: { readonly withEvents?: boolean } = {}): Promise<JsonObject> {
+    const { withEvents = true } = options;
     const { assistant } = this.#models.require();
+    const owner = this.#owner;
     const saved = (await this.#store.loadContext(owner, id))?.value?.value as
       | JsonObject
       | undefined;
     const value = saved ?? assistant.record({ senderId: id, tracker: undefined }, []).tracker;
-    const log = events === 0 ? [] : await this.#store.readContextLog(owner, id, events);
+    const log = withEvents ? await this.#store.readContextLog(owner, id) : [];
     return trackerJson(
       value,
       log.map((entry) => entry.value as TrackerEvent),
@@ -96,36 +91,32 @@ export class Conversations {
   }
 
   async forget(id: string): Promise<boolean> {
-    return this.#store.deleteContext(owner, id);
+    return this.#store.deleteContext(this.#owner, id);
+  }
+
+  get #caller() {
+    return { tenant: '', subject: this.#subject, method: 'channel' } as const;
+  }
+
+  get #owner(): string {
+    return ownerKey({ agent: assistantName, tenant: '', subject: this.#subject });
   }
 
   async #turn(
     contextId: string,
     parts: readonly Part[],
-    options: {
-      readonly channel: string;
-      readonly metadata?: JsonObject | undefined;
-      readonly signal?: AbortSignal | undefined;
-    },
+    { channel, metadata = {}, signal }: SayOptions,
   ): Promise<readonly Part[]> {
-    const { channel, metadata, signal } = options;
+    this.#models.require();
     const outcome = await this.#engine.send(
-      {
-        message: message(parts, { contextId, ...(metadata !== undefined && { metadata }) }),
-        metadata: { channel, direct: true },
-      },
-      { caller, version: '1.0', ...(signal !== undefined && { signal }) },
+      { message: message(parts, { contextId, metadata }), metadata: { channel, direct: true } },
+      { caller: this.#caller, version: '1.0', ...(signal !== undefined && { signal }) },
     );
     if ('message' in outcome) return outcome.message.value.parts;
     const { status } = outcome.task.value;
     const said = status.message?.parts ?? [];
     if (status.state === 'TASK_STATE_COMPLETED') return said;
-    throw new LegateError(
-      'UNAVAILABLE',
-      messagesIn(said)[0]?.text ?? 'the conversation could not go on',
-      {
-        retryAfter: 5,
-      },
-    );
+    const why = messagesIn(said)[0]?.text ?? 'the conversation could not go on';
+    throw new LegateError('UNAVAILABLE', why, { retryAfter: 5 });
   }
 }

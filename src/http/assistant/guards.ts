@@ -1,6 +1,9 @@
+import type { A2aServer } from '../../assistant/index.ts';
+import { checkBind } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import type { ApiAccess } from './api-access.ts';
 
 /**
  * `SANIC_WORKERS` asks for several workers in one server. Legate has none: it scales by replicas on a
@@ -17,13 +20,41 @@ export function checkWorkers(
   if (store.type === 'memory') {
     throw new LegateError(
       'CONFIGURATION_INVALID',
-      `validation.a2a_server.incompatible_sanic_workers: SANIC_WORKERS=${workers} with a store in memory; ` +
-        'set SANIC_WORKERS=1, or configure a durable store (store: {type: sqlite} or {type: postgres}), ' +
-        'with which there is no such limit',
+      `SANIC_WORKERS=${workers} with a store in memory: each worker would have tasks of its own; ` +
+        'set SANIC_WORKERS=1, or configure a durable store (store: {type: sqlite}), with which ' +
+        'there is no such limit [validation.a2a_server.incompatible_sanic_workers]',
     );
   }
-  logger.info(
-    { workers, store: store.type },
-    'SANIC_WORKERS is not needed: tasks are durable, so run as many replicas as you like on one PostgreSQL',
-  );
+  logger.info({ workers, store: store.type }, 'assistant.workers_not_needed');
+}
+
+interface Doors {
+  readonly a2aServer: A2aServer | undefined;
+  readonly hasRest: boolean;
+  /** Undefined while the API is off. */
+  readonly api: ApiAccess | undefined;
+}
+
+/** Other machines may reach the server only when every door asks them who they are. */
+export function checkReach(
+  options: { readonly host?: string; readonly dangerouslyAllowUnauthenticatedRemote?: boolean },
+  { a2aServer, hasRest, api }: Doors,
+): void {
+  const open = [
+    ...(a2aServer !== undefined && a2aServer.auth === undefined
+      ? ['A2A (set a2a_server.auth)']
+      : []),
+    ...(hasRest ? ['the REST channel (name other channels in credentials.yml)'] : []),
+    ...(api?.isOpen === true ? ['the HTTP API (set a token or a JWT secret)'] : []),
+  ];
+  const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
+  try {
+    checkBind({ host, isAuthenticated: open.length === 0, dangerouslyAllowUnauthenticatedRemote });
+  } catch (error) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `${(error as Error).message}; open to everybody: ${open.join(', ')}`,
+      { cause: error },
+    );
+  }
 }

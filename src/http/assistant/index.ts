@@ -1,3 +1,6 @@
+export type { ApiAccessOptions } from './api-access.ts';
+export { Conversations, type SayOptions } from './conversations.ts';
+export { type LoadedModel, ModelHolder } from './model-holder.ts';
 export {
   type AssistantServing,
   serveAssistant,

@@ -1,0 +1,103 @@
+import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
+import type { EventDraft } from '../../assistant/index.ts';
+import type { ApiCall, ApiOptions, Route } from './api.ts';
+import { bodyOf, isObject, objectOf, reply, replyNothing } from './api-body.ts';
+import { toRest } from './rest-channel.ts';
+
+/** Reading and changing conversations. */
+export const conversationRoutes: readonly (readonly [string, Route])[] = [
+  ['GET /conversations/{id}/tracker', (api, call) => showTracker(api, call)],
+  [
+    'DELETE /conversations/{id}/tracker',
+    async ({ conversations }, { response, id }) => {
+      await conversations.forget(id);
+      replyNothing(response);
+    },
+  ],
+  [
+    'POST /conversations/{id}/tracker/events',
+    async (api, call) => {
+      const body = await bodyOf(api, call);
+      const events = Array.isArray(body) ? body : [body];
+      if (!events.every(isEvent)) {
+        throw invalidParams({ field: 'body', description: 'must be an event, or a list of them' });
+      }
+      await api.conversations.record(call.id, events);
+      await showTracker(api, call);
+    },
+  ],
+  [
+    'POST /conversations/{id}/messages',
+    async (api, call) => {
+      const { text, sender = 'user', parse_data: parsed = {} } = await objectOf(api, call);
+      if (typeof text !== 'string') {
+        throw invalidParams({ field: 'text', description: 'must be a text' });
+      }
+      if (sender !== 'user') {
+        throw invalidParams({ field: 'sender', description: 'must be user: nobody else is heard' });
+      }
+      const event = { event: 'user', text, input_channel: 'api', parse_data: parsed };
+      await api.conversations.record(call.id, [{ ...event, message_id: crypto.randomUUID() }]);
+      await showTracker(api, call);
+    },
+  ],
+  [
+    'POST /conversations/{id}/trigger_intent',
+    async (api, call) => {
+      const { name, entities = {} } = await objectOf(api, call);
+      requireIntent(api, name);
+      const channel = call.query.get('output_channel') ?? 'latest';
+      const text = `/${name}${JSON.stringify(entities)}`;
+      const said = await api.conversations.say(call.id, text, { channel });
+      reply(call.response, {
+        tracker: await api.conversations.tracker(call.id),
+        messages: said.flatMap((one) => toRest(call.id, one)),
+      });
+    },
+  ],
+];
+
+const included = ['ALL', 'APPLIED', 'AFTER_RESTART', 'NONE'];
+
+async function showTracker(
+  { conversations }: ApiOptions,
+  { query, id, response }: ApiCall,
+): Promise<void> {
+  const include = query.get('include_events') ?? 'AFTER_RESTART';
+  if (!included.includes(include)) {
+    const description = `must be one of ${included.join(', ')}`;
+    throw invalidParams({ field: 'include_events', description });
+  }
+  if (query.has('until')) {
+    throw invalidParams({ field: 'until', description: 'is not supported; leave it out' });
+  }
+  const tracker = await conversations.tracker(id, { withEvents: include !== 'NONE' });
+  reply(response, include === 'ALL' ? tracker : afterRestart(tracker));
+}
+
+/** What came before the last restart is forgotten, but kept in the log. */
+function afterRestart(tracker: JsonObject): JsonObject {
+  const events = tracker['events'] as readonly JsonObject[];
+  const restart = events.findLastIndex(({ event }) => event === 'restart');
+  return restart < 0 ? tracker : { ...tracker, events: events.slice(restart) };
+}
+
+function isEvent(value: unknown): value is EventDraft {
+  return isObject(value as JsonObject) && typeof (value as JsonObject)['event'] === 'string';
+}
+
+/** Commands of our own, which need no flow. */
+const special = ['session_start', 'session_end', 'restart', 'silence_timeout'];
+
+function requireIntent({ models }: ApiOptions, name: unknown): asserts name is string {
+  if (typeof name !== 'string' || !/^[\w-]+$/.test(name)) {
+    throw invalidParams({ field: 'name', description: 'must be the name of an intent' });
+  }
+  const { domain, flows } = models.require().project;
+  const triggers = [...flows.values()].flatMap((flow) => flow.nluTrigger);
+  const isKnown =
+    special.includes(name) ||
+    domain.intents.includes(name) ||
+    triggers.some(({ intent }) => intent === name);
+  if (!isKnown) throw new LegateError('ROUTE_NOT_FOUND', `there is no intent ${name}`);
+}

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type A2aServer, skillsOf } from '../../assistant/index.ts';
+import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import { type LoadedModel, versionOf } from './model-holder.ts';
+
+/** `agent_card_path`, read once: a card that cannot be used must keep the server from starting. */
+export async function readStaticCard(
+  server: A2aServer | undefined,
+  directory: string,
+): Promise<AgentCard | undefined> {
+  if (server?.agentCardPath === undefined) return undefined;
+  const path = resolve(directory, server.agentCardPath);
+  try {
+    return readAgentCard(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `a2a_server.agent_card_path: ${path} is no agent card: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * The card of each model: the file's, or one made of its flows; and a placeholder without skills
+ * while there is no model. Where the server is reached, only the server knows.
+ */
+export function cardMaker(
+  served: AgentCard,
+  server: A2aServer | undefined,
+  fixed: AgentCard | undefined,
+): (model: LoadedModel | undefined) => AgentCard {
+  const includeConversationRepair = server?.includeConversationRepair ?? true;
+  const { supportedInterfaces } = served;
+  return (model) => {
+    if (model !== undefined && fixed !== undefined) return { ...fixed, supportedInterfaces };
+    return {
+      ...served,
+      name: model?.project.config.assistantId ?? 'Rasa Agent',
+      description: server?.description ?? model?.project.name ?? '',
+      version: model === undefined ? '1.0.0' : versionOf(model),
+      skills:
+        model === undefined ? [] : skillsOf(model.project.flows, { includeConversationRepair }),
+    };
+  };
+}

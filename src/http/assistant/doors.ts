@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LegateError } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { HandlerOptions } from '../handler.ts';
+import { sendJson } from '../respond.ts';
+import { type ApiOptions, handleApi } from './api.ts';
+import { sendFailure } from './api-failure.ts';
+import type { Conversations } from './conversations.ts';
+import { handleRestChannel } from './rest-channel.ts';
+
+export interface DoorOptions extends Omit<ApiOptions, 'conversations'> {
+  readonly hasRest: boolean;
+  readonly hasApi: boolean;
+  readonly hasA2a: boolean;
+  readonly logger: Logger;
+}
+
+export interface Doors {
+  readonly handle: NonNullable<HandlerOptions['before']>;
+  /** From now on requests are served. */
+  open(conversations: Conversations): void;
+}
+
+const channel = '/webhooks/rest';
+
+/** Every path of an assistant that is not A2A. What none of them takes goes on to A2A. */
+export function createDoors(options: DoorOptions): Doors {
+  let conversations: Conversations | undefined;
+  const serve = async (
+    talks: Conversations,
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<boolean> => {
+    if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
+      response
+        .writeHead(200, { 'content-type': 'text/plain' })
+        .end(`Hello from Legate: ${options.version}\n`);
+      return true;
+    }
+    if (options.hasRest && path.startsWith(channel)) {
+      if (path === channel || path === `${channel}/`) sendJson(response, 200, '{"status":"ok"}');
+      else if (path !== `${channel}/webhook`) throw nothingAt(path);
+      else await handleRestChannel(talks, options.limits, request, response, query);
+      return true;
+    }
+    if (!options.hasApi) return false;
+    return handleApi({ ...options, conversations: talks }, request, response, path, query);
+  };
+  return {
+    open(opened) {
+      conversations = opened;
+    },
+    async handle(request, response, path, query) {
+      if (conversations === undefined) return false;
+      try {
+        if (await serve(conversations, request, response, path, query)) return true;
+        if (!options.hasA2a && path !== '/health' && path !== '/ready') throw nothingAt(path);
+        return false;
+      } catch (error) {
+        sendFailure(response, error, options);
+        return true;
+      }
+    },
+  };
+}
+
+function nothingAt(path: string): LegateError {
+  return new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}`);
+}
