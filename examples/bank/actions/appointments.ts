@@ -1,0 +1,17 @@
+import { defineAction } from '../../../src/assistant/index.ts';
+import { textOf } from './text.ts';
+
+/** Advisors do not work at weekends, nor in the past. */
+export const validateAppointmentDate = defineAction({
+  name: 'validate_appointment_date',
+  async run({ slots, setSlot, utterResponse, clock }) {
+    const date = textOf(slots, 'appointment_date').slice(0, 10);
+    const mocked = slots['mocked_datetime'];
+    const now = typeof mocked === 'string' ? new Date(mocked) : new Date(clock.now());
+    const isPast = date < now.toISOString().slice(0, 10);
+    const isWeekend = [0, 6].includes(new Date(`${date}T00:00:00Z`).getUTCDay());
+    if (!isPast && !isWeekend) return setSlot('appointment_date', date);
+    utterResponse(isPast ? 'utter_date_past' : 'utter_date_weekend');
+    setSlot('appointment_date', null);
+  },
+});

@@ -1,0 +1,19 @@
+import { defineAction } from '../../../src/assistant/index.ts';
+
+/** Of everybody: this is an example. */
+const pin = '4321';
+
+export const checkPin = defineAction({
+  name: 'action_check_pin',
+  async run({ slots, setSlot, utterResponse }) {
+    // Nobody needs to know it any longer, least of all those who read the slots.
+    setSlot('pin', null);
+    if (slots['pin'] === pin) {
+      setSlot('is_verified', true);
+      setSlot('failed_attempts', 0);
+      return;
+    }
+    setSlot('failed_attempts', Number(slots['failed_attempts']) + 1);
+    utterResponse('utter_pin_wrong');
+  },
+});

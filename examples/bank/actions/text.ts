@@ -1,0 +1,7 @@
+import type { ActionContext } from '../../../src/assistant/index.ts';
+
+/** What a slot of type text holds; an empty text when nothing. */
+export function textOf(slots: ActionContext['slots'], name: string): string {
+  const value = slots[name];
+  return typeof value === 'string' ? value : '';
+}
