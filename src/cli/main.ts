@@ -1,31 +1,52 @@
 import { Command, CommanderError } from 'commander';
-import { errorTable, LegateError } from '../protocol/index.ts';
+import { helloCommand } from './commands/hello.ts';
+import { runCommand } from './commands/run.ts';
+import { shellCommand } from './commands/shell.ts';
+import { trainCommand } from './commands/train.ts';
+import { validateCommand } from './commands/validate.ts';
 
-/** The `legate` command. Each subcommand is loaded when it is called. */
+/**
+ * The `legate` command. What a subcommand needs is loaded when it is called, so that help is quick.
+ * Standard output has the result and nothing else; whatever is said about it goes to standard error.
+ */
 export async function main(args: readonly string[]): Promise<void> {
   const program = new Command('legate')
     .description('Serve agents on the Agent-to-Agent network, and call them.')
     .showSuggestionAfterError()
-    .exitOverride();
-  program
-    .command('hello')
-    .description('serve a greeting agent, to see that everything works')
-    .option('-p, --port <port>', 'port to listen on', '8000')
-    .option('--data <directory>', 'where tasks are kept', '.legate')
-    .action(async (options: { port: string; data: string }) => {
-      const { hello } = await import('./hello.ts');
-      await hello({ port: Number(options.port), data: options.data });
-    });
+    .showHelpAfterError('(--help shows what is possible)')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 what was checked has failures, 2 wrong usage or ' +
+        'configuration,\n3 not allowed, 4 refused, 5 a fault, 6 not reachable.',
+    );
+  const commands = [
+    runCommand(),
+    trainCommand(),
+    validateCommand(),
+    shellCommand(),
+    helloCommand(),
+  ];
+  for (const command of commands) program.addCommand(command);
+  throwInsteadOfExit(program);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    process.exitCode = report(error);
+    process.exitCode = await report(error);
   }
 }
 
-/** Says what went wrong, in one line, and gives the exit code. */
-function report(error: unknown): number {
+function throwInsteadOfExit(command: Command): void {
+  command.exitOverride();
+  for (const inner of command.commands) {
+    inner.copyInheritedSettings(command);
+    throwInsteadOfExit(inner);
+  }
+}
+
+/** Says what went wrong, in as few words as possible, and gives the exit code. */
+async function report(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const { errorTable, LegateError } = await import('../protocol/index.ts');
   if (error instanceof LegateError) {
     console.error(`legate: ${error.message}`);
     return errorTable[error.code].exit;

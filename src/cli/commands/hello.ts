@@ -1,0 +1,13 @@
+import { Command } from 'commander';
+import { portOption } from './options.ts';
+
+export function helloCommand(): Command {
+  return new Command('hello')
+    .description('serve a greeting agent, to see that everything works')
+    .addOption(portOption(8000))
+    .option('--data <directory>', 'where tasks are kept', '.legate')
+    .action(async (options: { readonly port: number; readonly data: string }) => {
+      const { hello } = await import('../hello.ts');
+      await hello(options);
+    });
+}

@@ -1,0 +1,42 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+export function portOption(standard: number): Option {
+  return new Option('-p, --port <port>', 'port to listen on; 0 for any that is free')
+    .default(standard)
+    .argParser((text) => {
+      const port = Number(text);
+      if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port;
+      throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+    });
+}
+
+/** Where the parts of a project are, when not in their usual places. */
+export interface PlaceOptions {
+  readonly config?: string;
+  readonly domain?: string;
+  readonly data?: readonly string[];
+  readonly endpoints?: string;
+  readonly credentials?: string;
+  readonly subAgents?: string;
+}
+
+export function withPlaces(command: Command): Command {
+  return command
+    .argument('[directory]', 'folder of the project', '.')
+    .option('--config <file>', 'instead of config.yml')
+    .option('--domain <path>', 'file or folder, instead of domain.yml and domain/')
+    .option('--data <path...>', 'files or folders with flows, instead of data/')
+    .option('--endpoints <file>', 'instead of endpoints.yml')
+    .option('--credentials <file>', 'instead of credentials.yml')
+    .option('--sub-agents <folder>', 'instead of sub_agents/');
+}
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export function logLevelOption(standard: LogLevel): Option {
+  return new Option('--log-level <level>', 'what to tell on standard error')
+    .choices(logLevels)
+    .default(standard)
+    .env('LOG_LEVEL');
+}

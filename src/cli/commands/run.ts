@@ -1,0 +1,68 @@
+import { Command, Option } from 'commander';
+import {
+  type LogLevel,
+  logLevelOption,
+  type PlaceOptions,
+  portOption,
+  withPlaces,
+} from './options.ts';
+
+export interface RunCommandOptions extends PlaceOptions {
+  readonly model?: string;
+  readonly port: number;
+  readonly interface: string;
+  readonly enableApi?: boolean;
+  readonly authToken?: string;
+  readonly jwtSecret?: string;
+  readonly jwtMethod: string;
+  readonly sslCertificate?: string;
+  readonly sslKeyfile?: string;
+  readonly sslCaFile?: string;
+  readonly sslPassword?: string;
+  readonly cors?: readonly string[];
+  readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+export function runCommand(): Command {
+  return withPlaces(new Command('run'))
+    .description('serve an assistant: A2A, the REST channel and, on request, the HTTP API')
+    .option('-m, --model <file>', 'a packed model (see train), or the newest of a folder of them')
+    .addOption(portOption(5005))
+    .option('-i, --interface <host>', 'address to listen on', '127.0.0.1')
+    .option('--enable-api', 'open the HTTP API: trackers, domain, flows, model')
+    .addOption(
+      new Option('-t, --auth-token <token>', 'token that the HTTP API asks for').env('AUTH_TOKEN'),
+    )
+    .addOption(
+      new Option('--jwt-secret <secret>', 'verifies the users of the HTTP API').env('JWT_SECRET'),
+    )
+    .addOption(
+      new Option('--jwt-method <algorithm>', 'how their tokens are signed')
+        .choices(['HS256', 'HS384', 'HS512'])
+        .default('HS256')
+        .env('JWT_METHOD'),
+    )
+    .option('--ssl-certificate <file>', 'serve HTTPS with this certificate (PEM)')
+    .option('--ssl-keyfile <file>', 'its private key (PEM)')
+    .option('--ssl-ca-file <file>', 'authorities of client certificates (PEM)')
+    .addOption(new Option('--ssl-password <password>', 'of the private key').env('SSL_PASSWORD'))
+    .option('--cors <origin...>', 'web pages that may call: origins, or * for all')
+    .option(
+      '--dangerously-allow-unauthenticated-remote',
+      'listen for other machines without asking who calls',
+    )
+    .addOption(logLevelOption('warn'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  legate run                                   the project in this folder
+  legate run examples/bank -p 8080             another one, on another port
+  legate run -m models --enable-api -t secret  the newest packed model, with the HTTP API`,
+    )
+    .action(async (directory: string, options: RunCommandOptions) => {
+      const { run } = await import('../run.ts');
+      await run(directory, options);
+    });
+}

@@ -1,0 +1,94 @@
+import { createInterface } from 'node:readline';
+import { styleText } from 'node:util';
+import {
+  type Assistant,
+  type BotMessage,
+  buildAssistant,
+  loadPacked,
+  loadProject,
+} from '../assistant/index.ts';
+import { formatProblem } from '../config/index.ts';
+import type { JsonObject } from '../protocol/index.ts';
+import type { ShellCommandOptions } from './commands/shell.ts';
+import { createLogger } from './logger.ts';
+import { modelFile, placesOf } from './places.ts';
+
+/**
+ * A conversation over standard input and output: one line is one message. On a terminal there is a
+ * prompt; with a pipe only what the assistant says is printed.
+ */
+export async function shell(directory: string, options: ShellCommandOptions): Promise<void> {
+  const assistant = await load(directory, options);
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const conversation = new ShellConversation(assistant, options.sender);
+  const lines = createInterface({
+    input: process.stdin,
+    ...(isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
+  });
+  if (isTerminal) console.error(styleText('gray', 'Say something; /stop ends the conversation.'));
+  await conversation.say('/session_start');
+  if (isTerminal) lines.prompt();
+  for await (const line of lines) {
+    const text = line.trim();
+    if (text === '/stop') break;
+    if (text !== '') await conversation.say(conversation.payloadOf(text));
+    if (isTerminal) lines.prompt();
+  }
+  lines.close();
+}
+
+async function load(directory: string, options: ShellCommandOptions): Promise<Assistant> {
+  const places = placesOf(directory, options);
+  const file = modelFile(options.model);
+  const { project, problems } =
+    file === undefined
+      ? await loadProject(places, process.env)
+      : await loadPacked(file, places, process.env);
+  for (const problem of problems.warnings) console.error(formatProblem(problem));
+  problems.throwIfErrors();
+  return buildAssistant(project, { logger: createLogger(options.logLevel) });
+}
+
+class ShellConversation {
+  readonly #assistant: Assistant;
+  readonly #senderId: string;
+  #tracker: JsonObject | undefined;
+  #buttons: NonNullable<BotMessage['buttons']> = [];
+
+  constructor(assistant: Assistant, senderId: string) {
+    this.#assistant = assistant;
+    this.#senderId = senderId;
+  }
+
+  /** A number stands for the button that was shown with it. */
+  payloadOf(text: string): string {
+    const button = /^\d+\)?$/.test(text) ? this.#buttons[Number.parseInt(text, 10) - 1] : undefined;
+    return button?.payload ?? text;
+  }
+
+  async say(text: string): Promise<void> {
+    this.#buttons = [];
+    const { tracker } = await this.#assistant.handle({
+      senderId: this.#senderId,
+      tracker: this.#tracker,
+      text,
+      channel: 'cmdline',
+      onMessage: (message) => this.#show(message),
+      onChunk: (piece) => {
+        if (piece.kind === 'chunk') process.stdout.write(piece.text);
+        else if (piece.kind === 'end') process.stdout.write('\n');
+      },
+    });
+    this.#tracker = tracker;
+  }
+
+  #show(message: BotMessage): void {
+    const { text, buttons = [], metadata, quickReplies: _, ...rest } = message;
+    if (text !== undefined && metadata?.['streamed'] !== true) console.log(text);
+    if (buttons.length > 0) this.#buttons = buttons;
+    for (const [index, { title }] of buttons.entries()) console.log(`  ${index + 1}) ${title}`);
+    for (const [kind, value] of Object.entries(rest)) {
+      console.log(`  ${kind}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    }
+  }
+}

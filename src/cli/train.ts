@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { loadProject, packProject } from '../assistant/index.ts';
+import { formatProblem } from '../config/index.ts';
+import type { TrainCommandOptions } from './commands/train.ts';
+import { placesOf } from './places.ts';
+import { isAcceptable } from './validate.ts';
+
+/** Checks a project and packs it; prints the path of the package. */
+export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
+  const loaded = await loadProject(placesOf(directory, options), process.env);
+  for (const problem of loaded.problems.all) console.error(formatProblem(problem));
+  if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {
+    console.error('legate: the project has errors; nothing was packed');
+    process.exitCode = 1;
+    return;
+  }
+  const file = await packProject(loaded, {
+    directory: options.out ?? join(directory, 'models'),
+    ...(options.fixedModelName !== undefined && { fixedName: options.fixedModelName }),
+  });
+  console.log(file);
+}

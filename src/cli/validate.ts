@@ -1,0 +1,29 @@
+import { loadProject } from '../assistant/index.ts';
+import { formatProblem, type Problems } from '../config/index.ts';
+import type { ValidateCommandOptions } from './commands/validate.ts';
+import { placesOf } from './places.ts';
+
+/** Prints everything that is wrong with a project. */
+export async function validateProject(
+  directory: string,
+  options: ValidateCommandOptions,
+): Promise<void> {
+  const { project, problems } = await loadProject(placesOf(directory, options), process.env);
+  const { all, errors, warnings } = problems;
+  if (options.json === true) console.log(JSON.stringify(all, undefined, 2));
+  else for (const problem of all) console.log(formatProblem(problem));
+  const isFine = isAcceptable(problems, options.failOnWarnings);
+  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`;
+  const flows = [...project.flows.values()].filter((flow) => !flow.isPattern).length;
+  console.error(
+    isFine
+      ? `${count(flows, 'flow')}: no errors, ${count(warnings.length, 'warning')}`
+      : `${count(errors.length, 'error')}, ${count(warnings.length, 'warning')}`,
+  );
+  if (!isFine) process.exitCode = 1;
+}
+
+/** Whether a project may run: warnings count as errors when they are asked to. */
+export function isAcceptable(problems: Problems, failOnWarnings = false): boolean {
+  return problems.errors.length === 0 && !(failOnWarnings && problems.warnings.length > 0);
+}
