@@ -1,7 +1,7 @@
 /** What every bus does. Each driver's test calls this with a way to open it. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { LegateError } from '../../protocol/index.ts';
-import { type Bus, type Delivery, done, type Queue, type Verdict } from './bus.ts';
+import { type Bus, type Delivery, done, release, type Queue, type Verdict } from './bus.ts';
 
 export interface BusPlace {
   /** A connection of its own to the same broker. */
@@ -206,6 +206,17 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       await expect.poll(() => new Set(next.texts())).toEqual(new Set([1, 2, 3, 4]));
     });
 
+    test('a released message goes to another consumer at once and uncounted', async () => {
+      const bus = await open();
+      const queue = queueOf();
+      const first = await collect(bus, queue, () => release, { limit: 1 });
+      await bus.publish(queue.topic, say('x'));
+      await expect.poll(() => first.seen.length).toBe(1);
+      const { seen } = await collect(bus, queue);
+      await expect.poll(() => seen.length).toBe(1);
+      expect(seen[0]).toMatchObject({ attempt: 1, isRedelivered: true });
+    });
+
     test('a consumer with a limit takes so many and leaves the others to others', async () => {
       const bus = await open();
       const queue = queueOf();
@@ -257,7 +268,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       expect(seen.length).toBe(1);
       expect(await bus.deadLetters(other.name)).toEqual([]);
       expect(await bus.inspect(other.name)).toMatchObject({ messages: 1 });
-      expect(await bus.inspect(queue.name)).toMatchObject({ messages: 0 });
+      expect(await bus.inspect(queue.name)).toEqual({ messages: 0, consumers: 1, deadLetters: 1 });
     });
 
     test('dead letters can be looked at again and again, and replayed into their own queue', async () => {

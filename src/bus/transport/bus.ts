@@ -55,10 +55,13 @@ export interface Delivery extends BusMessage {
 /** How a delivery is settled. Throwing is `retry`, with the error's words as the reason. */
 export type Verdict =
   | { readonly kind: 'done' }
+  /** Given back at once and uncounted, for another consumer to take. */
+  | { readonly kind: 'release' }
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'dead'; readonly reason: string };
 
 export const done: Verdict = Object.freeze({ kind: 'done' });
+export const release: Verdict = Object.freeze({ kind: 'release' });
 
 /** Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted. */
 export interface Queue {
@@ -124,6 +127,7 @@ export interface QueueState {
   /** Messages that wait. */
   readonly messages: number;
   readonly consumers: number;
+  readonly deadLetters: number;
 }
 
 export interface Bus extends AsyncDisposable {

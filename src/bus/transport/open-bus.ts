@@ -1,6 +1,7 @@
 import type { Bus } from './bus.ts';
 import type { MemoryBusOptions } from './memory/memory-bus.ts';
 import type { RabbitBusOptions } from './rabbitmq/rabbit-bus.ts';
+import { TracedBus } from './traced-bus.ts';
 
 /** Which bus to open. */
 export type BusOptions =
@@ -15,11 +16,11 @@ export async function openBus(options: BusOptions): Promise<Bus> {
   switch (options.type) {
     case 'memory': {
       const { MemoryBus } = await import('./memory/memory-bus.ts');
-      return new MemoryBus(options);
+      return new TracedBus(new MemoryBus(options));
     }
     case 'rabbitmq': {
       const { RabbitBus } = await import('./rabbitmq/rabbit-bus.ts');
-      return RabbitBus.open(options);
+      return new TracedBus(await RabbitBus.open(options));
     }
   }
 }

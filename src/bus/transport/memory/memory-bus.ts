@@ -87,7 +87,9 @@ export class MemoryBus implements Bus {
 
   async inspect(queueName: string): Promise<QueueState | undefined> {
     const queue = this.#queues.get(queueName);
-    return queue && { messages: queue.messages, consumers: queue.consumers };
+    if (queue === undefined) return undefined;
+    const { messages, consumers, dead: deadLetters } = queue;
+    return { messages, consumers, deadLetters };
   }
 
   async deadLetters(

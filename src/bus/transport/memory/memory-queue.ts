@@ -102,6 +102,11 @@ export class MemoryQueue {
     return { close, [Symbol.asyncDispose]: close };
   }
 
+  get dead(): number {
+    this.#dropOldDead();
+    return this.#dead.length;
+  }
+
   deadLetters(limit: number): readonly DeadLetter[] {
     this.#dropOldDead();
     return this.#dead.slice(0, limit).map(({ size: _size, ...letter }) => letter);
@@ -129,11 +134,14 @@ export class MemoryQueue {
   async #closeConsumer(consumer: Consumer): Promise<void> {
     const index = this.#consumers.indexOf(consumer);
     if (index >= 0) this.#consumers.splice(index, 1);
-    const returned = consumer.intake.withdraw();
-    this.#waiting.unshift(...returned.map(({ waiting }) => ({ ...waiting, isRedelivered: true })));
+    this.#giveBack(consumer.intake.withdraw());
     this.#watchUse();
     this.#dispatch();
     await consumer.intake.close();
+  }
+
+  #giveBack(held: readonly Held[]): void {
+    this.#waiting.unshift(...held.map(({ waiting }) => ({ ...waiting, isRedelivered: true })));
   }
 
   #fresh(message: BusMessage, attempt: number): Waiting {
@@ -179,8 +187,13 @@ export class MemoryQueue {
     }
   }
 
-  #settle({ waiting: { message, attempt } }: Held, verdict: Verdict): void {
+  #settle(held: Held, verdict: Verdict): void {
+    const { message, attempt } = held.waiting;
     if (verdict.kind === 'done') return;
+    if (verdict.kind === 'release') {
+      this.#giveBack([held]);
+      return;
+    }
     const delay = this.settings.retryDelaysMs[attempt - 1];
     if (verdict.kind === 'dead' || delay === undefined) {
       this.#bury(message, verdict.reason, attempt);

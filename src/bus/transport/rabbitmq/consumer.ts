@@ -197,6 +197,10 @@ export class RabbitConsumer implements Consumption {
 
   async #settle(held: Held, verdict: Verdict): Promise<void> {
     const { channel, tag: deliveryTag } = held;
+    if (verdict.kind === 'release') {
+      if (channel.active) channel.basicNack({ deliveryTag, requeue: true });
+      return;
+    }
     try {
       if (verdict.kind !== 'done') await this.#moveOn(held, verdict);
     } catch (error) {
@@ -207,7 +211,7 @@ export class RabbitConsumer implements Consumption {
     if (channel.active) channel.basicAck({ deliveryTag });
   }
 
-  async #moveOn(held: Held, verdict: Exclude<Verdict, { kind: 'done' }>): Promise<void> {
+  async #moveOn(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {
     const { settings, publisher, scheduler, logger } = this.#options;
     const { attempt } = held;
     const delay = settings.retryDelaysMs[attempt - 1];

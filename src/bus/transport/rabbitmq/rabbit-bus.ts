@@ -21,7 +21,7 @@ import { busClosed, checkOutgoing, checkQueue, checkQueueName } from '../refusal
 import { RabbitConsumer } from './consumer.ts';
 import { listDeadLetters, replayDeadLetters } from './dead-letters.ts';
 import { RabbitPublisher } from './publisher.ts';
-import { codeOf, declareTopology, type QueueType, withChannel } from './topology.ts';
+import { codeOf, deadQueueName, declareTopology, type QueueType, withChannel } from './topology.ts';
 import { toEnvelope } from './wire.ts';
 
 export interface RabbitBusOptions extends BusTuning {
@@ -157,11 +157,19 @@ export class RabbitBus implements Bus {
 
   async inspect(queueName: string): Promise<QueueState | undefined> {
     checkQueueName(queueName);
-    try {
-      const { messageCount, consumerCount } = await withChannel(this.#connection, (channel) =>
-        channel.queueDeclare({ queue: queueName, passive: true }),
+    const look = async (queue: string) => {
+      const { messageCount: messages, consumerCount: consumers } = await withChannel(
+        this.#connection,
+        (channel) => channel.queueDeclare({ queue, passive: true }),
       );
-      return { messages: messageCount, consumers: consumerCount };
+      return { messages, consumers };
+    };
+    try {
+      const dead = await look(deadQueueName(queueName)).catch((error: unknown) => {
+        if (codeOf(error) === 'NOT_FOUND') return { messages: 0 };
+        throw error;
+      });
+      return { ...(await look(queueName)), deadLetters: dead.messages };
     } catch (error) {
       if (codeOf(error) === 'NOT_FOUND') return undefined;
       throw error;

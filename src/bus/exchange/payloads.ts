@@ -1,0 +1,83 @@
+/**
+ * What the bodies of the bus are: A2A 1.x as JSON, read within bounds.
+ *
+ * | type | body |
+ * |---|---|
+ * | `task` | `SendMessageRequest` |
+ * | `cancel` | `CancelTaskRequest`; its id is the agent's, or the correlation id while that is unknown |
+ * | `update` | `StreamResponse` |
+ * | `result` | `SendMessageResponse` |
+ * | `error` | `{ error }` with a JSON-RPC error object |
+ * | `announce` | `AgentCard` |
+ */
+import {
+  type AgentCard,
+  type CancelTaskRequest,
+  fromJsonRpcError,
+  type JsonObject,
+  LegateError,
+  parseJson,
+  readAgentCard,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type StreamResponse,
+  toJsonRpcError,
+  v1,
+} from '../../protocol/index.ts';
+import type { SendOutcome } from '../../tasks/index.ts';
+
+/** Headers beside the transport's own. */
+export const headerNames = {
+  /** Proves who sent the message. */
+  token: 'token',
+  /** Who the sender says it is, where it proves nothing. */
+  from: 'from',
+  /** Which updates the sender wants: `all` (default), `status` or `none`. */
+  updates: 'updates',
+  /** The number of an update in the task's log: a gap means that one was lost. */
+  sequence: 'sequence',
+  /** `cancel` on the answer to a wish to cancel, which is not the task's result. */
+  answers: 'answers',
+  /** `gone` on the last announcement of an agent. */
+  presence: 'presence',
+} as const;
+
+/** Answers of peers may end an artifact without parts. */
+const fromPeer = { allowEmptyParts: true };
+
+export function readTask(body: string): SendMessageRequest {
+  return v1.sendMessageRequest.decode(parseJson(body));
+}
+
+export function readCancel(body: string): CancelTaskRequest {
+  return v1.cancelTaskRequest.decode(parseJson(body));
+}
+
+export function readUpdate(body: string): StreamResponse {
+  return v1.streamResponse.decode(parseJson(body), fromPeer);
+}
+
+export function readResult(body: string): SendMessageResponse {
+  return v1.sendMessageResponse.decode(parseJson(body), fromPeer);
+}
+
+export function readError(body: string): LegateError {
+  const value = parseJson(body);
+  const error = typeof value === 'object' && value !== null ? (value as JsonObject).error : value;
+  return fromJsonRpcError(error);
+}
+
+export function readCard(body: string): AgentCard {
+  return readAgentCard(parseJson(body));
+}
+
+/** What the store holds as text goes out as it is. */
+export function resultText(outcome: SendOutcome): string {
+  return 'task' in outcome
+    ? `{"task":${outcome.task.text}}`
+    : `{"message":${outcome.message.text}}`;
+}
+
+export function errorText(thrown: unknown): string {
+  return JSON.stringify({ error: toJsonRpcError(thrown) });
+}

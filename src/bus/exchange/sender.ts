@@ -1,0 +1,83 @@
+import type { Caller } from '../../agents/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { type MessageSigner, type MessageVerifier, selfAsserted } from '../identity/index.ts';
+import type { Principal } from '../identity/index.ts';
+import {
+  type Bus,
+  type BusMessage,
+  type MessageType,
+  type PublishOptions,
+  topics,
+} from '../transport/index.ts';
+import { headerNames } from './payloads.ts';
+
+export interface Identification {
+  /** Tells senders by their tokens. Without it nobody is known. */
+  readonly verifier?: MessageVerifier;
+  /** Refuses messages without a token. @default false */
+  readonly requireSigned?: boolean;
+}
+
+/** Who sent a message. Rejects with `UNAUTHENTICATED` for a token that does not hold. */
+export async function identify(
+  message: BusMessage,
+  { verifier, requireSigned = false }: Identification,
+): Promise<Caller> {
+  const token = message.headers[headerNames.token];
+  if (token !== undefined && verifier !== undefined) return verifier.verify(token, message);
+  if (requireSigned) {
+    throw new LegateError(
+      'UNAUTHENTICATED',
+      'this message proves nothing about its sender, and only signed ones are taken here',
+    );
+  }
+  const prefix = topics.response('x').slice(0, -1);
+  const named = message.headers[headerNames.from] ?? message.replyTo?.slice(prefix.length);
+  return selfAsserted(named);
+}
+
+export interface Parcel {
+  readonly type: MessageType;
+  readonly body: string;
+  readonly correlationId?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly persistent?: boolean;
+  /** On whose behalf. @default our own */
+  readonly principal?: Principal | undefined;
+}
+
+/** Publishes under a name, signed where there is a key. */
+export class Sender {
+  readonly name: string;
+  readonly #bus: Bus;
+  readonly #signer: MessageSigner | undefined;
+
+  constructor(options: { bus: Bus; name: string; signer?: MessageSigner | undefined }) {
+    this.name = options.name;
+    this.#bus = options.bus;
+    this.#signer = options.signer;
+  }
+
+  async send(topic: string, parcel: Parcel, options?: PublishOptions): Promise<void> {
+    const { principal, correlationId, replyTo, headers, ...rest } = parcel;
+    const token = await this.#signer?.sign(
+      { topic, body: parcel.body, correlationId, replyTo },
+      principal,
+    );
+    await this.#bus.publish(
+      topic,
+      {
+        ...rest,
+        ...(correlationId !== undefined && { correlationId }),
+        ...(replyTo !== undefined && { replyTo }),
+        headers: {
+          [headerNames.from]: this.name,
+          ...headers,
+          ...(token !== undefined && { [headerNames.token]: token }),
+        },
+      },
+      options,
+    );
+  }
+}

@@ -1,0 +1,561 @@
+import { expect, test } from 'vitest';
+import {
+  type Agent,
+  agent,
+  authRequired,
+  chunk,
+  failed,
+  inputRequired,
+  rejected,
+  reply,
+  textOf,
+  working,
+} from '../../agents/index.ts';
+import { artifact, data, file, message, text } from '../../protocol/index.ts';
+import { generateSigningKey, publicKeySet } from '../../push/index.ts';
+import { openMemory } from '../../store/index.ts';
+import { describeBuses, nameOf, TestCaller } from '../testing.contract.ts';
+import { MessageSigner, MessageVerifier } from '../identity/index.ts';
+import {
+  type Bus,
+  discoveryQueue,
+  done,
+  statusQueue,
+  taskQueueName,
+  topics,
+} from '../transport/index.ts';
+import { declareAgentQueue, type HostOptions, hostOnBus } from './index.ts';
+
+describeBuses('an agent on the bus', (buses) => {
+  async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
+    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, ...options });
+    buses.after(() => hosting.close());
+    return hosting;
+  }
+
+  const echo = (name: string): Agent =>
+    agent({ name, inputModes: ['*/*'] }, async function* (turn) {
+      yield working('on it');
+      yield { ...artifact(turn.message.parts), artifactId: 'copy' };
+    });
+
+  test('a task is worked on at once, told as it goes, and answered with all its parts', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name));
+    const caller = await TestCaller.start(bus);
+    const parts = [
+      text('words'),
+      data({ a: [1, { b: null }] }),
+      file({ bytes: new Uint8Array([0, 255]), filename: 'x.bin', mediaType: 'image/png' }),
+      file({ url: 'https://example.com/a.csv' }),
+      text('more words'),
+    ];
+    const id = await caller.send(name, { message: message(parts) });
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    expect(caller.task(id)?.artifacts).toEqual([{ artifactId: 'copy', parts }]);
+    const updates = caller.updatesOf(id);
+    expect(updates[0]).toMatchObject({
+      statusUpdate: { taskId: caller.task(id)?.id, status: { state: 'TASK_STATE_WORKING' } },
+    });
+    expect(updates[1]).toMatchObject({
+      statusUpdate: { status: { message: { parts: [{ text: 'on it' }] } } },
+    });
+    expect(updates[2]).toMatchObject({ artifactUpdate: { artifact: { parts } } });
+    expect(caller.of(id)).toHaveLength(1);
+  });
+
+  test('the caller chooses which updates it hears of', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name));
+    const caller = await TestCaller.start(bus);
+    const few = await caller.send(name, 'x', { updates: 'status' });
+    const none = await caller.send(name, 'x', { updates: 'none' });
+    await expect.poll(() => [caller.state(few), caller.state(none)]).not.toContain(undefined);
+    expect(caller.updatesOf(few).every((event) => 'statusUpdate' in event)).toBe(true);
+    expect(caller.updatesOf(few)).toHaveLength(2);
+    expect(caller.updatesOf(none)).toEqual([]);
+  });
+
+  test('a question waits for its answer, in the same task and context', async () => {
+    const bus = await buses.open();
+    const name = nameOf('asker');
+    const asker = agent({ name }, async function* (turn) {
+      const earlier = await turn.history();
+      if (earlier.length === 0) yield inputRequired('When?');
+      else yield artifact(`${earlier.map(textOf).join('|')}|${textOf(turn.message)}`);
+    });
+    await host(bus, asker);
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'meet');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    const asked = caller.task(id);
+    const { id: taskId = '', contextId = '' } = asked ?? {};
+    await caller.send(name, { message: message('noon', { taskId, contextId }) }, {}, id);
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    expect(caller.task(id)).toMatchObject({
+      id: taskId,
+      contextId,
+      artifacts: [{ parts: [{ text: 'meet|When?|noon' }] }],
+    });
+  });
+
+  test.each([
+    ['failed', failed('broke'), 'TASK_STATE_FAILED'],
+    ['rejected', rejected('no'), 'TASK_STATE_REJECTED'],
+    ['auth-required', authRequired('log in'), 'TASK_STATE_AUTH_REQUIRED'],
+  ])('an end as %s arrives as such', async (_kind, end, state) => {
+    const bus = await buses.open();
+    const name = nameOf('ender');
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        yield end;
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe(state);
+    expect(caller.task(id)?.status.message?.parts).toEqual(end.parts);
+  });
+
+  test('a plain message answers as a message', async () => {
+    const bus = await buses.open();
+    const name = nameOf('replier');
+    await host(
+      bus,
+      agent({ name, replies: 'message' }, async function* () {
+        yield reply('hello');
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect
+      .poll(() => caller.of(id)[0]?.result)
+      .toMatchObject({
+        message: { parts: [{ text: 'hello' }] },
+      });
+  });
+
+  test('an agent that throws is a failed task, not a lost one', async () => {
+    const bus = await buses.open();
+    const name = nameOf('thrower');
+    await host(
+      bus,
+      // oxlint-disable-next-line require-yield
+      agent({ name }, async function* () {
+        throw new Error('secret detail');
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_FAILED');
+    expect(JSON.stringify(caller.task(id))).not.toContain('secret');
+    expect(await bus.deadLetters(taskQueueName(name))).toEqual([]);
+  });
+
+  test('what is no A2A message is dead with its reason, and its sender is told', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name));
+    const caller = await TestCaller.start(bus);
+    const bodies = ['{ not json', '{}', '{"message":{"parts":[]}}', '['.repeat(5_000), '"x"'];
+    for (const [index, body] of bodies.entries()) {
+      const replyTo = topics.response(caller.name);
+      const correlationId = String(index);
+      await bus.publish(topics.task(name), { type: 'task', body, correlationId, replyTo });
+    }
+    await expect.poll(() => caller.answers.length).toBe(bodies.length);
+    for (const { error } of caller.answers) expect(error?.code).toMatch(/^(PARSE|INVALID)_/);
+    await expect
+      .poll(async () => (await bus.deadLetters(taskQueueName(name))).length)
+      .toBe(bodies.length);
+    const id = await caller.send(name, 'still alive');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('refusals of the engine arrive as errors', async () => {
+    const bus = await buses.open();
+    const name = nameOf('text-only');
+    await host(
+      bus,
+      agent({ name }, async function* (turn) {
+        yield artifact(textOf(turn.message));
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const unknown = await caller.send(name, { message: message('x', { taskId: 'nope' }) });
+    await expect.poll(() => caller.of(unknown)[0]?.error?.code).toBe('TASK_NOT_FOUND');
+    const media = await caller.send(name, {
+      message: message(text('x', { mediaType: 'image/png' })),
+    });
+    await expect.poll(() => caller.of(media)[0]?.error?.code).toBe('CONTENT_TYPE_NOT_SUPPORTED');
+  });
+
+  test('a message that the broker repeats runs one turn, and is answered each time', async () => {
+    const bus = await buses.open();
+    const name = nameOf('counter');
+    let turns = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        turns += 1;
+        yield chunk('a', 'one');
+        await promise;
+        yield chunk('a', 'two', { append: true, last: true });
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const request = { message: message('x') };
+    await caller.send(name, request, {}, 'same');
+    await expect.poll(() => caller.updatesOf('same').length).toBe(2);
+    // While it runs: the repetition joins it.
+    await caller.send(name, request, {}, 'same');
+    await expect.poll(() => caller.updatesOf('same').length).toBe(3);
+    resolve();
+    await expect.poll(() => caller.of('same').length).toBe(2);
+    // When it is over: the repetition is answered from the store.
+    await caller.send(name, request, {}, 'same');
+    await expect.poll(() => caller.of('same').length).toBe(3);
+    expect(turns).toBe(1);
+    const ids = caller.of('same').map(({ result }) => result && 'task' in result && result.task.id);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test('cancel stops a running turn, and the caller is told by the result', async () => {
+    const bus = await buses.open();
+    const name = nameOf('sleeper');
+    let isAborted = false;
+    await host(
+      bus,
+      agent({ name }, async function* (turn) {
+        yield working('sleeping');
+        await new Promise<void>((resolve) => {
+          turn.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        isAborted = true;
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.updatesOf(id).length).toBe(2);
+    await caller.cancel(name, id);
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
+    expect(isAborted).toBe(true);
+  });
+
+  test('cancel ends a task that waits for its caller', async () => {
+    const bus = await buses.open();
+    const name = nameOf('asker');
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        yield inputRequired('?');
+      }),
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    const taskId = caller.task(id)?.id ?? '';
+    await caller.cancel(name, id, taskId);
+    await expect
+      .poll(() =>
+        caller.answers.map(({ result, message: { headers } }) => [headers.answers, result]),
+      )
+      .toContainEqual([
+        'cancel',
+        {
+          task: expect.objectContaining({
+            status: expect.objectContaining({ state: 'TASK_STATE_CANCELED' }),
+          }),
+        },
+      ]);
+  });
+
+  test('cancel of a task that has ended is refused, and its result stands', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name));
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await caller.cancel(name, id, caller.task(id)?.id);
+    await expect
+      .poll(() => caller.answers.map(({ error }) => error?.code))
+      .toContain('TASK_NOT_CANCELABLE');
+    expect(caller.state(id)).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('a task that is cancelled while it waits in the queue is never begun', async () => {
+    const bus = await buses.open();
+    const name = nameOf('late');
+    let turns = 0;
+    await declareAgentQueue(bus, name);
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    const other = await caller.send(name, 'y');
+    await caller.cancel(name, id);
+    const made = agent({ name }, async function* () {
+      turns += 1;
+      yield artifact('done');
+    });
+    await host(bus, made);
+    await expect.poll(() => caller.state(other)).toBe('TASK_STATE_COMPLETED');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
+    expect(turns).toBe(1);
+  });
+
+  test('a wish to cancel that comes at the same moment as its task is never lost', async () => {
+    const bus = await buses.open();
+    const name = nameOf('sleeper');
+    const made = agent({ name }, async function* (turn) {
+      yield working();
+      await new Promise<void>((resolve) => {
+        turn.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    });
+    // Two processes with stores of their own: the responsible one may not be the one at work.
+    await host(bus, made);
+    await host(bus, made);
+    const caller = await TestCaller.start(bus);
+    const ids = Array.from({ length: 10 }, () => crypto.randomUUID());
+    for (const id of ids) {
+      await Promise.all([caller.send(name, 'x', {}, id), caller.cancel(name, id)]);
+    }
+    await expect
+      .poll(() => ids.filter((id) => caller.state(id) === 'TASK_STATE_CANCELED').length)
+      .toBe(10);
+  });
+
+  test("nobody cancels or continues another caller's task", async () => {
+    const bus = await buses.open();
+    const name = nameOf('asker');
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        yield inputRequired('?');
+      }),
+    );
+    const alice = await TestCaller.start(bus);
+    const eve = await TestCaller.start(bus);
+    const id = await alice.send(name, 'x');
+    await expect.poll(() => alice.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    const { id: taskId = '', contextId = '' } = alice.task(id) ?? {};
+    await eve.cancel(name, 'other', taskId);
+    await expect.poll(() => eve.answers[0]?.error?.code).toBe('TASK_NOT_FOUND');
+    const answer = await eve.send(name, { message: message('me', { taskId, contextId }) });
+    await expect.poll(() => eve.of(answer)[0]?.error?.code).toBe('TASK_NOT_FOUND');
+  });
+
+  test('tasks wait for an agent that is not there, and an undeclared one is an error', async () => {
+    const bus = await buses.open();
+    const name = nameOf('absent');
+    const caller = await TestCaller.start(bus);
+    await expect(caller.send(name, 'x')).rejects.toThrow(/nobody listens at agent\.task\./);
+    await declareAgentQueue(bus, name);
+    const id = await caller.send(name, 'x');
+    await host(bus, echo(name));
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('a host that closes lets turns end in their time, and gives back the others', async () => {
+    const bus = await buses.open();
+    const name = nameOf('slow');
+    const store = openMemory();
+    let attempts = 0;
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = agent({ name, onInterrupted: 'run-again' }, async function* (turn) {
+      attempts += 1;
+      yield working();
+      if (textOf(turn.message) === 'hangs' && turn.attempt === 1) await gates[1]?.promise;
+      else await gates[0]?.promise;
+      yield artifact('done');
+    });
+    const first = await host(bus, slow, { store });
+    const caller = await TestCaller.start(bus);
+    const soon = await caller.send(name, 'soon');
+    const hangs = await caller.send(name, 'hangs');
+    await expect.poll(() => attempts).toBe(2);
+    const closing = first.close({ graceMs: 200 });
+    gates[0]?.resolve();
+    await closing;
+    expect(caller.state(soon)).toBe('TASK_STATE_COMPLETED');
+    expect(caller.of(hangs)).toEqual([]);
+    await host(bus, slow, { store });
+    await expect.poll(() => caller.state(hangs)).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('a store that fails is tried again, and told when it keeps failing', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    const store = openMemory();
+    let failures = 2;
+    const flaky = new Proxy(store, {
+      get(target, property, receiver) {
+        if (property === 'admit' && failures > 0) {
+          failures -= 1;
+          return () => Promise.reject(new Error('disk'));
+        }
+        const value: unknown = Reflect.get(target, property, receiver);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    await host(bus, echo(name), { store: flaky, queue: { retryDelaysMs: [20, 20] } });
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    failures = 3;
+    const lost = await caller.send(name, 'y');
+    await expect.poll(() => caller.of(lost)[0]?.error?.code).toBe('INTERNAL');
+    await expect
+      .poll(async () =>
+        (await bus.deadLetters(taskQueueName(name))).map(({ attempts }) => attempts),
+      )
+      .toEqual([3]);
+  });
+
+  test('who signs is known, and who does not is nobody', async () => {
+    const bus = await buses.open();
+    const name = nameOf('who');
+    const who = agent({ name }, async function* (turn) {
+      yield artifact([data({ ...turn.caller })]);
+    });
+    const key = generateSigningKey();
+    const callerName = nameOf('signed');
+    const verifier = new MessageVerifier({
+      trusted: [{ issuer: callerName, keys: publicKeySet([key]) }],
+    });
+    await host(bus, who, { verifier });
+    const signer = new MessageSigner({ issuer: callerName, key });
+    const signed = await TestCaller.start(bus, { name: callerName, signer });
+    const id = await signed.send(name, 'x');
+    await expect
+      .poll(() => signed.task(id)?.artifacts?.[0]?.parts[0]?.data)
+      .toMatchObject({ subject: callerName, method: 'message-token' });
+    // Claiming the same name without the key, and with the token of another message.
+    const thief = await TestCaller.start(bus);
+    const claimed = await thief.send(name, 'x', { from: callerName });
+    await expect
+      .poll(() => thief.task(claimed)?.artifacts?.[0]?.parts[0]?.data)
+      .toMatchObject({ subject: `unverified:${callerName}`, method: 'self-asserted' });
+    const forged = await thief.send(name, 'x', { from: callerName, token: 'a.b.c' });
+    await expect.poll(() => thief.of(forged)[0]?.error?.code).toBe('UNAUTHENTICATED');
+    await expect
+      .poll(async () => (await bus.deadLetters(taskQueueName(name)))[0]?.reason)
+      .toMatch(/token/);
+  });
+
+  test('where signatures are required, nothing else is taken', async () => {
+    const bus = await buses.open();
+    const name = nameOf('strict');
+    await host(bus, echo(name), { requireSigned: true });
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.of(id)[0]?.error?.code).toBe('UNAUTHENTICATED');
+  });
+
+  test('onlookers hear the states of tasks, and nothing of their contents', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    const seen: string[] = [];
+    await bus.consume(statusQueue(nameOf('onlooker')), async ({ body }) => {
+      seen.push(body);
+      return done;
+    });
+    await host(bus, echo(name));
+    const caller = await TestCaller.start(bus);
+    await caller.send(name, 'private words');
+    await expect.poll(() => seen.length).toBe(2);
+    expect(seen[0]).toContain('TASK_STATE_WORKING');
+    expect(seen[1]).toContain('TASK_STATE_COMPLETED');
+    expect(seen.join()).not.toMatch(/private|on it/);
+  });
+
+  test('an agent announces itself when it comes, while it stays, and when it goes', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    const seen: { body: string; presence: string | undefined }[] = [];
+    await bus.consume(discoveryQueue(nameOf('listener')), async ({ body, headers }) => {
+      seen.push({ body, presence: headers.presence });
+      return done;
+    });
+    const hosting = await host(bus, echo(name), { announceIntervalMs: 20 });
+    await expect.poll(() => seen.length).toBeGreaterThan(2);
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual(hosting.card);
+    expect(hosting.card).toMatchObject({
+      name,
+      supportedInterfaces: [
+        { url: `legate-bus:agent.task.${name}`, protocolBinding: 'urn:legate:binding:bus' },
+      ],
+    });
+    await hosting.close();
+    await expect.poll(() => seen.at(-1)?.presence).toBe('gone');
+  });
+
+  test('an agent whose name cannot stand in a topic says so, and can be given another', async () => {
+    const bus = await buses.open();
+    const bad = echo('The #1 Agent');
+    await expect(host(bus, bad)).rejects.toThrow(/cannot be used on the bus/);
+    const name = nameOf('number-one');
+    await host(bus, bad, { name });
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+  });
+});
+
+describeBuses('a worker for one task', (buses) => {
+  const worker = (name: string): Agent =>
+    agent({ name }, async function* (turn) {
+      const said = textOf(turn.message);
+      if (said === 'fail') yield failed('no');
+      else if (said === 'ask') yield inputRequired('?');
+      else yield artifact('done');
+    });
+
+  test('takes one task, answers it, and ends; the next is for another', async () => {
+    const bus = await buses.open();
+    const name = nameOf('worker');
+    await declareAgentQueue(bus, name);
+    const caller = await TestCaller.start(bus);
+    const ids = [await caller.send(name, 'a'), await caller.send(name, 'b')];
+    const first = await hostOnBus(worker(name), { bus, once: true });
+    expect(await first.finished).toEqual({
+      kind: 'answered',
+      isSuccess: true,
+      answer: 'TASK_STATE_COMPLETED',
+    });
+    await expect.poll(() => ids.filter((id) => caller.state(id) !== undefined).length).toBe(1);
+    await expect.poll(async () => (await bus.inspect(taskQueueName(name)))?.messages).toBe(1);
+    const second = await hostOnBus(worker(name), { bus, once: true });
+    expect(await second.finished).toMatchObject({ isSuccess: true });
+    await expect.poll(() => ids.map((id) => caller.state(id))).not.toContain(undefined);
+  });
+
+  test.each([
+    ['fail', false],
+    ['ask', true],
+    ['x', true],
+  ])('says whether its task went well: %s, %s', async (said, isSuccess) => {
+    const bus = await buses.open();
+    const name = nameOf('worker');
+    await declareAgentQueue(bus, name);
+    const caller = await TestCaller.start(bus);
+    await caller.send(name, said);
+    const hosting = await hostOnBus(worker(name), { bus, once: true });
+    expect(await hosting.finished).toMatchObject({ kind: 'answered', isSuccess });
+  });
+
+  test('fails on poison, and ends when nothing comes', async () => {
+    const bus = await buses.open();
+    const name = nameOf('worker');
+    await declareAgentQueue(bus, name);
+    await bus.publish(topics.task(name), { type: 'task', body: 'poison' });
+    const first = await hostOnBus(worker(name), { bus, once: true });
+    expect(await first.finished).toMatchObject({ kind: 'answered', isSuccess: false });
+    const second = await hostOnBus(worker(name), { bus, once: true, idleTimeoutMs: 20 });
+    expect(await second.finished).toEqual({ kind: 'idle' });
+  });
+});

@@ -1,0 +1,7 @@
+export {
+  declareAgentQueue,
+  type HostOptions,
+  type HostOutcome,
+  type Hosting,
+  hostOnBus,
+} from './host.ts';

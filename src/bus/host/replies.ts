@@ -1,0 +1,62 @@
+import { LegateError } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { errorText, headerNames, type Sender } from '../exchange/index.ts';
+import { type Delivery, isResponseTopic } from '../transport/index.ts';
+
+/** Answers to those who sent a message and said where they listen. */
+export class Replies {
+  readonly #sender: Sender;
+  readonly #logger: Logger;
+
+  constructor(options: { sender: Sender; logger: Logger }) {
+    this.#sender = options.sender;
+    this.#logger = options.logger;
+  }
+
+  /** What happens on the way. It may be lost: the result has all of it. */
+  async update(delivery: Delivery, body: string, sequence: number): Promise<void> {
+    const { replyTo, correlationId } = delivery;
+    if (!isResponseTopic(replyTo)) return;
+    await this.#sender.send(
+      replyTo,
+      {
+        type: 'update',
+        body,
+        correlationId,
+        persistent: false,
+        headers: { [headerNames.sequence]: String(sequence) },
+      },
+      { confirm: false },
+    );
+  }
+
+  async result(delivery: Delivery, body: string, answers?: 'cancel'): Promise<void> {
+    await this.#final(delivery, 'result', body, answers);
+  }
+
+  /** Whether there was somebody to tell. */
+  async error(delivery: Delivery, error: unknown, answers?: 'cancel'): Promise<boolean> {
+    return this.#final(delivery, 'error', errorText(error), answers);
+  }
+
+  async #final(
+    delivery: Delivery,
+    type: 'result' | 'error',
+    body: string,
+    answers: 'cancel' | undefined,
+  ): Promise<boolean> {
+    const { replyTo, correlationId } = delivery;
+    if (!isResponseTopic(replyTo)) return false;
+    const headers = answers === undefined ? {} : { [headerNames.answers]: answers };
+    const parcel = { type, body, correlationId, headers };
+    try {
+      await this.#sender.send(replyTo, parcel, { mandatory: true });
+      return true;
+    } catch (error) {
+      // Whoever asked is gone for good, or never listened. The task and its result are stored.
+      if (!(error instanceof LegateError) || error.code !== 'PEER_UNREACHABLE') throw error;
+      this.#logger.warn({ replyTo, correlationId, type }, 'bus.reply.nobody_listens');
+      return false;
+    }
+  }
+}

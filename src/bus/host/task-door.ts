@@ -1,0 +1,238 @@
+import type { Caller } from '../../agents/index.ts';
+import {
+  isInterrupted,
+  isTerminal,
+  Json,
+  LegateError,
+  type SendMessageRequest,
+  type StreamResponse,
+  type TaskState,
+  toLegateError,
+} from '../../protocol/index.ts';
+import type { Call, Engine, EventStream, Scheduler, SendOutcome } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import {
+  headerNames,
+  type Identification,
+  identify,
+  readTask,
+  resultText,
+} from '../exchange/index.ts';
+import { type Delivery, done, release, type Verdict } from '../transport/index.ts';
+import type { CancelWishes } from './cancel-wishes.ts';
+import type { Job, Jobs } from './job.ts';
+import type { Replies } from './replies.ts';
+
+export interface TaskDoorOptions {
+  readonly engine: Engine;
+  readonly jobs: Jobs;
+  readonly replies: Replies;
+  readonly wishes: CancelWishes;
+  readonly identification: Identification;
+  readonly logger: Logger;
+  readonly scheduler: Scheduler;
+  /** Messages whose tasks were cancelled before they began: the agent is not asked. */
+  readonly unwanted: Set<string>;
+  /** Aborts when the host stops: what is not over is left for others. */
+  readonly closing: AbortSignal;
+  /** Told how each message was answered. */
+  readonly onAnswered: (answer: TaskState | LegateError) => void;
+  /** Told of the states that tasks come to. */
+  readonly onState: (job: Job, state: TaskState) => void;
+}
+
+/** The turn did not come to its end here. */
+class Stopping extends Error {}
+
+/**
+ * The door by which tasks come in from the bus. A delivery is settled once its turn has ended, that
+ * end is stored, and its caller was told: whatever fails before, the broker gives it out again, and
+ * the engine knows a message that it has seen.
+ */
+export class TaskDoor {
+  readonly #options: TaskDoorOptions;
+
+  constructor(options: TaskDoorOptions) {
+    this.#options = options;
+  }
+
+  async handle(delivery: Delivery): Promise<Verdict> {
+    const { identification, replies, onAnswered, jobs } = this.#options;
+    let request: SendMessageRequest;
+    let caller: Caller;
+    try {
+      request = readTask(delivery.body);
+      caller = await identify(delivery, identification);
+    } catch (thrown) {
+      const error = toLegateError(thrown);
+      await replies.error(delivery, error);
+      onAnswered(error);
+      return { kind: 'dead', reason: error.message };
+    }
+    let job: Job | undefined;
+    try {
+      const call = this.#call(delivery, caller, request);
+      job = { delivery, request, call, ids: undefined, isCancelled: false, state: undefined };
+      jobs.add(job);
+      const outcome = await this.#answer(job);
+      await replies.result(delivery, resultText(outcome));
+      const { state } = 'task' in outcome ? outcome.task.value.status : completed;
+      this.#tell(job, state);
+      onAnswered(state);
+      return done;
+    } catch (error) {
+      return await this.#refuse(delivery, error);
+    } finally {
+      if (job !== undefined) jobs.remove(job);
+    }
+  }
+
+  #call(delivery: Delivery, caller: Caller, { tenant }: SendMessageRequest): Call {
+    const { correlationId, headers } = delivery;
+    const { traceparent } = headers;
+    if (tenant !== undefined && tenant !== caller.tenant && caller.tenant !== '') {
+      throw new LegateError('PERMISSION_DENIED', 'the caller does not belong to this tenant');
+    }
+    return {
+      caller: tenant === undefined ? caller : { ...caller, tenant },
+      version: '1.0',
+      signal: this.#options.closing,
+      // A first message without a context is known again by this when the broker repeats it.
+      ...(correlationId !== undefined && { idempotencyKey: correlationId }),
+      ...(traceparent !== undefined && { traceparent }),
+    };
+  }
+
+  async #answer(job: Job): Promise<SendOutcome> {
+    const { engine, wishes, unwanted } = this.#options;
+    const { request, call, delivery } = job;
+    const { messageId } = request.message;
+    const isUnwanted = await wishes.take(delivery.correlationId, call.caller);
+    if (isUnwanted) unwanted.add(messageId);
+    try {
+      return await this.#follow(job, await engine.stream(request, call));
+    } catch (error) {
+      const taskId = taskInFlight(error);
+      if (taskId === undefined) throw error;
+      // It came before: whoever runs it, runs it once.
+      if (isUnwanted) job.isCancelled = true;
+      return await this.#join(job, taskId);
+    } finally {
+      unwanted.delete(messageId);
+    }
+  }
+
+  /** Passes on what happens, until the turn is over. */
+  async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
+    const { engine, scheduler } = this.#options;
+    for await (const { body, sequence, isLast } of stream) {
+      const event = body.value;
+      if ('message' in event) return { message: Json.of(event.message) };
+      if ('task' in event) {
+        if (isLast) return { task: Json.of(event.task) };
+        const ids = await this.#known(job, event.task.id, event.task.contextId);
+        const timestamp = new Date(scheduler.now()).toISOString();
+        const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
+        const working: StreamResponse = { statusUpdate: { ...ids, status } };
+        await this.#update(job, working, JSON.stringify(working), sequence);
+      } else if (isLast && job.ids !== undefined) {
+        return { task: await engine.getTask({ id: job.ids.taskId }, job.call) };
+      } else {
+        await this.#update(job, event, body.text, sequence);
+        const outcome = endsTurn(event) ? await this.#outcome(job) : undefined;
+        if (outcome !== undefined) return outcome;
+      }
+    }
+    throw new Stopping('the host stops');
+  }
+
+  /** Waits for the end of a turn that runs already, here or elsewhere. */
+  async #join(job: Job, taskId: string): Promise<SendOutcome> {
+    const { engine, closing } = this.#options;
+    const task = await engine.getTask({ id: taskId }, job.call);
+    await this.#known(job, taskId, task.value.contextId);
+    for (;;) {
+      const answered = await this.#outcome(job);
+      if (answered !== undefined) return answered;
+      const stream = await engine.subscribe({ id: taskId }, job.call).catch((error: unknown) => {
+        // It ended in between.
+        if (error instanceof LegateError && error.code === 'UNSUPPORTED_OPERATION')
+          return undefined;
+        throw error;
+      });
+      for await (const { body, sequence } of stream ?? []) {
+        await this.#update(job, body.value, body.text, sequence);
+        if (endsTurn(body.value)) break;
+      }
+      if (closing.aborted) throw new Stopping('the host stops');
+    }
+  }
+
+  /** The answer to the message, once there is one. */
+  async #outcome({ request, call }: Job): Promise<SendOutcome | undefined> {
+    try {
+      return await this.#options.engine.send(request, call);
+    } catch (error) {
+      if (taskInFlight(error) !== undefined) return undefined;
+      throw error;
+    }
+  }
+
+  async #known(job: Job, taskId: string, contextId: string) {
+    job.ids = { taskId, contextId };
+    if (job.isCancelled) {
+      await this.#options.engine.cancelTask({ id: taskId }, job.call).catch((error: unknown) => {
+        // It ended first: then that end is the answer.
+        if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
+      });
+    }
+    return job.ids;
+  }
+
+  async #update(job: Job, event: StreamResponse, text: string, sequence: number): Promise<void> {
+    if ('statusUpdate' in event) this.#tell(job, event.statusUpdate.status.state);
+    const wanted = job.delivery.headers[headerNames.updates];
+    if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;
+    await this.#options.replies.update(job.delivery, text, sequence);
+  }
+
+  #tell(job: Job, state: TaskState): void {
+    if (job.state === state) return;
+    job.state = state;
+    this.#options.onState(job, state);
+  }
+
+  async #refuse(delivery: Delivery, thrown: unknown): Promise<Verdict> {
+    const { replies, logger, closing, onAnswered } = this.#options;
+    if (thrown instanceof Stopping || closing.aborted) return release;
+    const error = toLegateError(thrown);
+    if (isOurFault(error)) {
+      logger.error({ correlationId: delivery.correlationId, error: thrown }, 'bus.task.failed');
+      if (delivery.isLastAttempt) await replies.error(delivery, error);
+      onAnswered(error);
+      return { kind: 'retry', reason: error.message };
+    }
+    const wasTold = await replies.error(delivery, error);
+    onAnswered(error);
+    return wasTold ? done : { kind: 'dead', reason: error.message };
+  }
+}
+
+const completed = { state: 'TASK_STATE_COMPLETED' } as const;
+
+function endsTurn(event: StreamResponse): boolean {
+  if (!('statusUpdate' in event)) return false;
+  const { state } = event.statusUpdate.status;
+  return isTerminal(state) || isInterrupted(state);
+}
+
+function taskInFlight(error: unknown): string | undefined {
+  return error instanceof LegateError && error.code === 'MESSAGE_IN_FLIGHT'
+    ? error.metadata?.taskId
+    : undefined;
+}
+
+/** Errors that another attempt may not meet again. */
+function isOurFault({ code }: LegateError): boolean {
+  return code === 'INTERNAL' || code === 'STORE_FAILED' || code === 'UNAVAILABLE';
+}

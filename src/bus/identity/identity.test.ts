@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { generateSigningKey, publicKeySet } from '../../push/index.ts';
+import { MessageSigner, MessageVerifier, selfAsserted, type SignedMessage } from './index.ts';
+
+const alice = generateSigningKey();
+const gatewayKey = generateSigningKey();
+const verifier = new MessageVerifier({
+  trusted: [
+    { issuer: 'alice', keys: publicKeySet([alice]) },
+    { issuer: 'gateway', keys: publicKeySet([gatewayKey]), mayVouch: true },
+  ],
+});
+const signer = new MessageSigner({ issuer: 'alice', key: alice });
+const gateway = new MessageSigner({ issuer: 'gateway', key: gatewayKey });
+const message: SignedMessage = {
+  topic: 'agent.task.bob',
+  body: '{"message":{}}',
+  correlationId: 'c',
+  replyTo: 'agent.response.alice',
+};
+
+test('a message of a trusted sender is known by its token', async () => {
+  const token = await signer.sign(message);
+  expect(await verifier.verify(token, message)).toEqual({
+    tenant: '',
+    subject: 'alice',
+    method: 'message-token',
+  });
+});
+
+test('a gateway vouches for its callers, whose names are never those of others', async () => {
+  const principal = { subject: 'alice', tenant: 't', displayName: 'Alice', scopes: ['a', 'b'] };
+  const token = await gateway.sign(message, principal);
+  expect(await verifier.verify(token, message)).toEqual({
+    tenant: 't',
+    subject: 'gateway/alice',
+    method: 'message-token',
+    displayName: 'Alice',
+    scopes: ['a', 'b'],
+  });
+});
+
+test('an agent may speak for itself only', async () => {
+  const token = await signer.sign(message, { subject: 'bob', tenant: '' });
+  await expect(verifier.verify(token, message)).rejects.toThrow(/may speak for itself only/);
+});
+
+test.each([
+  ['body', { body: '{"message":{"x":1}}' }],
+  ['topic', { topic: 'agent.task.eve' }],
+  ['correlation', { correlationId: 'other' }],
+  ['place to answer to', { replyTo: 'agent.response.eve' }],
+])('a token is of no use on a message with another %s', async (_what, change) => {
+  const token = await signer.sign(message);
+  await expect(verifier.verify(token, { ...message, ...change })).rejects.toThrow(
+    /token of the message does not hold/,
+  );
+});
+
+test('a key of one sender does not make the tokens of another', async () => {
+  const forged = new MessageSigner({ issuer: 'gateway', key: alice });
+  const token = await forged.sign(message, { subject: 'admin', tenant: '' });
+  await expect(verifier.verify(token, message)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  const stranger = new MessageSigner({ issuer: 'eve', key: generateSigningKey() });
+  await expect(verifier.verify(await stranger.sign(message), message)).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+  });
+});
+
+test('a token is worthless after its time, and what is no token is refused', async () => {
+  const late = new MessageVerifier({
+    trusted: [{ issuer: 'alice', keys: publicKeySet([alice]) }],
+    clock: { now: () => Date.now() + 8 * 24 * 60 * 60 * 1000 },
+  });
+  await expect(late.verify(await signer.sign(message), message)).rejects.toThrow(/ERR_JWT_EXPIRED/);
+  for (const token of ['', 'a.b.c', 'x'.repeat(5000), 'e30.e30.']) {
+    await expect(verifier.verify(token, message)).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
+  }
+});
+
+test('who proves nothing is called by the name it gives itself, marked as unproved', () => {
+  expect(selfAsserted('alice')).toMatchObject({
+    subject: 'unverified:alice',
+    method: 'self-asserted',
+  });
+  expect(selfAsserted('#').subject).toBe('unverified:unknown');
+  expect(selfAsserted(undefined).subject).toBe('unverified:unknown');
+});

@@ -1,0 +1,4 @@
+export { selfAsserted } from './self-asserted.ts';
+export type { SignedMessage } from './signed-message.ts';
+export { MessageSigner, type MessageSignerOptions, type Principal } from './signer.ts';
+export { MessageVerifier, type MessageVerifierOptions, type TrustedIssuer } from './verifier.ts';

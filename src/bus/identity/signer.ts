@@ -1,0 +1,54 @@
+import { SignJWT } from 'jose';
+import type { Caller } from '../../agents/index.ts';
+import type { SigningKey } from '../../push/index.ts';
+import { checkBusName } from '../transport/index.ts';
+import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
+
+/** On whose behalf a message is sent. */
+export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'scopes'>;
+
+export interface MessageSignerOptions {
+  /** Under which name the receivers know the key: the agent's or the gateway's own. */
+  readonly issuer: string;
+  readonly key: SigningKey;
+  /** How long a message may wait before its token is worthless, in seconds. @default 7 days */
+  readonly lifetime?: number;
+  readonly clock?: { now(): number };
+}
+
+const sevenDays = 7 * 24 * 60 * 60;
+
+/**
+ * Signs messages with a key of our own, so that receivers know who sends them. The token names the
+ * sender, and covers topic, body, correlation and the place to answer to: it is of no use on another
+ * message, and nobody can have the answer sent elsewhere.
+ */
+export class MessageSigner {
+  readonly issuer: string;
+  readonly #options: MessageSignerOptions;
+
+  constructor(options: MessageSignerOptions) {
+    this.issuer = checkBusName(options.issuer, 'the issuer');
+    this.#options = options;
+  }
+
+  /** Without a principal: on our own behalf. */
+  sign(message: SignedMessage, principal?: Principal): Promise<string> {
+    const { key, lifetime = sevenDays, clock = { now: Date.now } } = this.#options;
+    const now = Math.floor(clock.now() / 1000);
+    const { tenant = '', displayName, scopes } = principal ?? {};
+    return new SignJWT({
+      ...claimsOf(message),
+      ...(tenant !== '' && { tenant }),
+      ...(displayName !== undefined && { name: displayName }),
+      ...(scopes !== undefined && { scope: scopes.join(' ') }),
+    })
+      .setProtectedHeader({ alg: key.algorithm, kid: key.kid, typ: tokenType })
+      .setIssuer(this.issuer)
+      .setSubject(principal?.subject ?? this.issuer)
+      .setAudience(message.topic)
+      .setIssuedAt(now)
+      .setExpirationTime(now + lifetime)
+      .sign(key.privateKey);
+  }
+}

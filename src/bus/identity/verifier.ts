@@ -1,0 +1,112 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
+import type { Caller } from '../../agents/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { PublicKeySet } from '../../push/index.ts';
+import { checkBusName } from '../transport/index.ts';
+import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
+
+const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
+
+/** A sender whose tokens are believed. */
+export interface TrustedIssuer {
+  readonly issuer: string;
+  readonly keys: PublicKeySet | JSONWebKeySet;
+  /** May speak for callers other than itself, as a gateway does. @default false */
+  readonly mayVouch?: boolean;
+}
+
+export interface MessageVerifierOptions {
+  readonly trusted: readonly TrustedIssuer[];
+  /** Seconds by which clocks may differ. @default 30 */
+  readonly clockTolerance?: number;
+  readonly clock?: { now(): number };
+}
+
+/** Tells who sent a message, by its token. */
+export class MessageVerifier {
+  readonly #issuers: ReadonlyMap<
+    string,
+    { readonly keys: ReturnType<typeof createLocalJWKSet>; readonly mayVouch: boolean }
+  >;
+  readonly #options: MessageVerifierOptions;
+
+  constructor(options: MessageVerifierOptions) {
+    this.#options = options;
+    this.#issuers = new Map(
+      options.trusted.map(({ issuer, keys, mayVouch = false }) => [
+        checkBusName(issuer, 'the issuer'),
+        { keys: createLocalJWKSet(structuredClone(keys) as JSONWebKeySet), mayVouch },
+      ]),
+    );
+  }
+
+  /**
+   * The sender. Whom a gateway vouches for is called `{gateway}/{subject}`, so that the callers of
+   * two gateways never share anything. Rejects with `UNAUTHENTICATED`.
+   */
+  async verify(token: string, message: SignedMessage): Promise<Caller> {
+    const { clockTolerance = 30, clock = { now: Date.now } } = this.#options;
+    let issuer = '';
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        (header, jws) => {
+          issuer = issuerOf(jws.payload);
+          const known = this.#issuers.get(issuer);
+          if (known === undefined) throw new errors.JOSEError('unknown issuer');
+          return known.keys(header, jws);
+        },
+        {
+          typ: tokenType,
+          algorithms,
+          audience: message.topic,
+          clockTolerance,
+          currentDate: new Date(clock.now()),
+          requiredClaims: ['exp', 'sub', 'iss'],
+        },
+      );
+      if (payload.iss !== issuer) throw refused('the issuer is ambiguous');
+      for (const [claim, value] of Object.entries(claimsOf(message))) {
+        if (payload[claim] !== value) throw refused(`it was made for another message (${claim})`);
+      }
+      return this.#caller(issuer, payload);
+    } catch (error) {
+      if (error instanceof LegateError) throw error;
+      const code = error instanceof errors.JOSEError ? error.code : 'unreadable';
+      throw refused(code, error);
+    }
+  }
+
+  #caller(issuer: string, claims: Readonly<Record<string, unknown>>): Caller {
+    const { sub, tenant, name, scope } = claims;
+    if (typeof sub !== 'string' || sub.length > 512) throw refused('the subject is not usable');
+    const isOwn = sub === issuer;
+    if (!isOwn && this.#issuers.get(issuer)?.mayVouch !== true) {
+      throw refused(`${issuer} may speak for itself only`);
+    }
+    return {
+      tenant: typeof tenant === 'string' ? tenant : '',
+      subject: isOwn ? issuer : `${issuer}/${sub}`,
+      method: 'message-token',
+      ...(typeof name === 'string' && { displayName: name }),
+      ...(typeof scope === 'string' && { scopes: scope.split(' ').filter(Boolean) }),
+    };
+  }
+}
+
+/** Read before the signature is checked, to find the key that must hold. */
+function issuerOf(payload: unknown): string {
+  try {
+    const text = Buffer.from(String(payload), 'base64url').toString('utf8');
+    const { iss } = JSON.parse(text) as { iss?: unknown };
+    return typeof iss === 'string' ? iss : '';
+  } catch {
+    return '';
+  }
+}
+
+function refused(why: string, cause?: unknown): LegateError {
+  return new LegateError('UNAUTHENTICATED', `the token of the message does not hold: ${why}`, {
+    cause,
+  });
+}

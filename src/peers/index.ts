@@ -1,0 +1,1 @@
+export { wrapAgent } from './wrap-agent.ts';
