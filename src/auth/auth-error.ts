@@ -7,14 +7,18 @@ import { LegateError } from '../protocol/index.ts';
 export class AuthError extends LegateError {
   /** The values of `WWW-Authenticate`, one header line each. */
   readonly challenges: readonly string[];
+  /** What exactly was wrong, for the log. Never sent. */
+  readonly reasons: readonly string[];
 
   constructor(
     code: 'UNAUTHENTICATED' | 'PERMISSION_DENIED',
     message: string,
     challenges: readonly string[],
+    reasons: readonly string[] = [],
   ) {
     super(code, message);
     this.challenges = challenges;
+    this.reasons = reasons;
   }
 }
 

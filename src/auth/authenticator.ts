@@ -70,15 +70,12 @@ export class Authenticator {
     }
     if (unavailable !== undefined) throw unavailable;
     if (reasons.length === 0 && this.#allowsAnonymous) return anonymous;
-    this.#logger.warn(
-      { reasons: reasons.length === 0 ? ['no credentials'] : reasons },
-      'auth.denied',
-    );
-    throw new AuthError(
-      'UNAUTHENTICATED',
-      'the credentials are missing or not valid',
-      this.challenges(reasons.length === 0 ? {} : { error: 'invalid_token' }),
-    );
+    throw this.#refused(reasons);
+  }
+
+  /** Throws `AuthError` (401) when the caller did not prove who it is, though it could have. */
+  requireIdentity(caller: Caller): void {
+    if (caller.subject === '' && this.#verifiers.length > 0) throw this.#refused([]);
   }
 
   /** Throws `AuthError` (403) when the caller lacks one of the scopes. */
@@ -89,6 +86,17 @@ export class Authenticator {
       'PERMISSION_DENIED',
       `this needs the scope ${scopes.join(' ')}`,
       this.challenges({ error: 'insufficient_scope', scopes }),
+    );
+  }
+
+  #refused(found: readonly string[]): AuthError {
+    const reasons = found.length === 0 ? ['no credentials'] : found;
+    this.#logger.warn({ reasons }, 'auth.denied');
+    return new AuthError(
+      'UNAUTHENTICATED',
+      'the credentials are missing or not valid',
+      this.challenges(found.length === 0 ? {} : { error: 'invalid_token' }),
+      reasons,
     );
   }
 

@@ -16,7 +16,7 @@ export interface BindOptions {
  */
 export function checkBind(options: BindOptions): void {
   const { host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote = false } = options;
-  if (isAuthenticated || dangerouslyAllowUnauthenticatedRemote || isLoopback(host)) return;
+  if (isAuthenticated || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
   throw new LegateError(
     'CONFIGURATION_INVALID',
     `refusing to listen on ${host === undefined || host === '' ? 'every address' : host} without ` +
@@ -25,7 +25,8 @@ export function checkBind(options: BindOptions): void {
   );
 }
 
-function isLoopback(host: string | undefined): boolean {
+/** Whether only this machine can reach a server that listens there. */
+export function isLoopbackHost(host: string | undefined): boolean {
   if (host === undefined) return false;
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   return bare.toLowerCase() === 'localhost' || addressKind(bare) === 'loopback';

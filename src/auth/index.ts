@@ -4,7 +4,7 @@ export { AuthError, CredentialRefused } from './auth-error.ts';
 export type { AuthRequest } from './auth-request.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
 export { bearerTokenVerifier, type BearerTokenOptions } from './bearer-token.ts';
-export { type BindOptions, checkBind } from './bind-guard.ts';
+export { type BindOptions, checkBind, isLoopbackHost } from './bind-guard.ts';
 export { CallerLimits, type CallerLimitsOptions } from './caller-limits.ts';
 export { canonicalJson } from './canonical-json.ts';
 export type { CardForm } from './card-forms.ts';

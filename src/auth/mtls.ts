@@ -14,7 +14,9 @@ export interface TlsPeer {
 }
 
 /** The verified client certificate of a connection; undefined without one. */
-export function tlsPeer(socket: TLSSocket): TlsPeer | undefined {
+export function tlsPeer(
+  socket: Pick<TLSSocket, 'authorized' | 'getPeerCertificate'>,
+): TlsPeer | undefined {
   if (!socket.authorized) return undefined;
   const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
   if (certificate.fingerprint256 === undefined) return undefined;

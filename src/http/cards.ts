@@ -53,6 +53,12 @@ export function cardOf(agent: Agent, options: CardOptions): AgentCard {
   };
 }
 
+/** The extended card of a caller, from the public one. */
+export type ExtendedCard = (caller: Caller, card: AgentCard) => AgentCard | Promise<AgentCard>;
+
+/** Extended cards whose signatures are kept: callers with the same rights see the same card. */
+const maxSigned = 100;
+
 interface Rendering {
   readonly text: string;
   readonly etag: string;
@@ -67,15 +73,17 @@ export class Cards {
   #v1: Rendering;
   #superset: Rendering;
   #modified: string;
-  readonly #extended: ((caller: Caller) => AgentCard | Promise<AgentCard>) | undefined;
+  readonly #extended: ExtendedCard | undefined;
   readonly #unversioned: 'superset' | '1.0';
-  readonly #sign: (card: AgentCard) => Promise<AgentCard>;
+  readonly #sign: ((card: AgentCard) => Promise<AgentCard>) | undefined;
+  /** Extended cards by what they say, oldest first. */
+  readonly #signed = new Map<string, Promise<AgentCard>>();
 
   /** `card` is signed already; `sign` is for those that come after it. */
   constructor(
     card: AgentCard,
     options: {
-      extended?: (caller: Caller) => AgentCard | Promise<AgentCard>;
+      extended?: ExtendedCard;
       sign?: (card: AgentCard) => Promise<AgentCard>;
       /** What callers get who name no version. @default 'superset' */
       unversioned?: 'superset' | '1.0';
@@ -87,7 +95,7 @@ export class Cards {
     this.#modified = new Date().toUTCString();
     this.#extended = options.extended;
     this.#unversioned = options.unversioned ?? 'superset';
-    this.#sign = options.sign ?? (async (unsigned) => unsigned);
+    this.#sign = options.sign;
   }
 
   get current(): AgentCard {
@@ -96,7 +104,7 @@ export class Cards {
 
   /** From now on this card is served; its entity tags change with it. */
   async replace(card: AgentCard): Promise<void> {
-    const signed = await this.#sign(card);
+    const signed = this.#sign === undefined ? card : await this.#sign(card);
     this.#card = signed;
     this.#v1 = render(v1.agentCard.encode(signed));
     this.#superset = render(supersetCard(signed));
@@ -113,7 +121,22 @@ export class Cards {
         'the extended card of this agent is not configured',
       );
     }
-    return this.#sign(await this.#extended(caller));
+    const card = await this.#extended(caller, this.#card);
+    return this.#sign === undefined ? card : this.#signOnce(card, this.#sign);
+  }
+
+  /** Signing costs more than all the rest of an answer, so it is done once for each content. */
+  #signOnce(card: AgentCard, sign: (card: AgentCard) => Promise<AgentCard>): Promise<AgentCard> {
+    const { signatures: _former, ...content } = card;
+    const key = hash('sha256', JSON.stringify(content), 'base64url');
+    const known = this.#signed.get(key);
+    if (known !== undefined) return known;
+    const signing = sign(card);
+    signing.catch(() => this.#signed.delete(key));
+    this.#signed.set(key, signing);
+    const [oldest] = this.#signed.keys();
+    if (this.#signed.size > maxSigned && oldest !== undefined) this.#signed.delete(oldest);
+    return signing;
   }
 
   /** Answers a GET of the card; `isProtected` keeps it out of shared caches. */
@@ -126,14 +149,14 @@ export class Cards {
       etag,
       'cache-control': `${isProtected ? 'private' : 'public'}, max-age=60`,
       'last-modified': this.#modified,
-      vary: 'A2A-Version',
+      vary: response.hasHeader('vary') ? 'Origin, A2A-Version' : 'A2A-Version',
       ...(!isProtected && { 'access-control-allow-origin': '*' }),
     };
     if (isFresh(request, etag, this.#modified)) {
       response.writeHead(304, headers);
       response.end();
     } else {
-      sendJson(response, 200, request.method === 'HEAD' ? '' : text, headers);
+      sendJson(response, 200, text, headers);
     }
   }
 }

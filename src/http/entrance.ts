@@ -1,16 +1,19 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
 import { tlsPeer } from '../auth/index.ts';
 import { operations, type Operation } from '../protocol/index.ts';
+import { refuseForeignPages } from './browser-guard.ts';
 import type { Service } from './service.ts';
 
 /** Who sends a request, before anything of it is read. */
-export function authenticate(
+export async function authenticate(
   service: Service,
   request: IncomingMessage,
+  response: ServerResponse,
   query: URLSearchParams,
 ): Promise<Caller> {
+  refuseForeignPages(request, response, service.corsOrigins);
   const peer = 'encrypted' in request.socket ? tlsPeer(request.socket as TLSSocket) : undefined;
   return service.auth.authenticate({
     headers: request.headers,

@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
+import type { PublicKeySet } from '../push/index.ts';
+import { describeRequest } from './audit.ts';
+import { allowOrigin } from './cors.ts';
 import { authenticate } from './entrance.ts';
 import { handleJsonRpc } from './json-rpc.ts';
 import { sendJson } from './respond.ts';
@@ -35,6 +38,7 @@ export function createHandler(service: Service, options: HandlerOptions): Handle
       if (error.code === 'INTERNAL') {
         service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
       }
+      service.audit.denied(error, describeRequest(request));
       const { status, body } = toRestError(error, { profile: service.errorProfile });
       sendJson(response, status, JSON.stringify(body), errorHeaders(error));
     });
@@ -51,6 +55,7 @@ async function route(
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
+  if (allowOrigin(service.corsOrigins, request, response)) return;
   if (options.before !== undefined && (await options.before(request, response, path, query)))
     return;
   if (path === '/' && method === 'POST') {
@@ -58,26 +63,16 @@ async function route(
   }
   if (cardPaths.has(path)) {
     only(method, response, 'GET', 'HEAD');
-    if (service.protectsCard) await authenticate(service, request, query);
+    if (service.protectsCard) await authenticate(service, request, response, query);
     return service.cards.send(request, response, service.protectsCard);
   }
   if (path === '/.well-known/jwks.json' && service.jwks !== undefined) {
     only(method, response, 'GET', 'HEAD');
-    return sendJson(response, 200, JSON.stringify(service.jwks()), {
-      'cache-control': 'public, max-age=300',
-    });
+    return sendKeys(response, service.jwks());
   }
   if (path === '/health' || path === '/ready') {
     only(method, response, 'GET', 'HEAD');
-    const isWell = path === '/health' || (await options.isReady());
-    return sendJson(
-      response,
-      isWell ? 200 : 503,
-      JSON.stringify({ status: isWell ? 'ok' : 'unavailable' }),
-      {
-        'cache-control': 'no-store',
-      },
-    );
+    return sendWell(response, path === '/health' || (await options.isReady()));
   }
   if (path === '/') {
     only(method, response, 'POST');
@@ -85,7 +80,20 @@ async function route(
   return handleRest(service, request, response, { path, query }, options.closing);
 }
 
-function only(method: string, response: ServerResponse, ...allowed: string[]): void {
+/** The keys by which receivers of webhooks verify them: for everybody. */
+export function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
+  sendJson(response, 200, JSON.stringify(keys), {
+    'cache-control': 'public, max-age=300',
+    'access-control-allow-origin': '*',
+  });
+}
+
+export function sendWell(response: ServerResponse, isWell: boolean): void {
+  const status = isWell ? 'ok' : 'unavailable';
+  sendJson(response, isWell ? 200 : 503, JSON.stringify({ status }));
+}
+
+export function only(method: string, response: ServerResponse, ...allowed: string[]): void {
   if (allowed.includes(method)) return;
   const allow = allowed.join(', ');
   response.setHeader('allow', allow);

@@ -13,7 +13,10 @@ export function callOf(
   version: '0.3' | '1.0',
 ): Call {
   const { headers } = request;
-  const extensions = headers['a2a-extensions'] ?? headers['x-a2a-extensions'];
+  // 0.3 writes the name with an X; clients of both versions send both.
+  const extensions = [headers['a2a-extensions'], headers['x-a2a-extensions']].filter(
+    (value) => value !== undefined,
+  );
   const key = headers['idempotency-key'];
   const lastEventId = headers['last-event-id'];
   const { traceparent } = headers;
@@ -21,7 +24,7 @@ export function callOf(
   return {
     caller,
     version,
-    ...(extensions !== undefined && { extensions: listOf(String(extensions)) }),
+    ...(extensions.length > 0 && { extensions: listOf(extensions.join(',')) }),
     ...(typeof key === 'string' && key !== '' && { idempotencyKey: key.slice(0, maxKeyLength) }),
     ...(typeof lastEventId === 'string' &&
       /^\d{1,15}$/.test(lastEventId) && { lastEventId: Number(lastEventId) }),

@@ -74,7 +74,8 @@ describe('JSON-RPC', () => {
     );
     const { data } = errorOf(body) as unknown as { data: JsonObject[] };
     expect(data[0]).toMatchObject({ reason: 'INVALID_PARAMS', domain: 'a2a-protocol.org' });
-    const fields = (data[1]?.fieldViolations as { field: string }[]).map(({ field }) => field);
+    const violations = data[1]?.fieldViolations as { field: string }[] | undefined;
+    const fields = violations?.map(({ field }) => field);
     expect(fields).toContain('message.messageId');
     expect(fields).toContain('message.parts');
   });
@@ -280,7 +281,7 @@ describe('HTTP hygiene', () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     socket.on('data', (data) => resolve(data.toString()));
     socket.write(
-      'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
     );
     expect(await promise).toContain('408');
     socket.destroy();

@@ -1,10 +1,13 @@
-export { type CardOptions, cardOf, Cards } from './cards.ts';
+export { AuditLog, type DeniedRequest } from './audit.ts';
+export { type CardOptions, cardOf, Cards, type ExtendedCard } from './cards.ts';
 export { extensionHeaders } from './extension-headers.ts';
 export { createHandler, type Handler } from './handler.ts';
 export { listOf } from './http-call.ts';
 export { execute, type OperationResult } from './operations.ts';
 export { type PushOptions, PushService } from './push-service.ts';
-export { type Router, router, type RouterOptions } from './router.ts';
+export type { ConnectionLimits, ListenOptions } from './http-server.ts';
+export type { AgentOptions, RouterOptions, SharedOptions } from './router-options.ts';
+export { type Router, router } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
 export { errorHeaders } from './statuses.ts';
 export { contextOf as tlsContext, type TlsFiles } from './tls.ts';

@@ -13,7 +13,9 @@ import {
   v03,
   v1,
 } from '../protocol/index.ts';
+import type { Caller } from '../agents/index.ts';
 import type { Call } from '../tasks/index.ts';
+import { describeRequest } from './audit.ts';
 import { readBody } from './body.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
@@ -38,8 +40,10 @@ export async function handleJsonRpc(
   closing: AbortSignal,
 ): Promise<void> {
   let id: JsonRpcId = null;
+  let caller: Caller | undefined;
+  let what: string | undefined;
   try {
-    const caller = await authenticate(service, request, query);
+    caller = await authenticate(service, request, response, query);
     using _place = await enter(service, request, caller);
     requireJson(request);
     const body = parseJson(await readBody(request, service.limits), {
@@ -47,11 +51,12 @@ export async function handleJsonRpc(
     });
     const rpc = parseJsonRpcRequest(body);
     ({ id } = rpc);
+    what = rpc.method.slice(0, 100);
     // The name of the method tells the version.
     const method = operationOf(rpc.method);
     checkVersion(service, request, query, method?.version);
     if (method === undefined) {
-      throw new LegateError('METHOD_NOT_FOUND', `there is no method ${rpc.method.slice(0, 100)}`);
+      throw new LegateError('METHOD_NOT_FOUND', `there is no method ${what}`);
     }
     const dialect = dialects[method.version];
     const call = callOf(request, response, caller, dialect.version);
@@ -60,7 +65,13 @@ export async function handleJsonRpc(
     await answer(service, response, { id, dialect, result, call, closing });
   } catch (thrown) {
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
-    fail(service, response, toLegateError(thrown), id);
+    const error = toLegateError(thrown);
+    service.audit.denied(error, {
+      ...describeRequest(request),
+      ...(what !== undefined && { what }),
+      caller,
+    });
+    fail(service, response, error, id);
   }
 }
 
@@ -107,6 +118,7 @@ async function answer(
           ? `${envelope}${event.body.text}}`
           : `${envelope}${JSON.stringify(dialect.streamResponse.encode(event.body.value, event.isLast))}}`,
       encodeError: (error) => `data: ${errorText(error, id)}\n\n`,
+      logger: service.logger,
       keepAliveMs: service.limits.keepAliveMs,
       extraHeaders: extensionHeaders(service, call),
       closing,

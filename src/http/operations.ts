@@ -92,8 +92,10 @@ const handlers: Record<Operation, Handler> = {
   },
   async getExtendedAgentCard(service, dialect, params, call) {
     const request = dialect.getExtendedAgentCardRequest.decode(params ?? {});
-    const card = await service.cards.extended(inTenant(call, request.tenant).caller);
-    return json(dialect.agentCard.encode(card));
+    const { caller } = inTenant(call, request.tenant);
+    // 3.1.11: it is for callers that proved who they are, wherever they can.
+    service.auth.requireIdentity(caller);
+    return json(dialect.agentCard.encode(await service.cards.extended(caller)));
   },
 };
 

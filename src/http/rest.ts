@@ -9,7 +9,9 @@ import {
   v03Rest,
   v1,
 } from '../protocol/index.ts';
+import type { Caller } from '../agents/index.ts';
 import type { Call } from '../tasks/index.ts';
+import { describeRequest } from './audit.ts';
 import { readBody } from './body.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
@@ -34,11 +36,14 @@ export async function handleRest(
 ): Promise<void> {
   const { method = 'GET' } = request;
   let dialect: Dialect = v1;
+  let caller: Caller | undefined;
   try {
     // A tenant may be called v1: then the version header tells the paths apart.
     const isV03 =
       target.path.startsWith('/v1/') && !(request.headers['a2a-version'] ?? '').includes('1.');
     dialect = isV03 ? v03Rest : v1;
+    caller = await authenticate(service, request, response, target.query);
+    using _place = await enter(service, request, caller);
     const match = matchRest(method, isV03 ? target.path.slice(3) : target.path, dialect.version);
     if (match === undefined) {
       throw new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${target.path.slice(0, 200)}`);
@@ -50,8 +55,6 @@ export async function handleRest(
         `${method} is not possible here; use ${match.allow}`,
       );
     }
-    const caller = await authenticate(service, request, target.query);
-    using _place = await enter(service, request, caller);
     checkVersion(service, request, target.query, isV03);
     const params = await parameters(service, request, target.query, match);
     // 0.3 names the task of a list by its resource name, or simply `id`.
@@ -61,7 +64,9 @@ export async function handleRest(
     const result = await execute(service, match.operation, dialect, params, call);
     await answer(service, request, response, { dialect, result, call, closing });
   } catch (thrown) {
-    fail(service, request, response, toLegateError(thrown), dialect.version);
+    const error = toLegateError(thrown);
+    service.audit.denied(error, { ...describeRequest(request), caller });
+    fail(service, request, response, error, dialect.version);
   }
 }
 
@@ -137,6 +142,7 @@ async function answer(
           : JSON.stringify(dialect.streamResponse.encode(event.body.value, event.isLast)),
       encodeError: (error) =>
         `event: error\ndata: ${JSON.stringify(toRestError(error, { version: dialect.version }).body)}\n\n`,
+      logger: service.logger,
       keepAliveMs: service.limits.keepAliveMs,
       extraHeaders: extensionHeaders(service, call),
       closing,

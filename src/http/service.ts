@@ -2,6 +2,7 @@ import type { Authenticator, CallerLimits, SkillScopes } from '../auth/index.ts'
 import type { PublicKeySet } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { Engine } from '../tasks/index.ts';
+import type { AuditLog } from './audit.ts';
 import type { Cards } from './cards.ts';
 
 /** Bounds and habits of the HTTP doors. */
@@ -29,6 +30,8 @@ export interface Service {
   readonly cards: Cards;
   readonly limits: HttpLimits;
   readonly logger: Logger;
+  /** Where refusals are told. */
+  readonly audit: AuditLog;
   /** Takes PascalCase methods without a version header as 1.0 instead of refusing them. */
   readonly isLenient: boolean;
   /** Which table of HTTP statuses errors follow. */
@@ -41,6 +44,8 @@ export interface Service {
   readonly callerLimits: CallerLimits;
   /** Whether cards are for authenticated callers only. */
   readonly protectsCard: boolean;
+  /** Origins of web pages that may call; `*` for all. */
+  readonly corsOrigins: readonly string[];
   /** Keys by which receivers of webhooks verify them. */
   readonly jwks: (() => PublicKeySet) | undefined;
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type LegateError, toLegateError } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -21,6 +22,7 @@ export async function sendEvents(
     readonly encode: (event: StreamEvent) => string;
     /** The frame that tells of a failure in the middle of the stream. */
     readonly encodeError: (error: LegateError) => string;
+    readonly logger: Logger;
     readonly keepAliveMs: number;
     readonly extraHeaders?: Readonly<Record<string, string>>;
     /** Ends the stream with a last comment: the server stops, the task goes on. */
@@ -65,8 +67,14 @@ export async function sendEvents(
         flushed = undefined;
       }
     }
-  } catch (error) {
-    pending += options.encodeError(toLegateError(error));
+  } catch (thrown) {
+    const error = toLegateError(thrown);
+    const { code, message, cause } = error;
+    options.logger.error(
+      { code, error: cause ?? message },
+      'a2a_server.sanic_app.stream_sse.error',
+    );
+    pending += options.encodeError(error);
   } finally {
     clearInterval(keepAlive);
     closing?.removeEventListener('abort', onClosing);

@@ -1,6 +1,7 @@
 import { readFileSync, watchFile, unwatchFile } from 'node:fs';
 import { createServer, type Server } from 'node:https';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerOptions } from 'node:http';
+import { createSecureContext } from 'node:tls';
 import { LegateError } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
@@ -20,6 +21,8 @@ export interface TlsReloader {
   stop(): void;
 }
 
+/** How long a client may take to agree on keys, in milliseconds. */
+const handshakeTimeout = 10_000;
 /** How often the files are looked at, in milliseconds. */
 const interval = 2_000;
 
@@ -27,23 +30,33 @@ const interval = 2_000;
  * An HTTPS server whose certificate is read again when its files change; connections stay open. Files
  * that cannot be used are reported, and the former certificate stays in use.
  */
-export function tlsServer(files: TlsFiles, listener: RequestListener, logger: Logger): TlsReloader {
+export function tlsServer(
+  files: TlsFiles,
+  listener: RequestListener,
+  logger: Logger,
+  options: ServerOptions,
+): TlsReloader {
   const server = createServer(
     {
-      ...contextOf(files),
+      ...usableContext(files),
       requestCert: files.ca !== undefined,
       rejectUnauthorized: files.requireClientCertificate === true,
-      keepAliveTimeout: 65_000,
+      handshakeTimeout,
+      ...options,
     },
     listener,
   );
   const paths = [files.certificate, files.key, ...(files.ca === undefined ? [] : [files.ca])];
   const reload = (): void => {
     try {
-      server.setSecureContext(contextOf(files));
-      logger.info({ certificate: files.certificate }, 'http.tls.reloaded');
+      server.setSecureContext(usableContext(files));
+      logger.info({ audit: 'action', certificate: files.certificate }, 'http.tls.reloaded');
     } catch (error) {
-      logger.error({ error }, 'http.tls.reload_failed');
+      // Between the new certificate and its new key this is nothing unusual.
+      logger.error(
+        { audit: 'action', error: messageOf(error), certificate: files.certificate },
+        'http.tls.reload_failed',
+      );
     }
   };
   for (const path of paths) watchFile(path, { interval, persistent: false }, reload);
@@ -64,6 +77,26 @@ export function contextOf(files: TlsFiles) {
     ...(files.password !== undefined && { passphrase: files.password }),
     minVersion: 'TLSv1.2' as const,
   };
+}
+
+/** Found out here, so that it is told what was wrong and the former certificate stays. */
+function usableContext(files: TlsFiles) {
+  const context = contextOf(files);
+  try {
+    createSecureContext(context);
+  } catch (cause) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `the TLS certificate ${files.certificate} cannot be used with the key ${files.key}: ` +
+        `${messageOf(cause)}; check that they belong together, and the password of the key`,
+      { cause },
+    );
+  }
+  return context;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown error';
 }
 
 function read(path: string, what: string): Buffer {

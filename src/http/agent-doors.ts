@@ -1,0 +1,127 @@
+import type { Agent } from '../agents/index.ts';
+import { allowedSkills, Authenticator, declareSkillScopes, signCard } from '../auth/index.ts';
+import type { AgentCard } from '../protocol/index.ts';
+import { Engine } from '../tasks/index.ts';
+import { AuditLog } from './audit.ts';
+import { cardOf, Cards } from './cards.ts';
+import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
+import type { AgentOptions } from './router-options.ts';
+import { defaultLimits, type Service } from './service.ts';
+import type { Shared } from './shared.ts';
+
+/** The doors of one agent, and the engine behind them. */
+export interface AgentDoors {
+  readonly handler: Handler;
+  readonly engine: Engine;
+  readonly cards: Cards;
+  readonly auth: Authenticator;
+  readonly service: Service;
+  /** Closes streams with a last comment and lets turns end, or hands them over. */
+  drain(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/** Opens the doors of an agent on what it shares with others. Close them with `drain`. */
+export async function openDoors(
+  agent: Agent,
+  options: AgentOptions & { readonly before?: HandlerOptions['before'] },
+  shared: Shared,
+  replica: string,
+): Promise<AgentDoors> {
+  const {
+    url = 'http://localhost',
+    card: cardOptions,
+    staticCard,
+    unversionedCard = 'superset',
+    extendedCard,
+    cardKeys,
+    auth = new Authenticator({ verifiers: [] }),
+    skillScopes = {},
+    protectsCard = false,
+    cors = [],
+    isLenient = false,
+    errorProfile = '1.0.1',
+    setsContextHints = false,
+    limits,
+    before,
+    ...tuning
+  } = options;
+  const { store, push, logger, scheduler, callerLimits, readiness } = shared;
+  const { capabilities, ...cardRest } = cardOptions ?? {};
+  const declared = staticCard?.capabilities.extensions ?? capabilities?.extensions ?? [];
+  const securitySchemes = auth.securitySchemes() ?? {};
+  const securityRequirements = auth.securityRequirements() ?? [];
+  const isSecured = Object.keys(securitySchemes).length > 0;
+  const plain =
+    staticCard ??
+    cardOf(
+      { ...agent, skills: declareSkillScopes(agent.skills, skillScopes, auth) },
+      {
+        url,
+        ...cardRest,
+        ...(isSecured && { securitySchemes, securityRequirements }),
+        capabilities: {
+          streaming: tuning.streaming ?? true,
+          pushNotifications: push !== undefined,
+          ...capabilities,
+          ...(extendedCard !== undefined && { extendedAgentCard: true }),
+        },
+      },
+    );
+  const sign =
+    cardKeys === undefined
+      ? undefined
+      : (card: AgentCard): Promise<AgentCard> => signCard(card, { keys: cardKeys });
+  const cards = new Cards(sign === undefined ? plain : await sign(plain), {
+    ...(sign !== undefined && { sign }),
+    unversioned: unversionedCard,
+    ...(extendedCard !== undefined && {
+      extended: async (caller, card) => {
+        const made = extendedCard === true ? card : await extendedCard(caller, card);
+        return { ...made, skills: allowedSkills(made.skills, skillScopes, caller) };
+      },
+    }),
+  });
+  const engine = await Engine.start({
+    agent,
+    store,
+    logger,
+    scheduler,
+    replica,
+    extensions: declared.map(({ uri }) => uri),
+    requiredExtensions: declared.filter(({ required }) => required).map(({ uri }) => uri),
+    ...(push !== undefined && { push }),
+    ...tuning,
+  });
+  const closing = new AbortController();
+  const service: Service = {
+    engine,
+    cards,
+    limits: { ...defaultLimits, ...limits },
+    logger,
+    audit: new AuditLog(logger),
+    isLenient,
+    errorProfile,
+    setsContextHints,
+    auth,
+    skillScopes,
+    protectsCard,
+    callerLimits,
+    corsOrigins: cors,
+    jwks: push?.jwks,
+  };
+  return {
+    handler: createHandler(service, {
+      closing: closing.signal,
+      isReady: () => readiness.check(),
+      ...(before !== undefined && { before }),
+    }),
+    engine,
+    cards,
+    auth,
+    service,
+    async drain(grace) {
+      closing.abort();
+      await engine.drain(grace);
+    },
+  };
+}

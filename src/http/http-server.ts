@@ -1,0 +1,167 @@
+import { createServer, type Server, type ServerOptions } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { checkBind, isLoopbackHost } from '../auth/index.ts';
+import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { AuditLog, describeRequest } from './audit.ts';
+import { refuseForeignNames } from './browser-guard.ts';
+import type { Handler } from './handler.ts';
+import { sendJson } from './respond.ts';
+import { type TlsFiles, tlsServer } from './tls.ts';
+
+/** Bounds on connections, before anything is known of who is at their other end. */
+export interface ConnectionLimits {
+  /** Longest time that the headers of a request may take to arrive, in milliseconds. @default 15_000 */
+  readonly headersTimeoutMs: number;
+  /**
+   * Longest time that a whole request may take to arrive, in milliseconds; `limits.bodyTimeoutMs`
+   * bounds the body alone and is the one that answers kindly. @default 60_000
+   */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection is kept, in milliseconds. @default 65_000 */
+  readonly keepAliveMs: number;
+  /** Connections at one time; further ones are closed at once. @default 10_000 */
+  readonly max: number;
+}
+
+export interface ListenOptions {
+  /** @default 0, any free port */
+  port?: number;
+  /** @default '127.0.0.1' */
+  host?: string;
+  /** Serves HTTPS. */
+  tls?: TlsFiles;
+  /** How long browsers shall insist on HTTPS once they have seen it, in seconds; 0 for no word on it. @default 31_536_000 */
+  hstsSeconds?: number;
+  connections?: Partial<ConnectionLimits>;
+  /** Listens where others can reach without asking who they are. @default false */
+  dangerouslyAllowUnauthenticatedRemote?: boolean;
+  /**
+   * Names under which callers on this machine know the server, besides localhost and the host of
+   * `url`. Looked at where the server listens on a loopback address and asks nobody who they are,
+   * since a web page could otherwise reach it by a name of its own. @default []
+   */
+  hosts?: readonly string[];
+  /** How long turns may take to end by themselves when the server stops, in milliseconds. @default 10_000 */
+  drainMs?: number;
+  /**
+   * How long `/ready` says no before the port is closed, so that load balancers learn of it, in
+   * milliseconds. @default 0
+   */
+  noticeMs?: number;
+}
+
+/** A port that is open. Until `handle` is called everything is answered with 503. */
+export interface HttpServer {
+  readonly server: Server | SecureServer;
+  readonly url: string;
+  readonly port: number;
+  handle(handler: Handler): void;
+  /** Takes no new connections, lets `drain` do its work, then lets go of what is left. */
+  close(drain: () => Promise<void>): Promise<void>;
+}
+
+/** Opens the port, if it may be opened. */
+export async function openServer(
+  options: ListenOptions & {
+    readonly url?: string;
+    readonly logger?: Logger;
+    /** Whether callers must prove who they are. */
+    readonly isAuthenticated: boolean;
+  },
+): Promise<HttpServer> {
+  const { port = 0, host = '127.0.0.1', tls, isAuthenticated, logger = silentLogger } = options;
+  const { dangerouslyAllowUnauthenticatedRemote = false, hstsSeconds = 31_536_000 } = options;
+  checkBind({ host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote });
+  const audit = new AuditLog(logger);
+  const isOpen = !isAuthenticated && !isLoopbackHost(host);
+  if (isOpen) audit.action('audit.open_to_everybody', { host });
+  const names = !isAuthenticated && isLoopbackHost(host) ? knownNames(options) : undefined;
+  let handler: Handler = (_request, response) => void response.writeHead(503).end();
+  const listener: Handler = (request, response) => {
+    if (tls !== undefined && hstsSeconds > 0) {
+      response.setHeader('strict-transport-security', `max-age=${hstsSeconds}`);
+    }
+    try {
+      if (names !== undefined) refuseForeignNames(request, names);
+    } catch (thrown) {
+      const error = toLegateError(thrown);
+      audit.denied(error, describeRequest(request));
+      const { status, body } = toRestError(error);
+      return sendJson(response, status, JSON.stringify(body));
+    }
+    return handler(request, response);
+  };
+  const limits = serverOptions(options.connections);
+  const secure = tls === undefined ? undefined : tlsServer(tls, listener, logger, limits);
+  const server = secure?.server ?? createServer(limits, listener);
+  server.maxConnections = options.connections?.max ?? 10_000;
+  try {
+    await listen(server, port, host);
+  } catch (error) {
+    secure?.stop();
+    throw error;
+  }
+  const address = server.address() as AddressInfo;
+  return {
+    server,
+    port: address.port,
+    url: options.url ?? addressOf(host, address.port, secure !== undefined),
+    handle(next) {
+      handler = next;
+    },
+    async close(drain) {
+      await shutDown(server, drain);
+      secure?.stop();
+    },
+  };
+}
+
+function serverOptions(limits: Partial<ConnectionLimits> = {}): ServerOptions {
+  const { headersTimeoutMs = 15_000, requestTimeoutMs = 60_000, keepAliveMs = 65_000 } = limits;
+  const requestTimeout = Math.max(requestTimeoutMs, headersTimeoutMs);
+  return {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout,
+    keepAliveTimeout: keepAliveMs,
+    // Node looks at its timeouts only now and then; a timeout must not take twice its time.
+    connectionsCheckingInterval: Math.max(Math.min(headersTimeoutMs, requestTimeout) / 4, 10),
+  };
+}
+
+function knownNames({ hosts = [], url }: ListenOptions & { readonly url?: string }): string[] {
+  const own = url === undefined ? undefined : URL.parse(url)?.hostname;
+  return [...hosts.map((name) => name.toLowerCase()), ...(own === undefined ? [] : [own])];
+}
+
+async function shutDown(server: Server | SecureServer, drain: () => Promise<void>): Promise<void> {
+  const isClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
+  server.closeIdleConnections();
+  await drain();
+  server.closeIdleConnections();
+  // Answers that are being written get a moment; a client that does not read must not hold us.
+  const timer = setTimeout(() => server.closeAllConnections(), 1_000);
+  await isClosed;
+  clearTimeout(timer);
+}
+
+/** The address to show: a server that listens everywhere is reached here by its local name. */
+function addressOf(host: string, port: number, isSecure: boolean): string {
+  const isLocal = ['0.0.0.0', '::', '127.0.0.1'].includes(host);
+  const shown = isLocal ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `${isSecure ? 'https' : 'http'}://${shown}:${port}`;
+}
+
+function listen(server: Server | SecureServer, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why =
+        cause.code === 'EADDRINUSE'
+          ? `port ${port} is in use; choose another or stop the other program`
+          : `${host}:${port} cannot be listened on: ${cause.message}`;
+      reject(new LegateError('CONFIGURATION_INVALID', why, { cause }));
+    });
+    server.listen(port, host, () => resolve());
+  });
+}

@@ -1,0 +1,98 @@
+import type {
+  Authenticator,
+  CallerLimitsOptions,
+  ClusterRateOptions,
+  SkillScopes,
+} from '../auth/index.ts';
+import type { AgentCapabilities, AgentCard } from '../protocol/index.ts';
+import type { SigningKey } from '../push/index.ts';
+import type { Store, StoreOptions } from '../store/index.ts';
+import type { EngineOptions } from '../tasks/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import type { CardOptions, ExtendedCard } from './cards.ts';
+import type { HandlerOptions } from './handler.ts';
+import type { PushOptions } from './push-service.ts';
+import type { HttpLimits } from './service.ts';
+
+/** What the engine may be told besides what the doors tell it. */
+export type EngineTuning = Partial<
+  Omit<
+    EngineOptions,
+    'agent' | 'store' | 'logger' | 'push' | 'replica' | 'extensions' | 'requiredExtensions'
+  >
+>;
+
+/** What agents of one process have in common. */
+export interface SharedOptions {
+  /** A store, or which one to open. @default { type: 'memory' } */
+  store?: Store | StoreOptions;
+  /** What one caller may ask for at a time, over all agents and doors of the process. */
+  callerLimits?: CallerLimitsOptions;
+  /** Counts the requests of a caller over all replicas, in the store, instead of in this process. */
+  clusterRate?: Omit<ClusterRateOptions, 'records'>;
+  /** Webhooks; without it the capability is off. */
+  push?: PushOptions;
+  logger?: Logger;
+  /** @default the system's clock, timers and ids */
+  scheduler?: NonNullable<EngineOptions['scheduler']>;
+}
+
+/** What may differ from agent to agent. */
+export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
+  /** Where callers reach the agent, without a slash at the end. @default 'http://localhost' */
+  url?: string;
+  /** Parts of the card beside what the agent says. */
+  card?: Partial<Omit<CardOptions, 'url' | 'capabilities'>> & {
+    capabilities?: Omit<AgentCapabilities, 'streaming' | 'pushNotifications'>;
+  };
+  /** A card served as it is, instead of one made from the agent. */
+  staticCard?: AgentCard;
+  /**
+   * The card of callers who name no version: one that 0.3 readers understand too, or pure 1.0.
+   * @default 'superset'
+   */
+  unversionedCard?: 'superset' | '1.0';
+  /**
+   * The extended card, for those who may see it; `true` for the card itself. Either way it has only
+   * the skills whose scopes the caller has.
+   */
+  extendedCard?: true | ExtendedCard;
+  /** Signs the card once for each of its versions. */
+  cardKeys?: readonly [SigningKey, ...SigningKey[]];
+  /** Who may call. The card declares what it verifies. @default everybody */
+  auth?: Authenticator;
+  /** Scopes that skills need, by skill id. */
+  skillScopes?: SkillScopes;
+  /** Whether the card is for authenticated callers only. @default false */
+  protectsCard?: boolean;
+  /**
+   * Origins of web pages that may call, as browsers name them, or `*`. The card and the public keys
+   * are open to all pages anyway. @default none
+   */
+  cors?: readonly string[];
+  /** Takes 1.0 requests that do not state their version. @default false */
+  isLenient?: boolean;
+  /** @default '1.0.1' */
+  errorProfile?: '1.0.1' | '1.0.0';
+  /** Names the context of an answer in a header and a cookie, for ingress rules. @default false */
+  setsContextHints?: boolean;
+  limits?: Partial<HttpLimits>;
+}
+
+export interface RouterOptions extends SharedOptions, AgentOptions {
+  before?: HandlerOptions['before'];
+}
+
+/** The options without those that are not the agent's own. */
+export function agentOptionsOf(options: RouterOptions): Omit<RouterOptions, keyof SharedOptions> {
+  const {
+    store: _store,
+    callerLimits: _callerLimits,
+    clusterRate: _clusterRate,
+    push: _push,
+    logger: _logger,
+    scheduler: _scheduler,
+    ...rest
+  } = options;
+  return rest;
+}

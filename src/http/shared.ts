@@ -1,0 +1,53 @@
+import { CallerLimits, ClusterRate } from '../auth/index.ts';
+import { openStore, type Store } from '../store/index.ts';
+import { type Scheduler, systemScheduler } from '../tasks/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { PushService } from './push-service.ts';
+import { Readiness } from './readiness.ts';
+import type { SharedOptions } from './router-options.ts';
+
+/** What agents of one process have in common: where things are kept, webhooks, limits. */
+export interface Shared {
+  readonly store: Store;
+  readonly push: PushService | undefined;
+  readonly callerLimits: CallerLimits;
+  readonly readiness: Readiness;
+  readonly logger: Logger;
+  readonly scheduler: Scheduler;
+  /** The name under which webhooks are claimed; the first engine lives under it too. */
+  readonly replica: string;
+  /** Lets go of the store, if it was opened here. */
+  close(): Promise<void>;
+}
+
+export async function openShared(options: SharedOptions): Promise<Shared> {
+  const { store: storeOption = { type: 'memory' }, logger = silentLogger } = options;
+  const { scheduler = systemScheduler, clusterRate } = options;
+  const isOwnStore = 'type' in storeOption;
+  const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const replica = scheduler.uuid();
+  const push =
+    options.push === undefined
+      ? undefined
+      : new PushService({ ...options.push, store, replica, scheduler, logger });
+  const { records } = store;
+  return {
+    store,
+    push,
+    callerLimits: new CallerLimits({
+      openStreams: 1_000,
+      clock: scheduler,
+      ...(clusterRate !== undefined && {
+        rateLimiter: new ClusterRate({ clock: scheduler, ...clusterRate, records }),
+      }),
+      ...options.callerLimits,
+    }),
+    readiness: new Readiness(store, scheduler),
+    logger,
+    scheduler,
+    replica,
+    async close() {
+      if (isOwnStore) await store.close();
+    },
+  };
+}
