@@ -334,6 +334,9 @@ export interface Store {
     taskId: string,
   ): Promise<{ readonly running: boolean; readonly queued: boolean } | undefined>;
 
+  /** The tasks to be cancelled of which a turn runs under this replica. */
+  cancelRequests(replica: string): Promise<readonly string[]>;
+
   /** What became of a turn; undefined when it is unknown or no longer remembered. */
   loadTurn(
     turnId: number,
@@ -355,12 +358,17 @@ export interface Store {
   /**
    * Gives this replica turns that no live replica runs, oldest first: those of dead replicas (their
    * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive.
+   *
+   * With `atWork`, the keys whose turns it runs or is about to run, the replica is also given turns
+   * that run in its name under other keys (their attempt goes up by one): the answer to the call that
+   * claimed them was lost on its way, or their runner gave up.
    */
   takeOver(query: {
     readonly agent: string;
     readonly replica: string;
     readonly now: number;
     readonly limit: number;
+    readonly atWork?: readonly string[];
   }): Promise<readonly TurnRecord[]>;
   /**
    * Puts a running turn of this replica back at the head of its queue, for others to take over. With
@@ -388,10 +396,11 @@ export interface Store {
 
   /**
    * Told of appends and cancel requests made by other replicas; a notice may be lost, the log never
-   * is.
+   * is. `onGap`: notices were lost, of whatever tasks.
    */
   watch(
     listener: (notice: { readonly taskId: string; readonly version: number }) => void,
+    onGap?: () => void,
   ): () => void;
 
   close(): Promise<void>;

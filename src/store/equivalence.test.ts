@@ -18,6 +18,8 @@ import {
 } from './behaviour/steps.contract.ts';
 import type { Store, TaskQuery } from './contract.ts';
 import { openMemory } from './memory/index.ts';
+import { emptyDatabase } from './postgres/database.contract.ts';
+import { openPostgres } from './postgres/index.ts';
 import { openSqlite } from './sqlite/index.ts';
 
 let directory: string;
@@ -90,37 +92,74 @@ async function contents(store: Store, now: number): Promise<unknown> {
   return plain(shown);
 }
 
-async function compare(steps: readonly Step[]): Promise<void> {
-  const path = join(directory, `${(files += 1)}.db`);
+/** A store on a medium that outlives it. */
+interface Medium {
+  open(): Store | Promise<Store>;
+  remove(): void;
+}
+
+/** How often each driver is compared, and with what. */
+const drivers: [name: string, runs: number, medium: () => Medium | Promise<Medium>][] = [
+  [
+    'SQLite',
+    100,
+    () => {
+      const path = join(directory, `${(files += 1)}.db`);
+      return {
+        open: () => openSqlite({ path }),
+        remove: () => {
+          for (const file of [path, `${path}-lock`]) rmSync(file);
+        },
+      };
+    },
+  ],
+  [
+    'PostgreSQL',
+    30,
+    async () => {
+      const url = await emptyDatabase();
+      return { open: () => openPostgres({ url }), remove: () => {} };
+    },
+  ],
+];
+
+async function compare(medium: Medium, steps: readonly Step[]): Promise<void> {
   const memory: Subject = { store: openMemory(), turns: [] };
-  const sqlite: Subject = { store: openSqlite({ path }), turns: [] };
+  const subject: Subject = { store: await medium.open(), turns: [] };
   const world: World = { now: 1000, generation: 0 };
   try {
     for (const each of steps) {
       if (each.kind === 'wait') {
         world.now += each.time;
       } else if (each.kind === 'restart') {
-        // To be opened again is to have lost all replicas.
-        for (const name of replicas) await memory.store.retire(`${name}.${world.generation}`);
-        await sqlite.store.close();
-        sqlite.store = openSqlite({ path });
+        // To be opened again is to have lost all replicas, where a store has not outlived them.
+        for (const { store } of [memory, subject]) {
+          for (const name of replicas) await store.retire(`${name}.${world.generation}`);
+        }
+        await subject.store.close();
+        subject.store = await medium.open();
         world.generation += 1;
       } else {
         const expected = await answer(each, memory, world);
-        expect(await answer(each, sqlite, world)).toEqual(expected);
+        expect(await answer(each, subject, world)).toEqual(expected);
       }
     }
-    expect(await contents(sqlite.store, world.now)).toEqual(
+    expect(await contents(subject.store, world.now)).toEqual(
       await contents(memory.store, world.now),
     );
   } finally {
-    await sqlite.store.close();
-    for (const file of [path, `${path}-lock`]) rmSync(file);
+    await subject.store.close();
+    medium.remove();
   }
 }
 
-// The memory store is the model of the SQLite store.
-test('any sequence of operations has the same outcomes on the memory store and on SQLite', async () => {
-  const sequences = fc.array(step, { minLength: 10, maxLength: 80, size: 'max' });
-  await fc.assert(fc.asyncProperty(sequences, compare), { numRuns: 100 });
-});
+// The memory store is the model of the others.
+test.each(drivers)(
+  'any sequence of operations has the same outcomes on the memory store and on %s',
+  async (_, numRuns, medium) => {
+    const sequences = fc.array(step, { minLength: 10, maxLength: 80, size: 'max' });
+    const property = fc.asyncProperty(sequences, async (steps) => compare(await medium(), steps));
+    await fc.assert(property, { numRuns });
+  },
+  120_000,
+);

@@ -2,4 +2,5 @@ export * from './contract.ts';
 export { openMemory, openMemoryReplicas } from './memory/index.ts';
 export { openStore, type StoreOptions } from './open.ts';
 export { ownerKey } from './owner.ts';
+export type { MigrationStatus, PostgresOptions } from './postgres/index.ts';
 export type { SqliteOptions } from './sqlite/index.ts';

@@ -1,10 +1,12 @@
 import type { Store } from './contract.ts';
+import type { PostgresOptions } from './postgres/index.ts';
 import type { SqliteOptions } from './sqlite/index.ts';
 
 /** Which store to open. */
 export type StoreOptions =
   | { readonly type: 'memory' }
-  | ({ readonly type: 'sqlite' } & SqliteOptions);
+  | ({ readonly type: 'sqlite' } & SqliteOptions)
+  | ({ readonly type: 'postgres' } & PostgresOptions);
 
 /**
  * Opens a store. A driver is loaded when it is asked for, so a program pays for one only.
@@ -16,5 +18,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       return (await import('./memory/index.ts')).openMemory();
     case 'sqlite':
       return (await import('./sqlite/index.ts')).openSqlite(options);
+    case 'postgres':
+      return (await import('./postgres/index.ts')).openPostgres(options);
   }
 }

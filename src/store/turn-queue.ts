@@ -1,3 +1,7 @@
+import type { Store } from './contract.ts';
+
+type TakeOver = Parameters<Store['takeOver']>[0];
+
 /** A turn that has not ended. */
 export interface OpenTurn {
   readonly id: number;
@@ -52,14 +56,26 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     remove(this.#byTask, turn.taskId, turn);
   }
 
-  /** An agent's turns, first of their keys, that run nowhere or under a replica that is not alive. */
-  abandoned(agent: string, isAlive: (replica: string) => boolean, limit: number): T[] {
+  /** Turns, first of their keys, that nobody runs; `expiryOf` says how long a replica is alive. */
+  abandoned(query: TakeOver, expiryOf: (replica: string) => number | undefined): T[] {
+    const atWork = query.atWork && new Set(query.atWork);
+    const isAbandoned = ({ replica, key }: T): boolean => {
+      if (replica === undefined) return true;
+      if (replica === query.replica) return atWork?.has(key) === false;
+      return (expiryOf(replica) ?? -Infinity) <= query.now;
+    };
     const found: T[] = [];
     for (const [turn] of this.#byKey.values()) {
-      if (turn?.agent !== agent) continue;
-      if (turn.replica === undefined || !isAlive(turn.replica)) found.push(turn);
+      if (turn?.agent === query.agent && isAbandoned(turn)) found.push(turn);
     }
-    return found.sort((a, b) => a.id - b.id).slice(0, limit);
+    return found.sort((a, b) => a.id - b.id).slice(0, query.limit);
+  }
+
+  /** The tasks with a turn that runs under a replica. */
+  tasksOf(replica: string): ReadonlySet<string> {
+    const found = new Set<string>();
+    for (const turn of this.#turns.values()) if (turn.replica === replica) found.add(turn.taskId);
+    return found;
   }
 }
 

@@ -76,7 +76,13 @@ const others = [
   fc.record({ kind: kind('release'), turn, replica, started: fc.boolean() }),
   fc.record({ kind: kind('heartbeat'), replica, lasts: small(30) }),
   fc.record({ kind: kind('retire'), replica }),
-  fc.record({ kind: kind('takeOver'), replica, limit: small(3) }),
+  fc.record({
+    kind: kind('takeOver'),
+    replica,
+    limit: small(3),
+    atWork: maybe(fc.subarray([...taskIds, ...owners.map((each) => `${each}c0`)])),
+  }),
+  fc.record({ kind: kind('cancelRequests'), replica }),
   fc.record({ kind: kind('loadTurn'), turn }),
   fc.record({
     kind: kind('writeContext'),
@@ -98,7 +104,8 @@ const others = [
     wait: small(20),
   }),
   fc.record({ kind: kind('revive'), deliveryId }),
-  fc.record({ kind: kind('sweep'), age: small(40), limit: fc.constantFrom(1, 100) }),
+  // All that is over: which of it a smaller sweep takes first is the driver's affair.
+  fc.record({ kind: kind('sweep'), age: small(40), limit: fc.constant(100) }),
   fc.record({ kind: kind('wait'), time: fc.integer({ min: -3, max: 20 }) }),
   fc.record({ kind: kind('restart') }),
 ] as const;
@@ -154,9 +161,13 @@ export async function perform(step: Step, subject: Subject, world: World): Promi
     case 'retire':
       return store.retire(name(step.replica));
     case 'takeOver': {
-      const query = { agent: 'agent', replica: name(step.replica), now, limit: step.limit };
-      return (await store.takeOver(query)).map(place);
+      const { limit, atWork } = step;
+      const query = { agent: 'agent', replica: name(step.replica), now, limit };
+      const taken = await store.takeOver(atWork === undefined ? query : { ...query, atWork });
+      return taken.map(place);
     }
+    case 'cancelRequests':
+      return [...(await store.cancelRequests(name(step.replica)))].sort();
     case 'loadTurn': {
       const id = turns.at(-1 - step.turn);
       return id === undefined ? undefined : store.loadTurn(id);

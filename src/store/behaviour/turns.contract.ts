@@ -132,6 +132,20 @@ export function turnsBehaviour(current: CurrentStore): void {
       expect(await store.requestCancel('d')).toEqual({ running: false, queued: false });
     });
 
+    test('are known by the replica that runs the turn', async () => {
+      const store = current();
+      const { turn } = await admit(store, { taskId: 'a', key: 'k' });
+      await admit(store, { taskId: 'b', key: 'k' });
+      await admit(store, { taskId: 'c', key: 'l' });
+      expect(await store.cancelRequests('r1')).toEqual([]);
+      await store.requestCancel('a');
+      await store.requestCancel('b');
+      expect(await store.cancelRequests('r1')).toEqual(['a']);
+      expect(await store.cancelRequests('r2')).toEqual([]);
+      await append(store, ending(turn, 1, 'TASK_STATE_CANCELED'));
+      expect(await store.cancelRequests('r1')).toEqual(['b']);
+    });
+
     test('of unknown and of ended tasks have no effect', async () => {
       const store = current();
       const { turn } = await admit(store);
@@ -212,6 +226,34 @@ export function turnsBehaviour(current: CurrentStore): void {
       const taken = await store.takeOver({ ...takeOver, limit: 2 });
       expect(taken.map(({ taskId }) => taskId)).toEqual(['a', 'b']);
       expect(await store.takeOver(takeOver)).toMatchObject([{ taskId: 'c' }]);
+    });
+  });
+
+  describe('turns that run in the name of the asking replica', () => {
+    const own = { ...takeOver, replica: 'r1' };
+
+    test('are given to it when it is not at work on their key', async () => {
+      const store = current();
+      const { turn } = await admit(store, { taskId: 'a', key: 'k' });
+      await admit(store, { taskId: 'b', key: 'k' });
+      await admit(store, { taskId: 'c', key: 'l' });
+      expect(await store.takeOver({ ...own, atWork: ['l'] })).toMatchObject([
+        { id: turn.id, key: 'k', attempt: 2 },
+      ]);
+      await append(store, ending(turn, 1));
+    });
+
+    test('stay as they are when it does not say what it is at work on', async () => {
+      const store = current();
+      await admit(store);
+      expect(await store.takeOver(own)).toEqual([]);
+    });
+
+    test('of another live replica are left alone', async () => {
+      const store = current();
+      await store.heartbeat('r1', 99_000);
+      await admit(store);
+      expect(await store.takeOver({ ...takeOver, atWork: [] })).toEqual([]);
     });
   });
 

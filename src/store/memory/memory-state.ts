@@ -12,6 +12,7 @@ import type {
   Append,
   AppendOutcome,
   ContextWrite,
+  Store,
   TaskPage,
   TaskQuery,
   TurnRecord,
@@ -166,14 +167,20 @@ export class MemoryState {
     for (const item of write.log ?? []) entry.log.push(item);
   }
 
-  takeOver(agent: string, replica: string, now: number, limit: number): TurnRecord[] {
-    const isAlive = (other: string): boolean =>
-      other === replica || (this.replicas.get(other) ?? -Infinity) > now;
-    return this.turns.abandoned(agent, isAlive, limit).map((turn) => {
-      if (turn.replica !== undefined) turn.attempt += 1;
-      turn.replica = replica;
-      return toTurnRecord(turn);
-    });
+  takeOver(query: Parameters<Store['takeOver']>[0]): TurnRecord[] {
+    return this.turns
+      .abandoned(query, (replica) => this.replicas.get(replica))
+      .map((turn) => {
+        if (turn.replica !== undefined) turn.attempt += 1;
+        turn.replica = query.replica;
+        return toTurnRecord(turn);
+      });
+  }
+
+  cancelRequests(replica: string): string[] {
+    return [...this.turns.tasksOf(replica)].filter(
+      (taskId) => this.tasks.get(taskId)?.cancelRequested === true,
+    );
   }
 
   sweep(now: number, terminalBefore: number, limit: number): { tasks: number } {

@@ -79,6 +79,10 @@ class MemoryStore implements Store {
     };
   }
 
+  async cancelRequests(replica: string): Promise<readonly string[]> {
+    return this.#state.cancelRequests(replica);
+  }
+
   async loadTurn(turnId: number): ReturnType<Store['loadTurn']> {
     return this.#state.loadTurn(turnId);
   }
@@ -114,13 +118,8 @@ class MemoryStore implements Store {
     this.#state.push.unclaim(replica);
   }
 
-  async takeOver(query: {
-    readonly agent: string;
-    readonly replica: string;
-    readonly now: number;
-    readonly limit: number;
-  }): Promise<readonly TurnRecord[]> {
-    return this.#state.takeOver(query.agent, query.replica, query.now, query.limit);
+  async takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
+    return this.#state.takeOver(query);
   }
 
   async release(turn: {

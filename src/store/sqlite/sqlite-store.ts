@@ -83,6 +83,15 @@ export class SqliteStore implements Store {
     });
   }
 
+  cancelRequests(replica: string): Promise<readonly string[]> {
+    const { tasks, turns } = this.#tables;
+    return this.#read(() =>
+      [...turns.open.tasksOf(replica)].filter(
+        (taskId) => tasks.find(taskId)?.cancelRequested === true,
+      ),
+    );
+  }
+
   loadTurn(turnId: number): ReturnType<Store['loadTurn']> {
     const { messages, turns } = this.#tables;
     return this.#read(() => {
@@ -123,15 +132,13 @@ export class SqliteStore implements Store {
   }
 
   takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
-    const { agent, replica, now, limit } = query;
     const { turns } = this.#tables;
-    const isAlive = (other: string): boolean =>
-      other === replica || (this.#replicas.get(other) ?? -Infinity) > now;
     return this.#write(() => {
-      const abandoned = turns.open.abandoned(agent, isAlive, limit);
-      return abandoned.map((turn) =>
-        turns.run(turn, replica, turn.replica === undefined ? turn.attempt : turn.attempt + 1),
-      );
+      const abandoned = turns.open.abandoned(query, (replica) => this.#replicas.get(replica));
+      return abandoned.map((turn) => {
+        const attempt = turn.replica === undefined ? turn.attempt : turn.attempt + 1;
+        return turns.run(turn, query.replica, attempt);
+      });
     });
   }
 

@@ -1,0 +1,68 @@
+import { Json, type JsonValue } from '../../protocol/index.ts';
+import type { ContextRecord, ContextWrite } from '../contract.ts';
+import type { Connections } from './connections.ts';
+import type { Value } from './statement.ts';
+
+const statements = {
+  read: {
+    name: 'context_read',
+    text: 'SELECT value, log_length FROM legate.contexts WHERE owner = $1 AND context_id = $2',
+  },
+  readLog: {
+    name: 'context_read_log',
+    text: `SELECT entry.body FROM legate.contexts
+      JOIN legate.context_log AS entry ON entry.context = contexts.number
+      WHERE contexts.owner = $1 AND contexts.context_id = $2
+        AND entry.sequence > contexts.log_length - $3::bigint
+      ORDER BY entry.sequence`,
+  },
+  write: { name: 'context_write', text: 'SELECT legate.write_context($1, $2, $3, $4)' },
+  delete: {
+    name: 'context_delete',
+    text: `WITH gone AS (
+        DELETE FROM legate.contexts WHERE owner = $1 AND context_id = $2 RETURNING number
+      ), entries AS (
+        DELETE FROM legate.context_log USING gone WHERE context_log.context = gone.number
+      )
+      SELECT number FROM gone`,
+  },
+};
+
+/** What agents keep of conversations. */
+export class ContextTable {
+  readonly #connections: Connections;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  async read(owner: string, contextId: string): Promise<ContextRecord | undefined> {
+    const [row] = await this.#connections.reads.read(statements.read, [owner, contextId]);
+    if (row === undefined) return undefined;
+    const value = row['value'];
+    return {
+      value: typeof value === 'string' ? Json.fromText<JsonValue>(value) : undefined,
+      logLength: Number(row['log_length']),
+    };
+  }
+
+  async readLog(owner: string, contextId: string, last?: number): Promise<Json<JsonValue>[]> {
+    const values = [owner, contextId, last ?? Number.MAX_SAFE_INTEGER];
+    const rows = await this.#connections.reads.read(statements.readLog, values);
+    return rows.map((row) => Json.fromText<JsonValue>(String(row['body'])));
+  }
+
+  async write(write: ContextWrite): Promise<void> {
+    await this.#connections.writes.write(statements.write, contextValues(write));
+  }
+
+  async delete(owner: string, contextId: string): Promise<boolean> {
+    const rows = await this.#connections.writes.write(statements.delete, [owner, contextId]);
+    return rows.length > 0;
+  }
+}
+
+/** Owner, context, value and new entries, as `write_context` takes them. */
+export function contextValues({ owner, contextId, value, log = [] }: ContextWrite): Value[] {
+  return [owner, contextId, value?.text ?? null, log.map(({ text }) => text)];
+}

@@ -1,0 +1,101 @@
+import { DatabaseError } from 'pg';
+import { LegateError } from '../../protocol/index.ts';
+
+/** Seconds after which a caller may try again. */
+const retryAfter = 1;
+
+/** A transaction that lost to another one, and may well succeed when it is tried again. */
+export function isLostRace(thrown: unknown): boolean {
+  const code = sqlState(thrown);
+  if (code === '40001' || code === '40P01') return true;
+  // The same message was admitted elsewhere at this very moment: the next try finds it.
+  return code === '23505' && (thrown as DatabaseError).constraint === 'messages_owner_key_key';
+}
+
+/**
+ * Whether the connection ended with this error, so that nobody knows what became of the statement. Any
+ * other error of the server means that its transaction was rolled back.
+ */
+export function isBreak(thrown: unknown): boolean {
+  const code = sqlState(thrown);
+  return code === undefined || code.startsWith('08') || code.startsWith('57P');
+}
+
+/** Whether a new task has an id that exists. */
+export function isTaskIdTaken(thrown: unknown): boolean {
+  return sqlState(thrown) === '23505' && (thrown as DatabaseError).constraint === 'tasks_id_key';
+}
+
+export function sqlState(thrown: unknown): string | undefined {
+  return thrown instanceof DatabaseError ? thrown.code : undefined;
+}
+
+/** What went wrong with the database at `place`, and how to mend it. */
+export function storeFailure(place: string, thrown: unknown): LegateError {
+  if (thrown instanceof LegateError) return thrown;
+  const code = sqlState(thrown);
+  const kind = code?.slice(0, 2);
+  if (kind === '22' || kind === '23') {
+    const message = `store ${place}: a value was refused; this is a mistake in the program`;
+    return new LegateError('INTERNAL', message, { cause: thrown });
+  }
+  const text = explain(code, thrown instanceof Error ? thrown.message : String(thrown));
+  return new LegateError('STORE_FAILED', `store ${place}: ${text}`, { cause: thrown, retryAfter });
+}
+
+export function unreachable(place: string, cause: unknown): LegateError {
+  const why = cause instanceof Error ? ` (${reasonOf(cause)})` : '';
+  return new LegateError(
+    'STORE_FAILED',
+    `store ${place}: cannot be reached${why}; check that PostgreSQL runs there and takes connections`,
+    { cause, retryAfter },
+  );
+}
+
+/** The answer to a write did not come: it may have happened, or not. */
+export function unanswered(place: string, cause: unknown): LegateError {
+  return new LegateError(
+    'STORE_FAILED',
+    `store ${place}: the connection broke before the answer came; try again`,
+    { cause, retryAfter },
+  );
+}
+
+export function closed(place: string): LegateError {
+  return new LegateError('STORE_FAILED', `store ${place} is closed`);
+}
+
+/** A host with several addresses fails with an aggregate that has no message of its own. */
+function reasonOf(error: Error): string {
+  if (error instanceof AggregateError && error.message === '') {
+    const [first] = error.errors as readonly unknown[];
+    return first instanceof Error ? first.message : 'no address answers';
+  }
+  return error.message;
+}
+
+function explain(code: string | undefined, message: string): string {
+  switch (code) {
+    case '57014':
+      return 'a statement took longer than statementTimeoutMs; look for locks and for a slow disk';
+    case '53100':
+      return 'its disk is full; what was stored before is intact, free some space to go on';
+    case '53300':
+      return 'it has no connection left; raise max_connections there, or lower maxConnections here';
+    case '25006':
+      return 'it is read-only, as a standby is; give the address of the primary';
+    case '3D000':
+      return 'there is no such database; create it, or correct the url';
+    case '28P01':
+    case '28000':
+      return `it refuses the user or the password (${message}); correct the url`;
+    case '42501':
+      return `the user lacks a right (${message}); grant it, or migrate as another user`;
+    case '3F000':
+    case '42883':
+    case '42P01':
+      return `its tables are missing or of another version (${message}); run the migrations`;
+    default:
+      return message;
+  }
+}

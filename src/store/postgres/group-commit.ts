@@ -1,0 +1,206 @@
+import { clearImmediate, setImmediate, setTimeout } from 'node:timers';
+import type { Client } from 'pg';
+import { closed, isBreak, isLostRace, storeFailure, unanswered } from './failure.ts';
+import { Link } from './link.ts';
+import type { Place } from './place.ts';
+import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
+import type { TrafficCount } from './traffic.ts';
+
+/** What an operation is going to lock, so that operations that share a transaction never deadlock. */
+export interface Locks {
+  readonly key?: string;
+  /** The key of this turn. */
+  readonly turn?: number;
+  /** The keys of this task's turns. */
+  readonly taskId?: string;
+}
+
+interface Waiting {
+  readonly statement: Statement;
+  readonly values: readonly Value[];
+  readonly locks: Locks;
+  readonly resolve: (rows: readonly Row[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Operations of one transaction: their locks are held until it commits. */
+const groupLimit = 64;
+/** How often an operation is tried that loses to others. */
+const raceLimit = 10;
+
+const begin: Statement = { name: 'begin', text: 'BEGIN' };
+const commit: Statement = { name: 'commit', text: 'COMMIT' };
+const lockAll: Statement = { name: 'lock_all', text: 'SELECT legate.lock_all($1, $2, $3)' };
+
+/**
+ * Gathers the writes of one turn of the event loop, and those that come while others are under way,
+ * into one transaction and one round trip, so that all of them share one flush of the disk. Writes
+ * happen in the order in which they came; each settles after the commit.
+ *
+ * - **idle**: nothing waits.
+ * - **gathering**: operations wait for the end of the event loop's turn.
+ * - **writing**: one group is under way; further operations wait for its end.
+ * - **closed**: what waited was written; new operations are refused.
+ *
+ * When an operation fails, the transaction is rolled back and every operation runs again in one of
+ * its own, so that only the guilty one fails. When the connection breaks, all of them fail: nobody
+ * knows whether they were committed.
+ */
+export class GroupCommit {
+  readonly #place: Place;
+  readonly #link: Link;
+  readonly #answerMs: number;
+  readonly #traffic: TrafficCount;
+  #waiting: Waiting[] = [];
+  #immediate: NodeJS.Immediate | undefined;
+  #writing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(
+    place: Place,
+    options: {
+      readonly waitMs: number;
+      readonly answerMs: number;
+      readonly traffic: TrafficCount;
+    },
+  ) {
+    this.#place = place;
+    this.#link = new Link(place, options);
+    this.#answerMs = options.answerMs;
+    this.#traffic = options.traffic;
+  }
+
+  write(
+    statement: Statement,
+    values: readonly Value[],
+    locks: Locks = {},
+  ): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) {
+        reject(closed(this.#place.name));
+        return;
+      }
+      this.#waiting.push({ statement, values, locks, resolve, reject });
+      if (this.#writing === undefined) {
+        this.#immediate ??= setImmediate(() => {
+          this.#immediate = undefined;
+          this.#writing = this.#drain();
+        });
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#immediate !== undefined) {
+      clearImmediate(this.#immediate);
+      this.#immediate = undefined;
+      this.#writing = this.#drain();
+    }
+    await this.#writing;
+    await this.#link.close();
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, groupLimit);
+      try {
+        await this.#writeGroup(group);
+      } catch (error) {
+        for (const { reject } of group) reject(storeFailure(this.#place.name, error));
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    const failure = await this.#attempt(group);
+    if (failure === undefined) return;
+    if (group.length > 1) {
+      for (const each of group) await this.#writeAlone(each);
+    } else {
+      for (const each of group) await this.#writeAlone(each, failure);
+    }
+  }
+
+  async #writeAlone(operation: Waiting, before?: unknown): Promise<void> {
+    let failure = before;
+    for (let tries = before === undefined ? 0 : 1; tries < raceLimit; tries += 1) {
+      if (failure !== undefined && !isLostRace(failure)) break;
+      // Chance keeps two that met once from meeting again.
+      if (failure !== undefined) await pause(Math.random() * 2 ** tries);
+      failure = await this.#attempt([operation]);
+      if (failure === undefined) return;
+    }
+    operation.reject(storeFailure(this.#place.name, failure));
+  }
+
+  /** Settles the group, or gives the reason why all of it was rolled back. */
+  async #attempt(group: readonly Waiting[]): Promise<unknown> {
+    const client = await this.#link.client();
+    const outcome = await this.#send(client, group);
+    if (outcome.isBroken) throw unanswered(this.#place.name, outcome.failure);
+    if (outcome.failure !== undefined) return outcome.failure;
+    for (const [index, { resolve }] of group.entries()) resolve(outcome.results[index] ?? []);
+    return undefined;
+  }
+
+  #send(
+    client: Client,
+    group: readonly Waiting[],
+  ): Promise<{ results: (readonly Row[])[]; failure: unknown; isBroken: boolean }> {
+    this.#traffic.roundTrips += 1;
+    this.#traffic.transactions += 1;
+    return new Promise((resolve) => {
+      const results: (readonly Row[])[] = [];
+      let failure: unknown;
+      const patience = deadline(this.#answerMs, () => this.#link.cut(client));
+      const fail = (error: Error | undefined): void => {
+        // What follows the first failure only says that the transaction is over.
+        failure ??= error;
+      };
+      const end = (error: Error | undefined): void => {
+        patience.end();
+        fail(error);
+        // The last statement decides: when it was answered, so were all before it.
+        resolve({ results, failure, isBroken: error !== undefined && isBreak(error) });
+      };
+      corked(client, () => {
+        if (group.length === 1 && group[0] !== undefined) {
+          this.#traffic.statements += 1;
+          send(client, group[0].statement, group[0].values, (error, rows) => {
+            results.push(rows);
+            end(error);
+          });
+          return;
+        }
+        this.#traffic.statements += group.length + 3;
+        send(client, begin, [], fail);
+        send(client, lockAll, toLockValues(group), fail);
+        for (const { statement, values } of group) {
+          send(client, statement, values, (error, rows) => {
+            fail(error);
+            results.push(rows);
+          });
+        }
+        send(client, commit, [], end);
+      });
+    });
+  }
+}
+
+function toLockValues(group: readonly Waiting[]): Value[] {
+  const keys: string[] = [];
+  const turns: number[] = [];
+  const taskIds: string[] = [];
+  for (const { locks } of group) {
+    if (locks.key !== undefined) keys.push(locks.key);
+    if (locks.turn !== undefined) turns.push(locks.turn);
+    if (locks.taskId !== undefined) taskIds.push(locks.taskId);
+  }
+  return [keys, turns, taskIds];
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
+}

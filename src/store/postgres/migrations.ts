@@ -1,0 +1,158 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Client } from 'pg';
+import { LegateError } from '../../protocol/index.ts';
+import { sqlState, storeFailure, unreachable } from './failure.ts';
+import { type Place, placeOf, type PlaceOptions } from './place.ts';
+
+/** One step of the schema: a file `migrations/NNNN_name.sql`. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface MigrationStatus {
+  /** The version the database is at; 0 when it holds no store. */
+  readonly current: number;
+  /** The version this program knows. */
+  readonly latest: number;
+  /** Names of the steps that are missing, in order. */
+  readonly pending: readonly string[];
+}
+
+/** Whoever migrates holds this lock: several replicas may start at once. */
+const migrationLock = 1_279_739_204;
+const oldestServer = 130_000;
+
+/** The numbered .sql files that stand beside this module, in order. */
+export function readMigrations(): Migration[] {
+  const directory = new URL('./migrations/', import.meta.url);
+  return readdirSync(directory)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => ({
+      version: Number.parseInt(name, 10),
+      name: name.slice(0, -'.sql'.length),
+      sql: readFileSync(new URL(name, directory), 'utf8'),
+    }));
+}
+
+/**
+ * Brings the schema of a database up to date: all steps, or none. A schema that a newer version of
+ * the program has written is refused and left alone.
+ * @example await migrate('postgres://localhost/legate');
+ */
+export async function migrate(
+  options: string | PlaceOptions,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<MigrationStatus> {
+  return withClient(options, async (client, place) => {
+    const before = await statusOf(client, migrations, place);
+    if (before.pending.length === 0) return before;
+    // Ends with the connection. Taken before the transaction begins, which then sees what the holder
+    // before it has done.
+    await client.query('SELECT pg_advisory_lock($1)', [migrationLock]);
+    await client.query('BEGIN');
+    // Another replica may have done it while this one waited.
+    const { current, latest, pending } = await statusOf(client, migrations, place);
+    await client.query(
+      `CREATE SCHEMA IF NOT EXISTS legate;
+       CREATE TABLE IF NOT EXISTS legate.migrations (
+         version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
+       )`,
+    );
+    for (const { version, name, sql } of migrations) {
+      if (version <= current) continue;
+      await client.query(sql);
+      const insert = 'INSERT INTO legate.migrations (version, name) VALUES ($1, $2)';
+      await client.query(insert, [version, name]);
+    }
+    await client.query('COMMIT');
+    return { current: pending.length > 0 ? latest : current, latest, pending: [] };
+  });
+}
+
+/** What a database is at; changes nothing. Rejects with `STORE_VERSION` for a newer schema. */
+export function migrationStatus(
+  options: string | PlaceOptions,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<MigrationStatus> {
+  return withClient(options, (client, place) => statusOf(client, migrations, place));
+}
+
+async function statusOf(
+  client: Client,
+  migrations: readonly Migration[],
+  place: Place,
+): Promise<MigrationStatus> {
+  const current = await schemaVersion(client);
+  const latest = migrations.at(-1)?.version ?? 0;
+  if (current > latest) {
+    throw new LegateError(
+      'STORE_VERSION',
+      `store ${place.name}: its schema has version ${current}, and this program knows versions up ` +
+        `to ${latest}; use the newer version of the program that wrote it, or another database. ` +
+        'Nothing was changed.',
+    );
+  }
+  const pending = migrations.filter(({ version }) => version > current).map(({ name }) => name);
+  return { current, latest, pending };
+}
+
+async function schemaVersion(client: Client): Promise<number> {
+  const found = await client.query<{ exists: boolean }>(
+    `SELECT to_regclass('legate.migrations') IS NOT NULL AS exists`,
+  );
+  if (found.rows[0]?.exists !== true) return 0;
+  const versions = await client.query<{ version: number | null }>(
+    'SELECT max(version) AS version FROM legate.migrations',
+  );
+  return versions.rows[0]?.version ?? 0;
+}
+
+async function withClient<T>(
+  options: string | PlaceOptions,
+  work: (client: Client, place: Place) => Promise<T>,
+): Promise<T> {
+  const place = placeOf(typeof options === 'string' ? { url: options } : options);
+  const client = new Client(place.client);
+  // A connection that breaks fails its query; the event alone would end the process.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.end();
+    throw sqlState(error) === undefined
+      ? unreachable(place.name, error)
+      : storeFailure(place.name, error);
+  }
+  try {
+    await checkServer(client, place);
+    return await work(client, place);
+  } catch (error) {
+    throw storeFailure(place.name, error);
+  } finally {
+    // An open transaction ends with its connection.
+    await client.end();
+  }
+}
+
+async function checkServer(client: Client, place: Place): Promise<void> {
+  const found = await client.query<{ version: number; encoding: string }>(
+    `SELECT current_setting('server_version_num')::int AS version,
+       current_setting('server_encoding') AS encoding`,
+  );
+  const { version = 0, encoding = '' } = found.rows[0] ?? {};
+  if (version < oldestServer) {
+    throw new LegateError(
+      'STORE_FAILED',
+      `store ${place.name}: PostgreSQL ${Math.floor(version / 10_000)} is too old; 13 or newer is needed`,
+    );
+  }
+  if (encoding !== 'UTF8') {
+    throw new LegateError(
+      'STORE_FAILED',
+      `store ${place.name}: the database has the encoding ${encoding}; create one with ENCODING 'UTF8'`,
+    );
+  }
+}

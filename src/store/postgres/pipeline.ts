@@ -1,0 +1,98 @@
+import type { Client } from 'pg';
+import { closed, isBreak, storeFailure, unanswered } from './failure.ts';
+import { Link } from './link.ts';
+import type { Place } from './place.ts';
+import { deadline, type Row, send, type Statement, type Value } from './statement.ts';
+import type { TrafficCount } from './traffic.ts';
+
+/**
+ * Statements that stand for themselves, each a transaction of its own, over a few connections. A
+ * statement is sent at once, behind those that are under way on its connection.
+ */
+export class Pipeline {
+  readonly #place: Place;
+  readonly #answerMs: number;
+  readonly #traffic: TrafficCount;
+  readonly #links: readonly { readonly link: Link; underWay: number }[];
+  #isClosed = false;
+
+  constructor(
+    place: Place,
+    options: {
+      readonly connections: number;
+      readonly waitMs: number;
+      readonly answerMs: number;
+      readonly traffic: TrafficCount;
+    },
+  ) {
+    this.#place = place;
+    this.#answerMs = options.answerMs;
+    this.#traffic = options.traffic;
+    this.#links = Array.from({ length: options.connections }, () => ({
+      link: new Link(place, options),
+      underWay: 0,
+    }));
+  }
+
+  /** Reads; tried once more when the connection breaks meanwhile. */
+  async read(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    try {
+      return await this.#run(statement, values);
+    } catch (error) {
+      if (!(error instanceof Broken)) throw storeFailure(this.#place.name, error);
+    }
+    return this.write(statement, values);
+  }
+
+  /** Sent once only: it may have been carried out though its answer was lost. */
+  async write(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    try {
+      return await this.#run(statement, values);
+    } catch (error) {
+      if (error instanceof Broken) throw unanswered(this.#place.name, error.cause);
+      throw storeFailure(this.#place.name, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#links.map(({ link }) => link.close()));
+  }
+
+  async #run(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    if (this.#isClosed) throw closed(this.#place.name);
+    const lane = this.#links.reduce((best, each) => (each.underWay < best.underWay ? each : best));
+    lane.underWay += 1;
+    try {
+      const client = await lane.link.client();
+      return await this.#ask(lane.link, client, statement, values);
+    } finally {
+      lane.underWay -= 1;
+    }
+  }
+
+  #ask(
+    link: Link,
+    client: Client,
+    statement: Statement,
+    values: readonly Value[],
+  ): Promise<readonly Row[]> {
+    this.#traffic.roundTrips += 1;
+    this.#traffic.statements += 1;
+    return new Promise((resolve, reject) => {
+      const patience = deadline(this.#answerMs, () => link.cut(client));
+      send(client, statement, values, (error, rows) => {
+        patience.end();
+        if (error === undefined) resolve(rows);
+        else reject(isBreak(error) ? new Broken(error) : error);
+      });
+    });
+  }
+}
+
+/** The connection broke before the answer came. */
+class Broken extends Error {
+  constructor(cause: unknown) {
+    super('the connection broke', { cause });
+  }
+}

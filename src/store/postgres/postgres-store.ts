@@ -1,0 +1,334 @@
+import {
+  isTerminal,
+  Json,
+  type JsonValue,
+  LegateError,
+  type Message,
+  taskStates,
+} from '../../protocol/index.ts';
+import { checkAppend } from '../append-check.ts';
+import type {
+  Admission,
+  AdmitOutcome,
+  Append,
+  AppendOutcome,
+  ContextRecord,
+  ContextWrite,
+  LogEvent,
+  Store,
+  TaskPage,
+  TaskQuery,
+  TaskRecord,
+  TurnRecord,
+} from '../contract.ts';
+import type { Connections } from './connections.ts';
+import { ContextTable, contextValues } from './context-table.ts';
+import { isTaskIdTaken } from './failure.ts';
+import type { Notices } from './notices.ts';
+import { PushTable, registrationValues } from './push-table.ts';
+import { RecordTable, recordValues } from './record-table.ts';
+import type { Row, Statement, Value } from './statement.ts';
+import { TaskReads } from './task-reads.ts';
+import type { Traffic } from './traffic.ts';
+
+const statements = {
+  admit: call('admit', 17),
+  append: call('append', 23),
+  takeOver: call('take_over', 5),
+  sweep: { name: 'sweep', text: 'SELECT legate.sweep($1, $2, $3) AS tasks' },
+  requestCancel: {
+    name: 'request_cancel',
+    text: `WITH task AS (
+        UPDATE legate.tasks SET cancel_requested = true
+        WHERE id = $1 AND state NOT IN (3, 4, 5, 7) RETURNING id, version
+      )
+      SELECT version,
+        EXISTS (
+          SELECT FROM legate.turns WHERE task_id = task.id AND replica IS NOT NULL
+        ) AS is_running,
+        EXISTS (SELECT FROM legate.turns WHERE task_id = task.id AND replica IS NULL) AS is_queued
+      FROM task`,
+  },
+  cancelRequests: {
+    name: 'cancel_requests',
+    text: `SELECT DISTINCT tasks.id FROM legate.tasks
+      JOIN legate.turns ON turns.task_id = tasks.id AND turns.replica = $1
+      WHERE tasks.cancel_requested AND tasks.state NOT IN (3, 4, 5, 7)`,
+  },
+  loadTurn: {
+    name: 'load_turn',
+    text: `SELECT false AS has_ended, NULL AS reply FROM legate.turns WHERE id = $1
+      UNION ALL
+      SELECT true, reply FROM legate.messages WHERE turn = $1
+      LIMIT 1`,
+  },
+  heartbeat: {
+    name: 'heartbeat',
+    text: `INSERT INTO legate.replicas (id, expires_at) VALUES ($1, $2)
+      ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
+  },
+  retire: {
+    name: 'retire',
+    text: `WITH gone AS (DELETE FROM legate.replicas WHERE id = $1)
+      UPDATE legate.deliveries SET due_at = 0, claimed_by = NULL
+      WHERE claimed_by = $1 AND is_head`,
+  },
+  release: {
+    name: 'release',
+    text: `UPDATE legate.turns SET replica = NULL, attempt = attempt + $3
+      WHERE id = $1 AND replica = $2`,
+  },
+};
+
+function call(name: string, parameters: number): Statement {
+  const list = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
+  return { name, text: `SELECT * FROM legate.${name}(${list})` };
+}
+
+/**
+ * The store in a PostgreSQL database, which any number of replicas may share. The rules of the
+ * contract stand in the functions of the database; this class takes their arguments there and back.
+ */
+export class PostgresStore implements Store {
+  readonly driver = 'postgres';
+  readonly shared = true;
+  readonly push: PushTable;
+  readonly records: RecordTable;
+  readonly #connections: Connections;
+  readonly #notices: Notices;
+  readonly #tasks: TaskReads;
+  readonly #contexts: ContextTable;
+  #isClosed = false;
+
+  constructor(connections: Connections, notices: Notices) {
+    this.#connections = connections;
+    this.#notices = notices;
+    this.#tasks = new TaskReads(connections.reads);
+    this.#contexts = new ContextTable(connections);
+    this.push = new PushTable(connections);
+    this.records = new RecordTable(connections);
+  }
+
+  /** What went over the wire so far. */
+  get traffic(): Traffic {
+    return this.#connections.traffic;
+  }
+
+  async admit(admission: Admission): Promise<AdmitOutcome> {
+    const { key, taskId, request } = admission;
+    try {
+      const values = admitValues(admission);
+      const [row = {}] = await this.#connections.writes.write(statements.admit, values, { key });
+      return toAdmitOutcome(row, key, taskId, request);
+    } catch (error) {
+      if (!(error instanceof LegateError && isTaskIdTaken(error.cause))) throw error;
+      throw new LegateError('INTERNAL', `task ${taskId} exists already`, { cause: error });
+    }
+  }
+
+  async append(append: Append): Promise<AppendOutcome> {
+    checkAppend(append);
+    const { taskId, version, events, turn } = append;
+    const endsTask = isTerminal(append.state) || append.reply !== undefined;
+    const [row = {}] = await this.#connections.writes.write(
+      statements.append,
+      appendValues(append),
+      turn === undefined
+        ? endsTask
+          ? { taskId }
+          : {}
+        : endsTask || append.endsTurn === true
+          ? { turn: turn.id }
+          : {},
+    );
+    const outcome = toAppendOutcome(row);
+    if (outcome.kind === 'appended') this.#notices.tell(taskId, version + events.length);
+    return outcome;
+  }
+
+  load(taskId: string, owner?: string): Promise<TaskRecord | undefined> {
+    return this.#tasks.load(taskId, owner);
+  }
+
+  readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
+    return this.#tasks.events(taskId, after, limit);
+  }
+
+  list(query: TaskQuery): Promise<TaskPage> {
+    return this.#tasks.page(query);
+  }
+
+  async requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
+    const [row] = await this.#connections.writes.write(statements.requestCancel, [taskId]);
+    if (row === undefined) return undefined;
+    this.#notices.tell(taskId, Number(row['version']));
+    return { running: row['is_running'] === true, queued: row['is_queued'] === true };
+  }
+
+  async cancelRequests(replica: string): Promise<readonly string[]> {
+    const rows = await this.#connections.upkeep.read(statements.cancelRequests, [replica]);
+    return rows.map((row) => String(row['id']));
+  }
+
+  async loadTurn(turnId: number): ReturnType<Store['loadTurn']> {
+    const [row] = await this.#connections.reads.read(statements.loadTurn, [turnId]);
+    if (row === undefined) return undefined;
+    return { ended: row['has_ended'] === true, ...replyOf(row) };
+  }
+
+  loadContext(owner: string, contextId: string): Promise<ContextRecord | undefined> {
+    return this.#contexts.read(owner, contextId);
+  }
+
+  readContextLog(
+    owner: string,
+    contextId: string,
+    last?: number,
+  ): Promise<readonly Json<JsonValue>[]> {
+    return this.#contexts.readLog(owner, contextId, last);
+  }
+
+  writeContext(write: ContextWrite): Promise<void> {
+    return this.#contexts.write(write);
+  }
+
+  deleteContext(owner: string, contextId: string): Promise<boolean> {
+    return this.#contexts.delete(owner, contextId);
+  }
+
+  async heartbeat(replica: string, expiresAt: number): Promise<void> {
+    await this.#connections.upkeep.write(statements.heartbeat, [replica, expiresAt]);
+  }
+
+  async retire(replica: string): Promise<void> {
+    await this.#connections.upkeep.write(statements.retire, [replica]);
+  }
+
+  async takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
+    const { agent, replica, now, limit, atWork } = query;
+    const values = [agent, replica, now, limit, atWork ?? null];
+    const rows = await this.#connections.upkeep.write(statements.takeOver, values);
+    return rows
+      .map((row) => ({
+        id: Number(row['id']),
+        key: String(row['key']),
+        taskId: String(row['task_id']),
+        attempt: Number(row['attempt']),
+        request: Json.fromText<JsonValue>(String(row['request'])),
+      }))
+      .sort((a, b) => a.id - b.id);
+  }
+
+  async release({ id, replica, started }: Parameters<Store['release']>[0]): Promise<void> {
+    const values = [id, replica, started === true ? 1 : 0];
+    await this.#connections.writes.write(statements.release, values);
+  }
+
+  async sweep(query: Parameters<Store['sweep']>[0]): Promise<{ readonly tasks: number }> {
+    const values = [query.now, query.terminalBefore, query.limit];
+    const [row] = await this.#connections.upkeep.write(statements.sweep, values);
+    return { tasks: Number(row?.['tasks']) };
+  }
+
+  watch(...watcher: Parameters<Store['watch']>): () => void {
+    return this.#notices.watch(...watcher);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#connections.close();
+    await this.#notices.close();
+  }
+}
+
+function admitValues(admission: Admission): Value[] {
+  const { dedupe, task, push } = admission;
+  return [
+    admission.agent,
+    admission.owner,
+    admission.key,
+    admission.taskId,
+    admission.contextId,
+    admission.replica,
+    admission.now,
+    admission.request.text,
+    dedupe?.key ?? null,
+    dedupe?.digest ?? null,
+    dedupe?.expiresAt ?? null,
+    task?.text ?? null,
+    task === undefined ? null : taskStates.indexOf(task.value.status.state),
+    ...(push === undefined ? [null, null, null] : registrationValues(push)),
+    admission.maxContexts,
+  ];
+}
+
+function toAdmitOutcome(
+  row: Row,
+  key: string,
+  taskId: string,
+  request: Json<JsonValue>,
+): AdmitOutcome {
+  const kind = row['kind'] as AdmitOutcome['kind'];
+  switch (kind) {
+    case 'admitted': {
+      const turn = { id: Number(row['turn']), key, taskId, attempt: 1, request };
+      return { kind, turn, running: row['is_running'] === true };
+    }
+    case 'duplicate':
+      return {
+        kind,
+        taskId: String(row['known_task']),
+        ended: row['has_ended'] === true,
+        ...replyOf(row),
+      };
+    default:
+      return { kind };
+  }
+}
+
+function appendValues(append: Append): Value[] {
+  const { events, snapshot, turn, context, records } = append;
+  return [
+    append.taskId,
+    append.version,
+    events.map(({ body }) => body.text),
+    events.map(({ body }) => !('message' in body.value)),
+    taskStates.indexOf(append.state),
+    append.statusTime,
+    snapshot?.version ?? null,
+    snapshot?.body.text ?? null,
+    turn?.id ?? null,
+    turn?.replica ?? null,
+    append.endsTurn === true,
+    append.reply?.text ?? null,
+    ...(context === undefined ? [null, null, null, null] : contextValues(context)),
+    ...(records === undefined ? [null, null, null, null, null] : recordValues(records)),
+    append.replica,
+    append.now,
+  ];
+}
+
+function toAppendOutcome(row: Row): AppendOutcome {
+  const kind = row['kind'] as AppendOutcome['kind'];
+  if (kind !== 'appended') return { kind };
+  return {
+    kind,
+    cancelRequested: row['is_cancel_requested'] === true,
+    deliveries: row['has_deliveries'] === true,
+    ...(row['next_turn'] !== null && {
+      next: {
+        id: Number(row['next_turn']),
+        key: String(row['next_key']),
+        taskId: String(row['next_task']),
+        attempt: Number(row['next_attempt']),
+        request: Json.fromText<JsonValue>(String(row['next_request'])),
+      },
+    }),
+  };
+}
+
+function replyOf(row: Row): { reply?: Json<Message> } {
+  const reply = row['reply'];
+  return typeof reply === 'string' ? { reply: Json.fromText<Message>(reply) } : {};
+}

@@ -1,0 +1,161 @@
+import { taskNotFound } from '../../protocol/index.ts';
+import type {
+  Delivery,
+  DeliveryOutcome,
+  DeliveryRecord,
+  PushRegistration,
+  PushStore,
+} from '../contract.ts';
+import type { Connections } from './connections.ts';
+import type { Row } from './statement.ts';
+
+const deliveryColumns = `deliveries.id, deliveries.sequence, deliveries.attempts,
+  tasks.id AS task_id, configs.body, configs.wire_version`;
+const deliveryJoins = `JOIN legate.push_configs AS configs ON configs.number = deliveries.config
+  JOIN legate.tasks ON tasks.number = configs.task`;
+const recordColumns = `${deliveryColumns}, deliveries.is_dead, deliveries.due_at, deliveries.last_error`;
+
+const statements = {
+  put: { name: 'push_put', text: 'SELECT legate.put_push_of($1, $2, $3, $4) AS is_put' },
+  delete: { name: 'push_delete', text: 'SELECT legate.delete_push($1, $2) AS is_deleted' },
+  get: {
+    name: 'push_get',
+    text: `SELECT configs.body, configs.wire_version FROM legate.tasks
+      JOIN legate.push_configs AS configs ON configs.task = tasks.number
+      WHERE tasks.id = $1 AND configs.id = $2`,
+  },
+  list: {
+    name: 'push_list',
+    text: `SELECT configs.body, configs.wire_version FROM legate.tasks
+      JOIN legate.push_configs AS configs ON configs.task = tasks.number
+      WHERE tasks.id = $1 ORDER BY configs.number`,
+  },
+  claim: {
+    name: 'push_claim',
+    text: `WITH due AS (
+        SELECT id, due_at FROM legate.deliveries WHERE is_head AND due_at <= $2
+        ORDER BY due_at, id LIMIT $4 FOR UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE legate.deliveries SET due_at = $3, claimed_by = $1 FROM due
+        WHERE deliveries.id = due.id
+        RETURNING deliveries.*, due.due_at AS was_due_at
+      )
+      SELECT ${deliveryColumns} FROM claimed AS deliveries ${deliveryJoins}
+      ORDER BY deliveries.was_due_at, deliveries.id`,
+  },
+  settle: { name: 'push_settle', text: 'SELECT legate.settle($1, $2, $3, $4)' },
+  revive: { name: 'push_revive', text: 'SELECT legate.revive($1, $2) AS is_revived' },
+  nextDue: {
+    name: 'push_next_due',
+    text: 'SELECT due_at FROM legate.deliveries WHERE is_head ORDER BY due_at, id LIMIT 1',
+  },
+  deliveries: {
+    name: 'push_deliveries',
+    text: `SELECT ${recordColumns} FROM legate.deliveries ${deliveryJoins}
+      WHERE deliveries.id > $1 AND ($2::boolean IS NULL OR deliveries.is_dead = $2)
+      ORDER BY deliveries.id LIMIT $3`,
+  },
+  deliveriesOfTask: {
+    name: 'push_deliveries_of_task',
+    text: `SELECT ${recordColumns} FROM legate.deliveries ${deliveryJoins}
+      WHERE deliveries.id > $1 AND ($2::boolean IS NULL OR deliveries.is_dead = $2)
+        AND tasks.id = $4
+      ORDER BY deliveries.id LIMIT $3`,
+  },
+};
+
+/** Push configurations and the outbox. A delivery is pending, then gone or dead, and may be revived. */
+export class PushTable implements PushStore {
+  readonly #connections: Connections;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  async put(taskId: string, registration: PushRegistration): Promise<void> {
+    const values = [taskId, ...registrationValues(registration)];
+    const [row] = await this.#connections.writes.write(statements.put, values);
+    if (row?.['is_put'] !== true) throw taskNotFound(taskId);
+  }
+
+  async get(taskId: string, configId: string): Promise<PushRegistration | undefined> {
+    const [row] = await this.#connections.reads.read(statements.get, [taskId, configId]);
+    return row === undefined ? undefined : toRegistration(row);
+  }
+
+  async list(taskId: string): Promise<readonly PushRegistration[]> {
+    const rows = await this.#connections.reads.read(statements.list, [taskId]);
+    return rows.map(toRegistration);
+  }
+
+  async delete(taskId: string, configId: string): Promise<boolean> {
+    const [row] = await this.#connections.writes.write(statements.delete, [taskId, configId]);
+    return row?.['is_deleted'] === true;
+  }
+
+  async claim(query: Parameters<PushStore['claim']>[0]): Promise<readonly Delivery[]> {
+    const values = [query.replica, query.now, query.leaseUntil, query.limit];
+    return (await this.#connections.upkeep.write(statements.claim, values)).map(toDelivery);
+  }
+
+  async settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void> {
+    await this.#connections.upkeep.write(statements.settle, [
+      deliveryId,
+      outcome.kind,
+      outcome.kind === 'retry' ? outcome.at : null,
+      outcome.kind === 'delivered' ? null : outcome.error.replaceAll('\0', ''),
+    ]);
+  }
+
+  async nextDue(): Promise<number | undefined> {
+    const [row] = await this.#connections.upkeep.read(statements.nextDue, []);
+    return row === undefined ? undefined : Number(row['due_at']);
+  }
+
+  async deliveries(
+    query: Parameters<PushStore['deliveries']>[0],
+  ): Promise<readonly DeliveryRecord[]> {
+    const { after = 0, taskId, state, limit } = query;
+    const values = [after, state === undefined ? null : state === 'dead', limit];
+    const { reads } = this.#connections;
+    const rows = await (taskId === undefined
+      ? reads.read(statements.deliveries, values)
+      : reads.read(statements.deliveriesOfTask, [...values, taskId]));
+    return rows.map((row) => {
+      const error = row['last_error'];
+      return {
+        ...toDelivery(row),
+        state: row['is_dead'] === true ? 'dead' : 'pending',
+        nextAttemptAt: Number(row['due_at']),
+        ...(typeof error === 'string' && { lastError: error }),
+      };
+    });
+  }
+
+  async revive(deliveryId: number, now: number): Promise<boolean> {
+    const [row] = await this.#connections.upkeep.write(statements.revive, [deliveryId, now]);
+    return row?.['is_revived'] === true;
+  }
+}
+
+/** Id, body and wire version. */
+export function registrationValues({ config, wireVersion }: PushRegistration): string[] {
+  return [config.id, JSON.stringify(config), wireVersion];
+}
+
+function toRegistration(row: Row): PushRegistration {
+  return {
+    config: JSON.parse(String(row['body'])) as PushRegistration['config'],
+    wireVersion: row['wire_version'] === '0.3' ? '0.3' : '1.0',
+  };
+}
+
+function toDelivery(row: Row): Delivery {
+  return {
+    id: Number(row['id']),
+    taskId: String(row['task_id']),
+    sequence: Number(row['sequence']),
+    attempts: Number(row['attempts']),
+    push: toRegistration(row),
+  };
+}

@@ -1,0 +1,48 @@
+import { clearTimeout, setTimeout } from 'node:timers';
+import type { Client } from 'pg';
+
+/** A statement with the name it is prepared under; one name, one text. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly (string | number | boolean | null)[];
+
+/** A row by the names of its columns. 64-bit integers come as text. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Sends one statement; the connection may have others under way. */
+export function send(
+  client: Client,
+  { name, text }: Statement,
+  values: readonly Value[],
+  done: (error: Error | undefined, rows: readonly Row[]) => void,
+): void {
+  // pg types its callback's error as always there.
+  const callback = (error: Error | undefined, result: { rows: Row[] } | undefined): void =>
+    done(error ?? undefined, result?.rows ?? []);
+  void client.query({ name, text, values: [...values] }, callback as never);
+}
+
+/** Sends what `write` writes in one go, so that it leaves in one packet where it fits. */
+export function corked(client: Client, write: () => void): void {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    write();
+  } finally {
+    stream.uncork();
+  }
+}
+
+/** Does `late` unless ended within so many milliseconds: a network may swallow an answer for ever. */
+export function deadline(milliseconds: number, late: () => void): { end(): void } {
+  const timer = setTimeout(late, milliseconds).unref();
+  return { end: () => clearTimeout(timer) };
+}
