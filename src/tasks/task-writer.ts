@@ -43,6 +43,7 @@ export class TurnLost extends Error {
  * - **idle**: nothing pending.
  * - **scheduled**: events are pending; they are written once the agent has paused.
  * - **writing**: one append is under way; further events pend.
+ * - **ending**: what is left is written as one, with the end of the turn, and by nobody else.
  * - **ended** / **lost**: nothing more is written.
  */
 export class TaskWriter {
@@ -60,6 +61,8 @@ export class TaskWriter {
   #pending: LogEvent[] = [];
   #scheduled = false;
   #writing: Promise<void> | undefined;
+  /** From the call of `end` on: all that is left belongs to that one write. */
+  #ending: Promise<TurnRecord | undefined> | undefined;
   #failure: Error | undefined;
 
   constructor(options: {
@@ -100,37 +103,47 @@ export class TaskWriter {
 
   /** Sees to it that what was emitted is written soon. */
   schedule(): void {
-    if (this.#scheduled || this.#writing !== undefined || this.#failure !== undefined) return;
+    if (this.#scheduled || this.#writing !== undefined || this.#ending !== undefined) return;
+    if (this.#failure !== undefined) return;
     this.#scheduled = true;
     this.#scheduler.soon(() => {
       this.#scheduled = false;
-      if (this.#writing === undefined && this.#pending.length > 0) void this.#start();
+      const isBusy = this.#writing !== undefined || this.#ending !== undefined;
+      if (!isBusy && this.#pending.length > 0) void this.#start();
     });
   }
 
   /** Resolves once everything emitted so far is stored. */
   async flush(): Promise<void> {
-    while (this.#writing !== undefined || this.#pending.length > 0) {
+    while (
+      this.#ending === undefined &&
+      (this.#writing !== undefined || this.#pending.length > 0)
+    ) {
       await (this.#writing ?? this.#start());
       if (this.#failure !== undefined) throw this.#failure;
     }
+    await this.#ending;
   }
 
   /** Writes what is left together with the end of the turn: all of it, or nothing. */
   async end(final: FinalWrite): Promise<{ task: Json<Task>; next: TurnRecord | undefined }> {
+    const body = Json.of(this.task.toTask());
+    this.#ending = this.#appendEnd(body, final);
+    return { task: body, next: await this.#ending };
+  }
+
+  async #appendEnd(body: Json<Task>, final: FinalWrite): Promise<TurnRecord | undefined> {
     while (this.#writing !== undefined) await this.#writing;
     if (this.#failure !== undefined) throw this.#failure;
-    const body = Json.of(this.task.toTask());
     // Snapshots at doubling distances cost a constant per event, however many turns a task has.
     const due = this.task.version - this.#snapshotVersion >= this.#snapshotVersion;
-    const next = await this.#append({
+    return this.#append({
       endsTurn: true,
       ...final,
       ...((due || isTerminal(this.task.status.state)) && {
         snapshot: { version: this.task.version, body },
       }),
     });
-    return { task: body, next };
   }
 
   #start(): Promise<void> {
