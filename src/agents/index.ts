@@ -17,9 +17,11 @@ export { type CallOutput, type CallResult } from './llm/conversation.ts';
 export { llmAgent } from './llm/llm-agent.ts';
 export type { ModelAnswer } from './llm/model-answer.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings, ToolCallInfo } from './llm/options.ts';
-export type { Usage } from './llm/usage.ts';
+export type { Usage } from './usage.ts';
+export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
 export { sessionOf } from './sessions/passing-session.ts';
+export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';
 export type {
   Credential,
   CredentialProvider,

@@ -57,6 +57,13 @@ export interface PatienceOptions {
   readonly reason: () => Error;
 }
 
+/** Waits for something that others wait for too, so that only the waiting ends with the signal. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const reason = (): Error => signal.reason as Error;
+  using patience = new Patience({ milliseconds: 0, signal, reason });
+  return await patience.wait(work);
+}
+
 /** Runs something that must be over in time. */
 export async function within<T>(
   options: PatienceOptions,

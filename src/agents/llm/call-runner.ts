@@ -15,6 +15,7 @@ import type { Utterance } from '../turn-output.ts';
 import { answered, type Ask, type CallState, isDone } from './call-state.ts';
 import type { CallOutput } from './conversation.ts';
 import type { LlmSettings } from './options.ts';
+import { addUsage, noUsage, type Usage } from '../usage.ts';
 
 export interface CallRunnerOptions {
   readonly settings: LlmSettings;
@@ -40,6 +41,8 @@ export class CallRunner {
   /** A tool asked to end the turn after this step. */
   endsTurn = false;
   escalates = false;
+  /** What models cost that tools asked. */
+  usage: Usage = noUsage;
 
   constructor(options: CallRunnerOptions) {
     this.#options = options;
@@ -196,6 +199,9 @@ export class CallRunner {
       endTurn: ({ escalate = false } = {}) => {
         this.endsTurn = true;
         this.escalates ||= escalate;
+      },
+      addUsage: (usage) => {
+        this.usage = addUsage(this.usage, usage);
       },
     });
   }

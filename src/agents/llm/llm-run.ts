@@ -29,7 +29,7 @@ import type { LlmSettings } from './options.ts';
 import { askingEnd, isAsking } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
 import { formatInstruction, readOutput, responseFormat } from './structured-output.ts';
-import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from './usage.ts';
+import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
 
 const mostTransfers = 8;
 const mostRepairs = 2;
@@ -172,6 +172,8 @@ export class LlmRun {
     const runner = this.#work().calls;
     const work = runner.advance(calls, this.#iteration, answer);
     const settled = yield* this.#channel.during(work);
+    this.#usage = addUsage(this.#usage, runner.usage);
+    runner.usage = noUsage;
     if (settled.some(isAsking)) {
       if (said.length > 0) this.#entries.push({ role: 'user', parts: said });
       return this.#pause(settled, text);

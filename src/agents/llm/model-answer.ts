@@ -1,7 +1,7 @@
 import type { LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { type JsonObject, type JsonValue, LegateError, parseJson } from '../../protocol/index.ts';
 import type { RequestedCall, Thought } from './conversation.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from '../usage.ts';
 
 /** What a model answered in one step, without thoughts in its text. */
 export interface ModelAnswer {

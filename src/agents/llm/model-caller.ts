@@ -13,7 +13,7 @@ import type { ModelAnswer } from './model-answer.ts';
 import { ModelFailed } from './model-failed.ts';
 import type { LlmSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
-import { noUsage } from './usage.ts';
+import { noUsage } from '../usage.ts';
 
 export interface ModelCallerOptions {
   readonly settings: LlmSettings;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { CallState } from './call-state.ts';
 import { type Entry, withoutBytes } from './conversation.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from '../usage.ts';
 
 /** Where a task stopped to ask. */
 export interface Pause {

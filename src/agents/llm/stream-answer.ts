@@ -8,7 +8,7 @@ import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import { Patience } from '../patience.ts';
 import type { RequestedCall, Thought } from './conversation.ts';
 import { type ModelAnswer, type TextPiece, toRequestedCall, toUsage } from './model-answer.ts';
-import { noUsage, type Usage } from './usage.ts';
+import { noUsage, type Usage } from '../usage.ts';
 
 /**
  * One streamed answer: text as it arrives, what arrives within one turn of the event loop as one

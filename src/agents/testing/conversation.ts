@@ -31,7 +31,6 @@ export class Conversation {
   readonly records = openMemory().records;
   readonly #agent: Agent;
   readonly #caller: Caller;
-  #tasks = 0;
 
   constructor(agent: Agent, caller: Partial<Caller> = {}) {
     this.#agent = agent;
@@ -68,9 +67,8 @@ export class Conversation {
 
   turn(content: string | Part | readonly Part[], options: SayOptions = {}): Turn & Kept {
     const { contextId } = this;
-    this.#tasks += 1;
-    const taskId = options.taskId ?? `task-${this.#tasks}`;
-    const messageId = options.messageId ?? `message-${this.#tasks}`;
+    const taskId = options.taskId ?? crypto.randomUUID();
+    const messageId = options.messageId ?? crypto.randomUUID();
     const attempt = options.attempt ?? 1;
     const kept = turnRecords({
       records: this.records,

@@ -1,6 +1,7 @@
 import type { Artifact, JsonObject, JsonValue, Message } from '../../protocol/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { ArtifactChunk, Session, Turn, Working } from '../agent.ts';
+import type { Usage } from '../usage.ts';
 import type { Credential, CredentialRequirement } from './credentials.ts';
 import { type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
 
@@ -22,6 +23,8 @@ export interface ToolContext {
    * `escalate`, a loop around the agent ends too.
    */
   readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
+  /** Adds what models cost that the tool itself asked. */
+  readonly addUsage: (usage: Partial<Usage>) => void;
 }
 
 /** The caller's answer to a tool that paused. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
 /** What a turn cost, in tokens; part of the metadata of its end. */
 export interface Usage {

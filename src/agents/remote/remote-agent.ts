@@ -1,0 +1,166 @@
+import {
+  type Auth,
+  type Client,
+  type ClientOptions,
+  connect,
+  type PollOptions,
+} from '../../client/index.ts';
+import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
+import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
+import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import { failure } from '../drive.ts';
+import { untilAborted } from '../patience.ts';
+import { cancelTask, RemoteRun } from './remote-run.ts';
+import { RemoteState } from './remote-state.ts';
+
+export interface RemoteAgentOptions extends Pick<
+  ClientOptions,
+  'headers' | 'extensions' | 'binding' | 'version' | 'retry' | 'fetch' | 'onRequest'
+> {
+  /** @default the card's, and the host until the card is there */
+  readonly name?: string;
+  /** @default the card's */
+  readonly description?: string;
+  /** Who we are to the peer. Sent over https and to loopback only. */
+  readonly auth?: Authentication | Auth;
+  /** The longest a turn may take, in milliseconds; 0 for no limit. @default 600_000 */
+  readonly timeoutMs?: number;
+  /** The longest that the peer may tell nothing new, in milliseconds; 0 for no limit. @default 120_000 */
+  readonly inactivityTimeoutMs?: number;
+  /** How long a cancel may take to reach the peer, in milliseconds. @default 4_000 */
+  readonly cancelTimeoutMs?: number;
+  /** How a task is watched where the peer does not stream. */
+  readonly poll?: PollOptions;
+  readonly onInterrupted?: Agent['onInterrupted'];
+}
+
+export interface RemoteAgent extends Agent {
+  /** Known once there was a connection. */
+  readonly card: AgentCard | undefined;
+  /** Fetches the card now instead of with the first turn. */
+  connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
+}
+
+/**
+ * Any A2A agent as a local one: in any binding and version, streaming or polled. Its questions are
+ * questions to our caller, and the answers continue the same task there; a cancel reaches it.
+ * @example const translator = remoteAgent('https://translator.example', { auth: { kind: 'token', token } });
+ */
+export function remoteAgent(
+  address: string | URL | AgentCard | JsonObject,
+  options: RemoteAgentOptions = {},
+): RemoteAgent {
+  const {
+    auth,
+    timeoutMs = 600_000,
+    inactivityTimeoutMs = 120_000,
+    cancelTimeoutMs = 4_000,
+  } = options;
+  const clientOptions = toClientOptions(options, auth);
+  let client: Client | undefined;
+  let connecting: Promise<Client> | undefined;
+  /** One connection serves all turns, so none of them can take it away from the others. */
+  const reach = (signal: AbortSignal): Promise<Client> => {
+    const attempt = (connecting ??= connect(address, clientOptions).then(
+      (made) => (client = made),
+      (error: unknown) => {
+        // The next turn may find it.
+        connecting = undefined;
+        throw error;
+      },
+    ));
+    return untilAborted(attempt, signal);
+  };
+  const nameOf = (): string => options.name ?? client?.card.name ?? hostOf(address);
+
+  async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
+    const name = nameOf();
+    const value = await turn.state.load();
+    let reached: Client;
+    try {
+      reached = await reach(turn.signal);
+    } catch (error) {
+      turn.signal.throwIfAborted();
+      turn.logger.warn({ peer: name, error }, 'agents.remote.not_reached');
+      const type = toLegateError(error).code.toLowerCase();
+      yield failure(type, `The agent ${name} could not be reached.`);
+      return;
+    }
+    const state = new RemoteState(value);
+    const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
+    yield* new RemoteRun({ name, client: reached, turn, state, ...limits }).events();
+  }
+
+  async function abandon(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined> {
+    const state = new RemoteState(await turn.state.load());
+    const task = state.tasks.get(turn.taskId);
+    if (task === undefined) return undefined;
+    state.tasks.delete(turn.taskId);
+    const context = { value: state.toValue() };
+    const reached = await reach(turn.signal).catch((error: unknown) => {
+      turn.logger.warn({ peer: nameOf(), error }, 'agents.remote.not_reached');
+      return undefined;
+    });
+    if (reached !== undefined) {
+      await cancelTask(reached, task.id, cancelTimeoutMs, turn, nameOf());
+    }
+    return { context };
+  }
+
+  return {
+    get name() {
+      return nameOf();
+    },
+    get description() {
+      return options.description ?? client?.card.description ?? nameOf();
+    },
+    get skills() {
+      const { name } = this;
+      return (
+        client?.card.skills ?? [{ id: name, name, description: this.description, tags: [name] }]
+      );
+    },
+    get inputModes() {
+      return client?.card.defaultInputModes ?? ['*/*'];
+    },
+    get outputModes() {
+      return client?.card.defaultOutputModes ?? ['text/plain', 'application/json'];
+    },
+    get card() {
+      return client?.card;
+    },
+    ...(options.onInterrupted !== undefined && { onInterrupted: options.onInterrupted }),
+    take,
+    abandon,
+    connect: async ({ signal } = {}) => (await reach(signal ?? new AbortController().signal)).card,
+  };
+}
+
+function toClientOptions(
+  options: RemoteAgentOptions,
+  auth: RemoteAgentOptions['auth'],
+): ClientOptions {
+  const { headers, extensions, binding, version, retry, poll, fetch, onRequest } = options;
+  return {
+    ...(headers !== undefined && { headers }),
+    ...(extensions !== undefined && { extensions }),
+    ...(binding !== undefined && { binding }),
+    ...(version !== undefined && { version }),
+    ...(retry !== undefined && { retry }),
+    ...(poll !== undefined && { poll }),
+    ...(fetch !== undefined && { fetch }),
+    ...(onRequest !== undefined && { onRequest }),
+    ...(auth !== undefined && { auth: toAuth(auth, fetch) }),
+  };
+}
+
+function toAuth(auth: Authentication | Auth, fetch: typeof globalThis.fetch | undefined): Auth {
+  if (!('kind' in auth)) return auth;
+  return { headers: authenticationHeaders(auth, fetch === undefined ? {} : { fetch }) };
+}
+
+function hostOf(address: string | URL | AgentCard | JsonObject): string {
+  if (typeof address === 'string') return URL.parse(address)?.host ?? address;
+  if (address instanceof URL) return address.host;
+  return typeof address.name === 'string' ? address.name : 'remote agent';
+}

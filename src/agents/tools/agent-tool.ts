@@ -1,0 +1,108 @@
+import { type JsonObject, type JsonValue, message, type Message } from '../../protocol/index.ts';
+import type { Agent, TurnEnd } from '../agent.ts';
+import { ChildTurn } from '../child-turn.ts';
+import { textOf } from '../define.ts';
+import { drive, isPause } from '../drive.ts';
+import { usageOf } from '../usage.ts';
+import { TurnOutput } from '../turn-output.ts';
+import { type Tool, tool, type ToolContext, type ToolOptions } from './tool.ts';
+import { ToolPause } from './tool-pause.ts';
+
+const input = {
+  type: 'object',
+  properties: { request: { type: 'string', description: 'What the agent is to do, in full.' } },
+  required: ['request'],
+} as const;
+
+export type AgentToolOptions = Partial<
+  Pick<
+    ToolOptions<JsonObject>,
+    'name' | 'description' | 'needsConfirmation' | 'isIdempotent' | 'timeoutMs'
+  >
+>;
+
+/**
+ * An agent as a tool of another: it gets a request and returns what it made. Each call is a
+ * conversation of its own. A question of the agent becomes a question to the caller, and the answer
+ * goes to the agent.
+ * @example llmAgent({ name: 'editor', model, tools: [agentTool(researcher)] })
+ */
+export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
+  const run = async (call: Call, context: ToolContext): Promise<unknown> => {
+    const turn = new ChildTurn(context.turn, {
+      name: `call/${context.callId}`,
+      message: call.message,
+      value: call.value,
+      isContinuation: call.isContinuation,
+      signal: context.signal,
+    });
+    const output = new TurnOutput();
+    const events = drive(agent, turn, output);
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return outcomeOf(agent, next.value, output, context);
+      // What the agent makes is for the other one; that it works is for the caller.
+      const event = next.value;
+      if ('kind' in event && event.kind === 'working') await context.emit(event);
+    }
+  };
+  return tool({
+    name: agent.name.replaceAll(/[^\w-]/g, '_').slice(0, 64),
+    description: agent.description,
+    input,
+    timeoutMs: 0,
+    ...options,
+    run: ({ request }, context) => {
+      const { messageId, metadata } = context.turn.message;
+      const asked = message(request as string, {
+        messageId: `${messageId}/${context.callId}`,
+        contextId: context.turn.contextId,
+        taskId: context.turn.taskId,
+        ...(metadata !== undefined && { metadata }),
+      });
+      return run({ message: asked, value: undefined, isContinuation: false }, context);
+    },
+    resume: ({ message: answer, state }, context) =>
+      run({ message: answer, value: valueIn(state), isContinuation: true }, context),
+    abandon: async (state, turn) => {
+      await agent.abandon?.(new ChildTurn(turn, { name: 'call', value: valueIn(state) }));
+    },
+  });
+}
+
+interface Call {
+  readonly message: Message;
+  readonly value: JsonObject | undefined;
+  readonly isContinuation: boolean;
+}
+
+function outcomeOf(
+  agent: Agent,
+  end: TurnEnd,
+  output: TurnOutput,
+  context: ToolContext,
+): JsonValue | ToolPause {
+  if (isPause(end)) {
+    return new ToolPause({
+      question: end.parts ?? [{ text: `${agent.name} waits for an answer.` }],
+      needsAuthorization: end.kind === 'auth-required',
+      state: end.context?.value ?? null,
+    });
+  }
+  context.addUsage(usageOf(end.metadata));
+  if (end.kind !== 'completed') {
+    const why = textOf({ parts: end.parts ?? [] });
+    throw new Error(`the agent ${agent.name} ended as ${end.kind}${why === '' ? '' : `: ${why}`}`);
+  }
+  const data = output.parts().flatMap((part) => (part.data === undefined ? [] : [part.data]));
+  const text = output.text();
+  if (data.length === 0) return text;
+  if (text === '' && data.length === 1) return data[0] ?? null;
+  return { text, data };
+}
+
+function valueIn(state: JsonValue | undefined): JsonObject | undefined {
+  return typeof state === 'object' && state !== null && !Array.isArray(state)
+    ? (state as JsonObject)
+    : undefined;
+}

@@ -1,0 +1,5 @@
+export {
+  type Authentication,
+  authenticationHeaders,
+  type AuthenticationOptions,
+} from './authentication.ts';

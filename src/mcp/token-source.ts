@@ -1,0 +1,128 @@
+import { LegateError } from '../protocol/index.ts';
+import { requireSafeWire } from './safe-wire.ts';
+
+export interface TokenSourceOptions {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly tokenUrl: string;
+  readonly scope?: string | undefined;
+  readonly audience?: string | undefined;
+  /** Seconds. @default 10 */
+  readonly timeout?: number | undefined;
+}
+
+interface Token {
+  readonly value: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** A token this close to its end may expire on the way. */
+const leewayMs = 60_000;
+/** Where the server does not say how long its tokens live. */
+const assumedLifeMs = 300_000;
+const largestAnswer = 64 * 1024;
+
+/** OAuth 2 client credentials (RFC 6749, 4.4): one token at a time, fetched by one request. */
+export class TokenSource {
+  readonly #options: TokenSourceOptions;
+  readonly #url: URL;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #clock: { now(): number };
+  #token: Token | undefined;
+  #fetching: Promise<Token> | undefined;
+
+  constructor(
+    options: TokenSourceOptions,
+    means: { readonly fetch?: typeof globalThis.fetch; readonly clock?: { now(): number } } = {},
+  ) {
+    this.#options = options;
+    this.#url = requireSafeWire(options.tokenUrl, 'token_url');
+    this.#fetch = means.fetch ?? globalThis.fetch;
+    this.#clock = means.clock ?? Date;
+  }
+
+  /** `isRejected`: the token given last was refused. */
+  async token({ isRejected = false } = {}): Promise<string> {
+    if (isRejected) this.#token = undefined;
+    const known = this.#token;
+    if (known !== undefined && known.expiresAt - leewayMs > this.#clock.now()) return known.value;
+    this.#fetching ??= this.#request().finally(() => {
+      this.#fetching = undefined;
+    });
+    this.#token = await this.#fetching;
+    return this.#token.value;
+  }
+
+  async #request(): Promise<Token> {
+    const { clientId, clientSecret, scope, audience, timeout = 10 } = this.#options;
+    const identity = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
+    const form = new URLSearchParams({ grant_type: 'client_credentials' });
+    if (scope !== undefined) form.set('scope', scope);
+    if (audience !== undefined) form.set('audience', audience);
+    let status: number;
+    let text: string;
+    try {
+      const response = await this.#fetch(this.#url.href, {
+        method: 'POST',
+        headers: {
+          Authorization: `Basic ${Buffer.from(identity).toString('base64')}`,
+          'Content-Type': 'application/x-www-form-urlencoded',
+          Accept: 'application/json',
+        },
+        body: form.toString(),
+        // A token server that sends us elsewhere must not take our secret along.
+        redirect: 'error',
+        signal: AbortSignal.timeout(timeout * 1000),
+      });
+      ({ status } = response);
+      text = await readBounded(response);
+    } catch (cause) {
+      throw this.#failure('PEER_UNREACHABLE', 'did not answer', cause);
+    }
+    if (status !== 200) {
+      const code = status === 400 || status === 401 ? 'UNAUTHENTICATED' : 'UNAVAILABLE';
+      throw this.#failure(code, `answered ${status}${errorIn(text)}`);
+    }
+    const { access_token: value, expires_in: seconds } = fieldsOf(text);
+    if (typeof value !== 'string' || value === '') {
+      throw this.#failure('PEER_INVALID', 'answered without an access_token');
+    }
+    const life = Number(seconds);
+    const lifeMs = Number.isFinite(life) && life > 0 ? life * 1000 : assumedLifeMs;
+    return { value, expiresAt: this.#clock.now() + lifeMs };
+  }
+
+  #failure(
+    code: 'PEER_UNREACHABLE' | 'UNAUTHENTICATED' | 'UNAVAILABLE' | 'PEER_INVALID',
+    what: string,
+    cause?: unknown,
+  ): LegateError {
+    return new LegateError(code, `the token server at ${this.#url.origin} ${what}`, { cause });
+  }
+}
+
+async function readBounded(response: Response): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > largestAnswer) throw new Error(`more than ${largestAnswer} characters`);
+  }
+  return text;
+}
+
+function fieldsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The `error` of RFC 6749 is a word of a short list, and never a secret. */
+function errorIn(text: string): string {
+  const { error } = fieldsOf(text);
+  return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
+}
