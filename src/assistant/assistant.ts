@@ -76,6 +76,8 @@ export interface TurnRequest {
   readonly onMessage?: (message: BotMessage) => void | Promise<void>;
   /** Called with each piece of a message that an action streams. */
   readonly onChunk?: (piece: StreamPiece) => void | Promise<void>;
+  /** Called with each step that is taken, patterns included. */
+  readonly onStep?: (flowId: string, stepId: string) => void;
   /** Former events, for actions that want to see them; asked for only when one does. */
   readonly history?: History;
 }
@@ -148,6 +150,13 @@ export class Assistant {
     return result(dialogue);
   }
 
+  /** Begins a conversation before anything is said in it: its session starts, and nothing else. */
+  async begin(request: Omit<TurnRequest, 'tracker' | 'text'>): Promise<TurnResult> {
+    const dialogue = this.#dialogue({ ...request, tracker: undefined, text: '' });
+    await ensureSession(dialogue, { isNew: true });
+    return result(dialogue);
+  }
+
   /** Ends every flow of a conversation at once, without a word: its caller gave it up. */
   async abandon(
     request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>,
@@ -202,6 +211,7 @@ export class Assistant {
       maxSteps: options.maxSteps ?? 1000,
       onMessage: request.onMessage ?? (() => {}),
       onChunk: request.onChunk ?? (() => {}),
+      onStep: request.onStep ?? (() => {}),
       history: request.history ?? (() => Promise.resolve([])),
       newId: this.#newId,
       signal: request.signal ?? new AbortController().signal,

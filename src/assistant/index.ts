@@ -35,6 +35,21 @@ export {
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
 export { buildAssistant, type BuildOptions } from './build/index.ts';
 export {
+  type CaseResult,
+  checkNames,
+  coverageCsv,
+  coverageTable,
+  describeFailure,
+  findTests,
+  type FlowCoverage,
+  junitFile,
+  resultsFile,
+  runTests,
+  type RunTestsOptions,
+  type TestCase,
+  type TestReport,
+} from './e2e/index.ts';
+export {
   assistantAgent,
   type AssistantAgentOptions,
   messagesIn,

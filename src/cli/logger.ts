@@ -41,6 +41,7 @@ function pretty(line: string): string {
   const clock = new Date(time).toTimeString().slice(0, 8);
   const shown = Object.entries(rest).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
   const stack = (error as { stack?: string } | undefined)?.stack;
-  const name = styleText(colours[level] ?? 'gray', (names[level] ?? '').padEnd(5));
-  return `${styleText('gray', clock)} ${name} ${msg ?? ''}${shown.join('')}\n${stack === undefined ? '' : `${stack}\n`}`;
+  const stream = { stream: process.stderr };
+  const name = styleText(colours[level] ?? 'gray', (names[level] ?? '').padEnd(5), stream);
+  return `${styleText('gray', clock, stream)} ${name} ${msg ?? ''}${shown.join('')}\n${stack === undefined ? '' : `${stack}\n`}`;
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { helloCommand } from './commands/hello.ts';
 import { runCommand } from './commands/run.ts';
 import { shellCommand } from './commands/shell.ts';
+import { testCommand } from './commands/test.ts';
 import { trainCommand } from './commands/train.ts';
 import { validateCommand } from './commands/validate.ts';
 
@@ -24,6 +25,7 @@ export async function main(args: readonly string[]): Promise<void> {
     trainCommand(),
     validateCommand(),
     shellCommand(),
+    testCommand(),
     helloCommand(),
   ];
   for (const command of commands) program.addCommand(command);

@@ -1,6 +1,11 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProjectPlaces } from '../assistant/index.ts';
+import {
+  loadPacked,
+  loadProject,
+  type LoadedProject,
+  type ProjectPlaces,
+} from '../assistant/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { PlaceOptions } from './commands/options.ts';
 
@@ -16,16 +21,27 @@ export function placesOf(directory: string, options: PlaceOptions): ProjectPlace
   return { directory, config, domain, data, endpoints, credentials, subAgents };
 }
 
+/** The project of a folder, or of a packed model with the endpoints of the folder. */
+export async function loadFrom(
+  directory: string,
+  options: PlaceOptions & { readonly model?: string },
+): Promise<LoadedProject> {
+  const places = placesOf(directory, options);
+  const file = modelFile(options.model);
+  if (file === undefined) return loadProject(places, process.env);
+  const usual = join(directory, 'endpoints.yml');
+  const endpoints = places.endpoints ?? (existsSync(usual) ? usual : undefined);
+  return loadPacked(file, { directory, endpoints }, process.env);
+}
+
 /** The packed model that is meant: the file itself, or the newest of a folder. */
 export function modelFile(path: string | undefined): string | undefined {
   if (path === undefined || !isFolder(path)) return path;
   const models = readdirSync(path)
     .filter((name) => name.endsWith('.tar.gz'))
-    .map((name) => join(path, name))
-    .sort(
-      (left, right) => statSync(left).mtimeMs - statSync(right).mtimeMs || (left < right ? -1 : 1),
-    );
-  const newest = models.at(-1);
+    .map((name) => ({ path: join(path, name), time: statSync(join(path, name)).mtimeMs }))
+    .sort((left, right) => left.time - right.time || (left.path < right.path ? -1 : 1));
+  const newest = models.at(-1)?.path;
   if (newest !== undefined) return newest;
   throw new LegateError(
     'CONFIGURATION_INVALID',

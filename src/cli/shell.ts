@@ -1,17 +1,11 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
-import {
-  type Assistant,
-  type BotMessage,
-  buildAssistant,
-  loadPacked,
-  loadProject,
-} from '../assistant/index.ts';
+import { type Assistant, type BotMessage, buildAssistant } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { JsonObject } from '../protocol/index.ts';
 import type { ShellCommandOptions } from './commands/shell.ts';
 import { createLogger } from './logger.ts';
-import { modelFile, placesOf } from './places.ts';
+import { loadFrom } from './places.ts';
 
 /**
  * A conversation over standard input and output: one line is one message. On a terminal there is a
@@ -38,12 +32,7 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
 }
 
 async function load(directory: string, options: ShellCommandOptions): Promise<Assistant> {
-  const places = placesOf(directory, options);
-  const file = modelFile(options.model);
-  const { project, problems } =
-    file === undefined
-      ? await loadProject(places, process.env)
-      : await loadPacked(file, places, process.env);
+  const { project, problems } = await loadFrom(directory, options);
   for (const problem of problems.warnings) console.error(formatProblem(problem));
   problems.throwIfErrors();
   return buildAssistant(project, { logger: createLogger(options.logLevel) });

@@ -46,6 +46,7 @@ export function advance(dialogue: Dialogue): Prediction {
     }
     const moved = atStep(frame, step.id);
     dialogue.replace(moved);
+    dialogue.options.onStep(frame.flowId, step.id);
     const prediction = takeStep(dialogue, moved, step);
     if (prediction !== undefined) return prediction;
   }

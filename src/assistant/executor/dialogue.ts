@@ -38,6 +38,7 @@ export interface DialogueOptions {
   readonly maxSteps: number;
   readonly onMessage: (message: BotMessage) => void | Promise<void>;
   readonly onChunk: (piece: StreamPiece) => void | Promise<void>;
+  readonly onStep: (flowId: string, stepId: string) => void;
   readonly history: History;
   readonly newId: () => string;
   readonly signal: AbortSignal;

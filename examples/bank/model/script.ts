@@ -1,0 +1,87 @@
+import {
+  type ScriptedModelServer,
+  type ScriptedRequest,
+  startScriptedModelServer,
+} from '../../../src/models/index.ts';
+
+/** What a model makes of the messages of the tests, in the language of commands. */
+const meanings: Readonly<Record<string, readonly string[]>> = {
+  'I want to send money': ['start flow transfer_money'],
+  'send money to Ann': ['start flow transfer_money', 'set slot recipient Ann'],
+  'send 50 to Ann': ['start flow transfer_money', 'set slot recipient Ann', 'set slot amount 50'],
+  'send 5000 to Ann': [
+    'start flow transfer_money',
+    'set slot recipient Ann',
+    'set slot amount 5000',
+  ],
+  'send money and then show my balance': ['start flow transfer_money', 'start flow check_balance'],
+  'make it 60': ['set slot amount 60'],
+  'no, to Bob': ['set slot recipient Bob'],
+  'I want to change the recipient': ['set slot recipient null'],
+  cancel: ['cancel flow'],
+  'never mind': ['cancel flow'],
+  'stop that, show my balance': ['cancel flow', 'start flow check_balance'],
+  'what is my balance?': ['start flow check_balance'],
+  'can you repeat that?': ['repeat message'],
+  'what are your opening hours?': ['provide info'],
+  'one moment please': ['offtopic reply'],
+  'book an appointment tomorrow at 3pm': [
+    'start flow book_appointment',
+    'set slot appointment_date 2026-11-16',
+    'set slot appointment_time 15:00',
+  ],
+  'book an appointment on saturday': [
+    'start flow book_appointment',
+    'set slot appointment_date 2026-11-21',
+  ],
+  'next tuesday': ['set slot appointment_date 2026-11-17'],
+  '3 pm': ['set slot appointment_time 15:00'],
+  'at a branch': ['set slot meeting branch'],
+  'actually, by phone': ['set slot meeting phone'],
+  card: ['disambiguate flows freeze_card replace_card'],
+  'freeze it': ['start flow freeze_card'],
+  contact: ['disambiguate flows add_contact remove_contact list_contacts'],
+  'show me a statement': ['start flow order_statement'],
+  // The model asks for what it should not, too: the guard of the flow is not its business.
+  'raise my limit to 800': ['start flow change_limit', 'set slot new_limit 800'],
+  'raise my limit': ['start flow change_limit'],
+  'log in': ['start flow log_in'],
+  'freeze my card': ['start flow freeze_card'],
+  'freeze my credit card': ['start flow freeze_card', 'set slot card credit'],
+  'replace my card': ['start flow replace_card'],
+  'the credit card': ['set slot card credit'],
+  'add a contact': ['start flow add_contact'],
+  'show my contacts': ['start flow list_contacts'],
+  'remove Ann from my contacts': ['start flow remove_contact', 'set slot contact_name Ann'],
+  'remove Bob from my contacts': ['start flow remove_contact', 'set slot contact_name Bob'],
+  'I want to leave feedback': ['start flow give_feedback'],
+};
+
+/** Answers to one question that mean another thing than they say. */
+const answers: Readonly<Record<string, string>> = {
+  'continue_interrupted_flow_confirmation Ann': 'set slot recipient Ann',
+};
+
+/** A model for the tests of this bank: the same message always means the same. */
+export function startBankModel(): Promise<ScriptedModelServer> {
+  return startScriptedModelServer((request) => commandsFor(request).join('\n'));
+}
+
+function commandsFor(request: ScriptedRequest): readonly string[] {
+  const text = latestMessage(request);
+  const known = meanings[text];
+  if (known !== undefined) return known;
+  const question = openQuestion(request);
+  if (question === undefined) return ['offtopic reply'];
+  const value = text === 'yes' ? 'True' : text === 'no' ? 'False' : text;
+  return [answers[`${question} ${text}`] ?? `set slot ${question} ${value}`];
+}
+
+function latestMessage({ lastUserText }: ScriptedRequest): string {
+  const quoted = /^The latest message: (".*")$/m.exec(lastUserText)?.[1] ?? '""';
+  return JSON.parse(quoted) as string;
+}
+
+function openQuestion({ lastUserText }: ScriptedRequest): string | undefined {
+  return /"question_to_the_user": \{\s*"slot": "(\w+)"/.exec(lastUserText)?.[1];
+}

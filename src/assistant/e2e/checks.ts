@@ -1,0 +1,134 @@
+import type { Position } from '../../config/index.ts';
+import type { JsonValue } from '../../protocol/index.ts';
+import type { TrackerEvent } from '../model.ts';
+import { actionLine, botLine, flowLine, isSameValue, slotLine, text } from './events.ts';
+import type { Check, NameUse, TestTurn, Verdict } from './model.ts';
+
+interface Expected {
+  readonly kind: 'bot' | 'slot' | 'action' | 'flow';
+  readonly position: Position;
+  readonly title: string;
+  readonly uses?: readonly NameUse[];
+  readonly matches: (event: TrackerEvent) => boolean;
+}
+
+const lines = { bot: botLine, slot: slotLine, action: actionLine, flow: flowLine } as const;
+
+/** Something that must have happened. */
+export function happened(expected: Expected): Check {
+  const { title, position, uses = [], matches } = expected;
+  return {
+    title,
+    position,
+    uses,
+    judge: (turn, from) => {
+      const at = turn.events.findIndex((event, index) => index >= from && matches(event));
+      if (at >= 0) return { isTrue: true, at };
+      const isOutOfOrder = turn.events.some(matches);
+      return failed(isOutOfOrder ? `${title}, in this order` : title, expected.kind, turn);
+    },
+  };
+}
+
+/** Something that must not have happened. */
+export function didNotHappen(expected: Expected): Check {
+  const { title, position, uses = [], matches } = expected;
+  return {
+    title,
+    position,
+    uses,
+    judge: (turn) =>
+      turn.events.some(matches) ? failed(title, expected.kind, turn) : { isTrue: true },
+  };
+}
+
+/** Several as one: all must be true, or any. */
+export function together(
+  operator: 'all' | 'any',
+  checks: readonly Check[],
+  about: Pick<Check, 'title' | 'position'>,
+): Check {
+  return {
+    ...about,
+    uses: checks.flatMap((check) => check.uses),
+    judge: (turn, from) => {
+      const verdicts = checks.map((check) => check.judge(turn, from));
+      const isTrue =
+        operator === 'all'
+          ? verdicts.every((verdict) => verdict.isTrue)
+          : verdicts.some((verdict) => verdict.isTrue);
+      if (!isTrue) {
+        const wrong = verdicts.find((verdict) => !verdict.isTrue);
+        return wrong ?? { isTrue: false, expected: about.title, found: [] };
+      }
+      const at = verdicts.flatMap((verdict) => (verdict.isTrue ? [verdict.at ?? -1] : []));
+      return { isTrue: true, at: Math.max(-1, ...at) };
+    },
+  };
+}
+
+/** Something that only a model could judge. */
+export function judged(title: string, position: Position): Check {
+  return {
+    title,
+    position,
+    uses: [],
+    judge: (turn) => ({
+      isTrue: false,
+      expected: `${title}: this needs a model as a judge, and there is none here; use bot_uttered with text_matches`,
+      found: linesOf('bot', turn),
+    }),
+  };
+}
+
+export function slotWasSet(name: string, value: JsonValue | undefined, position: Position): Check {
+  return happened({ ...slotCheck('slot_was_set', name, value, position), kind: 'slot' });
+}
+
+export function slotWasNotSet(
+  name: string,
+  value: JsonValue | undefined,
+  position: Position,
+): Check {
+  return didNotHappen({ ...slotCheck('slot_was_not_set', name, value, position), kind: 'slot' });
+}
+
+function slotCheck(
+  kind: string,
+  name: string,
+  value: JsonValue | undefined,
+  position: Position,
+): Omit<Expected, 'kind'> {
+  const shown = value === undefined ? '' : ` = ${JSON.stringify(value)}`;
+  return {
+    position,
+    title: `${kind} ${name}${shown}`,
+    uses: [{ kind: 'slot', name }],
+    matches: (event) =>
+      event.event === 'slot' &&
+      event['name'] === name &&
+      // Without a value any will do; that a slot was emptied is no value.
+      (value === undefined ? event['value'] !== null : isSameValue(event['value'], value)),
+  };
+}
+
+function failed(expected: string, kind: Expected['kind'], turn: TestTurn): Verdict {
+  return { isTrue: false, expected, found: linesOf(kind, turn) };
+}
+
+const kinds: Readonly<Record<Expected['kind'], (event: string) => boolean>> = {
+  bot: (event) => event === 'bot',
+  slot: (event) => event === 'slot',
+  action: (event) => event === 'action',
+  flow: (event) => event.startsWith('flow_'),
+};
+
+function linesOf(kind: Expected['kind'], { events }: TestTurn): readonly string[] {
+  const line = lines[kind];
+  return events.filter(({ event }) => kinds[kind](event)).map((event) => line(event));
+}
+
+/** A list of names as a title. */
+export function listed(names: readonly JsonValue[]): string {
+  return names.map(text).join(', ');
+}

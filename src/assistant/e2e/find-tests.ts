@@ -1,0 +1,106 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Environment, Problems, YamlFile } from '../../config/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { TestCase } from './model.ts';
+import { nothingShared, readConftest, readTestFile, type Shared } from './read-test-file.ts';
+
+/** The name of files that tests share. */
+const conftest = 'conftest.yml';
+const maximumDepth = 20;
+
+export interface FoundTests {
+  readonly cases: readonly TestCase[];
+  readonly problems: Problems;
+}
+
+/**
+ * The tests of a file, of a folder and those below, or one of them: `path::name`. Files without
+ * `test_cases` are passed over. `root`: where names shared by all tests may be defined.
+ */
+export async function findTests(
+  path: string,
+  root: string,
+  environment: Environment,
+): Promise<FoundTests> {
+  const problems = new Problems();
+  const mark = path.indexOf('::');
+  const place = mark < 0 ? path : path.slice(0, mark);
+  const wanted = mark < 0 ? undefined : path.slice(mark + 2);
+  const info = await stat(place).catch(() => undefined);
+  if (info === undefined) throw invalid(`there are no tests at ${place}: no such file or folder`);
+  const files = info.isDirectory() ? await filesIn(place, 0) : [place];
+  const shared = new SharedNames(resolve(root), environment, problems);
+  const cases: TestCase[] = [];
+  for (const file of files) {
+    const yaml = YamlFile.parse({ file, text: await readFile(file, 'utf8') }, problems, {
+      environment,
+    });
+    const inherited = await shared.of(dirname(resolve(file)));
+    cases.push(...(readTestFile(yaml, inherited, problems) ?? []));
+  }
+  const chosen = wanted === undefined ? cases : cases.filter(({ name }) => name === wanted);
+  if (chosen.length === 0 && problems.errors.length === 0) {
+    const names = cases.map(({ name }) => name).slice(0, 20);
+    throw invalid(
+      wanted === undefined
+        ? `there are no tests at ${place}: no file with test_cases`
+        : `there is no test "${wanted}" in ${place}; there are: ${names.join(', ')}`,
+    );
+  }
+  return { cases: chosen, problems };
+}
+
+async function filesIn(folder: string, depth: number): Promise<readonly string[]> {
+  if (depth > maximumDepth) return [];
+  const files: string[] = [];
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries.sort((left, right) => (left.name < right.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+    if (entry.isDirectory()) files.push(...(await filesIn(path, depth + 1)));
+    else if (/\.ya?ml$/.test(entry.name) && entry.name !== conftest) files.push(path);
+  }
+  return files;
+}
+
+/** The names that each folder's tests share: those of the folders above and its own. */
+class SharedNames {
+  readonly #root: string;
+  readonly #environment: Environment;
+  readonly #problems: Problems;
+  readonly #known = new Map<string, Shared>();
+
+  constructor(root: string, environment: Environment, problems: Problems) {
+    this.#root = root;
+    this.#environment = environment;
+    this.#problems = problems;
+  }
+
+  async of(folder: string): Promise<Shared> {
+    const known = this.#known.get(folder);
+    if (known !== undefined) return known;
+    const parent = dirname(folder);
+    const above =
+      folder === this.#root || parent === folder ? nothingShared : await this.of(parent);
+    const file = join(folder, conftest);
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const own =
+      text === undefined
+        ? nothingShared
+        : readConftest(
+            YamlFile.parse({ file, text }, this.#problems, { environment: this.#environment }),
+            this.#problems,
+          );
+    const shared: Shared = {
+      fixtures: new Map([...above.fixtures, ...own.fixtures]),
+      metadata: new Map([...above.metadata, ...own.metadata]),
+    };
+    this.#known.set(folder, shared);
+    return shared;
+  }
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}

@@ -1,0 +1,67 @@
+import type { Position } from '../../config/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Flow, TrackerEvent } from '../model.ts';
+
+/** A conversation and what is expected of it. */
+export interface TestCase {
+  readonly name: string;
+  readonly position: Position;
+  /** Slots that are set before the first message. */
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** The assertions of a step must come true in their order. */
+  readonly isOrdered: boolean;
+  readonly steps: readonly UserStep[];
+  /** What actions answer instead of running, by name. */
+  readonly stubs: ReadonlyMap<string, JsonObject>;
+}
+
+/** A message, and what must have come about before the next one. */
+export interface UserStep {
+  readonly text: string;
+  readonly position: Position;
+  readonly metadata: JsonObject;
+  readonly checks: readonly Check[];
+}
+
+/** One thing that must be true of a turn. */
+export interface Check {
+  /** `bot_uttered utter_balance` */
+  readonly title: string;
+  readonly position: Position;
+  /** What it speaks of, to be found in the project. */
+  readonly uses: readonly NameUse[];
+  /** Looks at the events from index `from` on. */
+  judge(turn: TestTurn, from: number): Verdict;
+}
+
+export interface NameUse {
+  readonly kind: 'slot' | 'flow' | 'response' | 'action';
+  readonly name: string;
+}
+
+/** What came of one message. */
+export interface TestTurn {
+  readonly events: readonly TrackerEvent[];
+  readonly flows: ReadonlyMap<string, Flow>;
+}
+
+/** `at`: the event that made it true, where it was one. */
+export type Verdict =
+  | { readonly isTrue: true; readonly at?: number }
+  | { readonly isTrue: false; readonly expected: string; readonly found: readonly string[] };
+
+export interface CheckFailure {
+  readonly check: Pick<Check, 'title' | 'position'>;
+  readonly expected: string;
+  /** What there was instead, one thing a line. */
+  readonly found: readonly string[];
+}
+
+export interface CaseResult {
+  readonly test: TestCase;
+  /** Empty when the test passed. */
+  readonly failures: readonly CheckFailure[];
+  /** The step at which it ended, when it failed. */
+  readonly failedAt: UserStep | undefined;
+  readonly durationMs: number;
+}

@@ -1,0 +1,131 @@
+import type { Field, Section } from '../../config/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { happened, slotWasNotSet, slotWasSet } from './checks.ts';
+import { utterOf } from './events.ts';
+import type { Check, UserStep } from './model.ts';
+import { readAssertions } from './read-assertions.ts';
+
+/** Metadata of messages by the name that steps use. */
+export type NamedMetadata = ReadonlyMap<string, JsonObject>;
+
+interface OpenStep {
+  readonly step: Omit<UserStep, 'checks'>;
+  readonly hasAssertions: boolean;
+  readonly checks: Check[];
+}
+
+/** `steps:` of a test case: each message with the expectations that follow it. */
+export function readSteps(
+  list: readonly Field[],
+  metadata: { readonly named: NamedMetadata; readonly ofCase: JsonObject },
+): readonly UserStep[] {
+  const steps: OpenStep[] = [];
+  for (const item of list) {
+    const section = item.section();
+    if (section === undefined) continue;
+    if (section.has('user')) {
+      const step = readUser(section, metadata);
+      if (step !== undefined) steps.push(step);
+      continue;
+    }
+    const checks = readExpectations(section, item);
+    const step = steps.at(-1);
+    if (step === undefined)
+      item.keyError('stands before the first message', { hint: 'write "user" first' });
+    else if (step.hasAssertions) {
+      item.keyWarn('is left out: the message before it has assertions', {
+        hint: 'make an assertion of it',
+      });
+    } else step.checks.push(...checks);
+  }
+  return steps.map(({ step, checks }) => ({ ...step, checks }));
+}
+
+function readUser(
+  section: Section,
+  metadata: { readonly named: NamedMetadata; readonly ofCase: JsonObject },
+): OpenStep | undefined {
+  const user = section.getEvenEmpty('user');
+  const text = user?.value === null ? '' : user?.text();
+  const assertions = section.get('assertions');
+  const checks = assertions === undefined ? [] : readAssertions(assertions.list() ?? []);
+  const own = readMetadataName(section.get('metadata'), metadata.named);
+  section.finish();
+  if (user === undefined || text === undefined) return undefined;
+  return {
+    step: { text, position: user.keyPlace.position, metadata: { ...metadata.ofCase, ...own } },
+    hasAssertions: assertions !== undefined,
+    checks: [...checks],
+  };
+}
+
+/** What a test case or a step calls its metadata by. */
+export function readMetadataName(field: Field | undefined, named: NamedMetadata): JsonObject {
+  if (field === undefined) return {};
+  if (field.isMapping()) return field.object() ?? {};
+  const name = field.name() ?? '';
+  const found = named.get(name);
+  if (found === undefined) field.error(`there is no metadata "${name}"`, known(named.keys()));
+  return found ?? {};
+}
+
+export function known(names: Iterable<string>): string {
+  const all = [...names];
+  return all.length === 0 ? 'define it' : `there are: ${all.join(', ')}`;
+}
+
+function readExpectations(section: Section, item: Field): readonly Check[] {
+  const { position } = item.place;
+  const bot = section.get('bot')?.text();
+  const utter = section.name('utter');
+  const checks = [
+    ...(bot === undefined ? [] : [botSaid(bot, position)]),
+    ...(utter === undefined ? [] : [responseSaid(utter, position)]),
+    ...slotsOf(section.get('slot_was_set')).map(([name, value, at]) => slotWasSet(name, value, at)),
+    ...slotsOf(section.get('slot_was_not_set')).map(([name, value, at]) =>
+      slotWasNotSet(name, value, at),
+    ),
+  ];
+  section.finish();
+  if (Object.keys(item.value as JsonObject).length === 0) {
+    item.error('an empty step', 'write user, bot, utter, slot_was_set or slot_was_not_set');
+  }
+  return checks;
+}
+
+function botSaid(text: string, position: Check['position']): Check {
+  const wanted = text.trim();
+  return happened({
+    kind: 'bot',
+    position,
+    title: `bot ${JSON.stringify(wanted)}`,
+    matches: (event) =>
+      event.event === 'bot' && typeof event['text'] === 'string' && event['text'].trim() === wanted,
+  });
+}
+
+function responseSaid(name: string, position: Check['position']): Check {
+  return happened({
+    kind: 'bot',
+    position,
+    title: `utter ${name}`,
+    uses: [{ kind: 'response', name }],
+    matches: (event) => event.event === 'bot' && utterOf(event) === name,
+  });
+}
+
+type NamedSlot = readonly [name: string, value: JsonValue | undefined, position: Check['position']];
+
+/** `- amount: 50` for a value, `- amount` for any. */
+function slotsOf(field: Field | undefined): readonly NamedSlot[] {
+  const items =
+    field === undefined ? [] : Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  return items.flatMap((item): readonly NamedSlot[] => {
+    if (!item.isMapping()) {
+      const name = item.name();
+      return name === undefined ? [] : [[name, undefined, item.place.position]];
+    }
+    const entries = item.section()?.entries() ?? [];
+    return entries.map(([name, value]) => [name, value.value, value.keyPlace.position]);
+  });
+}

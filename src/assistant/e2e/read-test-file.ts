@@ -1,0 +1,152 @@
+import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { TestCase } from './model.ts';
+import { known, type NamedMetadata, readMetadataName, readSteps } from './read-steps.ts';
+
+type Slots = Readonly<Record<string, JsonValue>>;
+
+/** What tests of a file, a folder or a project share: the nearest definition of a name holds. */
+export interface Shared {
+  readonly fixtures: ReadonlyMap<string, Slots>;
+  readonly metadata: NamedMetadata;
+}
+
+export const nothingShared: Shared = { fixtures: new Map(), metadata: new Map() };
+
+/** `conftest.yml`: names for all tests of its folder and those below. */
+export function readConftest(file: YamlFile, problems: Problems): Shared {
+  const section = file.value === null ? undefined : Field.root(file, problems).section();
+  if (section === undefined) return nothingShared;
+  const shared = readShared(section);
+  // Who judges what a model said: nobody here does.
+  section.get('llm_judge');
+  section.finish();
+  return shared;
+}
+
+/** A file of tests; undefined when it is none. */
+export function readTestFile(
+  file: YamlFile,
+  inherited: Shared,
+  problems: Problems,
+): readonly TestCase[] | undefined {
+  const root = Field.root(file, problems);
+  const section = root.isMapping() ? root.section() : undefined;
+  if (section === undefined || !section.has('test_cases')) return undefined;
+  const own = readShared(section);
+  const shared: Shared = {
+    fixtures: new Map([...inherited.fixtures, ...own.fixtures]),
+    metadata: new Map([...inherited.metadata, ...own.metadata]),
+  };
+  const stubs = readStubs(section.section('stub_custom_actions'));
+  const cases = section.list('test_cases').flatMap((item) => {
+    const one = readCase(item, shared, stubs);
+    return one === undefined ? [] : [one];
+  });
+  section.finish();
+  refuseTwins(cases, problems);
+  return cases;
+}
+
+function readCase(
+  item: Field,
+  shared: Shared,
+  stubs: ReadonlyMap<string, JsonObject>,
+): TestCase | undefined {
+  const section = item.section();
+  const name = section?.require('test_case', 'name the test')?.name();
+  if (section === undefined || name === undefined) return undefined;
+  const ofCase = readMetadataName(section.get('metadata'), shared.metadata);
+  const test: TestCase = {
+    name,
+    position: section.field.place.position,
+    slots: readFixtureNames(section.list('fixtures'), shared.fixtures),
+    isOrdered: section.boolean('assertion_order_enabled') ?? false,
+    steps: readSteps(section.list('steps'), { named: shared.metadata, ofCase }),
+    stubs: stubsOf(name, stubs),
+  };
+  section.finish();
+  if (test.steps.length === 0) {
+    item.keyError('has no message', { hint: 'add a step: - user: hello' });
+  } else if (test.steps.every((step) => step.checks.length === 0)) {
+    item.keyError('expects nothing, so it cannot fail', { hint: 'add assertions to a step' });
+  }
+  return test;
+}
+
+function readShared(section: Section): Shared {
+  return {
+    fixtures: named(section.get('fixtures'), readSlots),
+    metadata: named(section.get('metadata'), (field) => field.object() ?? {}),
+  };
+}
+
+/** A list of mappings from names, or one mapping; a name may stand there once. */
+function named<T>(field: Field | undefined, read: (value: Field) => T): ReadonlyMap<string, T> {
+  const result = new Map<string, T>();
+  if (field === undefined) return result;
+  const items = Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  for (const item of items) {
+    for (const [name, value] of item.section()?.entries() ?? []) {
+      if (result.has(name)) value.keyError(`"${name}" is defined twice`, { hint: 'rename one' });
+      else result.set(name, read(value));
+    }
+  }
+  return result;
+}
+
+function readSlots(field: Field): Slots {
+  const items = Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  const entries = items.flatMap((item) => item.section()?.entries() ?? []);
+  return Object.fromEntries(entries.map(([name, value]) => [name, value.value]));
+}
+
+function readFixtureNames(list: readonly Field[], fixtures: ReadonlyMap<string, Slots>): Slots {
+  return Object.assign(
+    {},
+    ...list.map((item) => {
+      const name = item.name() ?? '';
+      const slots = fixtures.get(name);
+      if (slots === undefined) item.error(`there is no fixture "${name}"`, known(fixtures.keys()));
+      return slots ?? {};
+    }),
+  ) as Slots;
+}
+
+function readStubs(section: Section | undefined): ReadonlyMap<string, JsonObject> {
+  const stubs = new Map<string, JsonObject>();
+  for (const [name, field] of section?.entries() ?? []) {
+    const answer = field.section();
+    answer?.get('events');
+    answer?.get('responses');
+    answer?.finish();
+    if (field.isMapping()) stubs.set(name, field.value as JsonObject);
+  }
+  return stubs;
+}
+
+/** `test name::action` goes before `action`, and for that test only. */
+function stubsOf(
+  test: string,
+  stubs: ReadonlyMap<string, JsonObject>,
+): ReadonlyMap<string, JsonObject> {
+  const own = new Map<string, JsonObject>();
+  for (const [name, answer] of stubs) if (!name.includes('::')) own.set(name, answer);
+  for (const [name, answer] of stubs) {
+    const mark = name.lastIndexOf('::');
+    if (mark >= 0 && name.slice(0, mark) === test) own.set(name.slice(mark + 2), answer);
+  }
+  return own;
+}
+
+function refuseTwins(cases: readonly TestCase[], problems: Problems): void {
+  const names = new Set<string>();
+  for (const { name, position } of cases) {
+    if (names.has(name)) {
+      problems.error({ position, path: '' }, `there are two tests "${name}"`, {
+        hint: 'rename one',
+      });
+    }
+    names.add(name);
+  }
+}

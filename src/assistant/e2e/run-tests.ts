@@ -1,0 +1,128 @@
+import type { Clock } from '../../agents/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Assistant } from '../assistant.ts';
+import { actionsOf, buildAssistant, type BuildOptions } from '../build/index.ts';
+import type { TrackerEvent } from '../model.ts';
+import type { Project } from '../project/index.ts';
+import { slotSet } from '../tracker/index.ts';
+import { Coverage, type FlowCoverage } from './coverage.ts';
+import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './model.ts';
+import { StubbedActions } from './stubs.ts';
+
+export interface RunTestsOptions {
+  /** Stops at the first test that fails. @default false */
+  readonly failFast?: boolean;
+  /** Called after each test. */
+  readonly onResult?: (result: CaseResult) => void;
+  readonly build?: BuildOptions;
+  readonly signal?: AbortSignal;
+}
+
+export interface TestReport {
+  readonly results: readonly CaseResult[];
+  readonly coverage: readonly FlowCoverage[];
+}
+
+/**
+ * Holds the conversations of tests one after the other, each in a conversation of its own. A test
+ * ends at the first step that does not come out as expected.
+ * @example
+ * const { cases } = await findTests('tests', '.', process.env);
+ * const { results } = await runTests(project, cases);
+ */
+export async function runTests(
+  project: Project,
+  cases: readonly TestCase[],
+  options: RunTestsOptions = {},
+): Promise<TestReport> {
+  const { build = {}, signal = new AbortController().signal } = options;
+  const actions = new StubbedActions(build.actions ?? (await actionsOf(project)));
+  const assistant = await buildAssistant(project, {
+    // The first of several equal responses, so that a test says the same every time.
+    random: () => 0,
+    ...build,
+    actions,
+  });
+  const coverage = new Coverage(project.flows);
+  const clock: Clock = build.clock ?? { now: () => Date.now() };
+  const results: CaseResult[] = [];
+  for (const test of cases) {
+    signal.throwIfAborted();
+    actions.use(test.stubs);
+    const begin = clock.now();
+    const conversation = new TestConversation(assistant, coverage, signal);
+    const outcome = await conversation.hold(test);
+    const result: CaseResult = { test, ...outcome, durationMs: clock.now() - begin };
+    results.push(result);
+    options.onResult?.(result);
+    if (options.failFast === true && result.failures.length > 0) break;
+  }
+  return { results, coverage: coverage.flows };
+}
+
+class TestConversation {
+  readonly #assistant: Assistant;
+  readonly #coverage: Coverage;
+  readonly #signal: AbortSignal;
+  readonly #log: TrackerEvent[] = [];
+  readonly #senderId = `test-${crypto.randomUUID()}`;
+  #tracker: JsonObject | undefined;
+
+  constructor(assistant: Assistant, coverage: Coverage, signal: AbortSignal) {
+    this.#assistant = assistant;
+    this.#coverage = coverage;
+    this.#signal = signal;
+  }
+
+  async hold(test: TestCase): Promise<Pick<CaseResult, 'failures' | 'failedAt'>> {
+    await this.#begin(test);
+    for (const step of test.steps) {
+      const failures = await this.#take(step, test.isOrdered);
+      if (failures.length > 0) return { failures, failedAt: step };
+    }
+    return { failures: [], failedAt: undefined };
+  }
+
+  async #begin({ slots, steps }: TestCase): Promise<void> {
+    const senderId = this.#senderId;
+    const metadata = steps[0]?.metadata ?? {};
+    const begun = await this.#assistant.begin({ senderId, metadata, signal: this.#signal });
+    const events = Object.entries(slots).map(([name, value]) => slotSet(name, value));
+    const { tracker } = this.#assistant.record({ senderId, tracker: begun.tracker }, events);
+    this.#tracker = tracker;
+  }
+
+  async #take(step: UserStep, isOrdered: boolean): Promise<readonly CheckFailure[]> {
+    let events: readonly TrackerEvent[];
+    try {
+      const result = await this.#assistant.handle({
+        senderId: this.#senderId,
+        tracker: this.#tracker,
+        text: step.text,
+        metadata: step.metadata,
+        channel: 'e2e',
+        signal: this.#signal,
+        onStep: (flow, id) => this.#coverage.note(flow, id),
+        history: async ({ last }) => this.#log.slice(-last),
+      });
+      this.#tracker = result.tracker;
+      this.#log.push(...result.events);
+      ({ events } = result);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const check = { title: `user ${JSON.stringify(step.text)}`, position: step.position };
+      return [{ check, expected: 'an answer', found: [String(error)] }];
+    }
+    return judge(step, { events, flows: this.#assistant.flows }, isOrdered);
+  }
+}
+
+function judge(step: UserStep, turn: TestTurn, isOrdered: boolean): readonly CheckFailure[] {
+  let from = 0;
+  return step.checks.flatMap((check) => {
+    const verdict = check.judge(turn, from);
+    if (!verdict.isTrue) return [{ check, expected: verdict.expected, found: verdict.found }];
+    if (isOrdered && verdict.at !== undefined) from = verdict.at + 1;
+    return [];
+  });
+}

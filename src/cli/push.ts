@@ -1,0 +1,110 @@
+import { LegateError } from '../protocol/index.ts';
+import { redactPushConfig } from '../push/index.ts';
+import { type DeliveryRecord, openStore, type Store } from '../store/index.ts';
+import type { PushListOptions, PushRetryOptions } from './commands/push.ts';
+
+/** Deliveries read at once. */
+const pageSize = 100;
+
+/** Shows deliveries of a store, also of one that a server has open. */
+export async function listDeliveries(options: PushListOptions): Promise<void> {
+  await using store = await openGuest(options.store);
+  let shown = 0;
+  for await (const record of deliveries(store.store, options)) {
+    console.log(options.json === true ? JSON.stringify(shownRecord(record)) : line(record));
+    shown += 1;
+  }
+  if (shown === 0 && options.json !== true) console.error('There are no such deliveries.');
+}
+
+/** Gives dead deliveries another round of attempts. */
+export async function retryDeliveries(
+  ids: readonly number[],
+  options: PushRetryOptions,
+): Promise<void> {
+  if ((ids.length === 0) === (options.all !== true)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      'say which deliveries to send again: their numbers, or --all',
+    );
+  }
+  await using guest = await openGuest(options.store);
+  const { push } = guest.store;
+  const wanted = options.all === true ? await deadOnes(guest.store) : ids;
+  const missing: number[] = [];
+  for (const id of wanted) {
+    // Another process may have been faster; with --all that is no failure.
+    if (await push.revive(id, Date.now())) console.log(`delivery ${id} is due again`);
+    else if (options.all !== true) missing.push(id);
+  }
+  if (options.all === true && wanted.length === 0) console.error('There are no dead deliveries.');
+  if (missing.length === 0) return;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `there is no dead delivery ${missing.join(', ')}; "legate push list --state dead" shows those there are`,
+  );
+}
+
+async function openGuest(place: string): Promise<AsyncDisposable & { readonly store: Store }> {
+  const isAddress = /^postgres(?:ql)?:\/\//.test(place);
+  const store = isAddress
+    ? await openStore({ type: 'postgres', url: place, migrates: false })
+    : await openStore({ type: 'sqlite', path: place, guest: true });
+  return { store, [Symbol.asyncDispose]: () => store.close() };
+}
+
+async function* deliveries(
+  { push }: Store,
+  options: Pick<PushListOptions, 'state' | 'task' | 'limit' | 'after'>,
+): AsyncGenerator<DeliveryRecord> {
+  let { after } = options;
+  for (let left = options.limit; left > 0;) {
+    const page = await push.deliveries({
+      ...(options.state !== undefined && { state: options.state }),
+      ...(options.task !== undefined && { taskId: options.task }),
+      ...(after !== undefined && { after }),
+      limit: Math.min(left, pageSize),
+    });
+    yield* page;
+    left -= page.length;
+    after = page.at(-1)?.id;
+    if (page.length < pageSize) return;
+  }
+}
+
+async function deadOnes(store: Store): Promise<readonly number[]> {
+  const ids: number[] = [];
+  const all = { state: 'dead', limit: Number.MAX_SAFE_INTEGER } as const;
+  for await (const { id } of deliveries(store, all)) ids.push(id);
+  return ids;
+}
+
+/** Neither secrets nor the path of the address, which may be one. */
+function shownRecord(record: DeliveryRecord): object {
+  const { id, state, taskId, sequence, attempts, nextAttemptAt, lastError, push } = record;
+  const { url: _url, id: config, ...rest } = redactPushConfig(push.config);
+  const scheme = rest.authentication?.scheme;
+  return {
+    id,
+    state,
+    taskId,
+    event: sequence,
+    config,
+    to: originOf(push.config.url),
+    version: push.wireVersion,
+    ...(scheme !== undefined && { authentication: scheme }),
+    attempts,
+    ...(state === 'pending' && { nextAttemptAt: new Date(nextAttemptAt).toISOString() }),
+    ...(lastError !== undefined && { lastError }),
+  };
+}
+
+function line(record: DeliveryRecord): string {
+  const { id, state, taskId, sequence, attempts, lastError, push } = record;
+  const why = lastError === undefined ? '' : `  ${lastError}`;
+  return `${id}  ${state}  task ${taskId}  event ${sequence}  to ${originOf(push.config.url)}  attempts ${attempts}${why}`;
+}
+
+function originOf(url: string): string {
+  return URL.parse(url)?.origin ?? 'an unreadable address';
+}

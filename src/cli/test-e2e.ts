@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { styleText } from 'node:util';
+import {
+  type CaseResult,
+  checkNames,
+  coverageCsv,
+  coverageTable,
+  describeFailure,
+  findTests,
+  junitFile,
+  resultsFile,
+  runTests,
+} from '../assistant/index.ts';
+import { formatProblem } from '../config/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import type { TestCommandOptions } from './commands/test.ts';
+import { createLogger } from './logger.ts';
+import { loadFrom } from './places.ts';
+
+/** Holds the conversations of test files, and says which of them did not go as expected. */
+export async function testEndToEnd(path: string, options: TestCommandOptions): Promise<void> {
+  const directory = options.project ?? projectAbove(path);
+  const { project, problems } = await loadFrom(directory, options);
+  problems.throwIfErrors();
+  const found = await findTests(path, directory, process.env);
+  checkNames(found.cases, project, found.problems);
+  for (const problem of found.problems.warnings) console.error(formatProblem(problem));
+  found.problems.throwIfErrors();
+  const { results, coverage } = await runTests(project, found.cases, {
+    failFast: options.failFast === true,
+    onResult: tell,
+    build: { logger: createLogger(options.logLevel) },
+  });
+  const failed = results.filter(({ failures }) => failures.length > 0);
+  for (const result of failed) console.log(`\n${describeFailure(result)}`);
+  const left = found.cases.length - results.length;
+  console.log(
+    `\n${results.length - failed.length} passed, ${failed.length} failed${left === 0 ? '' : `, ${left} not run`}`,
+  );
+  if (options.coverageReport === true) console.log(`\n${coverageTable(coverage)}`);
+  if (options.coverageOutputPath !== undefined) {
+    await write(join(options.coverageOutputPath, 'coverage.csv'), coverageCsv(coverage));
+  }
+  if (options.junit !== undefined) await write(options.junit, junitFile(results));
+  if (options.outputResults !== undefined) {
+    const passed = results.filter(({ failures }) => failures.length === 0);
+    await write(join(options.outputResults, 'passed.yml'), resultsFile(passed));
+    await write(join(options.outputResults, 'failed.yml'), resultsFile(failed));
+  }
+  if (failed.length > 0) process.exitCode = 1;
+}
+
+function tell({ test, failures }: CaseResult): void {
+  const isGood = failures.length === 0;
+  const mark = isGood ? styleText('green', 'pass') : styleText('red', 'FAIL');
+  console.log(`${mark}  ${relative('.', test.position.file)} ${test.name}`);
+}
+
+/** The folder that is a project, from the tests upwards. */
+function projectAbove(path: string): string {
+  const tests = resolve(path.split('::', 1)[0] ?? path);
+  const marks = ['config.yml', 'domain.yml', 'domain'];
+  for (let folder = tests; ; folder = dirname(folder)) {
+    if (marks.some((mark) => existsSync(join(folder, mark)))) return relative('.', folder) || '.';
+    if (dirname(folder) === folder) break;
+  }
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${path} does not lie in a project; name its folder with --project`,
+  );
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  console.error(`written: ${file}`);
+}
