@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
-import { tlsPeer } from '../auth/index.ts';
+import { type TlsPeer, tlsPeer } from '../auth/index.ts';
 import { operations, type Operation } from '../protocol/index.ts';
 import { refuseForeignPages } from './browser-guard.ts';
 import type { Service } from './service.ts';
@@ -14,12 +14,22 @@ export async function authenticate(
   query: URLSearchParams,
 ): Promise<Caller> {
   refuseForeignPages(request, response, service.corsOrigins);
-  const peer = 'encrypted' in request.socket ? tlsPeer(request.socket as TLSSocket) : undefined;
+  const peer = peerOf(request);
   return service.auth.authenticate({
     headers: request.headers,
     query,
     ...(peer !== undefined && { tlsPeer: peer }),
   });
+}
+
+/** Client certificates of connections: reading one costs more than many a request. */
+const peers = new WeakMap<TLSSocket, TlsPeer | undefined>();
+
+function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
+  if (!('encrypted' in socket)) return undefined;
+  const secure = socket as TLSSocket;
+  if (!peers.has(secure)) peers.set(secure, tlsPeer(secure));
+  return peers.get(secure);
 }
 
 /** A place among the caller's requests under way; dispose of it once the answer is sent. */

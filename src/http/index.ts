@@ -9,6 +9,7 @@ export type { ConnectionLimits, ListenOptions } from './http-server.ts';
 export type { AgentOptions, RouterOptions, SharedOptions } from './router-options.ts';
 export { type Router, router } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
+export { serveAll, type ServeAllOptions, type ServedAgent, type ServingAll } from './serve-all.ts';
 export { errorHeaders } from './statuses.ts';
 export { contextOf as tlsContext, type TlsFiles } from './tls.ts';
 export { defaultLimits, type HttpLimits, type Service } from './service.ts';
