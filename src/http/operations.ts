@@ -156,7 +156,7 @@ function authorise(service: Service, request: SendMessageRequest, call: Call): v
 }
 
 /** A tenant named in the request scopes the caller; it can never lead out of the caller's own. */
-function inTenant(call: Call, tenant: string | undefined): Call {
+export function inTenant(call: Call, tenant: string | undefined): Call {
   const { caller } = call;
   if (tenant === undefined || tenant === caller.tenant) return call;
   if (caller.tenant === '') return { ...call, caller: { ...caller, tenant } };

@@ -18,7 +18,7 @@ import { authenticate, enter, openStream } from './entrance.ts';
 import { extensionHeaders } from './extension-headers.ts';
 import { callOf } from './http-call.ts';
 import { requireJson, responseMediaType } from './media-type.ts';
-import { execute, type OperationResult } from './operations.ts';
+import { execute, inTenant, type OperationResult } from './operations.ts';
 import { sendJson } from './respond.ts';
 import { matchRest, type RestRoute } from './rest-routes.ts';
 import type { Service } from './service.ts';
@@ -57,9 +57,10 @@ export async function handleRest(
     }
     checkVersion(service, request, target.query, isV03);
     const params = await parameters(service, request, target.query, match);
-    // 0.3 names the task of a list by its resource name, or simply `id`.
-    if (isV03 && match.operation === 'listTaskPushNotificationConfigs') params.id = params.taskId;
-    const call = callOf(request, response, caller, dialect.version);
+    if (isV03) nameTask(params, match);
+    // The requests of 0.3 have no field for the tenant that a path may name.
+    const tenant = isV03 ? match.tenant : undefined;
+    const call = inTenant(callOf(request, response, caller, dialect.version), tenant);
     using _stream = openStream(service, request, caller, match.operation);
     const result = await execute(service, match.operation, dialect, params, call);
     await answer(service, request, response, { dialect, result, call, closing });
@@ -125,6 +126,24 @@ async function parameters(
     params[name] = value;
   }
   return params;
+}
+
+/**
+ * 0.3 names the task of a push configuration by a resource name, and that of a list by `id`: neither
+ * may say another than the path.
+ */
+function nameTask(params: Record<string, unknown>, { operation, params: path }: RestRoute): void {
+  const { taskId } = path;
+  if (taskId === undefined) return;
+  if (operation === 'listTaskPushNotificationConfigs') params.id = taskId;
+  for (const field of ['name', 'parent']) {
+    const given = params[field];
+    if (given === undefined || given === null || given === '') continue;
+    const named = typeof given === 'string' ? given.split('/') : [];
+    if (named[0] !== 'tasks' || named[1] !== taskId) {
+      throw invalidParams({ field, description: `does not match the path, which says ${taskId}` });
+    }
+  }
 }
 
 async function answer(
