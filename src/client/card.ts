@@ -95,7 +95,8 @@ async function requestCard(
   if (!response.ok) throw await failureOf(response, request, http, () => undefined);
   const etag = response.headers.get('ETag');
   const json = readJson(await readText(response, request, http));
-  const card = decodeAnswer(readAgentCard, json, targetOf(request));
+  const believed = await http.verifyCard(json);
+  const card = decodeAnswer(readAgentCard, believed, targetOf(request));
   return { card, json, url: url.href, ...(etag !== null && { etag }) };
 }
 

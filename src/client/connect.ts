@@ -37,7 +37,8 @@ export async function connect(
   const transportFor = (card: AgentCard) =>
     transportOf(chooseInterface(card, settings), http, settings);
   if (typeof agent !== 'string' && !(agent instanceof URL)) {
-    const card = decodeAnswer(readAgentCard, agent, 'the agent card');
+    const believed = await http.verifyCard(agent);
+    const card = decodeAnswer(readAgentCard, believed, 'the agent card');
     return new Client({ settings, http, card, transportFor });
   }
   const fetched = await fetchWithin(String(agent), http, settings, options);

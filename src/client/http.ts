@@ -44,6 +44,11 @@ export class Http {
     return this.#settings.maxEventSize;
   }
 
+  /** What of a card may be believed. */
+  verifyCard(card: unknown): unknown {
+    return this.#settings.verifyCard(card);
+  }
+
   now(): number {
     return this.#settings.clock.now();
   }

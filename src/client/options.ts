@@ -56,7 +56,18 @@ export interface ClientOptions {
   /** Sees every request before its credentials are added; may set headers such as `traceparent`. */
   readonly onRequest?: (request: OutgoingRequest) => void | Promise<void>;
 
-  /** @default globalThis.fetch */
+  /**
+   * Checks a card as it came, before anything is made of it: returns what of it may be believed, and
+   * rejects where nothing may. Asked for every card, fetched or given, save the extended one, which
+   * comes over a connection that the card led to. @default every card is believed
+   * @example verifyCard: async (card) => (await verifyCard(card, { trusted: [{ keys }] })).card
+   */
+  readonly verifyCard?: (card: unknown) => unknown;
+  /**
+   * Carries every request, those for cards included: a guarded one keeps them to where the operator
+   * lets them go. @default globalThis.fetch
+   * @example fetch: guardedFetch(sealedPolicy)
+   */
   readonly fetch?: typeof globalThis.fetch;
   /** @default Date */
   readonly clock?: { now(): number };
@@ -122,6 +133,7 @@ export function withDefaults(options: ClientOptions): Settings {
     maxEventSize: options.maxEventSize ?? 16 * mebibyte,
     onRequest: options.onRequest,
     // Browsers refuse a fetch that was torn from its window, hence the wrapping.
+    verifyCard: options.verifyCard ?? ((card) => card),
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock: options.clock ?? Date,
     random: options.random ?? Math.random,
