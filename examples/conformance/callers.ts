@@ -41,7 +41,7 @@ export function requireAuthority(auth: Authenticator, caller: Caller): void {
   if (caller.method === 'anonymous') {
     throw new AuthError(
       'UNAUTHENTICATED',
-      `present the bearer token ${sufficientToken}`,
+      `authentication is required: present the bearer token ${sufficientToken}`,
       auth.challenges(),
     );
   }

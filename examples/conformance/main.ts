@@ -6,7 +6,7 @@ import { startConformance } from './start.ts';
 const usage = `npm run conformance -- [options]
 
   --port n             where to listen (default 9999)
-  --grpc-port n        where gRPC listens (default any free port; the card tells)
+  --grpc-port n        where gRPC listens (default the port after that)
   --card name          what the card declares: ${cardNames.join(', ')} (default full)
   --profile version    what an unnamed message gets: 1.0 completes, 0.3 asks for more (default 1.0)
   --errors edition     whose table of error statuses is followed: 1.0.1, 1.0.0 (default 1.0.1)
@@ -16,7 +16,7 @@ const usage = `npm run conformance -- [options]
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '9999' },
-    'grpc-port': { type: 'string', default: '0' },
+    'grpc-port': { type: 'string' },
     card: { type: 'string', default: 'full' },
     profile: { type: 'string', default: '1.0' },
     errors: { type: 'string', default: '1.0.1' },
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 
 const { card, profile, errors } = values;
 const port = Number(values.port);
-const grpcPort = Number(values['grpc-port']);
+const grpcPort = Number(values['grpc-port'] ?? port + 1);
 
 if (values.help) {
   console.log(usage);
