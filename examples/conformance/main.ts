@@ -48,8 +48,11 @@ if (values.help) {
     errors,
     port,
     grpcPort,
-    requiresToken: values.auth,
-    hasOpenExtendedCard: values['open-extended-card'],
+    tokensFor: values.auth
+      ? 'everything'
+      : values['open-extended-card']
+        ? 'nothing'
+        : 'extended-card',
   });
   console.log(`Conformance agent, card "${card}", profile ${profile}: ${serving.url}`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

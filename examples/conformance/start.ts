@@ -3,7 +3,7 @@ import { serve, type Serving } from '../../src/http/index.ts';
 import type { AgentCapabilities } from '../../src/protocol/index.ts';
 import { httpsOrLoopbackPolicy } from '../../src/push/index.ts';
 import { conformanceAgent, type ConformanceAgentOptions } from './agent.ts';
-import { conformanceAuth, requireAuthority } from './callers.ts';
+import { conformanceAuth, neededScopes, type TokensFor } from './callers.ts';
 import { type CardName, cards } from './cards.ts';
 
 export interface StartOptions extends ConformanceAgentOptions {
@@ -13,10 +13,8 @@ export interface StartOptions extends ConformanceAgentOptions {
   readonly port?: number;
   /** Where gRPC listens. @default 0, any free port */
   readonly grpcPort?: number;
-  /** Whether every operation needs a token. The extended card always does. @default false */
-  readonly requiresToken?: boolean;
-  /** Shows the extended card to callers without a token, against the specification. @default false */
-  readonly hasOpenExtendedCard?: boolean;
+  /** What a token is needed for. The specification wants one for the extended card. @default 'extended-card' */
+  readonly tokensFor?: TokensFor;
   /** The edition of the specification whose table of error statuses is followed. @default '1.0.1' */
   readonly errors?: '1.0.1' | '1.0.0';
 }
@@ -24,9 +22,8 @@ export interface StartOptions extends ConformanceAgentOptions {
 /** A server for the suites to be pointed at, on every binding, with everything in memory. */
 export async function startConformance(options: StartOptions = {}): Promise<Serving> {
   const { card = 'full', port = 0, grpcPort = 0 } = options;
-  const { requiresToken = false, hasOpenExtendedCard = false } = options;
   const capabilities: AgentCapabilities = cards[card];
-  const auth = conformanceAuth({ requiresToken });
+  const auth = conformanceAuth(options.tokensFor ?? 'extended-card');
   const serving: Serving = await serve(conformanceAgent(options), {
     port,
     auth,
@@ -38,7 +35,7 @@ export async function startConformance(options: StartOptions = {}): Promise<Serv
     card: { capabilities: { extensions: capabilities.extensions ?? [] } },
     ...(capabilities.extendedAgentCard === true && {
       extendedCard: (caller) => {
-        if (!hasOpenExtendedCard) requireAuthority(auth, caller);
+        if (caller.subject !== '') auth.requireScopes(caller, neededScopes);
         return serving.router.cards.current;
       },
     }),
