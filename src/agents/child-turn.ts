@@ -12,6 +12,8 @@ export interface ChildTurnOptions {
   readonly message?: Message;
   /** What was saved for the child. */
   readonly value: JsonObject | undefined;
+  /** What the child logged earlier in this very turn. @default [] */
+  readonly pendingLog?: readonly JsonObject[];
   /** @default the parent's */
   readonly isContinuation?: boolean;
   /**
@@ -78,7 +80,7 @@ export class ChildTurn implements Turn {
 }
 
 function childState(parent: Turn, options: ChildTurnOptions): ContextState {
-  const { name, value, sharesConversation } = options;
+  const { name, value, sharesConversation, pendingLog = [] } = options;
   return {
     load: async () => value,
     log: async ({ last } = {}) => {
@@ -86,9 +88,10 @@ function childState(parent: Turn, options: ChildTurnOptions): ContextState {
         return parent.state.log(last === undefined ? undefined : { last });
       }
       const entries = await parent.state.log({ last: mostLogEntries });
-      const own = entries.flatMap(({ branch, entry }) =>
+      const stored = entries.flatMap(({ branch, entry }) =>
         branch === name ? [entry as JsonObject] : [],
       );
+      const own = [...stored, ...pendingLog];
       return last === undefined ? own : own.slice(Math.max(0, own.length - last));
     },
   };

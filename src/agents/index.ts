@@ -38,3 +38,6 @@ export {
 } from './tools/tool.ts';
 export { ToolPause, type ToolPauseOptions } from './tools/tool-pause.ts';
 export { onlyTools, type ToolSet, type ToolSource } from './tools/tool-set.ts';
+export { exitLoop, loop, type LoopOptions, type LoopResult } from './workflow/loop.ts';
+export { parallel, type ParallelOptions } from './workflow/parallel.ts';
+export { sequential, type SequentialOptions } from './workflow/sequential.ts';

@@ -1,0 +1,135 @@
+import type { Artifact, JsonObject, Part } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import { agent, type AgentOptions, textOf } from '../define.ts';
+import { isPause } from '../drive.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+import { showing } from './showing.ts';
+import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
+
+/** What the steps of a loop have come to. */
+export interface LoopResult {
+  readonly parts: readonly Part[];
+  readonly text: string;
+  /** Rounds so far, from 1. */
+  readonly iteration: number;
+}
+
+export interface LoopOptions extends AgentOptions {
+  readonly steps: readonly Agent[];
+  /** Rounds after which the loop ends with what there is. @default 8 */
+  readonly maxIterations?: number;
+  /** Asked after each round: true ends the loop. */
+  readonly until?: (result: LoopResult, turn: Turn) => boolean | Promise<boolean>;
+  /** Shows the artifacts of all steps of all rounds, instead of the result alone. @default 'result' */
+  readonly shows?: 'result' | 'all';
+}
+
+interface Checkpoint {
+  readonly iteration: number;
+  /** The step that waits. */
+  readonly at: number;
+  /** What the step before it made. */
+  readonly made: readonly Part[];
+  readonly result: readonly Artifact[];
+}
+
+/**
+ * Agents one after the other, again and again: the first works on what the last one made. The loop
+ * ends when a step says so (`exitLoop`, or metadata `escalate: true`), when `until` does, or after
+ * `maxIterations`. Its result is what the last step made that did not itself end the loop.
+ * @example loop({ name: 'polish', steps: [writer, critic], maxIterations: 4 })
+ */
+export function loop(options: LoopOptions): Agent {
+  const { steps, maxIterations = 8, until, shows = 'result', ...rest } = options;
+  checkSteps(options.name, steps);
+  if (!Number.isInteger(maxIterations) || maxIterations < 1) {
+    const message = `agent "${options.name}": maxIterations must be 1 or more`;
+    throw new LegateError('CONFIGURATION_INVALID', message);
+  }
+
+  async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
+    const run = await WorkflowRun.open<Checkpoint>(turn);
+    const { checkpoint } = run;
+    let made = checkpoint?.made ?? turn.message.parts;
+    let result = checkpoint?.result ?? [];
+    let isFirst = true;
+    const finish = function* (iteration: number, more: JsonObject): Generator<TurnEvent> {
+      if (shows === 'result') yield* result;
+      const end: TurnEnd = { kind: 'completed', metadata: { iterations: iteration, ...more } };
+      yield run.end(end);
+    };
+    for (let iteration = checkpoint?.iteration ?? 1; iteration <= maxIterations; iteration += 1) {
+      for (const [index, step] of steps.entries()) {
+        if (isFirst && index < (checkpoint?.at ?? 0)) continue;
+        const key = `${step.name}/${iteration}`;
+        const events = run.step(step, {
+          key,
+          message: isFirst ? turn.message : stepMessage(turn, key, made),
+          isContinuation: isFirst && checkpoint !== undefined,
+        });
+        isFirst = false;
+        const { end, artifacts, parts } = yield* showing(
+          step,
+          events,
+          shows === 'all' ? 'own' : 'none',
+        );
+        if (isPause(end)) {
+          yield run.pause(end, { iteration, at: index, made, result });
+          return;
+        }
+        if (end.kind !== 'completed') {
+          yield run.end(end);
+          return;
+        }
+        const isExit = escalates(end);
+        if (!isExit || result.length === 0) result = toArtifacts(artifacts, end);
+        if (isExit) {
+          yield* finish(iteration, {});
+          return;
+        }
+        made = parts;
+      }
+      if (
+        (await until?.({ parts: made, text: textOf({ parts: made }), iteration }, turn)) === true
+      ) {
+        yield* finish(iteration, {});
+        return;
+      }
+    }
+    yield* finish(maxIterations, { exhausted: true });
+  }
+
+  return {
+    ...agent(rest, take),
+    abandon: async (turn) => {
+      const run = await WorkflowRun.open<Checkpoint>(turn, { isAbandoned: true });
+      const step = run.checkpoint === undefined ? undefined : steps[run.checkpoint.at];
+      if (step === undefined) return undefined;
+      await run.abandon(step);
+      return { context: run.patch() };
+    },
+  };
+}
+
+/** What a step made; one that only spoke at its end made that. */
+function toArtifacts(artifacts: readonly Artifact[], end: TurnEnd): readonly Artifact[] {
+  if (artifacts.length > 0 || end.parts === undefined) return artifacts;
+  return [{ artifactId: 'result', parts: end.parts }];
+}
+
+/**
+ * A tool by which the model of a step ends the loop around it.
+ * @example llmAgent({ name: 'critic', model, tools: [exitLoop()] })
+ */
+export function exitLoop(): Tool {
+  return tool({
+    name: 'exit_loop',
+    description: 'Ends the repetition. Call it when the work needs no further round.',
+    isIdempotent: true,
+    run: (_, context) => {
+      context.endTurn({ escalate: true });
+      return 'the loop ends';
+    },
+  });
+}

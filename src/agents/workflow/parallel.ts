@@ -1,0 +1,136 @@
+import { data, type JsonObject, type Part, text } from '../../protocol/index.ts';
+import type { Agent, EndKind, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import { agent, type AgentOptions, textOf } from '../define.ts';
+import { isPause } from '../drive.ts';
+import { EventChannel } from '../event-channel.ts';
+import type { Utterance } from '../turn-output.ts';
+import { inStep } from './showing.ts';
+import { checkSteps, escalates, WorkflowRun } from './workflow-run.ts';
+
+export interface ParallelOptions extends AgentOptions {
+  readonly branches: readonly Agent[];
+  /** Whether one branch that completes is enough, or all must. @default 'any' */
+  readonly requires?: 'any' | 'all';
+}
+
+/** What became of a branch. */
+interface Outcome {
+  readonly kind: EndKind;
+  readonly parts?: readonly Part[];
+  readonly metadata?: JsonObject;
+}
+
+interface Checkpoint {
+  readonly outcomes: Readonly<Record<string, Outcome>>;
+  /** The branch whose question the caller was asked. */
+  readonly asking: string;
+}
+
+/**
+ * Agents side by side on the same message, each with a conversation of its own. Their artifacts are
+ * named for them (`branch/artifact`). A branch that fails takes nothing from the others. Questions
+ * of branches are asked one after the other, when all have gone as far as they can.
+ * @example parallel({ name: 'opinions', branches: [optimist, pessimist] })
+ */
+export function parallel(options: ParallelOptions): Agent {
+  const { branches, requires = 'any', ...rest } = options;
+  checkSteps(options.name, branches);
+
+  async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
+    const run = await WorkflowRun.open<Checkpoint>(turn);
+    const { checkpoint } = run;
+    const outcomes = new Map(Object.entries(checkpoint?.outcomes ?? {}));
+    const due = branches.filter(({ name }) =>
+      checkpoint === undefined ? true : name === checkpoint.asking,
+    );
+    const stopping = new AbortController();
+    const signal = AbortSignal.any([turn.signal, stopping.signal]);
+    const channel = new EventChannel<Utterance>();
+    const work = async (branch: Agent): Promise<void> => {
+      const isContinuation = checkpoint !== undefined;
+      const events = run.step(branch, { message: turn.message, isContinuation, signal });
+      const index = branches.indexOf(branch);
+      for (;;) {
+        const next = await events.next();
+        if (next.done !== true) {
+          await channel.push(inStep(next.value, branch.name, index));
+          continue;
+        }
+        const { end, artifacts, isReplayed } = next.value;
+        if (isReplayed) {
+          for (const each of artifacts) await channel.push(inStep(each, branch.name, index));
+        }
+        outcomes.set(branch.name, toOutcome(end));
+        return;
+      }
+    };
+    try {
+      yield* channel.during(Promise.all(due.map(work)));
+    } finally {
+      // A consumer that leaves early takes the branches along.
+      stopping.abort(turn.signal.reason);
+    }
+    yield conclude(run, outcomes);
+  }
+
+  function conclude(run: WorkflowRun<Checkpoint>, outcomes: Map<string, Outcome>): TurnEnd {
+    const next = branches.find(({ name }) => isPause(outcomes.get(name) ?? { kind: 'completed' }));
+    const question = next === undefined ? undefined : outcomes.get(next.name);
+    if (next !== undefined && question !== undefined) {
+      const metadata = { ...question.metadata, agent: next.name };
+      const kept = { outcomes: Object.fromEntries(outcomes), asking: next.name };
+      return run.pause({ ...question, metadata }, kept);
+    }
+    const failures = branches.flatMap(({ name }) => {
+      const outcome = outcomes.get(name);
+      return outcome === undefined || outcome.kind === 'completed' ? [] : [{ name, outcome }];
+    });
+    const isCompleted =
+      requires === 'any' ? failures.length < branches.length : failures.length === 0;
+    const kind = isCompleted ? 'completed' : 'failed';
+    const isEscalated = [...outcomes.values()].some(escalates);
+    const escalation = isEscalated ? { escalate: true } : {};
+    if (failures.length === 0) {
+      return run.end({ kind, ...said(branches, outcomes), metadata: escalation });
+    }
+    const told = failures.map(({ name, outcome }) => ({
+      agent: name,
+      state: outcome.kind,
+      reason: textOf({ parts: outcome.parts ?? [] }),
+    }));
+    const words = told.map((each) => `${each.agent} ended as ${each.state}. ${each.reason}`.trim());
+    const parts = [data({ failures: told }), text(words.join('\n'))];
+    const metadata = isCompleted ? escalation : { error_type: 'branch_failed' };
+    return run.end({ kind, parts, metadata });
+  }
+
+  return {
+    ...agent(rest, take),
+    abandon: async (turn) => {
+      const run = await WorkflowRun.open<Checkpoint>(turn, { isAbandoned: true });
+      if (run.checkpoint === undefined) return undefined;
+      for (const branch of branches) {
+        const outcome = run.checkpoint.outcomes[branch.name];
+        if (outcome !== undefined && isPause(outcome)) await run.abandon(branch);
+      }
+      return { context: run.patch() };
+    },
+  };
+}
+
+function toOutcome({ kind, parts, metadata }: TurnEnd): Outcome {
+  return {
+    kind,
+    ...(parts !== undefined && { parts }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/** What the branches said at their ends, in their order. */
+function said(
+  branches: readonly Agent[],
+  outcomes: ReadonlyMap<string, Outcome>,
+): { readonly parts?: readonly Part[] } {
+  const parts = branches.flatMap(({ name }) => outcomes.get(name)?.parts ?? []);
+  return parts.length === 0 ? {} : { parts };
+}

@@ -1,0 +1,80 @@
+import type { Part } from '../../protocol/index.ts';
+import type { Agent, Turn, TurnEvent } from '../agent.ts';
+import { agent, type AgentOptions } from '../define.ts';
+import { isPause } from '../drive.ts';
+import { showing } from './showing.ts';
+import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
+
+export interface SequentialOptions extends AgentOptions {
+  readonly steps: readonly Agent[];
+  /**
+   * What a step gets: what the step before it made, or the caller's message and what all steps
+   * before it made. @default 'previous'
+   */
+  readonly passes?: 'previous' | 'all';
+  /** Whose artifacts the caller sees; those of all steps are named for them. @default 'last' */
+  readonly shows?: 'last' | 'all';
+}
+
+interface Checkpoint {
+  /** The step that waits. */
+  readonly at: number;
+  /** The caller's first message. */
+  readonly asked: readonly Part[];
+  /** What the steps before it made. */
+  readonly made: readonly (readonly Part[])[];
+}
+
+/**
+ * Agents one after the other: each works on what the one before it made. The first that does not
+ * complete, or that escalates, ends the whole; one that asks is gone on with, and no step before it
+ * runs again.
+ * @example sequential({ name: 'article', steps: [researcher, writer, editor] })
+ */
+export function sequential(options: SequentialOptions): Agent {
+  const { steps, passes = 'previous', shows = 'last', ...rest } = options;
+  checkSteps(options.name, steps);
+
+  async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
+    const run = await WorkflowRun.open<Checkpoint>(turn);
+    const { checkpoint } = run;
+    const asked = checkpoint?.asked ?? turn.message.parts;
+    const made = [...(checkpoint?.made ?? [])];
+    const begin = checkpoint?.at ?? 0;
+    for (const [index, step] of steps.entries()) {
+      if (index < begin) continue;
+      const isFirst = index === begin;
+      const given = passes === 'all' ? [...asked, ...made.flat()] : (made.at(-1) ?? asked);
+      const isLast = index === steps.length - 1;
+      const events = run.step(step, {
+        message: isFirst ? turn.message : stepMessage(turn, step.name, given),
+        isContinuation: isFirst && checkpoint !== undefined,
+      });
+      const artifacts = shows === 'all' ? 'own' : isLast ? 'as-is' : 'none';
+      const result = yield* showing(step, events, artifacts);
+      const { end, parts } = result;
+      if (isPause(end)) {
+        yield run.pause(end, { at: index, asked, made });
+        return;
+      }
+      if (end.kind !== 'completed' || isLast || escalates(end)) {
+        if (artifacts === 'none' && end.kind === 'completed') yield* result.artifacts;
+        yield run.end(end);
+        return;
+      }
+      made.push(parts);
+    }
+  }
+
+  const made = agent(rest, take);
+  return {
+    ...made,
+    abandon: async (turn) => {
+      const run = await WorkflowRun.open<Checkpoint>(turn, { isAbandoned: true });
+      const step = run.checkpoint === undefined ? undefined : steps[run.checkpoint.at];
+      if (step === undefined) return undefined;
+      await run.abandon(step);
+      return { context: run.patch() };
+    },
+  };
+}

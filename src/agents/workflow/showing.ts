@@ -1,0 +1,43 @@
+import type { Artifact } from '../../protocol/index.ts';
+import type { Agent, ArtifactChunk } from '../agent.ts';
+import { working } from '../define.ts';
+import { renameArtifact, type Utterance } from '../turn-output.ts';
+import type { StepResult } from './workflow-run.ts';
+
+/** How a step's artifacts are shown: as they are, under ids of the step, or not at all. */
+export type Showing = 'as-is' | 'own' | 'none';
+
+/** Passes on what a step says. What it said before its process died is said again. */
+export async function* showing(
+  step: Agent,
+  events: AsyncGenerator<Utterance, StepResult>,
+  artifacts: Showing,
+): AsyncGenerator<Utterance, StepResult> {
+  yield working(undefined, { agent: step.name });
+  for (;;) {
+    const next = await events.next();
+    if (next.done === true) {
+      const result = next.value;
+      if (result.isReplayed)
+        for (const each of result.artifacts) yield* show(each, step, artifacts);
+      return result;
+    }
+    yield* show(next.value, step, artifacts);
+  }
+}
+
+function* show(event: Utterance, step: Agent, artifacts: Showing): Generator<Utterance> {
+  if (!isArtifact(event) || artifacts === 'own') yield inStep(event, step.name);
+  else if (artifacts === 'as-is') yield event;
+}
+
+/** An event of a step, for callers who see the steps side by side. */
+export function inStep(event: Utterance, step: string, branch?: number): Utterance {
+  if (!isArtifact(event)) return { ...event, metadata: { ...event.metadata, agent: step } };
+  const metadata = { agent: step, ...(branch !== undefined && { branch }) };
+  return renameArtifact(event, (id) => `${step}/${id}`, metadata);
+}
+
+function isArtifact(event: Utterance): event is Artifact | ArtifactChunk {
+  return !('kind' in event) || event.kind === 'chunk';
+}

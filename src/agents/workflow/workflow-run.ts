@@ -1,0 +1,201 @@
+import {
+  type Artifact,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  type Message,
+  type Part,
+} from '../../protocol/index.ts';
+import type { Agent, ContextPatch, Turn, TurnEnd } from '../agent.ts';
+import { ChildTurn, inBranch } from '../child-turn.ts';
+import { drive, isPause } from '../drive.ts';
+import { TurnOutput, type Utterance } from '../turn-output.ts';
+import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
+
+/** Whether a step wants what is around it to end too. */
+export function escalates(end: { readonly metadata?: JsonObject }): boolean {
+  return end.metadata?.['escalate'] === true;
+}
+
+/** What a step came to. */
+export interface StepResult {
+  readonly end: TurnEnd;
+  readonly artifacts: readonly Artifact[];
+  readonly parts: readonly Part[];
+  /** Taken from the journal: it ran before its process died, and what it said may be lost. */
+  readonly isReplayed: boolean;
+}
+
+export interface StepOptions {
+  readonly message: Message;
+  /** Whether the message answers a question of the step. */
+  readonly isContinuation: boolean;
+  /** Distinguishes runs of the same step within a turn. @default the step's name */
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+}
+
+const mostCheckpoints = 32;
+const largestCheckpoint = 2 * 1024 * 1024;
+
+/**
+ * One turn of an agent that is made of others: what is kept for each of them, where the task has
+ * got to, and what it cost.
+ */
+export class WorkflowRun<Checkpoint extends object> {
+  readonly turn: Turn;
+  /** Where the task stopped, if this turn continues it. */
+  readonly checkpoint: Checkpoint | undefined;
+  readonly #checkpoints: Map<string, Checkpoint>;
+  readonly #children: Map<string, JsonObject>;
+  readonly #logs = new Map<string, JsonObject[]>();
+  #usage: Usage = noUsage;
+  #pausedUsage: Usage = noUsage;
+
+  private constructor(turn: Turn, value: JsonObject | undefined, isContinued: boolean) {
+    this.turn = turn;
+    this.#checkpoints = new Map(entriesOf(value?.['checkpoints']) as [string, never][]);
+    this.#children = new Map(entriesOf(value?.['children']) as [string, JsonObject][]);
+    const kept = this.#checkpoints.get(turn.taskId);
+    this.#checkpoints.delete(turn.taskId);
+    this.checkpoint = isContinued ? kept : undefined;
+    this.#usage = addUsage(noUsage, (this.checkpoint as { usage?: Partial<Usage> })?.usage ?? {});
+  }
+
+  /** `isAbandoned`: the task is not gone on with, but cancelled where it stopped. */
+  static async open<Checkpoint extends object>(
+    turn: Turn,
+    { isAbandoned = false } = {},
+  ): Promise<WorkflowRun<Checkpoint>> {
+    const value = await turn.state.load();
+    return new WorkflowRun<Checkpoint>(turn, value, isAbandoned || turn.isContinuation);
+  }
+
+  /** Lets a step take its turn, unless it is known to have finished. */
+  async *step(agent: Agent, options: StepOptions): AsyncGenerator<Utterance, StepResult> {
+    const { turn } = this;
+    const { name } = agent;
+    const { message, isContinuation, key = name, signal } = options;
+    const noted = (await turn.journal?.read(`step ${key}`)) as NotedStep | undefined;
+    if (noted !== undefined) {
+      this.#keep(name, noted.end);
+      return { ...noted, isReplayed: true };
+    }
+    const child = new ChildTurn(turn, {
+      name,
+      journalName: key,
+      message,
+      value: this.#children.get(name),
+      pendingLog: this.#logs.get(name) ?? [],
+      isContinuation,
+      ...(signal !== undefined && { signal }),
+    });
+    const output = new TurnOutput();
+    const end = yield* drive(agent, child, output);
+    this.#keep(name, end);
+    const result = { end, artifacts: output.artifacts(), parts: output.parts() };
+    if (!isPause(end)) {
+      await turn.journal?.write(`step ${key}`, result as unknown as JsonObject);
+    }
+    return { ...result, isReplayed: false };
+  }
+
+  /** The end of a turn that waits for its caller, at a place to go on from. */
+  pause(end: TurnEnd, checkpoint: Checkpoint): TurnEnd {
+    const usage = this.#usage;
+    const kept = { ...checkpoint, usage };
+    if (JSON.stringify(kept).length > largestCheckpoint) {
+      throw new LegateError(
+        'INVALID_AGENT_RESPONSE',
+        `what the steps made so far exceeds the ${largestCheckpoint} characters that are kept while a task waits`,
+      );
+    }
+    const [oldest] = this.#checkpoints.keys();
+    if (this.#checkpoints.size >= mostCheckpoints && oldest !== undefined) {
+      this.#checkpoints.delete(oldest);
+    }
+    this.#checkpoints.set(this.turn.taskId, kept);
+    return this.end(end);
+  }
+
+  /** An end of the whole, with what is to be saved. */
+  end(end: TurnEnd): TurnEnd {
+    // The sum of all steps stands for what the last of them told.
+    const total = usageMetadata(addUsage(this.#usage, this.#pausedUsage));
+    const metadata = { ...end.metadata, ...total };
+    const { metadata: _, context: __, ...rest } = end;
+    return {
+      ...rest,
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+      context: this.#patch(),
+    };
+  }
+
+  /** Lets a step that waits forget its question. */
+  async abandon(agent: Agent): Promise<void> {
+    const { name } = agent;
+    const child = new ChildTurn(this.turn, { name, value: this.#children.get(name) });
+    const end = await agent.abandon?.(child);
+    if (end?.context?.value !== undefined) this.#children.set(name, end.context.value);
+  }
+
+  patch(): ContextPatch {
+    return this.#patch();
+  }
+
+  #patch(): ContextPatch {
+    const log = [...this.#logs].flatMap(([name, entries]) => inBranch(name, entries));
+    return {
+      value: {
+        ...(this.#checkpoints.size > 0 && {
+          checkpoints: Object.fromEntries(this.#checkpoints) as unknown as JsonValue,
+        }),
+        ...(this.#children.size > 0 && { children: Object.fromEntries(this.#children) }),
+      },
+      ...(log.length > 0 && { log }),
+    };
+  }
+
+  #keep(name: string, end: TurnEnd): void {
+    const { value, log = [] } = end.context ?? {};
+    if (value !== undefined) this.#children.set(name, value);
+    if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
+    // A step that waits tells its cost again when it goes on.
+    if (isPause(end)) this.#pausedUsage = addUsage(this.#pausedUsage, usageOf(end.metadata));
+    else this.#usage = addUsage(this.#usage, usageOf(end.metadata));
+  }
+}
+
+type NotedStep = Omit<StepResult, 'isReplayed'>;
+
+function entriesOf(value: JsonValue | undefined): [string, JsonValue][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
+/** Refuses agents that could not be told apart. */
+export function checkSteps(name: string, steps: readonly Agent[]): void {
+  if (steps.length === 0) {
+    throw new LegateError('CONFIGURATION_INVALID', `agent "${name}" is made of no agents`);
+  }
+  const names = steps.map((step) => step.name);
+  const twice = names.find((each, index) => names.indexOf(each) !== index);
+  if (twice !== undefined) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `agent "${name}": two of its agents are named "${twice}"; what each keeps is known by its name`,
+    );
+  }
+}
+
+/** A message from one step to the next. The same for a turn that runs again. */
+export function stepMessage(turn: Turn, key: string, parts: readonly Part[]): Message {
+  const { messageId, metadata } = turn.message;
+  return {
+    messageId: `${messageId}/${key}`,
+    contextId: turn.contextId,
+    taskId: turn.taskId,
+    role: 'ROLE_USER',
+    parts: parts.length > 0 ? parts : [{ text: '' }],
+    ...(metadata !== undefined && { metadata }),
+  };
+}
