@@ -4,7 +4,6 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
 import { tlsPeer, type TlsPeer } from '../auth/index.ts';
 import type { Service } from '../http/index.ts';
@@ -108,5 +107,5 @@ function peerOf(call: ServerInterceptingCallInterface): TlsPeer | undefined {
   const { sslPeerCertificate: certificate } = call.getAuthContext();
   if (certificate === undefined) return undefined;
   const socket = { authorized: true, getPeerCertificate: () => certificate };
-  return tlsPeer(socket as unknown as TLSSocket);
+  return tlsPeer(socket as unknown as Parameters<typeof tlsPeer>[0]);
 }
