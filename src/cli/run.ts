@@ -27,6 +27,7 @@ export async function run(directory: string, options: RunCommandOptions): Promis
         jwt: { secret: options.jwtSecret, algorithm: options.jwtMethod },
       }),
     },
+    cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     version: packageVersion(),
     logger,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { statusOf, toLegateError, toPublicError } from '../../protocol/index.ts';
+import { type LegateError, statusOf, toPublicError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { sendJson } from '../respond.ts';
 import { errorHeaders } from '../statuses.ts';
@@ -19,10 +19,9 @@ const reasons: Readonly<Record<number, string>> = {
 /** Answers with what went wrong, in the form that clients of such an API know. */
 export function sendFailure(
   response: ServerResponse,
-  thrown: unknown,
+  error: LegateError,
   { version, logger }: { readonly version: string; readonly logger: Logger },
 ): void {
-  const error = toLegateError(thrown);
   if (error.code === 'INTERNAL') {
     logger.error({ error: error.cause ?? error }, 'http.internal_error');
   }

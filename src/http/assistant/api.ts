@@ -27,8 +27,16 @@ export interface ApiCall {
 
 export type Route = (api: ApiOptions, call: ApiCall) => Promise<void>;
 
+const conversationPath = /^\/conversations\/([^/]+)(\/.*)$/;
+
 /** By method and path; `{id}` stands for the conversation. */
 const routes: ReadonlyMap<string, Route> = new Map([...modelRoutes, ...conversationRoutes]);
+
+/** Whether a path, with whatever method, is one of the API's. */
+export function isApiPath(path: string): boolean {
+  const pattern = path.replace(conversationPath, '/conversations/{id}$2');
+  return [...routes.keys()].some((key) => key.endsWith(` ${pattern}`));
+}
 
 /** Serves a request to the API; false when it is not for the API. */
 export async function handleApi(
@@ -38,7 +46,7 @@ export async function handleApi(
   path: string,
   query: URLSearchParams,
 ): Promise<boolean> {
-  const match = /^\/conversations\/([^/]+)(\/.*)$/.exec(path);
+  const match = conversationPath.exec(path);
   const pattern = match === null ? path : `/conversations/{id}${match[2]}`;
   const route = routes.get(`${request.method} ${pattern}`);
   if (route === undefined) {

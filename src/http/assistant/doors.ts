@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError, toLegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import { AuditLog, describeRequest } from '../audit.ts';
+import { refuseForeignNames, refuseForeignPages } from '../browser-guard.ts';
 import type { HandlerOptions } from '../handler.ts';
 import { sendJson } from '../respond.ts';
-import { type ApiOptions, handleApi } from './api.ts';
+import { type ApiOptions, handleApi, isApiPath } from './api.ts';
 import { sendFailure } from './api-failure.ts';
 import type { Conversations } from './conversations.ts';
 import { handleRestChannel } from './rest-channel.ts';
@@ -12,6 +14,10 @@ export interface DoorOptions extends Omit<ApiOptions, 'conversations'> {
   readonly hasRest: boolean;
   readonly hasApi: boolean;
   readonly hasA2a: boolean;
+  /** Origins of web pages that may call. */
+  readonly cors: readonly string[];
+  /** By which names callers may know us; undefined where nobody but the named can reach us. */
+  readonly names: readonly string[] | undefined;
   readonly logger: Logger;
 }
 
@@ -26,6 +32,11 @@ const channel = '/webhooks/rest';
 /** Every path of an assistant that is not A2A. What none of them takes goes on to A2A. */
 export function createDoors(options: DoorOptions): Doors {
   let conversations: Conversations | undefined;
+  const audit = new AuditLog(options.logger);
+  const refuseBrowsers = (request: IncomingMessage, response: ServerResponse): void => {
+    refuseForeignPages(request, response, options.cors);
+    if (options.names !== undefined) refuseForeignNames(request, options.names);
+  };
   const serve = async (
     talks: Conversations,
     request: IncomingMessage,
@@ -42,10 +53,14 @@ export function createDoors(options: DoorOptions): Doors {
     if (options.hasRest && path.startsWith(channel)) {
       if (path === channel || path === `${channel}/`) sendJson(response, 200, '{"status":"ok"}');
       else if (path !== `${channel}/webhook`) throw nothingAt(path);
-      else await handleRestChannel(talks, options.limits, request, response, query);
+      else {
+        refuseBrowsers(request, response);
+        await handleRestChannel(talks, options.limits, request, response, query);
+      }
       return true;
     }
-    if (!options.hasApi) return false;
+    if (!options.hasApi || !isApiPath(path)) return false;
+    refuseBrowsers(request, response);
     return handleApi({ ...options, conversations: talks }, request, response, path, query);
   };
   return {
@@ -58,7 +73,9 @@ export function createDoors(options: DoorOptions): Doors {
         if (await serve(conversations, request, response, path, query)) return true;
         if (!options.hasA2a && path !== '/health' && path !== '/ready') throw nothingAt(path);
         return false;
-      } catch (error) {
+      } catch (thrown) {
+        const error = toLegateError(thrown);
+        audit.denied(error, describeRequest(request));
         sendFailure(response, error, options);
         return true;
       }

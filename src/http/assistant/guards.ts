@@ -21,7 +21,7 @@ export function checkWorkers(
     throw new LegateError(
       'CONFIGURATION_INVALID',
       `SANIC_WORKERS=${workers} with a store in memory: each worker would have tasks of its own; ` +
-        'set SANIC_WORKERS=1, or configure a durable store (store: {type: sqlite}), with which ' +
+        'set SANIC_WORKERS=1, or configure a durable store (store: {type: sqlite}, or postgres), with which ' +
         'there is no such limit [validation.a2a_server.incompatible_sanic_workers]',
     );
   }

@@ -1,4 +1,5 @@
 import { assistantAgent, type BuildOptions, type ProjectPlaces } from '../../assistant/index.ts';
+import { isLoopbackHost } from '../../auth/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { serve, type ServeOptions, type Serving } from '../serve.ts';
@@ -26,6 +27,8 @@ export interface ServeAssistantOptions extends Pick<
   readonly enableApi?: boolean;
   /** Who may use the HTTP API. @default everybody */
   readonly api?: ApiAccessOptions;
+  /** Origins of web pages that may call, or `*`. @default none */
+  readonly cors?: readonly string[];
   /** @default process.env */
   readonly environment?: NodeJS.ProcessEnv;
   readonly build?: BuildOptions;
@@ -78,6 +81,8 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     hasRest,
     hasApi: options.enableApi === true,
     hasA2a: a2aServer !== undefined,
+    cors: options.cors ?? [],
+    names: namesOf(options, a2aServer?.url),
     logger,
     replaceModel: (wanted) =>
       models.change(async () => {
@@ -97,6 +102,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       ...listening(options),
       store: storage,
       before: doors.handle,
+      cors: options.cors ?? [],
       logger,
       ...(a2aServer !== undefined && (await a2aOptions(a2aServer, places.directory, logger))),
     },
@@ -117,6 +123,16 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     throw error;
   }
   return { ...serving, models, conversations, storage };
+}
+
+/** Who listens on this machine only is called by names of this machine, or by its public one. */
+function namesOf(
+  { host = '127.0.0.1' }: ServeAssistantOptions,
+  url: string | undefined,
+): readonly string[] | undefined {
+  if (!isLoopbackHost(host)) return undefined;
+  const own = url === undefined ? undefined : URL.parse(url)?.hostname;
+  return own === undefined ? [] : [own];
 }
 
 function listening(options: ServeAssistantOptions): ServeOptions {
