@@ -42,6 +42,7 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     const value = section.object(key);
     if (value !== undefined) sections.set(key, value);
   }
+  refuseWrittenPassword(section.section('store')?.get('url'));
   const endpoints: Endpoints = {
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
     nlg: readNlg(section.section('nlg'), uses),
@@ -61,6 +62,12 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
   }
   section.finishLeniently();
   return endpoints;
+}
+
+/** An address with a password in it is a secret, unless the password comes from the environment. */
+function refuseWrittenPassword(url: Field | undefined): void {
+  if (url === undefined || typeof url.value !== 'string') return;
+  if (/:\/\/[^/@]*:[^/@]+@/.test(url.value) && !url.file.isInterpolated(url.path)) url.secret();
 }
 
 function readActionEndpoint(section: Section | undefined): ActionEndpoint | undefined {
