@@ -4,9 +4,31 @@
  */
 export * from './protocol/index.ts';
 export * from './agents/index.ts';
-export { anonymous, type Call, Engine, type EngineOptions } from './tasks/index.ts';
+export {
+  anonymous,
+  type Call,
+  Engine,
+  type EngineOptions,
+  type Scheduler,
+  systemScheduler,
+} from './tasks/index.ts';
 export { openStore, type Store, type StoreOptions } from './store/index.ts';
-export * from './http/index.ts';
+export {
+  type AssistantServing,
+  type Handler,
+  router,
+  type Router,
+  type RouterOptions,
+  serve,
+  serveAll,
+  type ServeAllOptions,
+  serveAssistant,
+  type ServeAssistantOptions,
+  type ServeOptions,
+  type Serving,
+  type ServingAll,
+  type TlsFiles,
+} from './http/index.ts';
 export { type GrpcDoor, openGrpc, serveGrpc } from './grpc/index.ts';
-export { connect, Client, type ClientOptions, type ConnectOptions } from './client/index.ts';
-export { type Logger, silentLogger } from './telemetry/index.ts';
+export { Client, type ClientOptions, connect, type ConnectOptions } from './client/index.ts';
+export { createLogger, type Logger, Metrics, silentLogger } from './telemetry/index.ts';
