@@ -1,10 +1,4 @@
 export * from './transport/index.ts';
 export * from './identity/index.ts';
-export {
-  busBinding,
-  busCard,
-  type BusCardOptions,
-  busInterface,
-  busNameOf,
-} from './exchange/index.ts';
+export { busCard, type BusCardOptions } from './exchange/index.ts';
 export * from './host/index.ts';

@@ -1,1 +1,4 @@
+export * from './directory/index.ts';
+export * from './memory/index.ts';
+export { rank, type Ranked } from './search/index.ts';
 export { wrapAgent } from './wrap-agent.ts';

@@ -1,4 +1,4 @@
-export { busBinding, busCard, type BusCardOptions, busInterface, busNameOf } from './bus-card.ts';
+export { busCard, type BusCardOptions } from './bus-card.ts';
 export {
   errorText,
   headerNames,

@@ -1,0 +1,146 @@
+import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import { keyOf, type PeerRecord, type PeerRecords } from './peer-records.ts';
+import { busNameOf } from './reach.ts';
+
+/** An announcement as it came over the bus. */
+export interface Announcement {
+  /** The card as JSON. */
+  readonly card: unknown;
+  readonly isGone: boolean;
+  /** Who proved to have sent it; undefined where nobody did. */
+  readonly sender: string | undefined;
+}
+
+export interface AnnouncementRules {
+  /** Our own name: announcements of ourselves are not news. */
+  readonly self?: string;
+  /** Proves a card; gives what its signature covers. Without it no card counts as proved. */
+  readonly verifyCard?: (card: unknown) => Promise<unknown>;
+  /** Takes announcements with a proved card only. @default false */
+  readonly requireSignedCards?: boolean;
+  /** How long an announced peer is known after its last announcement, in milliseconds. @default 24 hours */
+  readonly expiresAfterMs?: number;
+  /** The most peers that the bus may tell of. @default 1_000 */
+  readonly maxAnnounced?: number;
+}
+
+const hour = 60 * 60 * 1000;
+
+/** What is made of announcements. */
+export class Announcements {
+  readonly #records: PeerRecords;
+  readonly #clock: { now(): number };
+  readonly #rules: AnnouncementRules;
+
+  constructor(records: PeerRecords, clock: { now(): number }, rules: AnnouncementRules) {
+    this.#records = records;
+    this.#clock = clock;
+    this.#rules = rules;
+    if (rules.requireSignedCards === true && rules.verifyCard === undefined) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        'signed cards are required, but there is nothing to verify them with: give verifyCard',
+      );
+    }
+  }
+
+  /**
+   * Without a proved card an announcement tells of an agent on the bus under its own name and of
+   * nothing else; and whatever it says, a well-known peer stays where it is.
+   */
+  async take(announcement: Announcement): Promise<void> {
+    const { verifyCard, requireSignedCards = false, self = '' } = this.#rules;
+    const proved = await verifyCard?.(announcement.card).catch(() => undefined);
+    const isCardProved = proved !== undefined;
+    if (!isCardProved && requireSignedCards) {
+      throw new LegateError('UNAUTHENTICATED', 'the announced card is not signed by a trusted key');
+    }
+    const card = readAgentCard(proved ?? announcement.card);
+    const { sender } = announcement;
+    if (sender !== undefined && keyOf(sender) !== keyOf(card.name)) {
+      throw new LegateError('PERMISSION_DENIED', `${sender} announced the card of another agent`);
+    }
+    if (keyOf(card.name) === keyOf(self)) return;
+    const existing = await this.#records.get(card.name);
+    const isProved = isCardProved || sender !== undefined;
+    if (existing?.isProved === true && !isProved) {
+      throw new LegateError(
+        'UNAUTHENTICATED',
+        `${card.name} has proved itself before, and this does not`,
+      );
+    }
+    if (announcement.isGone) {
+      if (existing?.origin === 'announced') await this.#records.delete(existing.name);
+    } else if (existing !== undefined && existing.origin !== 'announced') {
+      await this.#records.put(reannounced(existing, card, isProved, this.#clock.now()));
+    } else {
+      await this.#put(card, existing, { isCardProved, isProved });
+    }
+  }
+
+  async #put(
+    card: AgentCard,
+    existing: PeerRecord | undefined,
+    proof: { readonly isCardProved: boolean; readonly isProved: boolean },
+  ): Promise<void> {
+    const { maxAnnounced = 1_000, expiresAfterMs = 24 * hour } = this.#rules;
+    const own = card.supportedInterfaces.filter((each) => {
+      const name = busNameOf(each);
+      return name === undefined ? proof.isCardProved : keyOf(name) === keyOf(card.name);
+    });
+    if (own.length === 0) {
+      throw new LegateError('INVALID_PARAMS', 'the announced card names no place on the bus');
+    }
+    if (existing === undefined) {
+      const known = (await this.#records.all()).filter(({ origin }) => origin === 'announced');
+      if (known.length >= maxAnnounced) {
+        throw new LegateError(
+          'RATE_LIMITED',
+          `more than ${maxAnnounced} agents announce themselves`,
+        );
+      }
+    }
+    const now = this.#clock.now();
+    await this.#records.put(
+      {
+        name: card.name,
+        card: { ...card, supportedInterfaces: own },
+        origin: 'announced',
+        cardSource: 'announced',
+        lastSeenAt: now,
+        ...(proof.isProved && { isProved: true }),
+      },
+      now + expiresAfterMs,
+    );
+  }
+}
+
+/**
+ * A peer that we were told of by others than itself says that it lives. What it can do is believed
+ * when it is proved, or when nothing else tells; where it is, never.
+ */
+function reannounced(
+  existing: PeerRecord,
+  announced: AgentCard,
+  isProved: boolean,
+  now: number,
+): PeerRecord {
+  const seen = { ...existing, lastSeenAt: now };
+  const isNews =
+    existing.cardSource === 'announced' ||
+    (existing.cardSource === 'none' && existing.url === undefined);
+  if (existing.cardSource === 'override' || !(isNews || (isProved && existing.url === undefined))) {
+    return seen;
+  }
+  const { description, version, capabilities, skills, defaultInputModes, defaultOutputModes } =
+    announced;
+  const said = {
+    description,
+    version,
+    capabilities,
+    skills,
+    defaultInputModes,
+    defaultOutputModes,
+  };
+  return { ...seen, cardSource: 'announced', card: { ...existing.card, ...said } };
+}

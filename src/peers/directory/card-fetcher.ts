@@ -1,0 +1,114 @@
+import { fetchAgentCard } from '../../client/index.ts';
+import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
+import {
+  type GuardedFetch,
+  guardedFetch,
+  httpsOrLoopbackPolicy,
+  type UrlPolicy,
+} from '../../push/index.ts';
+import { clientAuth } from './peer-http.ts';
+import type { PeerCredential } from './peer.ts';
+import { readPlainCard } from './plain-card.ts';
+
+export interface CardFetcherOptions {
+  /** Where peers that the operator named may be. @default http and https, anywhere */
+  readonly operatorPolicy?: UrlPolicy;
+  /** Where peers that others named may be. @default https, or this machine */
+  readonly strangerPolicy?: UrlPolicy;
+  /** Milliseconds. @default 10_000 */
+  readonly timeoutMs?: number;
+  /** @default guarded by the policies */
+  readonly fetch?: typeof fetch;
+}
+
+const anywhere: UrlPolicy = { schemes: ['http', 'https'], allowLoopback: true, allowPrivate: true };
+const largestCard = 256 * 1024;
+const plainPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
+
+/** What a peer says of itself at its address. */
+export class CardFetcher {
+  readonly #options: CardFetcherOptions;
+  readonly #operator: typeof fetch;
+  readonly #stranger: typeof fetch;
+  readonly #guarded: readonly GuardedFetch[];
+
+  constructor(options: CardFetcherOptions = {}) {
+    this.#options = options;
+    const operator = guardedFetch(options.operatorPolicy ?? anywhere);
+    const stranger = guardedFetch(options.strangerPolicy ?? httpsOrLoopbackPolicy);
+    this.#guarded = [operator, stranger];
+    this.#operator = options.fetch ?? operator;
+    this.#stranger = options.fetch ?? stranger;
+  }
+
+  /** The `fetch` for a peer: those of the operator may be in places where strangers' may not. */
+  fetchFor(origin: 'operator' | 'stranger'): typeof fetch {
+    return origin === 'operator' ? this.#operator : this.#stranger;
+  }
+
+  close(): void {
+    for (const each of this.#guarded) each.close();
+  }
+
+  async fetch(
+    url: string,
+    from: 'operator' | 'stranger',
+    credential: PeerCredential | undefined,
+    signal?: AbortSignal,
+  ): Promise<AgentCard> {
+    const { timeoutMs = 10_000 } = this.#options;
+    const limit = AbortSignal.timeout(timeoutMs);
+    const within = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+    try {
+      const { card } = await fetchAgentCard(url, {
+        ...clientAuth(credential, this.fetchFor(from)),
+        retry: false,
+        timeoutMs,
+        maxBodySize: largestCard,
+        signal: within,
+      });
+      return card;
+    } catch (error) {
+      if (!(error instanceof LegateError) || error.code !== 'PEER_INVALID') throw error;
+      const plain = await this.#plainCard(url, this.fetchFor(from), within);
+      if (plain === undefined) throw error;
+      return plain;
+    }
+  }
+
+  /** Agents that are called at `/tasks/send` have a card of their own form. Never with credentials. */
+  async #plainCard(
+    url: string,
+    fetching: typeof fetch,
+    signal: AbortSignal,
+  ): Promise<AgentCard | undefined> {
+    const base = url.replace(/\/+$/, '');
+    for (const path of plainPaths) {
+      const response = await fetching(`${base}${path}`, { signal, redirect: 'error' });
+      const text = response.ok ? await boundedText(response) : undefined;
+      const card = text === undefined ? undefined : readPlainCard(tryJson(text), base);
+      if (card !== undefined) return card;
+      if (text === undefined) await response.body?.cancel();
+    }
+    return undefined;
+  }
+}
+
+async function boundedText(response: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > largestCard) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

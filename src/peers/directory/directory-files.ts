@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { type AgentCard, LegateError, parseJson, readAgentCard } from '../../protocol/index.ts';
+import type { PeerCredential, WellKnownPeer } from './peer.ts';
+import { plainCard, type PlainCard, toSkill } from './plain-card.ts';
+import { skeletonCard } from './peer.ts';
+
+/** An entry of `well-known-agents.json`: coordinates, and no more than that as a rule. */
+const wellKnownEntry = plainCard.extend({
+  authHeaderName: z.string().max(256).nullish(),
+  authHeaderValueBase64: z.string().max(16_384).nullish(),
+  /** Ours: sends the header over plain http to other machines too. */
+  allowsPlainHttp: z.boolean().nullish(),
+});
+type WellKnownEntry = z.infer<typeof wellKnownEntry>;
+
+/** An entry of `known-agents.json`. */
+const knownEntry = z.looseObject({ card: wellKnownEntry, lastSeenAt: z.string().nullish() });
+
+export interface KnownPeer extends WellKnownPeer {
+  readonly lastSeenAt?: number;
+}
+
+const mostEntries = 10_000;
+
+/**
+ * Reads `well-known-agents.json`: a list of `{ agentName, url?, authHeaderName?,
+ * authHeaderValueBase64? }`. An entry with skills of its own is taken as it is, and its card never
+ * fetched. Throws `CONFIGURATION_INVALID` with the place of what is wrong.
+ */
+export function readWellKnownAgents(json: string): readonly WellKnownPeer[] {
+  const entries = parse(json, wellKnownEntry, 'well-known agents');
+  return entries.map((entry, index) => toPeer(entry, `[${index}]`));
+}
+
+/** Reads `known-agents.json`, where another program kept its directory. */
+export function readKnownAgents(json: string): readonly KnownPeer[] {
+  const entries = parse(json, knownEntry, 'known agents');
+  return entries.map(({ card, lastSeenAt }, index) => {
+    const seen = Date.parse(lastSeenAt ?? '');
+    const peer = toPeer(card, `[${index}].card`);
+    return Number.isNaN(seen) || seen <= 0 ? peer : { ...peer, lastSeenAt: seen };
+  });
+}
+
+function parse<T>(json: string, entry: z.ZodType<T>, what: string): readonly T[] {
+  let value: unknown;
+  try {
+    value = parseJson(json);
+  } catch (cause) {
+    throw invalid(`the file of ${what} is not JSON`, cause);
+  }
+  const parsed = z.array(entry).max(mostEntries).safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw invalid(`the file of ${what}: ${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+function toPeer(entry: WellKnownEntry, where: string): WellKnownPeer {
+  const credential = credentialOf(entry, where);
+  const { agentName: name, url, skills } = entry;
+  const hasUrl = url !== null && url !== undefined && url !== '';
+  const isOverride = (skills ?? []).length > 0;
+  return {
+    name,
+    ...(hasUrl && { url }),
+    ...(credential !== undefined && { credential }),
+    ...(isOverride && { card: overrideCard(entry) }),
+  };
+}
+
+/** Interfaces are added where the directory knows how its peers are reached. */
+function overrideCard(entry: PlainCard & { supportsStreaming?: unknown }): AgentCard {
+  const skeleton = skeletonCard(entry.agentName, []);
+  const { supportedInterfaces, protocolVersion, url } = entry as Record<string, unknown>;
+  const interfaces = Array.isArray(supportedInterfaces)
+    ? readAgentCard({ name: entry.agentName, supportedInterfaces }).supportedInterfaces
+    : typeof url === 'string' && url !== ''
+      ? [{ url, protocolBinding: 'JSONRPC', protocolVersion: versionOf(protocolVersion) }]
+      : [];
+  return {
+    ...skeleton,
+    supportedInterfaces: interfaces,
+    description: entry.description ?? '',
+    version: entry.version ?? '',
+    capabilities: { streaming: entry.supportsStreaming === true },
+    skills: (entry.skills ?? []).map(toSkill),
+  };
+}
+
+function versionOf(declared: unknown): string {
+  return typeof declared === 'string' && declared.startsWith('1') ? '1.0' : '0.3';
+}
+
+function credentialOf(entry: WellKnownEntry, where: string): PeerCredential | undefined {
+  const { authHeaderName, authHeaderValueBase64, allowsPlainHttp } = entry;
+  if (!authHeaderName && !authHeaderValueBase64) return undefined;
+  if (!authHeaderName || !authHeaderValueBase64) {
+    throw invalid(`${where}: give both authHeaderName and authHeaderValueBase64, or neither`);
+  }
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(authHeaderName)) {
+    throw invalid(`${where}.authHeaderName: is no name of a header`);
+  }
+  const headerValue = Buffer.from(authHeaderValueBase64, 'base64').toString('utf8');
+  const isBase64 = Buffer.from(headerValue, 'utf8').toString('base64');
+  if (isBase64.replace(/=+$/, '') !== authHeaderValueBase64.replace(/=+$/, '')) {
+    throw invalid(`${where}.authHeaderValueBase64: is not the base64 of a text`);
+  }
+  if (/[^\x20-\x7e]/.test(headerValue)) {
+    throw invalid(`${where}.authHeaderValueBase64: holds characters that no header can`);
+  }
+  return {
+    headerName: authHeaderName,
+    headerValue,
+    ...(allowsPlainHttp === true && { allowsPlainHttp }),
+  };
+}
+
+/** Never quotes the entry: it may hold credentials. */
+function invalid(what: string, cause?: unknown): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', what, { cause });
+}

@@ -1,0 +1,297 @@
+import { suggest } from '../../config/index.ts';
+import { type AgentCard, LegateError, toLegateError } from '../../protocol/index.ts';
+import type { RecordStore } from '../../store/index.ts';
+import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { type Announcement, type AnnouncementRules, Announcements } from './announcements.ts';
+import { CardFetcher, type CardFetcherOptions } from './card-fetcher.ts';
+import type { KnownPeer } from './directory-files.ts';
+import {
+  lastSeenText,
+  type Peer,
+  type PeerCredential,
+  skeletonCard,
+  type WellKnownPeer,
+} from './peer.ts';
+import { keyOf, type PeerRecord, PeerRecords } from './peer-records.ts';
+import { anchored, busInterface } from './reach.ts';
+import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
+
+export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules {
+  readonly records: RecordStore;
+  readonly wellKnown?: readonly WellKnownPeer[];
+  /** How often cards of peers with an address are fetched, in milliseconds; 0 for never. @default 4 hours */
+  readonly refreshIntervalMs?: number;
+  readonly scheduler?: Scheduler;
+  readonly logger?: Logger;
+}
+
+export interface RefreshResult {
+  readonly agentName: string;
+  readonly refreshed: boolean;
+  readonly skillsChanged: boolean;
+  readonly skillCount: number;
+  readonly reason?: string;
+}
+
+const hour = 60 * 60 * 1000;
+
+/**
+ * The agents we know: well-known ones from the configuration, registered ones, and those that
+ * announce themselves. Kept in the store, so that a restart forgets nobody.
+ * @example
+ * const directory = new Directory({ records: store.records, wellKnown: [{ name: 'bob', url }] });
+ * await directory.start();
+ */
+export class Directory {
+  readonly cards: CardFetcher;
+  readonly #options: DirectoryOptions;
+  readonly #records: PeerRecords;
+  readonly #announcements: Announcements;
+  readonly #scheduler: Scheduler;
+  readonly #logger: Logger;
+  readonly #wellKnown = new Map<string, WellKnownPeer>();
+  readonly #closing = new AbortController();
+  #sessionStart: number;
+  #timer: Timer | undefined;
+
+  constructor(options: DirectoryOptions) {
+    this.#options = options;
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#logger = options.logger ?? silentLogger;
+    this.#records = new PeerRecords(options.records, this.#scheduler);
+    this.#sessionStart = this.#scheduler.now();
+    this.cards = new CardFetcher(options);
+    this.#announcements = new Announcements(this.#records, this.#scheduler, options);
+    for (const peer of options.wellKnown ?? []) this.#wellKnown.set(keyOf(peer.name), peer);
+  }
+
+  /** Makes the well-known peers known, fetches their cards, and keeps doing so. */
+  async start(): Promise<void> {
+    this.#sessionStart = this.#scheduler.now();
+    for (const known of await this.#records.all()) {
+      const isLeft = known.origin === 'well-known' && !this.#wellKnown.has(keyOf(known.name));
+      if (isLeft) await this.#records.delete(known.name);
+    }
+    await Promise.all([...this.#wellKnown.values()].map((peer) => this.#seed(peer)));
+    this.#again();
+  }
+
+  stop(): void {
+    this.#closing.abort();
+    this.#timer?.cancel();
+    this.cards.close();
+  }
+
+  async find(name: string): Promise<Peer | undefined> {
+    const record = await this.#records.get(name);
+    return record && (await this.#peer(record));
+  }
+
+  /** The peer, or an error that says which there are. */
+  async require(name: string): Promise<Peer> {
+    const found = await this.find(name);
+    if (found !== undefined) return found;
+    const names = (await this.#records.all()).map((record) => record.name);
+    const known =
+      names.length === 0 ? 'none is known yet' : `known are ${names.slice(0, 20).join(', ')}`;
+    throw new LegateError(
+      'INVALID_PARAMS',
+      `No agent named '${name}' is in the directory; ${suggest(name, names, known)} Use list_known_agents to see them all.`,
+    );
+  }
+
+  /** All peers in the order of their names; with a skill, those that have it. */
+  async list(options: { readonly skill?: string } = {}): Promise<readonly Peer[]> {
+    const wanted = options.skill?.toLowerCase();
+    const records = (await this.#records.all()).filter(
+      ({ card }) =>
+        wanted === undefined || card.skills.some(({ id }) => id.toLowerCase() === wanted),
+    );
+    return Promise.all(records.map((record) => this.#peer(record)));
+  }
+
+  /** What proves us to a peer. Keep it out of sight. */
+  async credential(name: string): Promise<PeerCredential | undefined> {
+    const wellKnown = this.#wellKnown.get(keyOf(name));
+    return wellKnown === undefined ? this.#records.credential(name) : wellKnown.credential;
+  }
+
+  /** Agents and servers of tools that fit a task, best first. */
+  async search(
+    query: string,
+    options: ServiceSearchOptions = {},
+  ): Promise<readonly FoundService[]> {
+    return searchServices(query, await this.#records.all(), options);
+  }
+
+  /** Takes note of an announcement; rejects with what is wrong with it. */
+  announced(announcement: Announcement): Promise<void> {
+    return this.#announcements.take(announcement);
+  }
+
+  /** Adds a peer, or changes what is known of one that is not well-known. */
+  async register(peer: WellKnownPeer): Promise<Peer> {
+    if (this.#wellKnown.has(keyOf(peer.name))) {
+      throw new LegateError(
+        'PERMISSION_DENIED',
+        `'${peer.name}' is a well-known agent; its entry is changed in the configuration only`,
+      );
+    }
+    const card = peer.card ?? (await this.#cardFor(peer, 'stranger'));
+    await this.#records.put({
+      name: peer.name,
+      card: { ...card, name: peer.name },
+      origin: 'registered',
+      cardSource: peer.card === undefined ? 'fetched' : 'override',
+      ...(peer.url !== undefined && { url: peer.url }),
+      ...(peer.card === undefined && { lastSeenAt: this.#scheduler.now() }),
+    });
+    if (peer.credential !== undefined) {
+      await this.#records.putCredential(peer.name, peer.credential);
+    }
+    return this.require(peer.name);
+  }
+
+  /** Removes a peer; rejects where it cannot. */
+  async unregister(name: string): Promise<void> {
+    const { origin } = await this.require(name);
+    if (origin === 'well-known') {
+      throw new LegateError(
+        'PERMISSION_DENIED',
+        `'${name}' is a well-known agent and stays; take it out of the configuration`,
+      );
+    }
+    await this.#records.delete(name);
+  }
+
+  /** Fetches a peer's card again. A peer that cannot be reached keeps the one it has. */
+  async refresh(name: string): Promise<RefreshResult> {
+    const { card, ...peer } = await this.require(name);
+    const record = await this.#records.get(name);
+    const result = { agentName: peer.name, refreshed: false, skillsChanged: false };
+    const keep = (reason: string): RefreshResult => ({
+      ...result,
+      skillCount: card.skills.length,
+      reason,
+    });
+    if (record?.cardSource === 'override') return keep('offline override');
+    if (record?.url === undefined)
+      return keep('the agent has no address; it is known by its announcements');
+    try {
+      const from = record.origin === 'well-known' ? 'operator' : 'stranger';
+      const credential = await this.credential(name);
+      const fetched = await this.#fetch(record.url, from, credential);
+      const isSame = skillsOf(fetched) === skillsOf(card);
+      await this.#records.put({
+        ...record,
+        card: { ...fetched, name: record.name },
+        cardSource: 'fetched',
+        lastSeenAt: this.#scheduler.now(),
+      });
+      return {
+        ...result,
+        refreshed: true,
+        skillsChanged: !isSame,
+        skillCount: fetched.skills.length,
+      };
+    } catch (error) {
+      return keep(toLegateError(error).message);
+    }
+  }
+
+  /** Takes over what another program knew; peers that are known here already stay as they are. */
+  async import(peers: readonly KnownPeer[]): Promise<number> {
+    let count = 0;
+    for (const { name, url, card, credential, lastSeenAt } of peers) {
+      if ((await this.#records.get(name)) !== undefined) continue;
+      await this.#records.put({
+        name,
+        card: card ?? skeletonCard(name, interfacesOf(name, url)),
+        origin: 'registered',
+        cardSource: card === undefined ? 'none' : 'announced',
+        ...(url !== undefined && { url }),
+        ...(lastSeenAt !== undefined && { lastSeenAt }),
+      });
+      if (credential !== undefined) await this.#records.putCredential(name, credential);
+      count += 1;
+    }
+    return count;
+  }
+
+  async #seed(peer: WellKnownPeer): Promise<void> {
+    const before = await this.#records.get(peer.name);
+    const lastSeenAt = before?.lastSeenAt;
+    const base = {
+      name: peer.name,
+      origin: 'well-known',
+      ...(peer.url !== undefined && { url: peer.url }),
+      ...(lastSeenAt !== undefined && { lastSeenAt }),
+    } as const;
+    const interfaces = interfacesOf(peer.name, peer.url);
+    if (peer.card !== undefined) {
+      const offered = peer.card.supportedInterfaces;
+      const supportedInterfaces = offered.length > 0 ? offered : interfaces;
+      const card = { ...peer.card, supportedInterfaces };
+      await this.#records.put({ ...base, cardSource: 'override', card });
+      return;
+    }
+    // Kept from an earlier session as long as the address is the same: better than no skills.
+    const isKept = before !== undefined && before.url === peer.url && before.cardSource !== 'none';
+    await this.#records.put(
+      isKept && before.cardSource !== 'override'
+        ? { ...before, ...base }
+        : { ...base, cardSource: 'none', card: skeletonCard(peer.name, interfaces) },
+    );
+    if (peer.url === undefined) return;
+    const { refreshed, reason } = await this.refresh(peer.name);
+    if (!refreshed) this.#logger.warn({ peer: peer.name, reason }, 'peers.card.not_fetched');
+  }
+
+  #again(): void {
+    const { refreshIntervalMs = 4 * hour } = this.#options;
+    if (refreshIntervalMs === 0 || this.#closing.signal.aborted) return;
+    this.#timer = this.#scheduler.after(refreshIntervalMs, () => {
+      this.#refreshAll()
+        .catch((error: unknown) => this.#logger.warn({ error }, 'peers.refresh.failed'))
+        .finally(() => this.#again());
+    });
+  }
+
+  async #refreshAll(): Promise<void> {
+    const peers = (await this.#records.all()).filter(({ url }) => url !== undefined);
+    await Promise.all(peers.map(({ name }) => this.refresh(name)));
+  }
+
+  async #cardFor(peer: WellKnownPeer, from: 'operator' | 'stranger'): Promise<AgentCard> {
+    if (peer.url === undefined) return skeletonCard(peer.name, interfacesOf(peer.name, undefined));
+    return this.#fetch(peer.url, from, peer.credential);
+  }
+
+  async #fetch(
+    url: string,
+    from: 'operator' | 'stranger',
+    credential: PeerCredential | undefined,
+  ): Promise<AgentCard> {
+    const card = await this.cards.fetch(url, from, credential, this.#closing.signal);
+    return anchored(card, url);
+  }
+
+  async #peer(record: PeerRecord): Promise<Peer> {
+    const times = { now: this.#scheduler.now(), sessionStart: this.#sessionStart };
+    return {
+      ...record,
+      hasCredential: (await this.credential(record.name)) !== undefined,
+      lastSeen: lastSeenText(record.origin, record.lastSeenAt, times),
+    };
+  }
+}
+
+function interfacesOf(name: string, url: string | undefined): AgentCard['supportedInterfaces'] {
+  if (url === undefined) return [busInterface(name)];
+  return [{ url: url.replace(/\/+$/, ''), protocolBinding: 'JSONRPC', protocolVersion: '1.0' }];
+}
+
+function skillsOf(card: AgentCard): string {
+  return JSON.stringify(card.skills.map(({ id }) => id).toSorted());
+}

@@ -1,0 +1,87 @@
+import type { AgentCard } from '../../protocol/index.ts';
+
+/**
+ * How a peer came to be known. Well-known peers are the operator's: no message can change where they
+ * are or what proves us to them, and they are never removed. Registered ones were added while
+ * running. Announced ones are those that the bus tells of, until they go or fall silent.
+ */
+export type PeerOrigin = 'well-known' | 'registered' | 'announced';
+
+/** Where a card comes from: `none` has no skills, but its agent can be called. */
+export type CardSource = 'fetched' | 'override' | 'announced' | 'none';
+
+/** Proves us to a peer: a header of its requests. */
+export interface PeerCredential {
+  readonly headerName: string;
+  readonly headerValue: string;
+  /** Sends it over plain http to other machines too. @default false */
+  readonly allowsPlainHttp?: boolean;
+}
+
+/** Another agent, as the directory knows it. */
+export interface Peer {
+  readonly name: string;
+  readonly card: AgentCard;
+  readonly origin: PeerOrigin;
+  readonly cardSource: CardSource;
+  /** Where its card is fetched and it is called; absent for peers that are on the bus only. */
+  readonly url?: string;
+  readonly hasCredential: boolean;
+  /** Milliseconds since 1970; absent before the first sign of life. */
+  readonly lastSeenAt?: number;
+  /** In words: `4m ago (well-known)`. */
+  readonly lastSeen: string;
+}
+
+/** A peer that the operator names: where it is, and what proves us to it. */
+export interface WellKnownPeer {
+  readonly name: string;
+  /** @default it is on the bus only */
+  readonly url?: string;
+  readonly credential?: PeerCredential;
+  /** Takes the place of the peer's own card, which is then never fetched. */
+  readonly card?: AgentCard;
+}
+
+const minute = 60_000;
+
+/** @example lastSeenText(now - 240_000, now) // '4m ago' */
+export function ageText(at: number, now: number): string {
+  const minutes = Math.floor(Math.max(0, now - at) / minute);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes}m ago`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h ago`;
+  return `${Math.floor(minutes / (24 * 60))}d ago`;
+}
+
+/** When a peer was last seen, in words; a session begins with the directory. */
+export function lastSeenText(
+  origin: PeerOrigin,
+  lastSeenAt: number | undefined,
+  times: { readonly now: number; readonly sessionStart: number },
+): string {
+  const isSeen = lastSeenAt !== undefined;
+  if (origin !== 'well-known') return isSeen ? ageText(lastSeenAt, times.now) : 'never';
+  return isSeen && lastSeenAt >= times.sessionStart
+    ? `${ageText(lastSeenAt, times.now)} (well-known)`
+    : 'well-known (not yet seen this session)';
+}
+
+const defaultModes = ['text/plain', 'application/json'] as const;
+
+/** A card that says no more than where its agent is. */
+export function skeletonCard(
+  name: string,
+  supportedInterfaces: AgentCard['supportedInterfaces'],
+): AgentCard {
+  return {
+    name,
+    description: '',
+    version: '',
+    supportedInterfaces,
+    capabilities: {},
+    defaultInputModes: defaultModes,
+    defaultOutputModes: defaultModes,
+    skills: [],
+  };
+}

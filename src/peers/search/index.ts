@@ -1,0 +1,1 @@
+export { rank, type Ranked } from './ranking.ts';
