@@ -32,13 +32,19 @@ function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
   return peers.get(secure);
 }
 
-/** A place among the caller's requests under way; dispose of it once the answer is sent. */
-export function enter(
+/**
+ * A place among the caller's requests under way; dispose of it once the answer is sent. A caller that
+ * leaves gives it back, however long the answer takes.
+ */
+export async function enter(
   service: Service,
   request: IncomingMessage,
+  response: ServerResponse,
   caller: Caller,
 ): Promise<Disposable> {
-  return service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
+  const place = await service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
+  response.once('close', () => place[Symbol.dispose]());
+  return place;
 }
 
 /** A place among the caller's open streams, for operations that stream. */

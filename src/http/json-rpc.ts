@@ -44,7 +44,7 @@ export async function handleJsonRpc(
   let what: string | undefined;
   try {
     caller = await authenticate(service, request, response, query);
-    using _place = await enter(service, request, caller);
+    using _place = await enter(service, request, response, caller);
     requireJson(request);
     const body = parseJson(await readBody(request, service.limits), {
       maxDepth: service.limits.maxJsonDepth,

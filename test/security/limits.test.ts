@@ -1,0 +1,228 @@
+/** §13.4: what one caller, one connection and one request may take of the server. */
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { agent } from '../../src/agents/index.ts';
+import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
+import { openMemory } from '../../src/store/index.ts';
+import { systemScheduler } from '../../src/tasks/index.ts';
+import { actor } from './support/agents.ts';
+import { bearer, tokenAuthenticator } from './support/callers.ts';
+import { type Answer, codeOf, type Dialect, dialects, resultOf, send } from './support/dialects.ts';
+
+const open: Serving[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+async function start(options: ServeOptions): Promise<string> {
+  const server = await serve(actor, { drainMs: 0, ...options });
+  open.push(server);
+  return `http://127.0.0.1:${server.port}`;
+}
+
+function expectLimited(dialect: Dialect, answer: Answer): void {
+  expect([answer.status, codeOf(answer)]).toEqual([429, 'RATE_LIMITED']);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  if (dialect.isRpc) expect(answer.body).toMatchObject({ jsonrpc: '2.0' });
+}
+
+describe.each(dialects)('$name', (dialect) => {
+  test('requests beyond the rate are refused with 429 and when to come again; others go on', async () => {
+    // A clock that stands still gives no further tokens.
+    let now = Date.now();
+    const clock = { now: () => now };
+    const url = await start({
+      auth: await tokenAuthenticator(),
+      callerLimits: { requestsPerSecond: 0.5, burst: 2, clock },
+    });
+    const alice = await bearer({ sub: 'alice' });
+    const ask = (token: typeof alice) => send(url, dialect.request('listTasks'), token);
+    resultOf(dialect, await ask(alice));
+    resultOf(dialect, await ask(alice));
+    const refused = await ask(alice);
+    expectLimited(dialect, refused);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    resultOf(dialect, await ask(await bearer({ sub: 'bob' })));
+    now += 2_000;
+    resultOf(dialect, await ask(alice));
+  });
+
+  test('streams beyond the limit are refused, and a place comes back when one closes', async () => {
+    const url = await start({ callerLimits: { openStreams: 1 } });
+    const { path, headers, body = '' } = dialect.request('sendStreamingMessage', { text: 'hold' });
+    const gone = new AbortController();
+    const first = await fetch(url + path, { method: 'POST', headers, body, signal: gone.signal });
+    expect(first.headers.get('content-type')).toContain('text/event-stream');
+    expectLimited(dialect, await send(url, dialect.request('sendStreamingMessage')));
+    // What does not stream is another matter.
+    resultOf(dialect, await send(url, dialect.request('listTasks')));
+    gone.abort();
+    await expect
+      .poll(async () => (await send(url, dialect.request('sendStreamingMessage'))).status)
+      .toBe(200);
+  });
+
+  test('requests under way beyond the limit are refused, and a place comes back', async () => {
+    const url = await start({ callerLimits: { concurrentRequests: 1 } });
+    const gone = new AbortController();
+    const { path, headers, body = '' } = dialect.request('sendMessage', { text: 'hold' });
+    const held = fetch(url + path, { method: 'POST', headers, body, signal: gone.signal }).catch(
+      () => undefined,
+    );
+    await expect.poll(() => open[0]?.router.engine.runningTurns).toBe(1);
+    expectLimited(dialect, await send(url, dialect.request('listTasks')));
+    gone.abort();
+    await held;
+    await expect.poll(async () => (await send(url, dialect.request('listTasks'))).status).toBe(200);
+  });
+
+  test('bodies that are too large, too deep or encoded are refused as what they are', async () => {
+    const url = await start({ limits: { maxBodyBytes: 2_000, maxJsonDepth: 20 } });
+    const request = dialect.request('sendMessage');
+    const status = async (body: string, more: Record<string, string> = {}) => {
+      const answer = await send(url, { ...request, body }, more);
+      return [answer.status, codeOf(answer)];
+    };
+    const large = dialect.request('sendMessage', { text: 'x'.repeat(2_000) }).body ?? '';
+    expect(await status(large)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const deep = '['.repeat(30) + ']'.repeat(30);
+    expect(await status(deep)).toEqual([dialect.isRpc ? 200 : 400, 'PARSE_ERROR']);
+    expect(await status(request.body ?? '', { 'content-encoding': 'gzip' })).toEqual([
+      415,
+      'UNSUPPORTED_ENCODING',
+    ]);
+  });
+});
+
+test('a rate over all replicas is counted in the store they share', async () => {
+  const store = openMemory();
+  // Both stand in the same window however slow the machine is.
+  const now = Math.floor(Date.now() / 60_000) * 60_000 + 1_000;
+  const scheduler = { ...systemScheduler, now: () => now };
+  const options = { store, scheduler, clusterRate: { limit: 4 }, auth: await tokenAuthenticator() };
+  const urls = [await start(options), await start(options)];
+  const [dialect] = dialects;
+  if (dialect === undefined) throw new Error('no dialect');
+  const alice = await bearer({ sub: 'alice' });
+  const statuses: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    for (const url of urls) {
+      statuses.push((await send(url, dialect.request('listTasks'), alice)).status);
+    }
+  }
+  expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
+  const refused = await send(urls[0] ?? '', dialect.request('listTasks'), alice);
+  expect(refused.headers.get('retry-after')).toBe('59');
+  for (const server of open.splice(0)) await server.close();
+  await store.close();
+});
+
+test('strangers who ask for too much are told apart by their address, before their body is read', async () => {
+  const clock = { now: () => 0 };
+  const url = await start({ callerLimits: { requestsPerSecond: 1, burst: 1, clock } });
+  expect((await fetch(`${url}/tasks`, { headers: { 'a2a-version': '1.0' } })).status).toBe(200);
+  const answer = await raw(
+    url,
+    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n',
+    '429',
+  );
+  expect(answer).toContain('429');
+});
+
+test('headers that come too slowly end the connection', async () => {
+  const url = await start({ connections: { headersTimeoutMs: 100 } });
+  const answer = await raw(url, 'POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', undefined);
+  expect(answer).toContain('408');
+});
+
+test('a connection that says nothing at all is closed', async () => {
+  const url = await start({ connections: { headersTimeoutMs: 100, requestTimeoutMs: 100 } });
+  expect(await raw(url, '', undefined)).toContain('408');
+});
+
+test('a body that comes too slowly is answered with 408, and its connection ends', async () => {
+  const url = await start({ limits: { bodyTimeoutMs: 50 } });
+  const answer = await raw(
+    url,
+    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    undefined,
+  );
+  expect(answer).toContain('HTTP/1.1 408');
+  expect(answer).toContain('"jsonrpc":"2.0"');
+});
+
+test('a body that comes byte by byte is bounded as a whole, not by its pauses', async () => {
+  const url = await start({ limits: { bodyTimeoutMs: 200 } });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(
+    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{',
+  );
+  const dribble = setInterval(() => socket.write(' '), 20);
+  let text = '';
+  for await (const piece of socket) text += String(piece);
+  clearInterval(dribble);
+  expect(text).toContain('HTTP/1.1 408');
+});
+
+test('headers that are too large are refused by the server itself', async () => {
+  const url = await start({});
+  const answer = await raw(
+    url,
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
+    undefined,
+  );
+  expect(answer).toContain('431');
+});
+
+test('connections beyond the limit are closed at once', async () => {
+  const url = await start({ connections: { max: 1 } });
+  const port = Number(new URL(url).port);
+  const first = connect(port, '127.0.0.1');
+  await new Promise((resolve) => first.once('connect', resolve));
+  const second = connect(port, '127.0.0.1');
+  await new Promise<void>((resolve) => {
+    second.on('error', () => undefined);
+    second.once('close', () => resolve());
+  });
+  first.destroy();
+});
+
+test('a caller that reads nothing keeps nobody else waiting, and holds its one place', async () => {
+  const chatty = agent({ name: 'chatty' }, async function* () {
+    for (let index = 0; index < 200; index += 1) {
+      yield { kind: 'working', parts: [{ text: 'x'.repeat(50_000) }] };
+    }
+  });
+  const server = await serve(chatty, { callerLimits: { openStreams: 1 }, drainMs: 0 });
+  open.push(server);
+  const url = `http://127.0.0.1:${server.port}`;
+  const [rpc] = dialects;
+  if (rpc === undefined) throw new Error('no dialect');
+  const { body = '' } = rpc.request('sendStreamingMessage');
+  const socket = connect(server.port, '127.0.0.1');
+  socket.pause();
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST / HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  await expect
+    .poll(async () => (await send(url, rpc.request('listTasks'))).text, { timeout: 20_000 })
+    .toContain('TASK_STATE_COMPLETED');
+  expectLimited(rpc, await send(url, rpc.request('sendStreamingMessage')));
+  socket.destroy();
+});
+
+/** Writes as it is told, and reads until the text is there or the connection ends. */
+async function raw(url: string, text: string, until: string | undefined): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(text);
+  let received = '';
+  for await (const piece of socket) {
+    received += String(piece);
+    if (until !== undefined && received.includes(until)) break;
+  }
+  socket.destroy();
+  return received;
+}
