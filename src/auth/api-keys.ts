@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Json, type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
 import type { RecordStore } from '../store/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { checkIdentity, type Identity } from './verifier.ts';
 
 export interface ApiKeysOptions {
@@ -12,6 +13,8 @@ export interface ApiKeysOptions {
    * another process may still work here. @default 5_000
    */
   readonly cacheTime?: number;
+  /** Told of keys that are made and revoked, never of the keys themselves. */
+  readonly logger?: Logger;
 }
 
 export interface ApiKeyRecord extends Identity {
@@ -36,6 +39,7 @@ export class ApiKeys {
   readonly #records: RecordStore;
   readonly #clock: { now(): number };
   readonly #cacheTime: number;
+  readonly #logger: Logger;
   /** By digest, oldest first; unknown keys too, so that guessing does not reach the store twice. */
   readonly #cache = new Map<string, { readonly until: number; readonly found?: ApiKeyRecord }>();
 
@@ -43,6 +47,7 @@ export class ApiKeys {
     this.#records = options.records;
     this.#clock = options.clock ?? { now: Date.now };
     this.#cacheTime = options.cacheTime ?? 5_000;
+    this.#logger = options.logger ?? silentLogger;
   }
 
   /** Makes a key of 256 random bits. */
@@ -83,7 +88,9 @@ export class ApiKeys {
     );
     if (!isNew) throw new LegateError('INVALID_PARAMS', 'this API key exists already');
     this.#cache.delete(digest);
-    return { key, record: toRecord(digest, value, options.expiresAt) };
+    const record = toRecord(digest, value, options.expiresAt);
+    this.#logger.info({ audit: 'action', id: record.id, tenant, subject }, 'audit.api_key.created');
+    return { key, record };
   }
 
   /** The identity of a key; undefined when it is unknown, expired or revoked. */
@@ -112,6 +119,7 @@ export class ApiKeys {
       now,
     );
     for (const { key } of matches) this.#cache.delete(key);
+    this.#logger.info({ audit: 'action', id }, 'audit.api_key.revoked');
     return true;
   }
 

@@ -22,6 +22,7 @@ export type PushOptions = Partial<
 export class PushService implements PushHooks {
   readonly dispatcher: PushDispatcher;
   readonly jwks: (() => PublicKeySet) | undefined;
+  readonly #logger: Logger;
 
   constructor(
     options: PushOptions & {
@@ -31,6 +32,7 @@ export class PushService implements PushHooks {
       readonly logger: Logger;
     },
   ) {
+    this.#logger = options.logger;
     const signer: BodySigner | undefined = options.signer;
     this.jwks = signer === undefined ? undefined : () => signer.jwks();
     this.dispatcher = new PushDispatcher({
@@ -50,6 +52,13 @@ export class PushService implements PushHooks {
 
   wake(): void {
     this.dispatcher.wake();
+  }
+
+  /** Gives a dead delivery another round of attempts. False when there is none of that id. */
+  async revive(deliveryId: number): Promise<boolean> {
+    const isRevived = await this.dispatcher.revive(deliveryId);
+    this.#logger.info({ audit: 'action', deliveryId, isRevived }, 'audit.push.revived');
+    return isRevived;
   }
 
   start(): void {

@@ -35,12 +35,13 @@ describe.each(dialects)('$name', (dialect) => {
   test.each(['sendMessage', 'sendStreamingMessage'] as const)(
     '%s without a required extension is refused, and starts nothing',
     async (operation) => {
-      for (const headers of [{}, { 'A2A-Extensions': optional }, { 'A2A-Extensions': '' }]) {
-        const answer = await send(
-          url,
-          dialect.request(operation),
-          headers as Record<string, string>,
-        );
+      const without: Record<string, string>[] = [
+        {},
+        { 'A2A-Extensions': optional },
+        { 'A2A-Extensions': '' },
+      ];
+      for (const headers of without) {
+        const answer = await send(url, dialect.request(operation), headers);
         expect(codeOf(answer)).toBe('EXTENSION_SUPPORT_REQUIRED');
         expect(answer.text).toContain(required);
         expect(answer.headers.get('content-type')).toContain('json');
