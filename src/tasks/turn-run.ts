@@ -1,4 +1,4 @@
-import type { Agent, ContextPatch, TurnEnd, TurnEvent } from '../agents/index.ts';
+import type { Agent, ContextPatch, Reply, TurnEnd, TurnEvent } from '../agents/index.ts';
 import { Json, LegateError, type Message, type Task, type TaskState } from '../protocol/index.ts';
 import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
@@ -59,6 +59,10 @@ export class TurnRun {
   /** What the agent sees of all this. */
   readonly #view: TurnView;
   #stopCause: StopCause | undefined;
+  /** The grace time is over: nobody waits for the agent any more. */
+  #isForced = false;
+  /** The agent was asked. */
+  #hasBegun = false;
   /** The agent did not end by itself. */
   #broke = false;
   #mayReply: boolean;
@@ -66,6 +70,7 @@ export class TurnRun {
   #timeout: Timer | undefined;
   #inactivity: Timer | undefined;
   #grace: Timer | undefined;
+  #hasSpoken = false;
   #firstEvent: (() => void) | undefined;
   #span: Span | undefined;
 
@@ -110,7 +115,8 @@ export class TurnRun {
   /** Resolves when the agent has said anything besides its end. */
   spoken(): Promise<undefined> {
     return new Promise((resolve) => {
-      this.#firstEvent = () => resolve(undefined);
+      if (this.#hasSpoken) resolve(undefined);
+      else this.#firstEvent = () => resolve(undefined);
     });
   }
 
@@ -119,15 +125,24 @@ export class TurnRun {
     return this.#writer.flush();
   }
 
-  /** Asks the turn to stop; forces it when it does not within the grace time. */
+  /**
+   * Asks the turn to stop; forces it when it does not within the grace time. The first cause holds,
+   * except that what was lost is lost whatever else was asked of it.
+   */
   stop(cause: StopCause): void {
-    if (this.#stopCause !== undefined) return;
+    if (this.#stopCause !== undefined && cause !== 'lost') return;
+    // Abandoning the task is how it is cancelled.
+    if (cause === 'cancel' && this.#options.request.cancel === true) return;
     this.#stopCause = cause;
     const stopped = new TurnStopped(cause);
     this.#view.abort(stopped);
     const { scheduler, cancelGraceMs } = this.#options.settings;
-    if (cause === 'lost' || cancelGraceMs === 0) this.#interrupt?.(stopped);
-    else this.#grace = scheduler.after(cancelGraceMs, () => this.#interrupt?.(stopped));
+    const force = (): void => {
+      this.#isForced = true;
+      this.#interrupt?.(stopped);
+    };
+    if (cause === 'lost' || cancelGraceMs === 0) force();
+    else this.#grace = scheduler.after(cancelGraceMs, force);
   }
 
   /** W3C trace context of whoever asked. */
@@ -164,10 +179,13 @@ export class TurnRun {
   }
 
   /** Pulls the agent until it ends; always comes back with an end. */
-  async #pull(): Promise<TurnEnd | TurnEvent> {
+  async #pull(): Promise<TurnEnd | Reply> {
     let iterator: AsyncIterator<TurnEvent> | undefined;
     try {
       if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
+      // A turn that was stopped while it waited its place does not begin.
+      if (this.#stopCause !== undefined) throw new TurnStopped(this.#stopCause);
+      this.#hasBegun = true;
       if (this.#options.request.cancel === true) {
         const end = await this.#guard(
           this.#agent.abandon?.(this.#view) ?? Promise.resolve(undefined),
@@ -212,7 +230,7 @@ export class TurnRun {
   #guard<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#interrupt = reject;
-      if (this.#stopCause === 'lost') reject(new TurnStopped('lost'));
+      if (this.#isForced) reject(new TurnStopped(this.#stopCause ?? 'lost'));
       work.then(resolve, reject);
     });
   }
@@ -239,6 +257,7 @@ export class TurnRun {
       this.#status('TASK_STATE_WORKING', event);
     }
     this.#writer.schedule();
+    this.#hasSpoken = true;
     this.#firstEvent?.();
     this.#firstEvent = undefined;
   }
@@ -261,16 +280,17 @@ export class TurnRun {
     return engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
   }
 
-  async #end(event: TurnEnd | TurnEvent): Promise<TurnOutcome> {
+  async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
     const { settings, turn, replica } = this.#options;
     if (this.#stopCause === 'lost') throw new TurnLost('the turn was ended by another writer');
     const isCutOff = this.#stopCause === 'shutdown' && this.#broke;
-    if (isCutOff && this.#agent.onInterrupted === 'run-again') {
-      await this.#writer.flush();
-      await this.#store.release({ id: turn.id, replica, started: true });
+    if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasBegun)) {
+      if (this.#hasBegun) await this.#writer.flush();
+      await this.#store.release({ id: turn.id, replica, started: this.#hasBegun });
       return { kind: 'released' };
     }
-    if ('kind' in event && event.kind === 'message' && this.#stopCause === undefined) {
+    const isReply = 'kind' in event && event.kind === 'message';
+    if (isReply && (this.#stopCause === undefined || this.#stopCause === 'shutdown')) {
       const message = Json.of<Message>({
         messageId: settings.scheduler.uuid(),
         contextId: this.contextId,
@@ -284,7 +304,8 @@ export class TurnRun {
       });
       return { kind: 'message', message, next };
     }
-    const end = this.#decide(isTurnEnd(event) ? event : { kind: 'completed' });
+    const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
+    const end = this.#decide(said);
     this.#status(endStates[end.kind], end);
     const { task, next } = await this.#writer.end(this.#contextWrite(end.context));
     return { kind: 'task', task, next };

@@ -1,0 +1,145 @@
+import { afterEach, expect, test } from 'vitest';
+import { agent, type Agent, type Turn, working } from '../agents/index.ts';
+import { message, type Task } from '../protocol/index.ts';
+import { openMemory, openMemoryReplicas, type Store } from '../store/index.ts';
+import { type Call, Engine, type EngineOptions, type SendOutcome } from './index.ts';
+
+const call: Call = { caller: { tenant: '', subject: 'alice', method: 'test' }, version: '1.0' };
+const engines = new Set<Engine>();
+afterEach(async () => {
+  for (const engine of engines) await engine.stop();
+  engines.clear();
+});
+
+async function start(
+  declared: Agent,
+  options: Partial<EngineOptions> = {},
+  store: Store = openMemory(),
+): Promise<Engine> {
+  const engine = await Engine.start({ agent: declared, store, cancelGraceMs: 20, ...options });
+  engines.add(engine);
+  return engine;
+}
+
+async function sendAtOnce(engine: Engine, text: string, contextId: string): Promise<Task> {
+  const request = {
+    message: message(text, { contextId }),
+    configuration: { returnImmediately: true },
+  };
+  return taskOf(await engine.send(request, call));
+}
+
+function taskOf(outcome: SendOutcome): Task {
+  if (!('task' in outcome)) throw new Error('expected a task');
+  return outcome.task.value;
+}
+
+/** Goes on until it is told to end, and does not listen to its signal. */
+function deaf(): { agent: Agent; taken: string[]; end: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const taken: string[] = [];
+  const made = agent({ name: 'deaf' }, async function* (turn: Turn) {
+    taken.push(turn.taskId);
+    yield working();
+    await promise;
+  });
+  return { agent: made, taken, end: resolve };
+}
+
+test('a turn that is cancelled while it waits for room ends without asking the agent', async () => {
+  const { agent: busy, taken, end } = deaf();
+  const engine = await start(busy, { maxRunningTurns: 1 });
+  const first = await sendAtOnce(engine, 'first', 'a');
+  const second = await sendAtOnce(engine, 'second', 'b');
+  const canceled = engine.cancelTask({ id: second.id }, call);
+  end();
+  expect((await canceled).value.status.state).toBe('TASK_STATE_CANCELED');
+  expect(taken).toEqual([first.id]);
+});
+
+test('a turn that still waits for room at shutdown is left to others, as if never begun', async () => {
+  const [store, other] = openMemoryReplicas(2);
+  const { agent: busy } = deaf();
+  const engine = await start(busy, { maxRunningTurns: 1 }, store);
+  const first = await sendAtOnce(engine, 'first', 'a');
+  const second = await sendAtOnce(engine, 'second', 'b');
+  await engine.stop();
+  const stateOf = async (task: Task) => (await other?.load(task.id))?.state;
+  expect(await stateOf(first)).toBe('TASK_STATE_FAILED');
+  expect(await stateOf(second)).toBe('TASK_STATE_SUBMITTED');
+  const left = { agent: 'deaf', replica: 'other', now: Date.now(), limit: 10 };
+  expect(await other?.takeOver(left)).toMatchObject([{ taskId: second.id, attempt: 1 }]);
+});
+
+test('an agent that answers with a message while the server stops is heard, and its state kept', async () => {
+  const begun = Promise.withResolvers<void>();
+  const slow = agent({ name: 'slow', replies: 'message' }, async function* ({ signal }) {
+    const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    begun.resolve();
+    await stopped;
+    yield { kind: 'message', parts: [{ text: 'done' }], context: { value: { count: 1 } } };
+  });
+  const store = openMemory();
+  const engine = await start(slow, { cancelGraceMs: 5_000 }, store);
+  const answer = engine.send({ message: message('hi', { contextId: 'c' }) }, call);
+  await begun.promise;
+  const stopped = engine.stop();
+  expect(await answer).toMatchObject({ message: { value: { parts: [{ text: 'done' }] } } });
+  await stopped;
+  const owner = '["slow","","alice"]';
+  expect((await store.loadContext(owner, 'c'))?.value?.value).toEqual({ count: 1 });
+});
+
+test('a cancel that comes again does not cut off the turn that abandons the task', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isAborted: boolean | undefined;
+  const careful: Agent = {
+    ...agent({ name: 'careful' }, async function* () {
+      yield { kind: 'input-required', parts: [{ text: 'Which?' }] };
+    }),
+    async abandon(turn) {
+      await promise;
+      isAborted = turn.signal.aborted;
+      return { context: { value: { open: 0 } } };
+    },
+  };
+  const [store, other] = openMemoryReplicas(2);
+  const engine = await start(careful, { cancelGraceMs: 0, pollIntervalMs: 5 }, store);
+  const asked = taskOf(await engine.send({ message: message('hi', { contextId: 'c' }) }, call));
+  const canceled = engine.cancelTask({ id: asked.id }, call);
+  await expect.poll(() => engine.runningTurns).toBe(1);
+  // Another replica is asked as well, and tells this one.
+  await other?.requestCancel(asked.id);
+  await new Promise((done) => setImmediate(done));
+  resolve();
+  expect((await canceled).value.status.state).toBe('TASK_STATE_CANCELED');
+  expect(isAborted).toBe(false);
+  const owner = '["careful","","alice"]';
+  expect((await store?.loadContext(owner, 'c'))?.value?.value).toEqual({ open: 0 });
+});
+
+test('a stream begins with the first event of an agent that might have answered with a message', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events = [{ done: false, value: working('at once') }] as const;
+  let taken = 0;
+  const quick: Agent = {
+    ...agent({ name: 'quick', replies: 'message' }, async function* () {}),
+    // No generator, which would take a moment to come to its first event.
+    take: () => ({
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          const event = events[taken++];
+          return event === undefined
+            ? promise.then(() => ({ done: true, value: undefined }))
+            : Promise.resolve(event);
+        },
+      }),
+    }),
+  };
+  const engine = await start(quick);
+  const stream = await engine.stream({ message: message('hi') }, call);
+  expect(Object.keys((await stream.next())?.body.value ?? {})).toEqual(['task']);
+  expect(Object.keys((await stream.next())?.body.value ?? {})).toEqual(['statusUpdate']);
+  stream.close();
+  resolve();
+});
