@@ -43,7 +43,7 @@ export class MemoryLog implements Logger {
   text(): string {
     return JSON.stringify(this.lines, (_key, value: unknown) =>
       value instanceof Error
-        ? { ...value, text: String(value), stack: value.stack, cause: value.cause }
+        ? [Object.entries(value), String(value), value.stack, value.cause]
         : value,
     );
   }
