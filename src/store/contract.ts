@@ -360,8 +360,8 @@ export interface Store {
    * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive.
    *
    * With `atWork`, the keys whose turns it runs or is about to run, the replica is also given turns
-   * that run in its name under other keys (their attempt goes up by one): the answer to the call that
-   * claimed them was lost on its way, or their runner gave up.
+   * that run in its name under other keys, as they are: the answer to the call that claimed them was
+   * lost on its way, or their runner gave up. The replica itself knows which.
    */
   takeOver(query: {
     readonly agent: string;

@@ -79,6 +79,12 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
   }
 }
 
+/** Which attempt it is when a replica takes a turn over: one that ran elsewhere has failed. */
+export function attemptOf(turn: OpenTurn, replica: string): number {
+  const ranElsewhere = turn.replica !== undefined && turn.replica !== replica;
+  return ranElsewhere ? turn.attempt + 1 : turn.attempt;
+}
+
 function push<T>(map: Map<string, T[]>, key: string, item: T): void {
   const items = map.get(key);
   if (items === undefined) map.set(key, [item]);

@@ -118,10 +118,12 @@ export class Admissions {
       history: [message],
     });
     const turnRequest = this.#turnRequest(request, call);
+    const key = agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`;
+    using _ = this.#turns.atWork.claiming(key);
     const admission = {
       agent: agent.name,
       owner,
-      key: agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`,
+      key,
       taskId,
       contextId,
       replica: this.#replica,
@@ -196,10 +198,12 @@ export class Admissions {
     const now = scheduler.now();
     const message: Message = { ...request.message, contextId, taskId };
     const turnRequest = { ...this.#turnRequest(request, call), message };
+    const key = agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`;
+    using _ = this.#turns.atWork.claiming(key);
     const outcome = await store.admit({
       agent: agent.name,
       owner,
-      key: agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`,
+      key,
       taskId,
       contextId,
       replica: this.#replica,

@@ -70,7 +70,9 @@ async function cancelIdle(options: CancelOptions, isQueued: boolean): Promise<vo
   const { store, agent } = settings;
   const record = await store.load(request.id, owner);
   if (record === undefined || isTerminal(record.state)) return;
-  if (agent.abandon !== undefined && !isQueued) return abandon(options, record);
+  // Its end, or the turn that abandons it, may bring a turn to this process.
+  using _ = options.turns.atWork.claiming(keyOf(options, record));
+  if (agent.abandon !== undefined && !isQueued) return await abandon(options, record);
   const outcome = await appendEnd({
     settings,
     hub,
@@ -89,6 +91,10 @@ async function cancelIdle(options: CancelOptions, isQueued: boolean): Promise<vo
   }
 }
 
+function keyOf({ settings, owner }: CancelOptions, { id, contextId }: TaskRecord): string {
+  return settings.agent.serialise === 'task' ? id : `${owner}\n${contextId}`;
+}
+
 /** Lets the agent put its conversation in order, as a turn that waits its place like any other. */
 async function abandon(options: CancelOptions, record: TaskRecord): Promise<void> {
   const { settings, turns, replica, owner, call, request } = options;
@@ -103,7 +109,7 @@ async function abandon(options: CancelOptions, record: TaskRecord): Promise<void
   const outcome = await store.admit({
     agent: agent.name,
     owner,
-    key: agent.serialise === 'task' ? record.id : `${owner}\n${record.contextId}`,
+    key: keyOf(options, record),
     taskId: record.id,
     contextId: record.contextId,
     replica,

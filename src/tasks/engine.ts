@@ -70,7 +70,10 @@ export class Engine {
     });
     this.#maintenance = new Maintenance(settings, this.#hub, this.#turns, this.#replica);
     this.#tokens = new PageTokens(settings.pageTokenKey);
-    this.#unwatch = settings.store.watch(({ taskId }) => this.#notice(taskId));
+    this.#unwatch = settings.store.watch(
+      ({ taskId }) => this.#notice(taskId),
+      () => this.#maintenance.lookAgain(),
+    );
   }
 
   /** Starts to work: turns that a dead process left behind are resolved first. */

@@ -16,6 +16,9 @@ export class Maintenance {
   readonly #turns: Turns;
   readonly #replica: string;
   readonly #timers = new Set<Timer>();
+  #lastHeartbeat: number | undefined;
+  /** Until then nobody else is taken for dead. */
+  #patientUntil = 0;
   #isStopped = false;
 
   constructor(settings: EngineSettings, hub: Hub, turns: Turns, replica: string) {
@@ -29,10 +32,10 @@ export class Maintenance {
     const { store, leaseMs, pollIntervalMs, sweepIntervalMs, retentionMs } = this.#settings;
     await this.#heartbeat();
     await this.#takeOver();
+    this.#every(leaseMs / 3, () => this.#takeOver());
     if (store.shared) {
       this.#every(leaseMs / 3, () => this.#heartbeat());
-      this.#every(leaseMs / 3, () => this.#takeOver());
-      this.#every(pollIntervalMs, async () => this.#hub.nudgeAll());
+      this.#every(pollIntervalMs, () => this.#lookAgain());
     }
     if (retentionMs > 0) this.#every(sweepIntervalMs, () => this.#sweep());
   }
@@ -48,23 +51,35 @@ export class Maintenance {
     // Where nobody else could take over, life needs no proof.
     const expiresAt = store.shared ? scheduler.now() + leaseMs : Number.MAX_SAFE_INTEGER;
     await store.heartbeat(this.#replica, expiresAt);
+    // When our own signs of life did not get through, those of others did not either: they have yet
+    // to show that they live.
+    const now = scheduler.now();
+    if (now - (this.#lastHeartbeat ?? now) > leaseMs) this.#patientUntil = now + leaseMs;
+    this.#lastHeartbeat = now;
+  }
+
+  /** Notices were lost. */
+  lookAgain(): void {
+    this.#lookAgain().catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Looks for what notices would have told. */
+  async #lookAgain(): Promise<void> {
+    this.#hub.nudgeAll();
+    if (this.#turns.size === 0) return;
+    const canceled = await this.#settings.store.cancelRequests(this.#replica);
+    for (const taskId of canceled) this.#turns.stop(taskId, 'cancel');
   }
 
   async #takeOver(): Promise<void> {
-    const { store, scheduler, agent, logger } = this.#settings;
+    const { store, scheduler, leaseMs } = this.#settings;
     for (;;) {
-      const turns = await store.takeOver({
-        agent: agent.name,
-        replica: this.#replica,
-        now: scheduler.now(),
-        limit: batch,
-      });
-      for (const turn of turns) {
-        this.#turns.resume(turn).catch((error: unknown) => {
-          logger.error({ taskId: turn.taskId, error }, 'tasks.turn.not_started');
-        });
-      }
-      if (turns.length < batch) return;
+      const now = scheduler.now();
+      const isCutOff = store.shared && now - (this.#lastHeartbeat ?? now) > leaseMs;
+      // At time 0 everybody is alive who ever was.
+      const judgedAt = isCutOff || now < this.#patientUntil ? 0 : now;
+      const taken = await this.#turns.takeOver(judgedAt, batch);
+      if (taken < batch || this.#isStopped) return;
     }
   }
 
@@ -79,10 +94,10 @@ export class Maintenance {
 
   /** Repeats `work` with a pause of `interval` in between; a failure is logged and tried again. */
   #every(interval: number, work: () => Promise<void>): void {
-    const { scheduler, logger } = this.#settings;
+    const { scheduler } = this.#settings;
     const run = (): void => {
       work()
-        .catch((error: unknown) => logger.error({ error }, 'tasks.maintenance.failed'))
+        .catch((error: unknown) => this.#failed(error))
         .finally(() => {
           if (!this.#isStopped) schedule();
         });
@@ -95,5 +110,9 @@ export class Maintenance {
       this.#timers.add(timer);
     };
     schedule();
+  }
+
+  #failed(error: unknown): void {
+    this.#settings.logger.error({ error }, 'tasks.maintenance.failed');
   }
 }

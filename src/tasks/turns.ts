@@ -2,11 +2,13 @@ import type { TurnEnd } from '../agents/index.ts';
 import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
 import type { TaskRecord, TurnRecord } from '../store/index.ts';
 import type { TurnRequest } from './admission.ts';
+import { AtWork } from './at-work.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
+import { TurnLost } from './task-writer.ts';
 import { interruptedEnd, type TurnOutcome, TurnRun } from './turn-run.ts';
 import { TurnMeter } from './turn-meter.ts';
 import type { StopCause } from './turn-stopped.ts';
@@ -16,6 +18,7 @@ import type { StopCause } from './turn-stopped.ts';
  * running under this replica in the store; what it leads to (the next turn of its key) runs here too.
  */
 export class Turns {
+  readonly atWork = new AtWork();
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
   readonly #replica: string;
@@ -26,6 +29,8 @@ export class Turns {
   #idle: (() => void)[] = [];
   #isDraining = false;
   readonly #meter: TurnMeter;
+  /** Turns that ran here and were given up because the store was away for too long, and their attempt. */
+  #givenUp = new Map<number, number>();
 
   constructor(settings: EngineSettings, hub: Hub, replica: string) {
     this.#settings = settings;
@@ -59,12 +64,47 @@ export class Turns {
       hub: this.#hub,
       replica: this.#replica,
     });
-    return { run, outcome: this.#execute(run) };
+    return { run, outcome: this.#execute(run, options.turn) };
+  }
+
+  /**
+   * Runs turns that no replica runs that is alive at `now`: they are claimed in the store and resumed
+   * here. Gives their number.
+   */
+  async takeOver(now: number, limit: number): Promise<number> {
+    const { store, agent } = this.#settings;
+    const look = this.atWork.look();
+    const givenUp = this.#givenUp;
+    this.#givenUp = new Map();
+    try {
+      const turns = await store.takeOver({
+        agent: agent.name,
+        replica: this.#replica,
+        now,
+        limit,
+        atWork: look.keys,
+      });
+      for (const turn of turns) {
+        if (await look.isStarted(turn)) continue;
+        const failed = givenUp.get(turn.id);
+        if (failed === undefined) this.follow(turn);
+        else this.#runAgain(turn, failed);
+      }
+      return turns.length;
+    } catch (error) {
+      for (const [id, attempt] of givenUp) this.#givenUp.set(id, attempt);
+      throw error;
+    } finally {
+      look.end();
+    }
   }
 
   /** Runs a turn of which only the store knows: one that was queued, or whose replica died. */
   async resume(turn: TurnRecord): Promise<void> {
     const { store, agent, maxAttempts, logger } = this.#settings;
+    using _ = this.atWork.running(turn);
+    // Whatever still runs on the task was taken for dead, and the turn may have run elsewhere since.
+    this.#running.get(turn.taskId)?.stop('lost');
     const record = await store.load(turn.taskId);
     if (record === undefined) throw taskNotFound(turn.taskId);
     const request = turn.request.value as unknown as TurnRequest;
@@ -118,7 +158,8 @@ export class Turns {
     timer.cancel();
   }
 
-  async #execute(run: TurnRun): Promise<TurnOutcome> {
+  async #execute(run: TurnRun, turn: TurnRecord): Promise<TurnOutcome> {
+    using _ = this.atWork.running(turn);
     this.#running.set(run.taskId, run);
     this.#active += 1;
     try {
@@ -127,6 +168,9 @@ export class Turns {
       }
       const outcome = await this.#meter.measure(run);
       if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
+      if (outcome.kind === 'lost' && !(outcome.error instanceof TurnLost)) {
+        this.#givenUp.set(turn.id, turn.attempt);
+      }
       return outcome;
     } finally {
       this.#active -= 1;
@@ -136,15 +180,28 @@ export class Turns {
     }
   }
 
-  /** Runs a turn that the end of another one brought to this replica. */
-  follow(next: TurnRecord): void {
-    const { store, logger } = this.#settings;
-    const work = this.#isDraining
-      ? store.release({ id: next.id, replica: this.#replica })
-      : this.resume(next);
-    work.catch((error: unknown) => {
-      logger.error({ taskId: next.taskId, error }, 'tasks.turn.not_started');
+  /** Runs a turn that came to this replica from the store. */
+  follow(turn: TurnRecord): void {
+    this.#take(turn).catch((error: unknown) => this.#notStarted(turn, error));
+  }
+
+  /** Runs a turn whose attempt has failed here, of which the store does not know. */
+  #runAgain(turn: TurnRecord, failed: number): void {
+    this.#take({ ...turn, attempt: failed + 1 }).catch((error: unknown) => {
+      this.#givenUp.set(turn.id, failed);
+      this.#notStarted(turn, error);
     });
+  }
+
+  #take(turn: TurnRecord): Promise<void> {
+    return this.#isDraining
+      ? this.#settings.store.release({ id: turn.id, replica: this.#replica })
+      : this.resume(turn);
+  }
+
+  /** The next look for turns that nobody runs finds it again. */
+  #notStarted({ taskId }: TurnRecord, error: unknown): void {
+    this.#settings.logger.error({ taskId, error }, 'tasks.turn.not_started');
   }
 
   async #endWith(turn: TurnRecord, record: TaskRecord, end: TurnEnd): Promise<void> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { openStore, type Store } from '../../src/store/index.ts';
+import { postgres } from './postgres.ts';
 
 /** A store for one test: `open` may be called again to see what a restart would find. */
 export interface StorePlace {
@@ -25,6 +26,20 @@ const drivers: Record<string, () => Promise<StorePlace>> = {
       remove: async () => {
         await store?.close();
         await directory[Symbol.asyncDispose]();
+      },
+    };
+  },
+  postgres: async () => {
+    const url = await (await postgres()).database();
+    const stores: Store[] = [];
+    return {
+      open: async () => {
+        const store = await openStore({ type: 'postgres', url });
+        stores.push(store);
+        return store;
+      },
+      remove: async () => {
+        for (const store of stores) await store.close();
       },
     };
   },

@@ -238,7 +238,7 @@ export function turnsBehaviour(current: CurrentStore): void {
       await admit(store, { taskId: 'b', key: 'k' });
       await admit(store, { taskId: 'c', key: 'l' });
       expect(await store.takeOver({ ...own, atWork: ['l'] })).toMatchObject([
-        { id: turn.id, key: 'k', attempt: 2 },
+        { id: turn.id, key: 'k', attempt: 1 },
       ]);
       await append(store, ending(turn, 1));
     });

@@ -18,7 +18,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { scoped } from '../scoped.ts';
-import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
+import { attemptOf, type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { type KnownMessage, Messages } from './messages.ts';
@@ -171,7 +171,7 @@ export class MemoryState {
     return this.turns
       .abandoned(query, (replica) => this.replicas.get(replica))
       .map((turn) => {
-        if (turn.replica !== undefined) turn.attempt += 1;
+        turn.attempt = attemptOf(turn, query.replica);
         turn.replica = query.replica;
         return toTurnRecord(turn);
       });

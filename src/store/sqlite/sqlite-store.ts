@@ -16,6 +16,7 @@ import type {
   TaskRecord,
   TurnRecord,
 } from '../contract.ts';
+import { attemptOf } from '../turn-queue.ts';
 import { admit } from './admit.ts';
 import { append } from './append.ts';
 import { Tables } from './tables.ts';
@@ -135,10 +136,9 @@ export class SqliteStore implements Store {
     const { turns } = this.#tables;
     return this.#write(() => {
       const abandoned = turns.open.abandoned(query, (replica) => this.#replicas.get(replica));
-      return abandoned.map((turn) => {
-        const attempt = turn.replica === undefined ? turn.attempt : turn.attempt + 1;
-        return turns.run(turn, query.replica, attempt);
-      });
+      return abandoned.map((turn) =>
+        turns.run(turn, query.replica, attemptOf(turn, query.replica)),
+      );
     });
   }
 

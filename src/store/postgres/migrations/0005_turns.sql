@@ -271,7 +271,8 @@ CREATE FUNCTION legate.take_over(
   )
   UPDATE legate.turns
   SET replica = in_replica,
-      attempt = turns.attempt + CASE WHEN abandoned.replica IS NULL THEN 0 ELSE 1 END
+      -- One that ran elsewhere has failed.
+      attempt = turns.attempt + CASE WHEN abandoned.replica <> in_replica THEN 1 ELSE 0 END
   FROM abandoned WHERE turns.id = abandoned.id
   RETURNING turns.*
 $$;
