@@ -1,0 +1,49 @@
+import { Json, type JsonObject, type JsonValue } from '../../protocol/index.ts';
+import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import type { Scheduler } from '../../tasks/index.ts';
+
+/** One change, for those who ask later who made it. */
+export interface AuditLine {
+  /** ISO 8601. */
+  readonly at: string;
+  /** Who made it: the user's name, `cli`, `inspector`. */
+  readonly by: string;
+  /** `trust.granted`, `trust.revoked`, `proposal.approved`, ... */
+  readonly event: string;
+  /** Whom it concerns. */
+  readonly subject: string;
+  readonly details?: JsonObject;
+}
+
+const space = 'trust-audit';
+const year = 365 * 24 * 60 * 60 * 1000;
+
+/** The lines of the audit log, written in the transaction of what they tell of. */
+export class AuditLog {
+  readonly #records: RecordStore;
+  readonly #scheduler: Pick<Scheduler, 'now' | 'uuid'>;
+
+  constructor(records: RecordStore, scheduler: Pick<Scheduler, 'now' | 'uuid'>) {
+    this.#records = records;
+    this.#scheduler = scheduler;
+  }
+
+  /** The write that appends a line. */
+  line(line: Omit<AuditLine, 'at'>): RecordWrite {
+    const now = this.#scheduler.now();
+    const value = { at: new Date(now).toISOString(), ...line };
+    return {
+      space,
+      // Newest first in the order of keys.
+      key: `${String(Number.MAX_SAFE_INTEGER - now)} ${this.#scheduler.uuid()}`,
+      value: Json.of<JsonValue>(value),
+      expiresAt: now + year,
+    };
+  }
+
+  /** The newest lines first. */
+  async read({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly AuditLine[]> {
+    const page = await this.#records.list({ space, limit, now: this.#scheduler.now() });
+    return page.map(({ value }) => value.value as unknown as AuditLine);
+  }
+}

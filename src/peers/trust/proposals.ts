@@ -1,0 +1,149 @@
+import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { RecordStore } from '../../store/index.ts';
+import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { AuditLog } from './audit-log.ts';
+import { trustName, type TrustSubject } from './trust-subject.ts';
+
+/** Something that a caller asks to be done, for the user to approve or refuse. */
+export interface Proposal extends TrustSubject {
+  /** The id of the task that waits for it. */
+  readonly id: string;
+  readonly displayName?: string;
+  readonly skill?: string;
+  readonly text: string;
+  readonly state: 'open' | 'approved' | 'refused';
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export interface ProposalsOptions {
+  readonly records: RecordStore;
+  readonly scheduler?: Scheduler;
+  /** How often to look for a decision that another process took, in milliseconds. @default 1_000 */
+  readonly pollIntervalMs?: number;
+}
+
+const space = 'trust-proposals';
+/** A decision outlives its proposal, for later turns of the same task. */
+const decisionMs = 7 * 24 * 60 * 60 * 1000;
+
+/** The proposals that wait for the user. */
+export class Proposals {
+  readonly #records: RecordStore;
+  readonly #scheduler: Scheduler;
+  readonly #pollIntervalMs: number;
+  readonly #audit: AuditLog;
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(options: ProposalsOptions) {
+    this.#records = options.records;
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#pollIntervalMs = options.pollIntervalMs ?? 1_000;
+    this.#audit = new AuditLog(this.#records, this.#scheduler);
+  }
+
+  async find(id: string): Promise<Proposal | undefined> {
+    const stored = await this.#records.get(space, id, this.#scheduler.now());
+    return stored?.value.value as unknown as Proposal | undefined;
+  }
+
+  /** Those that wait for a decision. */
+  async list(): Promise<readonly Proposal[]> {
+    const now = this.#scheduler.now();
+    const page = await this.#records.list({ space, limit: 1_000, now });
+    return page
+      .map(({ value }) => value.value as unknown as Proposal)
+      .filter(({ state, expiresAt }) => state === 'open' && expiresAt > now);
+  }
+
+  /** Puts a proposal to the user; one that is there already stays as it is. */
+  async open(
+    proposal: Omit<Proposal, 'state' | 'createdAt' | 'expiresAt'>,
+    lifetimeMs: number,
+  ): Promise<{ readonly proposal: Proposal; readonly isNew: boolean }> {
+    const now = this.#scheduler.now();
+    const made: Proposal = {
+      ...proposal,
+      state: 'open',
+      createdAt: now,
+      expiresAt: now + lifetimeMs,
+    };
+    const isNew = await this.#records.write([this.#write(made, 0)], now);
+    return { proposal: isNew ? made : ((await this.find(proposal.id)) ?? made), isNew };
+  }
+
+  approve(id: string, by: string): Promise<Proposal> {
+    return this.#decide(id, 'approved', by);
+  }
+
+  refuse(id: string, by: string): Promise<Proposal> {
+    return this.#decide(id, 'refused', by);
+  }
+
+  /** Waits for the decision; undefined when none came in time. */
+  async decision(id: string, signal: AbortSignal): Promise<'approved' | 'refused' | undefined> {
+    for (;;) {
+      signal.throwIfAborted();
+      const proposal = await this.find(id);
+      if (proposal === undefined) return undefined;
+      if (proposal.state !== 'open') return proposal.state;
+      const left = proposal.expiresAt - this.#scheduler.now();
+      if (left <= 0) return undefined;
+      await this.#sleep(id, Math.min(left, this.#pollIntervalMs), signal);
+    }
+  }
+
+  async #decide(id: string, state: 'approved' | 'refused', by: string): Promise<Proposal> {
+    const now = this.#scheduler.now();
+    const stored = await this.#records.get(space, id, now);
+    const open = stored?.value.value as unknown as Proposal | undefined;
+    if (
+      stored === undefined ||
+      open === undefined ||
+      open.state !== 'open' ||
+      open.expiresAt <= now
+    ) {
+      throw new LegateError('INVALID_PARAMS', `no proposal ${id} waits for a decision`);
+    }
+    const decided: Proposal = { ...open, state };
+    const line = this.#audit.line({
+      by,
+      event: `proposal.${state}`,
+      subject: trustName(open),
+      details: { id, ...(open.skill !== undefined && { skill: open.skill }) },
+    });
+    if (!(await this.#records.write([this.#write(decided, stored.version), line], now))) {
+      throw new LegateError('INVALID_PARAMS', `no proposal ${id} waits for a decision any more`);
+    }
+    for (const wake of this.#waiting.get(id) ?? []) wake();
+    return decided;
+  }
+
+  #write(proposal: Proposal, ifVersion: number) {
+    return {
+      space,
+      key: proposal.id,
+      value: Json.of<JsonValue>(proposal as unknown as JsonObject),
+      expiresAt: proposal.expiresAt + decisionMs,
+      ifVersion,
+    };
+  }
+
+  #sleep(id: string, ms: number, signal: AbortSignal): Promise<void> {
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting);
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', wake);
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiting.delete(id);
+        resolve();
+      };
+      const timer = this.#scheduler.after(ms, wake);
+      waiting.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+}

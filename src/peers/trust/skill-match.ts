@@ -1,0 +1,70 @@
+import type { Turn } from '../../agents/index.ts';
+import type { AgentSkill, JsonObject } from '../../protocol/index.ts';
+import { rank } from '../search/index.ts';
+
+/** Other names of skills, by their ids. */
+export type SkillAliases = Readonly<Record<string, readonly string[]>>;
+
+export interface SkillMatchOptions {
+  readonly aliases?: SkillAliases;
+  /** Also takes a skill that is only described by the words. @default true */
+  readonly searches?: boolean;
+}
+
+/** The second best may have so much of the best one's score, and no more. */
+const margin = 0.3;
+/** The best must speak of so much of what is wanted. */
+const leastFit = 0.5;
+
+/**
+ * The skill that is meant: by its id in any case, by an alias, or, where the words fit one skill
+ * clearly better than any other, by a search. Undefined when none is meant for certain.
+ */
+export function matchSkill(
+  skills: readonly AgentSkill[],
+  wanted: string,
+  options: SkillMatchOptions = {},
+): AgentSkill | undefined {
+  const { aliases = {}, searches = true } = options;
+  const folded = fold(wanted);
+  const exact = skills.find(({ id }) => fold(id) === folded);
+  if (exact !== undefined) return exact;
+  const byAlias = skills.find(({ id }) =>
+    aliasesOf(aliases, id).some((name) => fold(name) === folded),
+  );
+  if (byAlias !== undefined || !searches) return byAlias;
+  const [best, second] = rank(wanted, skills, ({ id, name, description }) =>
+    [id, ...aliasesOf(aliases, id), name, description].join(' \n '),
+  );
+  if (best === undefined || best.fit < leastFit) return undefined;
+  return second === undefined || second.relative <= margin ? best.document : undefined;
+}
+
+function aliasesOf(aliases: SkillAliases, id: string): readonly string[] {
+  return Object.hasOwn(aliases, id) ? (aliases[id] ?? []) : [];
+}
+
+function fold(name: string): string {
+  return name.normalize('NFC').trim().toLowerCase();
+}
+
+/**
+ * The skill that a turn names, in its message or its request; a turn that continues a task has the
+ * skill that the task began with.
+ */
+export async function namedSkill(turn: Turn): Promise<string | undefined> {
+  const own = skillOf(turn.message.metadata) ?? skillOf(turn.metadata);
+  if (own !== undefined || !turn.isContinuation) return own;
+  for (const { metadata } of await turn.history()) {
+    const earlier = skillOf(metadata);
+    if (earlier !== undefined) return earlier;
+  }
+  return undefined;
+}
+
+function skillOf(metadata: JsonObject | undefined): string | undefined {
+  for (const value of [metadata?.skillId, metadata?.skill]) {
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
+}

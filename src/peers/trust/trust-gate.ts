@@ -1,0 +1,226 @@
+import {
+  type Agent,
+  type Caller,
+  completed,
+  rejected,
+  textOf,
+  type Turn,
+  type TurnEvent,
+  working,
+} from '../../agents/index.ts';
+import { data, text } from '../../protocol/index.ts';
+import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/index.ts';
+import { wrapAgent } from '../wrap-agent.ts';
+import { Gathering } from './gathering.ts';
+import type { Proposals } from './proposals.ts';
+import { matchSkill, namedSkill, type SkillAliases } from './skill-match.ts';
+import { isApproved, type TrustLedger } from './trust-ledger.ts';
+import { isAtLeast, isProved, type TrustLevel } from './trust-subject.ts';
+
+/** What the user is told about those who call the agent. */
+export interface InboundNote {
+  /** `request`: it was noted and not carried out. `fact`: it was kept. `proposal`: decide on it. */
+  readonly kind: 'request' | 'fact' | 'proposal';
+  readonly caller: Caller;
+  readonly skill: string | undefined;
+  readonly summary: string;
+  readonly taskId: string;
+  /** Where it is kept in working memory; proposals are kept by their own. */
+  readonly key?: string;
+}
+
+export interface TrustGateOptions {
+  readonly ledger: TrustLedger;
+  /** The user's memory: what callers asked, told and got done is kept here. */
+  readonly memory: WorkingMemory;
+  readonly proposals: Proposals;
+  /** The user's conversation, under which outcomes are kept. @default 'primary' */
+  readonly session?: string;
+  readonly aliases?: SkillAliases;
+  /** Tells the user. */
+  readonly notify?: (note: InboundNote) => void | Promise<void>;
+  /** A read-only summary of a request, by a model for instance. @default its beginning */
+  readonly summarise?: (turn: Turn) => string | Promise<string>;
+  /** How long the user has to decide on a proposal, in milliseconds. @default 9 minutes */
+  readonly approvalMs?: number;
+}
+
+const minute = 60_000;
+const noteMs = 24 * 60 * minute;
+const factMs = 30 * 24 * 60 * minute;
+const outcomeMs = 8 * 60 * minute;
+const excerptLength = 1_000;
+
+/**
+ * Puts trust before an agent that others call: what a caller asks is carried out, put to the user,
+ * kept or merely noted, as far as the caller is trusted.
+ * @example hostOnBus(trustGate(agent, { ledger, memory, proposals }), { bus })
+ */
+export function trustGate(agent: Agent, options: TrustGateOptions): Agent {
+  return wrapAgent(agent, { take: (turn) => take(agent, turn, options) });
+}
+
+async function* take(
+  agent: Agent,
+  turn: Turn,
+  options: TrustGateOptions,
+): AsyncGenerator<TurnEvent> {
+  const { ledger, aliases } = options;
+  const { caller } = turn;
+  const entry = await ledger.note(caller, caller.displayName);
+  const level = isProved(caller) ? entry.level : 'observe';
+  const wanted = await namedSkill(turn);
+  const skill =
+    wanted === undefined
+      ? onlySkill(agent)
+      : matchSkill(agent.skills, wanted, { ...(aliases !== undefined && { aliases }) })?.id;
+  if (isAtLeast(level, 'act') && isApproved(entry, skill)) {
+    yield* act(agent, turn, skill, options);
+  } else if (isAtLeast(level, 'propose')) {
+    yield* propose(agent, turn, skill ?? wanted, options);
+  } else {
+    yield await keep(turn, skill ?? wanted, level, options);
+  }
+}
+
+async function* act(
+  agent: Agent,
+  turn: Turn,
+  skill: string | undefined,
+  options: TrustGateOptions,
+): AsyncGenerator<TurnEvent> {
+  const gathered = new Gathering();
+  for await (const event of agent.take(turn)) {
+    gathered.add(event);
+    yield event;
+  }
+  if (gathered.isCompleted) await saveOutcome(turn, skill, gathered.text, options);
+}
+
+/** Asks the user, and goes on when the user approves. An approval holds for the whole task. */
+async function* propose(
+  agent: Agent,
+  turn: Turn,
+  skill: string | undefined,
+  options: TrustGateOptions,
+): AsyncGenerator<TurnEvent> {
+  const { proposals, approvalMs = 9 * minute } = options;
+  const { method, tenant, subject, displayName } = turn.caller;
+  const summary = await summaryOf(turn, options);
+  const { proposal, isNew } = await proposals.open(
+    {
+      id: turn.taskId,
+      method,
+      tenant,
+      subject,
+      text: summary,
+      ...(displayName !== undefined && { displayName }),
+      ...(skill !== undefined && { skill }),
+    },
+    approvalMs,
+  );
+  if (isNew) await tell(turn, { kind: 'proposal', skill, summary }, options);
+  if (proposal.state === 'open') yield working('Waiting for the approval of the user.');
+  const decision = await proposals.decision(proposal.id, turn.signal);
+  if (decision === 'approved') {
+    yield* act(agent, turn, skill, options);
+    return;
+  }
+  const why =
+    decision === 'refused'
+      ? 'The user did not approve this request.'
+      : 'The user did not decide on this request in time. It may be sent again.';
+  yield rejected([data({ state: 'rejected', error_type: 'not_approved' }), text(why)], {
+    metadata: { error_type: 'not_approved' },
+  });
+}
+
+/** Notes a request that is not carried out; from a caller one learns from, as a fact. */
+async function keep(
+  turn: Turn,
+  skill: string | undefined,
+  level: TrustLevel,
+  options: TrustGateOptions,
+): Promise<TurnEvent> {
+  const { memory } = options;
+  const isFact = isAtLeast(level, 'learn');
+  const summary = await summaryOf(turn, options);
+  const who = nameOf(turn.caller);
+  const key = `a2a-inbox/${keySegment(who)}/${keySegment(turn.taskId)}`;
+  const at = new Date(turn.clock.now()).toISOString();
+  const asked = skill === undefined ? '' : ` for the skill '${skill}'`;
+  const value = `${at} ${who} (${turn.caller.method})${asked}: ${isFact ? textOf(turn.message) : summary}`;
+  await memory.save(key, value, {
+    category: isFact ? 'a2a-fact' : 'a2a-note',
+    tags: [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200)),
+    ttlMs: isFact ? factMs : noteMs,
+    writer: who.slice(0, 200),
+  });
+  await tell(turn, { kind: isFact ? 'fact' : 'request', skill, summary, key }, options);
+  if (isFact) {
+    return completed([
+      data({ state: 'noted' }),
+      text('This was noted for the user. Nothing else was done.'),
+    ]);
+  }
+  const explanation =
+    `This request was not carried out: ${who} is trusted to be observed only. ` +
+    'The user was told of it, and can grant more.';
+  return rejected(
+    [data({ state: 'rejected', error_type: 'not_trusted', level }), text(explanation)],
+    {
+      metadata: { error_type: 'not_trusted' },
+    },
+  );
+}
+
+/** So that the agent can tell the user about it hours later. */
+async function saveOutcome(
+  turn: Turn,
+  skill: string | undefined,
+  result: string,
+  options: TrustGateOptions,
+): Promise<void> {
+  const { memory, session = 'primary' } = options;
+  const who = nameOf(turn.caller);
+  const at = new Date(turn.clock.now()).toISOString();
+  const key = `${sessionNamespace(session)}/a2a-outcomes/${keySegment(skill ?? 'general')}/${keySegment(turn.contextId)}`;
+  const value = [
+    `At ${at}, ${who} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${excerpt(textOf(turn.message))}`,
+    `Outcome: ${result}`,
+  ].join('\n');
+  try {
+    await memory.save(key, value, {
+      category: 'a2a-outcome',
+      tags: [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200)),
+      ttlMs: outcomeMs,
+    });
+  } catch (error) {
+    // The caller's task is done, and stays so.
+    turn.logger.warn({ key, error }, 'peers.outcome.not_kept');
+  }
+}
+
+async function tell(
+  turn: Turn,
+  note: Omit<InboundNote, 'caller' | 'taskId'>,
+  { notify }: TrustGateOptions,
+): Promise<void> {
+  await notify?.({ ...note, caller: turn.caller, taskId: turn.taskId });
+}
+
+async function summaryOf(turn: Turn, { summarise }: TrustGateOptions): Promise<string> {
+  return excerpt(await (summarise?.(turn) ?? textOf(turn.message)));
+}
+
+function excerpt(said: string): string {
+  return said.length <= excerptLength ? said : `${said.slice(0, excerptLength)}...`;
+}
+
+function nameOf({ displayName, subject }: Caller): string {
+  return displayName ?? (subject === '' ? 'anonymous' : subject);
+}
+
+function onlySkill({ skills }: Agent): string | undefined {
+  return skills.length === 1 ? skills[0]?.id : undefined;
+}

@@ -1,0 +1,218 @@
+import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { AuditLog } from './audit-log.ts';
+import {
+  isAtLeast,
+  isProved,
+  type TrustLevel,
+  trustLevels,
+  trustName,
+  type TrustSubject,
+} from './trust-subject.ts';
+
+/** What is known of somebody who calls us, or whom we call. */
+export interface TrustEntry extends TrustSubject {
+  readonly displayName?: string;
+  readonly level: TrustLevel;
+  /** Ids of skills; compared in any case. */
+  readonly approvedSkills: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly firstSeen: number;
+  readonly lastInteraction?: number;
+  readonly interactionCount: number;
+}
+
+export interface TrustLedgerOptions {
+  readonly records: RecordStore;
+  readonly scheduler?: Scheduler;
+  readonly logger?: Logger;
+}
+
+export interface Grant {
+  readonly level?: TrustLevel;
+  /** Skills to approve beside those that are. */
+  readonly skills?: readonly string[];
+  /** Who grants, for the audit log. */
+  readonly by: string;
+}
+
+const space = 'trust';
+const pageSize = 200;
+const attempts = 10;
+const mostSkills = 500;
+/** How long those are remembered who proved nothing: anybody can make up any number of them. */
+const strangersMs = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * Who may do what. Everybody begins as an observer; the user grants more, step by step, and takes it
+ * back at once. Kept in the store, with a line in the audit log for each change.
+ * @example
+ * await ledger.grant(readTrustName('message-token:alice'), { level: 'act', skills: ['notify'], by: 'me' })
+ */
+export class TrustLedger {
+  readonly audit: AuditLog;
+  readonly #records: RecordStore;
+  readonly #scheduler: Scheduler;
+  readonly #logger: Logger;
+
+  constructor(options: TrustLedgerOptions) {
+    this.#records = options.records;
+    this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#logger = options.logger ?? silentLogger;
+    this.audit = new AuditLog(this.#records, this.#scheduler);
+  }
+
+  /** What is known of somebody; an observer where nothing is. */
+  async find(subject: TrustSubject): Promise<TrustEntry> {
+    const stored = await this.#records.get(space, keyOf(subject), this.#scheduler.now());
+    return stored === undefined
+      ? this.#stranger(subject)
+      : (stored.value.value as unknown as TrustEntry);
+  }
+
+  /** Whether a subject may act by itself with a skill. */
+  async mayAct(subject: TrustSubject, skillId: string | undefined): Promise<boolean> {
+    const entry = await this.find(subject);
+    return isProved(subject) && isAtLeast(entry.level, 'act') && isApproved(entry, skillId);
+  }
+
+  /** The level that holds for a subject. */
+  async level(subject: TrustSubject): Promise<TrustLevel> {
+    return isProved(subject) ? (await this.find(subject)).level : 'observe';
+  }
+
+  /** Counts an interaction, and makes an observer of somebody new. */
+  note(subject: TrustSubject, displayName?: string): Promise<TrustEntry> {
+    return this.#change(subject, (entry) => ({
+      ...entry,
+      ...(displayName !== undefined && { displayName }),
+      lastInteraction: this.#scheduler.now(),
+      interactionCount: entry.interactionCount + 1,
+    }));
+  }
+
+  /** Raises (or lowers) a level, and approves skills. */
+  async grant(subject: TrustSubject, { level, skills = [], by }: Grant): Promise<TrustEntry> {
+    if (!isProved(subject)) {
+      throw new LegateError(
+        'PERMISSION_DENIED',
+        `${trustName(subject)} proves nothing about itself, and anybody can call itself so: it stays an observer`,
+      );
+    }
+    if (level !== undefined && !trustLevels.includes(level)) {
+      throw new LegateError(
+        'INVALID_PARAMS',
+        `"${level}" is no level: use ${trustLevels.join(', ')}`,
+      );
+    }
+    return this.#change(
+      subject,
+      (entry) => {
+        const approvedSkills = [...new Set([...entry.approvedSkills, ...skills.map(fold)])];
+        if (approvedSkills.length > mostSkills) {
+          throw new LegateError('INVALID_PARAMS', `more than ${mostSkills} approved skills`);
+        }
+        return { ...entry, approvedSkills, level: level ?? entry.level };
+      },
+      { by, event: 'trust.granted', details: { ...(level !== undefined && { level }), skills } },
+    );
+  }
+
+  /** Takes back the approval of skills; without naming any, everything. */
+  async revoke(
+    subject: TrustSubject,
+    { skills, by }: { readonly skills?: readonly string[]; readonly by: string },
+  ): Promise<TrustEntry> {
+    const lost = skills?.map(fold);
+    return this.#change(
+      subject,
+      (entry) =>
+        lost === undefined
+          ? { ...entry, level: 'observe', approvedSkills: [] }
+          : {
+              ...entry,
+              approvedSkills: entry.approvedSkills.filter((skill) => !lost.includes(skill)),
+            },
+      { by, event: 'trust.revoked', details: lost === undefined ? {} : { skills: lost } },
+    );
+  }
+
+  async list(): Promise<readonly TrustEntry[]> {
+    const found: TrustEntry[] = [];
+    let after: string | undefined;
+    do {
+      const page = await this.#records.list({
+        space,
+        limit: pageSize,
+        now: this.#scheduler.now(),
+        ...(after !== undefined && { after }),
+      });
+      for (const { value } of page) found.push(value.value as unknown as TrustEntry);
+      after = page.length < pageSize ? undefined : page.at(-1)?.key;
+    } while (after !== undefined);
+    return found;
+  }
+
+  #stranger({ method, tenant, subject }: TrustSubject): TrustEntry {
+    return {
+      method,
+      tenant,
+      subject,
+      level: 'observe',
+      approvedSkills: [],
+      firstSeen: this.#scheduler.now(),
+      interactionCount: 0,
+    };
+  }
+
+  async #change(
+    subject: TrustSubject,
+    change: (entry: TrustEntry) => TrustEntry,
+    audit?: { readonly by: string; readonly event: string; readonly details: JsonObject },
+  ): Promise<TrustEntry> {
+    const key = keyOf(subject);
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const now = this.#scheduler.now();
+      const stored = await this.#records.get(space, key, now);
+      const before = (stored?.value.value as TrustEntry | undefined) ?? this.#stranger(subject);
+      const after = change(before);
+      const writes: RecordWrite[] = [
+        {
+          space,
+          key,
+          value: Json.of<JsonValue>(after as unknown as JsonObject),
+          ifVersion: stored?.version ?? 0,
+          ...(!isProved(subject) && { expiresAt: now + strangersMs }),
+        },
+      ];
+      if (audit !== undefined)
+        writes.push(this.audit.line({ ...audit, subject: trustName(subject) }));
+      if (await this.#records.write(writes, now)) {
+        if (audit !== undefined) {
+          const { event, ...details } = audit;
+          this.#logger.info({ subject: trustName(subject), ...details }, `peers.${event}`);
+        }
+        return after;
+      }
+    }
+    throw new LegateError(
+      'UNAVAILABLE',
+      `the trust in ${trustName(subject)} is being changed by others; try again`,
+    );
+  }
+}
+
+/** Whether a skill is among the approved ones. */
+export function isApproved(entry: TrustEntry, skillId: string | undefined): boolean {
+  return skillId !== undefined && entry.approvedSkills.includes(fold(skillId));
+}
+
+function keyOf({ method, tenant, subject }: TrustSubject): string {
+  return JSON.stringify([method, tenant, subject]);
+}
+
+function fold(skill: string): string {
+  return skill.normalize('NFC').toLowerCase();
+}

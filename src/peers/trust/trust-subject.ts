@@ -1,0 +1,59 @@
+import type { Caller } from '../../agents/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+
+/**
+ * What a caller may do, from less to more; each includes what is before it.
+ *
+ * - **observe**: its requests are summarised and noted for the user; nothing is done.
+ * - **learn**: what it tells may be kept as facts.
+ * - **propose**: what it asks is put to the user, and done when the user approves.
+ * - **act**: skills that are approved for it are carried out at once.
+ */
+export const trustLevels = ['observe', 'learn', 'propose', 'act'] as const;
+export type TrustLevel = (typeof trustLevels)[number];
+
+export function isAtLeast(level: TrustLevel, wanted: TrustLevel): boolean {
+  return trustLevels.indexOf(level) >= trustLevels.indexOf(wanted);
+}
+
+/**
+ * Whom trust is about: an identity together with how it was established. The same name proved in
+ * two ways, or claimed and proved, is two subjects. Peers that we call have the method `peer`.
+ */
+export type TrustSubject = Pick<Caller, 'method' | 'tenant' | 'subject'>;
+
+const unproved: ReadonlySet<string> = new Set(['anonymous', 'self-asserted']);
+
+/** Whether an identity was proved; who proves nothing is never more than an observer. */
+export function isProved({ method, subject }: TrustSubject): boolean {
+  return subject !== '' && !unproved.has(method);
+}
+
+/** A peer that we call, as a subject of trust. */
+export function peerSubject(name: string): TrustSubject {
+  return { method: 'peer', tenant: '', subject: name.toLowerCase() };
+}
+
+/** @example trustName({ method: 'jwt', tenant: 'acme', subject: 'alice' }) // 'jwt:acme:alice' */
+export function trustName({ method, tenant, subject }: TrustSubject): string {
+  return `${method}:${tenant}:${subject}`;
+}
+
+/**
+ * Reads the name of a subject: `method:tenant:subject`, or `method:subject` without a tenant.
+ * @example readTrustName('message-token:gateway/alice')
+ */
+export function readTrustName(name: string): TrustSubject {
+  const [method = '', tenant = '', ...rest] = name.split(':');
+  const made =
+    rest.length === 0
+      ? { method, tenant: '', subject: tenant }
+      : { method, tenant, subject: rest.join(':') };
+  if (method !== '' && made.subject !== '') {
+    return method === 'peer' ? peerSubject(made.subject) : made;
+  }
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `"${name}" names nobody: use method:subject or method:tenant:subject, as in message-token:alice, jwt:acme:bob or peer:calendar`,
+  );
+}
