@@ -1,6 +1,7 @@
 import { type Task, v03 } from '../protocol/index.ts';
 import type { Delivery, LogEvent } from '../store/index.ts';
 import type { BodySigner } from './body-signature.ts';
+import { traceOf } from './registration.ts';
 
 export interface DeliverySources {
   /** Events with a number greater than `after`, in order. */
@@ -8,7 +9,7 @@ export interface DeliverySources {
   /** The task as it was when the event of that number was the last. */
   taskAt(taskId: string, sequence: number): Promise<Task | undefined>;
   readonly signer?: BodySigner;
-  /** The `traceparent` to send with a delivery. */
+  /** The `traceparent` to send with a delivery, instead of the one it was registered under. */
   readonly traceparent?: (delivery: Delivery) => string | undefined;
 }
 
@@ -42,7 +43,7 @@ export async function buildDeliveryRequest(
   if (authentication?.credentials !== undefined && authentication.credentials !== '') {
     headers['authorization'] = `${authentication.scheme} ${authentication.credentials}`;
   }
-  const traceparent = sources.traceparent?.(delivery);
+  const traceparent = sources.traceparent?.(delivery) ?? traceOf(config);
   if (traceparent !== undefined) headers['traceparent'] = traceparent;
   if (sources.signer !== undefined) {
     const facts = { audience: config.url, id, now };

@@ -79,9 +79,16 @@ function isSendable(secret: string): boolean {
   return secret.length <= maxSecretLength && headerValue.test(secret);
 }
 
+/** The trace of the request that registered a configuration, which is kept with it. */
+export function traceOf(config: object): string | undefined {
+  const { traceparent } = config as { readonly traceparent?: unknown };
+  return typeof traceparent === 'string' ? traceparent : undefined;
+}
+
 /** A configuration as it is shown: whoever reads it learns where it points, not how it proves itself. */
 export function redactPushConfig<T extends TaskPushNotificationConfig>(config: T): T {
-  const { token: _token, authentication, ...rest } = config;
-  if (authentication === undefined) return rest as T;
-  return { ...rest, authentication: { scheme: authentication.scheme } } as T;
+  const stored: T & { readonly traceparent?: unknown } = config;
+  const { token: _token, authentication, traceparent: _trace, ...rest } = stored;
+  if (authentication === undefined) return rest as unknown as T;
+  return { ...rest, authentication: { scheme: authentication.scheme } } as unknown as T;
 }

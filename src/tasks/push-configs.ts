@@ -15,6 +15,9 @@ import type { EngineSettings, PushHooks } from './options.ts';
 /** Configurations one task may have. */
 const maxConfigs = 100;
 
+/** A W3C `traceparent`: whatever else a caller sends there goes no further. */
+const tracePattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
 /** The push configurations of tasks. Secrets go in and never come out. */
 export class PushConfigs {
   readonly #settings: EngineSettings;
@@ -27,7 +30,10 @@ export class PushConfigs {
   async registration(config: TaskPushNotificationConfig, call: Call): Promise<PushRegistration> {
     await this.#hooks().validate(config);
     const id = config.id ?? this.#settings.scheduler.uuid();
-    return { config: { ...config, id }, wireVersion: call.version };
+    const { traceparent = '' } = call;
+    // Kept with the configuration, and not part of it: deliveries belong to the trace that asked.
+    const trace = tracePattern.test(traceparent) ? { traceparent } : {};
+    return { config: { ...config, id, ...trace }, wireVersion: call.version };
   }
 
   async create(
