@@ -13,12 +13,25 @@ export {
   textOf,
   working,
 } from './define.ts';
+export { loadArtifact } from './artifacts/artifact-tool.ts';
+export { Artifacts, type ArtifactScope, type StoredArtifact } from './artifacts/artifacts.ts';
 export { type CallOutput, type CallResult } from './llm/conversation.ts';
 export { llmAgent } from './llm/llm-agent.ts';
 export type { ModelAnswer } from './llm/model-answer.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings, ToolCallInfo } from './llm/options.ts';
 export type { Usage } from './usage.ts';
+export {
+  type FoundMemory,
+  Memory,
+  type MemoryOptions,
+  type MemoryScope,
+  type NewMemory,
+} from './memory/memory.ts';
+export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
+export { Invocation, type InvocationResult } from './runner/invocation.ts';
+export { Runner, type RunnerOptions, type RunRequest } from './runner/runner.ts';
+export { type SessionInfo, type SessionKey, SessionStore } from './runner/session-store.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
 export { sessionOf } from './sessions/passing-session.ts';
 export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';

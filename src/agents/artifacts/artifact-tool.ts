@@ -1,0 +1,36 @@
+import { textOf } from '../define.ts';
+import { type Tool, tool } from '../tools/tool.ts';
+import type { Artifacts } from './artifacts.ts';
+
+/**
+ * A tool by which a model reads what was saved in its session, by name; without one it lists names.
+ * @example llmAgent({ name: 'clerk', model, tools: [loadArtifact(artifacts)] })
+ */
+export function loadArtifact(
+  artifacts: Artifacts,
+  options: { readonly agent?: string } = {},
+): Tool {
+  return tool({
+    name: 'load_artifact',
+    description: 'Reads an artifact of this conversation. Without a name, lists all names.',
+    input: {
+      type: 'object',
+      properties: { name: { type: 'string' }, version: { type: 'integer', minimum: 1 } },
+    },
+    isIdempotent: true,
+    run: async ({ name, version }, { turn, agent }) => {
+      const { caller, contextId: sessionId } = turn;
+      const scope = { agent: options.agent ?? agent, caller, sessionId };
+      if (name === undefined) return { names: await artifacts.list(scope) };
+      const found = await artifacts.load(scope, name as string, version as number | undefined);
+      if (found === undefined) throw new Error(`there is no artifact named "${name as string}"`);
+      const data = found.parts.flatMap((part) => (part.data === undefined ? [] : [part.data]));
+      return {
+        name: found.name,
+        version: found.version,
+        text: textOf(found),
+        ...(data.length > 0 && { data }),
+      };
+    },
+  });
+}

@@ -1,0 +1,35 @@
+import { type Tool, tool } from '../tools/tool.ts';
+import type { Memory } from './memory.ts';
+
+export interface LoadMemoryOptions {
+  /** Under whose name the memories were added. @default the agent that calls */
+  readonly agent?: string;
+  /** @default 5 */
+  readonly limit?: number;
+}
+
+/**
+ * A tool by which a model looks up what is remembered of its caller, and of nobody else.
+ * @example llmAgent({ name: 'clerk', model, tools: [loadMemory(memory)] })
+ */
+export function loadMemory(memory: Memory, options: LoadMemoryOptions = {}): Tool {
+  return tool({
+    name: 'load_memory',
+    description: 'Looks up what is known of the user from earlier conversations.',
+    input: {
+      type: 'object',
+      properties: { query: { type: 'string', description: 'Words to look for.' } },
+      required: ['query'],
+    },
+    isIdempotent: true,
+    run: async ({ query }, { turn, agent: caller }) => {
+      const { agent = caller, limit = 5 } = options;
+      const found = await memory.search({ agent, caller: turn.caller }, query as string, { limit });
+      return found.map(({ text, author, at }) => ({
+        text,
+        ...(author !== undefined && { author }),
+        at: new Date(at).toISOString(),
+      }));
+    },
+  });
+}

@@ -1,0 +1,106 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { scriptedModel } from '../../models/index.ts';
+import { openMemory } from '../../store/index.ts';
+import { llmAgent } from '../llm/llm-agent.ts';
+import { Conversation } from '../testing/conversation.ts';
+import { loadMemory } from './memory-tool.ts';
+import { Memory } from './memory.ts';
+import { wordsOf } from './words.ts';
+
+const alice = { agent: 'clerk', caller: { tenant: '', subject: 'alice' } };
+
+function texts(found: readonly { readonly text: string }[]): readonly string[] {
+  return found.map(({ text }) => text);
+}
+
+for (const [text, words] of [
+  ['Déjà-vu, twice!', ['deja', 'vu', 'twice']],
+  ['東京都 tower東京', ['東京', '京都', 'tower', '東京']],
+  ['ありがとう', ['あり', 'りが', 'がと', 'とう']],
+  ['Ｆｕｌｌ ｗｉｄｔｈ', ['full', 'width']],
+  ['안녕하세요 세계', ['안녕하세요', '세계']],
+  ['नमस्ते दुनिया', ['नमस्ते', 'दुनिया']],
+  ['مُحَمَّد', ['محمد']],
+  ['Straße 42', ['straße', '42']],
+  ['猫', ['猫']],
+  ['… !', []],
+] as const) {
+  test(`the words of ${JSON.stringify(text)}`, () => {
+    expect(wordsOf(text)).toEqual(words);
+  });
+}
+
+test('no text has words without a character', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), (text) => {
+      expect(wordsOf(text).every((word) => word !== '')).toBe(true);
+    }),
+  );
+});
+
+test('memories are found by their words, the best first, in any script', async () => {
+  const memory = new Memory(openMemory().records);
+  await memory.add(alice, [
+    { text: 'Alice is allergic to peanuts', author: 'alice', sessionId: 's1' },
+    { text: 'Alice likes peanuts butter cookies, cookies and more cookies' },
+    { text: '彼女は東京に住んでいます' },
+    { text: 'Она живёт в Москве' },
+  ]);
+  expect(texts(await memory.search(alice, 'What about cookies?'))[0]).toContain('butter');
+  expect(await memory.search(alice, 'allergic', { limit: 1 })).toMatchObject([
+    { author: 'alice', sessionId: 's1', score: expect.any(Number) as number },
+  ]);
+  expect(texts(await memory.search(alice, '東京'))).toEqual(['彼女は東京に住んでいます']);
+  expect(texts(await memory.search(alice, 'москве'))).toEqual(['Она живёт в Москве']);
+  expect(texts(await memory.search(alice, 'peanut'))).toHaveLength(2);
+  expect(await memory.search(alice, '!?')).toEqual([]);
+});
+
+test('nobody finds what is remembered of another, and the anonymous have no memory', async () => {
+  const memory = new Memory(openMemory().records);
+  const bob = { ...alice, caller: { tenant: '', subject: 'bob' } };
+  const nobody = { ...alice, caller: { tenant: '', subject: '' } };
+  await memory.add(alice, [{ text: 'a secret' }]);
+  await memory.add(nobody, [{ text: 'a rumour' }]);
+  expect(await memory.search(bob, 'secret')).toEqual([]);
+  expect(await memory.search({ ...alice, agent: 'other' }, 'secret')).toEqual([]);
+  expect(await memory.search(nobody, 'rumour')).toEqual([]);
+});
+
+test('what another process adds or forgets is seen by the next search', async () => {
+  const { records } = openMemory();
+  const [one, other] = [new Memory(records), new Memory(records)];
+  await one.add(alice, [{ text: 'first fact' }]);
+  expect(texts(await other.search(alice, 'fact'))).toEqual(['first fact']);
+  await one.add(alice, [{ text: 'second fact' }]);
+  expect(await other.search(alice, 'fact')).toHaveLength(2);
+  await one.forget(alice);
+  await one.add(alice, [{ text: 'only fact' }]);
+  expect(texts(await other.search(alice, 'fact'))).toEqual(['only fact']);
+});
+
+test('memories are bounded in number and length, and added side by side without loss', async () => {
+  const memory = new Memory(openMemory().records, { maxEntries: 10, maxIndexes: 1 });
+  await Promise.all(
+    Array.from({ length: 10 }, (_, index) => memory.add(alice, [{ text: `fact ${index}` }])),
+  );
+  expect(await memory.search(alice, 'fact', { limit: 100 })).toHaveLength(10);
+  await expect(memory.add(alice, [{ text: 'too much' }])).rejects.toThrow(/maxEntries/);
+  await expect(memory.add(alice, [{ text: 'x'.repeat(20_000) }])).rejects.toThrow(/16384/);
+  const bob = { ...alice, caller: { tenant: '', subject: 'bob' } };
+  await memory.search(bob, 'fact');
+  expect(await memory.search(alice, 'fact', { limit: 100 })).toHaveLength(10);
+});
+
+test('a model looks up its own caller by a tool', async () => {
+  const memory = new Memory(openMemory().records);
+  await memory.add(alice, [{ text: 'Likes the window seat' }]);
+  const model = scriptedModel([
+    { toolCalls: [{ name: 'load_memory', input: { query: 'seat' } }] },
+    'The window',
+  ]);
+  const agent = llmAgent({ name: 'clerk', model, tools: [loadMemory(memory)] });
+  await new Conversation(agent, { subject: 'alice' }).say('Which seat do I like?');
+  expect(model.requests[1]?.promptText).toContain('Likes the window seat');
+});

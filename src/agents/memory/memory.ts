@@ -1,0 +1,215 @@
+import type MiniSearch from 'minisearch';
+import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { RecordStore } from '../../store/index.ts';
+import type { Caller, Clock } from '../agent.ts';
+import { wordsOf } from './words.ts';
+
+/** Whose memories they are. */
+export interface MemoryScope {
+  readonly agent: string;
+  readonly caller: Pick<Caller, 'tenant' | 'subject'>;
+}
+
+/** Something worth keeping. */
+export interface NewMemory {
+  readonly text: string;
+  /** Who said it. */
+  readonly author?: string;
+  readonly sessionId?: string;
+}
+
+export interface FoundMemory extends NewMemory {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** How well it fits; comparable within one search only. */
+  readonly score: number;
+}
+
+export interface MemoryOptions {
+  /** Most memories of one user. @default 10_000 */
+  readonly maxEntries?: number;
+  /** Users whose index is kept at hand. @default 16 */
+  readonly maxIndexes?: number;
+}
+
+interface StoredMemory extends NewMemory {
+  readonly id: string;
+  readonly at: number;
+}
+
+interface Index {
+  readonly search: MiniSearch<StoredMemory>;
+  /** Changes when all was forgotten. */
+  readonly epoch: string;
+  /** The key of the last memory that is in it. */
+  lastKey: string | undefined;
+}
+
+const space = 'agent-memory';
+const longestText = 16_384;
+const digits = 8;
+const pageSize = 500;
+const mostAttempts = 20;
+
+/**
+ * What is remembered of a user beyond a session: texts, found again by their words (BM25), in any
+ * script. Users who did not say who they are have no memory: it would be everybody's.
+ * @example await memory.add(scope, [{ text: 'Allergic to nuts' }]); await memory.search(scope, 'nuts?')
+ */
+export class Memory {
+  readonly #records: RecordStore;
+  readonly #clock: Clock;
+  readonly #options: Required<MemoryOptions>;
+  /** The most recently used last. */
+  readonly #indexes = new Map<string, Promise<Index>>();
+
+  constructor(records: RecordStore, options: MemoryOptions = {}, clock: Clock = Date) {
+    this.#records = records;
+    this.#clock = clock;
+    this.#options = { maxEntries: 10_000, maxIndexes: 16, ...options };
+  }
+
+  async add(scope: MemoryScope, memories: readonly NewMemory[]): Promise<void> {
+    const prefix = prefixOf(scope);
+    if (prefix === undefined || memories.length === 0) return;
+    for (const { text } of memories) {
+      if (text.length > longestText) {
+        throw new LegateError(
+          'PAYLOAD_TOO_LARGE',
+          `a memory has at most ${longestText} characters`,
+        );
+      }
+    }
+    const now = this.#clock.now();
+    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+      const head = await this.#records.get(space, `${prefix}h`, now);
+      const count = countOf(head?.value.value);
+      if (count + memories.length > this.#options.maxEntries) {
+        throw new LegateError(
+          'RATE_LIMITED',
+          `${this.#options.maxEntries} memories are kept of one user (maxEntries); forget some first`,
+        );
+      }
+      const writes = memories.map((memory, index) => ({
+        space,
+        key: entryKey(prefix, count + index + 1),
+        value: Json.of<JsonValue>({ ...memory, at: now }),
+      }));
+      const epoch = head === undefined ? crypto.randomUUID() : epochOf(head.value.value);
+      const counting = {
+        space,
+        key: `${prefix}h`,
+        value: Json.of({ count: count + memories.length, epoch }),
+        ifVersion: head?.version ?? 0,
+      };
+      if (await this.#records.write([counting, ...writes], now)) return;
+    }
+    throw new LegateError('STORE_FAILED', 'the memory is being written by too many at once');
+  }
+
+  /** The memories that fit best, the best first. */
+  async search(
+    scope: MemoryScope,
+    query: string,
+    { limit = 5 }: { readonly limit?: number } = {},
+  ): Promise<readonly FoundMemory[]> {
+    const prefix = prefixOf(scope);
+    if (prefix === undefined || wordsOf(query).length === 0) return [];
+    const { search } = await this.#index(prefix);
+    return search.search(query).slice(0, limit).map(toFound);
+  }
+
+  async forget(scope: MemoryScope): Promise<void> {
+    const prefix = prefixOf(scope);
+    if (prefix === undefined) return;
+    this.#indexes.delete(prefix);
+    const now = this.#clock.now();
+    for (;;) {
+      const page = await this.#records.list({ space, prefix, limit: pageSize, now });
+      if (page.length === 0) return;
+      await this.#records.write(
+        page.map(({ key }) => ({ space, key })),
+        now,
+      );
+    }
+  }
+
+  /** The index of a user, with what others have added since. */
+  async #index(prefix: string): Promise<Index> {
+    const head = await this.#records.get(space, `${prefix}h`, this.#clock.now());
+    const epoch = epochOf(head?.value.value);
+    const building = this.#indexes.get(prefix) ?? this.#create(epoch);
+    this.#indexes.delete(prefix);
+    const upToDate = building.then(async (index) =>
+      this.#catchUp(index.epoch === epoch ? index : await this.#create(epoch), prefix),
+    );
+    this.#indexes.set(prefix, upToDate);
+    upToDate.catch(() => this.#indexes.delete(prefix));
+    const [oldest] = this.#indexes.keys();
+    if (this.#indexes.size > this.#options.maxIndexes && oldest !== undefined) {
+      this.#indexes.delete(oldest);
+    }
+    return upToDate;
+  }
+
+  async #create(epoch: string): Promise<Index> {
+    const { default: MiniSearch } = await import('minisearch');
+    const search = new MiniSearch<StoredMemory>({
+      fields: ['text'],
+      storeFields: ['text', 'author', 'sessionId', 'at'],
+      tokenize: wordsOf,
+      processTerm: (term) => term,
+      searchOptions: {
+        prefix: (term) => term.length > 3,
+        fuzzy: (term) => (term.length > 5 ? 1 : 0),
+      },
+    });
+    return { search, epoch, lastKey: undefined };
+  }
+
+  async #catchUp(index: Index, prefix: string): Promise<Index> {
+    for (;;) {
+      const page = await this.#records.list({
+        space,
+        prefix: `${prefix}m`,
+        limit: pageSize,
+        now: this.#clock.now(),
+        ...(index.lastKey !== undefined && { after: index.lastKey }),
+      });
+      for (const { key, value } of page) {
+        index.search.add({ ...(value.value as unknown as StoredMemory), id: key });
+        index.lastKey = key;
+      }
+      if (page.length < pageSize) return index;
+    }
+  }
+}
+
+function prefixOf({ agent, caller }: MemoryScope): string | undefined {
+  return caller.subject === '' ? undefined : JSON.stringify([agent, caller.tenant, caller.subject]);
+}
+
+function entryKey(prefix: string, number: number): string {
+  return `${prefix}m${String(number).padStart(digits, '0')}`;
+}
+
+function countOf(head: JsonValue | undefined): number {
+  const count = (head as { readonly count?: unknown } | undefined)?.count;
+  return typeof count === 'number' ? count : 0;
+}
+
+function epochOf(head: JsonValue | undefined): string {
+  const epoch = (head as { readonly epoch?: unknown } | undefined)?.epoch;
+  return typeof epoch === 'string' ? epoch : '';
+}
+
+function toFound(result: Record<string, unknown> & { readonly score: number }): FoundMemory {
+  const { text, author, sessionId, at } = result as unknown as StoredMemory;
+  return {
+    text,
+    at,
+    score: result.score,
+    ...(author !== undefined && { author }),
+    ...(sessionId !== undefined && { sessionId }),
+  };
+}

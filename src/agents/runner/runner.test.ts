@@ -1,0 +1,316 @@
+import { expect, test } from 'vitest';
+import { scriptedModel } from '../../models/index.ts';
+import { artifact } from '../../protocol/index.ts';
+import { openMemory } from '../../store/index.ts';
+import type { Agent, TurnEvent } from '../agent.ts';
+import { agent, completed, inputRequired, reply, textOf, working } from '../define.ts';
+import { llmAgent } from '../llm/llm-agent.ts';
+import { tool } from '../tools/tool.ts';
+import { sequential } from '../workflow/sequential.ts';
+import { Runner, type RunnerOptions } from './runner.ts';
+
+const echo = agent({ name: 'echo' }, async function* (turn) {
+  yield artifact(`You said ${textOf(turn.message)}`);
+});
+
+function runnerOf(made: Agent, options: Partial<RunnerOptions> = {}): Runner {
+  return new Runner({ agent: made, store: openMemory(), ...options });
+}
+
+test('a run gives what the agent made, and its session', async () => {
+  const runner = runnerOf(echo);
+  const result = await runner.run({ message: 'hi', userId: 'alice' });
+  expect(result).toMatchObject({ state: 'completed', text: 'You said hi', parts: [] });
+  const key = { caller: { tenant: '', subject: 'alice' }, sessionId: result.sessionId };
+  const messages = await runner.sessions.messages(key);
+  expect(messages.map(({ role, parts }) => [role, parts[0]?.text])).toEqual([
+    ['ROLE_USER', 'hi'],
+    ['ROLE_AGENT', 'You said hi'],
+  ]);
+});
+
+test('events come as the agent makes them, and the result after them', async () => {
+  const runner = runnerOf(
+    agent({ name: 'steps' }, async function* () {
+      yield working('one');
+      yield working('two');
+      yield completed('done');
+    }),
+  );
+  const invocation = runner.start({ message: 'go' });
+  const events: TurnEvent[] = [];
+  for await (const event of invocation) events.push(event);
+  expect(events.map((event) => ('kind' in event ? event.kind : 'artifact'))).toEqual([
+    'working',
+    'working',
+    'completed',
+  ]);
+  expect(await invocation.result()).toMatchObject({
+    state: 'completed',
+    parts: [{ text: 'done' }],
+  });
+});
+
+test('the end is saved before it is told', async () => {
+  const runner = runnerOf(
+    agent({ name: 'saver' }, async function* (turn) {
+      turn.session?.set('done', true);
+      yield completed('done', { context: { value: { saved: 1 } } });
+    }),
+  );
+  const invocation = runner.start({ message: 'go', userId: 'u', sessionId: 's' });
+  for await (const event of invocation) {
+    expect(event).toHaveProperty('kind', 'completed');
+    const key = { caller: { tenant: '', subject: 'u' }, sessionId: 's' };
+    expect(await runner.sessions.session(key).get('done')).toBe(true);
+  }
+});
+
+test('a plain message is an answer like any other', async () => {
+  const runner = runnerOf(
+    agent({ name: 'quick' }, async function* () {
+      yield reply('pong');
+    }),
+  );
+  expect(await runner.run({ message: 'ping' })).toMatchObject({
+    state: 'completed',
+    parts: [{ text: 'pong' }],
+  });
+});
+
+test('a conversation goes on in its session, and in no other', async () => {
+  const model = scriptedModel(() => 'ok');
+  const runner = runnerOf(llmAgent({ name: 'chat', model }));
+  const { sessionId } = await runner.run({ message: 'one', userId: 'alice' });
+  await runner.run({ message: 'two', userId: 'alice', sessionId });
+  await runner.run({ message: 'three', userId: 'bob', sessionId });
+  expect(model.requests.map(({ messages }) => messages.map(({ text }) => text))).toEqual([
+    ['one'],
+    ['one', 'ok', 'two'],
+    ['three'],
+  ]);
+});
+
+test('runs of one session wait for each other, those of others do not', async () => {
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const runner = runnerOf(
+    agent({ name: 'gated' }, async function* (turn) {
+      const text = textOf(turn.message);
+      order.push(`begin ${text}`);
+      if (text === 'a1') await gate.promise;
+      order.push(`end ${text}`);
+      yield completed();
+    }),
+  );
+  const first = runner.run({ message: 'a1', sessionId: 'a' });
+  const second = runner.run({ message: 'a2', sessionId: 'a' });
+  await runner.run({ message: 'b1', sessionId: 'b' });
+  gate.resolve();
+  await Promise.all([first, second]);
+  expect(order).toEqual(['begin a1', 'begin b1', 'end b1', 'end a1', 'begin a2', 'end a2']);
+});
+
+test('a run that asks is resumed with the answer, in a new process too', async () => {
+  let transfers = 0;
+  const transfer = tool({
+    name: 'transfer',
+    description: 'Transfers.',
+    needsConfirmation: true,
+    run: () => {
+      transfers += 1;
+      return 'ok';
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: 'transfer', input: {} }] }, 'Transferred']);
+  const made = llmAgent({ name: 'clerk', model, tools: [transfer] });
+  const store = openMemory();
+  const asked = await new Runner({ agent: made, store }).run({ message: 'Send', userId: 'alice' });
+  expect(asked.state).toBe('input-required');
+  const after = new Runner({ agent: made, store });
+  const resumed = await after.resume(asked.invocationId, { data: { confirmed: true } });
+  expect(resumed.id).toBe(asked.invocationId);
+  expect(await resumed.result()).toMatchObject({ state: 'completed', text: 'Transferred' });
+  expect(transfers).toBe(1);
+  await expect((await after.resume(asked.invocationId, 'yes')).result()).rejects.toThrow(
+    /cannot be resumed: it waits for no answer/,
+  );
+  await expect(after.resume('unknown', 'yes')).rejects.toThrow(/no invocation unknown/);
+});
+
+test('a run whose process died is resumed where it stopped, and finished steps are skipped', async () => {
+  const runs: string[] = [];
+  const alive = Promise.withResolvers<void>();
+  let isDead = true;
+  const first = agent({ name: 'first' }, async function* () {
+    runs.push('first');
+    yield artifact('made');
+  });
+  const second = agent({ name: 'second' }, async function* (turn) {
+    runs.push(`second, attempt ${turn.attempt}`);
+    if (isDead) {
+      alive.resolve();
+      await new Promise(() => {});
+    }
+    yield artifact(`used ${textOf(turn.message)}`);
+  });
+  const line = sequential({ name: 'line', steps: [first, second] });
+  const store = openMemory();
+  const dying = new Runner({ agent: line, store }).start({ message: 'go' });
+  void dying.result();
+  await alive.promise;
+  isDead = false;
+  const resumed = await new Runner({ agent: line, store }).resume(dying.id);
+  expect(await resumed.result()).toMatchObject({ state: 'completed', text: 'used made' });
+  expect(runs).toEqual(['first', 'second, attempt 1', 'second, attempt 2']);
+});
+
+test('a run is cancelled by its id, and remembers nothing of what it asked', async () => {
+  const started = Promise.withResolvers<void>();
+  const runner = runnerOf(
+    agent({ name: 'endless' }, async function* (turn) {
+      yield working();
+      started.resolve();
+      await new Promise((_, reject) =>
+        turn.signal.addEventListener('abort', () => reject(turn.signal.reason as Error)),
+      );
+    }),
+  );
+  const invocation = runner.start({ message: 'go' });
+  const result = invocation.result();
+  await started.promise;
+  expect(runner.isActive(invocation.id)).toBe(true);
+  expect(await runner.cancel(invocation.id)).toBe(true);
+  expect(await result).toMatchObject({ state: 'canceled' });
+  expect(runner.isActive(invocation.id)).toBe(false);
+  expect(await runner.cancel(invocation.id)).toBe(false);
+  expect(await runner.cancel('unknown')).toBe(false);
+});
+
+test('an agent that does not heed the signal is left behind', async () => {
+  const runner = runnerOf(
+    agent({ name: 'deaf' }, async function* () {
+      yield working();
+      await new Promise(() => {});
+    }),
+    { cancelGraceMs: 0 },
+  );
+  const invocation = runner.start({ message: 'go' });
+  for await (const event of invocation) {
+    expect(event).toHaveProperty('kind');
+    invocation.cancel();
+  }
+  expect(await invocation.result()).toMatchObject({ state: 'canceled' });
+});
+
+test('a run that waits for an answer is cancelled too, and its agent is told', async () => {
+  const told: unknown[] = [];
+  const asker: Agent = {
+    ...agent({ name: 'asker' }, async function* () {
+      yield inputRequired('?', { context: { value: { open: true } } });
+    }),
+    abandon: async (turn) => {
+      told.push(await turn.state.load());
+      return { context: { value: {} } };
+    },
+  };
+  const runner = runnerOf(asker);
+  const { invocationId } = await runner.run({ message: 'go' });
+  expect(await runner.cancel(invocationId)).toBe(true);
+  expect(told).toEqual([{ open: true }]);
+  await expect((await runner.resume(invocationId, 'late')).result()).rejects.toThrow(/canceled/);
+});
+
+test('whoever leaves in the midst of the events cancels the run', async () => {
+  let cleaned = false;
+  const runner = runnerOf(
+    agent({ name: 'long' }, async function* (turn) {
+      try {
+        for (let index = 0; ; index += 1) yield working(String(index));
+      } finally {
+        cleaned = turn.signal.aborted;
+      }
+    }),
+  );
+  const invocation = runner.start({ message: 'go' });
+  for await (const event of invocation) if ('kind' in event) break;
+  expect(await invocation.result()).toMatchObject({ state: 'canceled' });
+  await expect.poll(() => cleaned).toBe(true);
+  expect(runner.isActive(invocation.id)).toBe(false);
+});
+
+test('an agent that throws has failed, and the error is at hand', async () => {
+  const boom = new Error('boom');
+  const runner = runnerOf(
+    agent({ name: 'broken' }, async function* () {
+      yield working();
+      throw boom;
+    }),
+  );
+  const result = await runner.run({ message: 'go' });
+  expect(result).toMatchObject({ state: 'failed', error: boom });
+});
+
+test('sessions are made, listed, changed and deleted', async () => {
+  const counter = agent({ name: 'counter' }, async function* (turn) {
+    const count = ((await turn.session?.get('count')) as number | undefined) ?? 0;
+    turn.session?.set('count', count + 1);
+    turn.session?.set('user:last', textOf(turn.message));
+    yield completed(String(count + 1), { context: { log: [{ count }] } });
+  });
+  const runner = runnerOf(counter);
+  const caller = { tenant: '', subject: 'alice' };
+  const key = { caller, sessionId: 's1' };
+  await runner.sessions.create(key, { count: 41 });
+  await expect(runner.sessions.create(key)).rejects.toThrow(/already/);
+  const run = (sessionId: string) => runner.run({ message: sessionId, userId: 'alice', sessionId });
+  expect((await run('s1')).text).toBe('42');
+  await runner.sessions.update(key, { count: 99, 'user:last': null });
+  expect((await run('s1')).text).toBe('100');
+  await run('s2');
+  expect((await runner.sessions.list(caller)).map(({ sessionId }) => sessionId)).toEqual([
+    's1',
+    's2',
+  ]);
+  expect(await runner.sessions.list(caller, { after: 's1', limit: 1 })).toMatchObject([
+    { sessionId: 's2' },
+  ]);
+  expect(await runner.sessions.get(key)).toMatchObject({ sessionId: 's1' });
+  expect(await runner.sessions.delete(key)).toBe(true);
+  expect(await runner.sessions.delete(key)).toBe(false);
+  expect(await runner.sessions.messages(key)).toEqual([]);
+  expect((await run('s1')).text).toBe('1');
+  expect(await runner.sessions.session({ caller, sessionId: 'other' }).get('user:last')).toBe('s1');
+});
+
+test('long logs are read from their end', async () => {
+  const seen: number[] = [];
+  const logger = agent({ name: 'logger' }, async function* (turn) {
+    const all = await turn.state.log();
+    const last = await turn.state.log({ last: 2 });
+    seen.push(all.length);
+    const log = Array.from({ length: 150 }, (_, index) => ({ index: all.length + index }));
+    yield completed(JSON.stringify(last.map(({ index }) => index)), { context: { log } });
+  });
+  const runner = runnerOf(logger);
+  for (let turn = 0; turn < 3; turn += 1) await runner.run({ message: 'x', sessionId: 's' });
+  const result = await runner.run({ message: 'x', sessionId: 's' });
+  expect(seen).toEqual([0, 150, 300, 450]);
+  expect(result.text).toBe('[448,449]');
+});
+
+test('a session that another process changed meanwhile is not overwritten', async () => {
+  const store = openMemory();
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const slow = agent({ name: 'a' }, async function* (turn) {
+    begun.resolve();
+    if (textOf(turn.message) === 'slow') await gate.promise;
+    yield completed('done');
+  });
+  const first = new Runner({ agent: slow, store }).run({ message: 'slow', sessionId: 's' });
+  await begun.promise;
+  await new Runner({ agent: slow, store }).run({ message: 'quick', sessionId: 's' });
+  gate.resolve();
+  await expect(first).rejects.toThrow(/changed by another process/);
+});

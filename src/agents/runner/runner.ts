@@ -1,0 +1,392 @@
+import {
+  Json,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  message as toMessage,
+  type Message,
+  type Part,
+} from '../../protocol/index.ts';
+import type { RecordStore, RecordWrite, Store } from '../../store/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import type { Agent, Caller, Clock, EndKind, Reply, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import { failureOf, isPause } from '../drive.ts';
+import { untilForced } from '../patience.ts';
+import { turnRecords } from '../sessions/turn-records.ts';
+import { isEnd, TurnOutput } from '../turn-output.ts';
+import { Invocation, type InvocationResult } from './invocation.ts';
+import { type LoadedSession, type SessionKey, SessionStore } from './session-store.ts';
+
+export interface RunnerOptions {
+  readonly agent: Agent;
+  /** Where sessions are kept. */
+  readonly store: Pick<Store, 'records'>;
+  /** Whether a run whose process died can be resumed. Costs a write for each step. @default true */
+  readonly isResumable?: boolean;
+  /** How long ended and paused invocations are remembered, in milliseconds. @default 7 days */
+  readonly keepMs?: number;
+  /** Time that a run has to stop by itself after a cancel, in milliseconds. @default 5_000 */
+  readonly cancelGraceMs?: number;
+  readonly logger?: Logger;
+  /** @default Date */
+  readonly clock?: Clock;
+}
+
+export interface RunRequest {
+  readonly message: string | Part | readonly Part[] | Message;
+  /** Who asks. @default nobody in particular */
+  readonly userId?: string;
+  /** In place of `userId`, where more is known. */
+  readonly caller?: Caller;
+  /** @default a new session */
+  readonly sessionId?: string;
+  readonly metadata?: JsonObject;
+  readonly signal?: AbortSignal;
+}
+
+type Content = RunRequest['message'];
+type EndEvent = TurnEnd | Reply;
+type RunEnd = { readonly error?: unknown };
+
+/** The record of an invocation. */
+interface KeptInvocation {
+  readonly sessionId: string;
+  readonly caller: Caller;
+  readonly state: 'running' | EndKind;
+  readonly attempt: number;
+  /** The message of the turn that runs or ran last. */
+  readonly message: Message;
+  readonly isContinuation: boolean;
+  readonly metadata: JsonObject;
+}
+
+const space = 'runner-invocations';
+const sevenDays = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * Runs an agent without a door: in sessions that are kept, one run at a time in each. A run that
+ * asks back, or whose process died, is resumed by its invocation id.
+ * @example
+ * const runner = new Runner({ agent, store: await openStore({ type: 'sqlite', path: 'runs.db' }) });
+ * const { text, sessionId } = await runner.run({ message: 'Hello', userId: 'alice' });
+ */
+export class Runner {
+  readonly sessions: SessionStore;
+  readonly #options: RunnerOptions;
+  readonly #records: RecordStore;
+  readonly #clock: Clock;
+  readonly #active = new Map<string, Invocation>();
+  /** The last run of each session, which the next one waits for. */
+  readonly #queues = new Map<string, Promise<void>>();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#records = options.store.records;
+    this.#clock = options.clock ?? Date;
+    this.sessions = new SessionStore(options.agent.name, this.#records, this.#clock);
+  }
+
+  /** Begins a run, which goes on as its events are taken. */
+  start(request: RunRequest): Invocation {
+    const id = crypto.randomUUID();
+    const sessionId = request.sessionId ?? crypto.randomUUID();
+    const kept: KeptInvocation = {
+      sessionId,
+      caller: callerOf(request),
+      state: 'running',
+      attempt: 1,
+      message: messageOf(request.message, id, sessionId),
+      isContinuation: false,
+      metadata: request.metadata ?? {},
+    };
+    return this.#begin(id, sessionId, async () => kept, request.signal);
+  }
+
+  run(request: RunRequest): Promise<InvocationResult> {
+    return this.start(request).result();
+  }
+
+  /**
+   * Goes on with an invocation: with the answer to its question, or, without a message, where its
+   * process died.
+   */
+  async resume(
+    invocationId: string,
+    answer?: Content,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Invocation> {
+    const known = await this.#load(invocationId);
+    const { sessionId } = known;
+    return this.#begin(
+      invocationId,
+      sessionId,
+      async () => {
+        // Another run may have been faster, while this one waited for its session.
+        const kept = await this.#load(invocationId);
+        if (answer !== undefined && isPause({ kind: kept.state as EndKind })) {
+          const message = messageOf(answer, invocationId, sessionId);
+          return { ...kept, state: 'running', attempt: 1, message, isContinuation: true };
+        }
+        if (answer === undefined && kept.state === 'running') {
+          return { ...kept, attempt: kept.attempt + 1 };
+        }
+        throw notResumable(invocationId, kept.state, answer !== undefined);
+      },
+      options.signal,
+    );
+  }
+
+  isActive(invocationId: string): boolean {
+    return this.#active.has(invocationId);
+  }
+
+  /** Stops an invocation that runs here, or one that waits for an answer. False: there is none. */
+  async cancel(invocationId: string): Promise<boolean> {
+    const active = this.#active.get(invocationId);
+    if (active !== undefined) {
+      active.cancel();
+      return true;
+    }
+    const kept = await this.#load(invocationId).catch(() => undefined);
+    if (kept === undefined || !isPause({ kind: kept.state as EndKind })) return false;
+    const key = { caller: kept.caller, sessionId: kept.sessionId };
+    await this.#inTurn(key, async () => {
+      const session = await this.sessions.load(key);
+      const { turn, records } = this.#turn(invocationId, kept, session, new AbortController());
+      const end = (await this.#options.agent.abandon?.(turn)) ?? {};
+      const canceled: TurnEnd = { ...end, kind: 'canceled' };
+      await this.#save(invocationId, kept, session, canceled, [], await records.writes());
+    });
+    return true;
+  }
+
+  // -------------------------------------------------------------------------------------------------
+
+  #begin(
+    id: string,
+    sessionId: string,
+    prepare: () => Promise<KeptInvocation>,
+    signal: AbortSignal | undefined,
+  ): Invocation {
+    const controller = new AbortController();
+    const follow = (): void => controller.abort(signal?.reason);
+    if (signal?.aborted === true) follow();
+    const run = (): AsyncGenerator<TurnEvent, RunEnd> => this.#run(id, prepare, controller);
+    const active = this.#active;
+    const invocation: Invocation = new Invocation({
+      id,
+      sessionId,
+      controller,
+      events: async function* () {
+        if (active.has(id)) throw notResumable(id, 'running', true);
+        active.set(id, invocation);
+        signal?.addEventListener('abort', follow, { once: true });
+        try {
+          return yield* run();
+        } finally {
+          signal?.removeEventListener('abort', follow);
+          active.delete(id);
+        }
+      },
+    });
+    return invocation;
+  }
+
+  async *#run(
+    id: string,
+    prepare: () => Promise<KeptInvocation>,
+    controller: AbortController,
+  ): AsyncGenerator<TurnEvent, RunEnd> {
+    const first = await prepare();
+    const key = { caller: first.caller, sessionId: first.sessionId };
+    const leave = await this.#enter(key);
+    try {
+      const isNew = first.attempt === 1 && !first.isContinuation;
+      const kept = isNew ? first : await prepare();
+      const session = await this.sessions.load(key);
+      await this.#records.write([this.#write(id, kept)], this.#clock.now());
+      const { turn, records } = this.#turn(id, kept, session, controller);
+      const output = new TurnOutput();
+      let event: EndEvent = { kind: 'canceled' };
+      let error: unknown;
+      try {
+        event = yield* this.#take(turn, output);
+      } catch (thrown) {
+        if (!controller.signal.aborted) {
+          error = thrown;
+          turn.logger.error({ error }, 'agents.agent.failed');
+          event = failureOf(thrown, this.#options.agent.name);
+        }
+      } finally {
+        // Also where the consumer left: then the run is over, and was cancelled.
+        const end: TurnEnd = event.kind === 'message' ? { ...event, kind: 'completed' } : event;
+        const told = messagesOf(kept.message, output, id, end);
+        await this.#save(id, kept, session, end, told, await records.writes());
+      }
+      yield event;
+      return { error };
+    } finally {
+      leave();
+    }
+  }
+
+  /** Pulls the agent to its end, which is for the caller to give out once it is saved. */
+  async *#take(turn: Turn, output: TurnOutput): AsyncGenerator<TurnEvent, EndEvent> {
+    const { agent, cancelGraceMs = 5_000 } = this.#options;
+    turn.signal.throwIfAborted();
+    const events = agent.take(turn)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await untilForced(events.next(), turn.signal, cancelGraceMs);
+        if (next.done === true) {
+          turn.signal.throwIfAborted();
+          return { kind: 'completed' };
+        }
+        const event = next.value;
+        output.add(event);
+        if (isEnd(event)) return event;
+        yield event;
+        turn.signal.throwIfAborted();
+      }
+    } finally {
+      // Lets the agent clean up; it had its grace time, so nobody waits for it.
+      events.return?.().catch((error: unknown) => {
+        turn.logger.warn({ error }, 'agents.agent.cleanup_failed');
+      });
+    }
+  }
+
+  #turn(id: string, kept: KeptInvocation, session: LoadedSession, controller: AbortController) {
+    const { agent, isResumable = true, logger = silentLogger } = this.#options;
+    const records = turnRecords({
+      records: this.#records,
+      agent: agent.name,
+      caller: kept.caller,
+      contextId: kept.sessionId,
+      taskId: id,
+      messageId: kept.message.messageId,
+      attempt: kept.attempt,
+      isRepeatable: isResumable,
+      clock: this.#clock,
+    });
+    const turn: Turn = {
+      message: kept.message,
+      taskId: id,
+      contextId: kept.sessionId,
+      caller: kept.caller,
+      metadata: kept.metadata,
+      acceptedOutputModes: [],
+      extensions: [],
+      isContinuation: kept.isContinuation,
+      attempt: kept.attempt,
+      history: async () =>
+        (await this.sessions.messages(session.key)).filter(({ taskId }) => taskId === id),
+      state: this.sessions.contextOf(session),
+      session: records.session,
+      ...(records.journal !== undefined && { journal: records.journal }),
+      signal: controller.signal,
+      clock: this.#clock,
+      logger: logger.child({ invocationId: id, sessionId: kept.sessionId }),
+    };
+    return { turn, records };
+  }
+
+  async #save(
+    id: string,
+    kept: KeptInvocation,
+    session: LoadedSession,
+    end: TurnEnd,
+    messages: readonly Message[],
+    more: readonly RecordWrite[],
+  ): Promise<void> {
+    const writes = [
+      this.#write(id, { ...kept, state: end.kind }),
+      ...this.sessions.writes(session, end.context ?? {}, messages),
+      ...more,
+    ];
+    if (await this.#records.write(writes, this.#clock.now())) return;
+    throw new LegateError(
+      'STORE_FAILED',
+      `session ${kept.sessionId} was changed by another process; run each session in one process, or behind a door`,
+    );
+  }
+
+  #write(id: string, kept: KeptInvocation): RecordWrite {
+    return {
+      space,
+      key: this.#keyOf(id),
+      value: Json.of(kept as unknown as JsonValue),
+      expiresAt: this.#clock.now() + (this.#options.keepMs ?? sevenDays),
+    };
+  }
+
+  async #load(id: string): Promise<KeptInvocation> {
+    const found = await this.#records.get(space, this.#keyOf(id), this.#clock.now());
+    if (found === undefined) {
+      throw new LegateError('TASK_NOT_FOUND', `no invocation ${id}`, {
+        metadata: { invocationId: id },
+      });
+    }
+    return found.value.value as unknown as KeptInvocation;
+  }
+
+  #keyOf(id: string): string {
+    return JSON.stringify([this.#options.agent.name]) + id;
+  }
+
+  async #inTurn(key: SessionKey, work: () => Promise<void>): Promise<void> {
+    const leave = await this.#enter(key);
+    try {
+      await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Waits for the session's place; the function returned gives it up. */
+  async #enter(key: SessionKey): Promise<() => void> {
+    const { tenant, subject } = key.caller;
+    const name = JSON.stringify([tenant, subject, key.sessionId]);
+    const before = this.#queues.get(name);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#queues.set(name, promise);
+    await before;
+    return () => {
+      if (this.#queues.get(name) === promise) this.#queues.delete(name);
+      resolve();
+    };
+  }
+}
+
+function callerOf({ caller, userId = '' }: RunRequest): Caller {
+  return caller ?? { tenant: '', subject: userId, method: 'runner' };
+}
+
+function messageOf(content: Content, taskId: string, contextId: string): Message {
+  if (typeof content === 'object' && 'messageId' in content) {
+    return { ...content, taskId, contextId };
+  }
+  return toMessage(content, { taskId, contextId });
+}
+
+/** A run as messages: what was asked, and what was answered. */
+function messagesOf(
+  asked: Message,
+  output: TurnOutput,
+  taskId: string,
+  end: TurnEnd,
+): readonly Message[] {
+  const made = output.parts();
+  const parts = made.length > 0 ? made : (end.parts ?? []);
+  if (parts.length === 0) return [asked];
+  const { contextId = '' } = asked;
+  return [asked, toMessage(parts, { role: 'ROLE_AGENT', taskId, contextId })];
+}
+
+function notResumable(id: string, state: string, hasAnswer: boolean): LegateError {
+  const why = hasAnswer ? 'it waits for no answer' : 'it was not interrupted';
+  return new LegateError(
+    'UNSUPPORTED_OPERATION',
+    `invocation ${id} is ${state} and cannot be resumed: ${why}`,
+  );
+}
