@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { intercepted } from '../../test/support/intercepted-store.ts';
-import { Json, LegateError, type Task } from '../protocol/index.ts';
+import { Json, LegateError, type Message, type Task } from '../protocol/index.ts';
 import { type Append, openMemory, type Store, type TurnRecord } from '../store/index.ts';
 import { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
 import { systemScheduler } from './scheduler.ts';
 import { statusEvent } from './status-event.ts';
-import { TaskWriter } from './task-writer.ts';
+import { TaskWriter, TurnLost } from './task-writer.ts';
 
 const replica = 'r1';
 
@@ -111,4 +111,41 @@ test('an end whose answer was lost is recognised as stored', async () => {
   const { task } = await writer.end({});
   expect(task.value.status.state).toBe('TASK_STATE_COMPLETED');
   expect(gate.appends).toHaveLength(2);
+});
+
+test('a plain message whose answer was lost is recognised as stored', async () => {
+  const { store, gate, writer } = await setting();
+  gate.after = () => {
+    gate.after = async () => {};
+    return storeFailed();
+  };
+  const reply = Json.of<Message>({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] });
+  await writer.end({ reply });
+  expect(await store.load('t')).toBeUndefined();
+});
+
+test('an end that another replica began the same way is not taken for our own', async () => {
+  const { store, gate, writer, turn, emit } = await setting();
+  const chunk = { artifactId: 'a', parts: [{ text: 'the same' }] };
+  const artifactUpdate = { taskId: 't', contextId: 'c', artifact: chunk };
+  gate.before = async () => {
+    gate.before = async () => {};
+    // Our write is lost; another replica takes the turn over and is at work on it.
+    await store.release({ id: turn.id, replica });
+    await store.takeOver({ agent: 'agent', replica: 'r2', now: 1, limit: 1 });
+    await store.append({
+      taskId: 't',
+      version: 1,
+      events: [{ sequence: 2, body: Json.of({ artifactUpdate }) }],
+      state: 'TASK_STATE_SUBMITTED',
+      statusTime: 0,
+      turn: { id: turn.id, replica: 'r2' },
+      replica: 'r2',
+      now: 1,
+    });
+    return storeFailed();
+  };
+  writer.emit({ artifactUpdate });
+  emit('TASK_STATE_COMPLETED');
+  await expect(writer.end({})).rejects.toThrow(TurnLost);
 });

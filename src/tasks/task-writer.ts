@@ -215,10 +215,18 @@ export class TaskWriter {
     throw new TurnLost('the store did not come back');
   }
 
-  async #isStored(append: Append): Promise<boolean> {
-    const first = append.events[0];
-    if (first === undefined) return false;
-    const [stored] = await this.#store.readEvents(append.taskId, append.version, 1);
-    return stored?.body.text === first.body.text;
+  /** Whether a try whose answer was lost took effect: all that it wrote is there, or nothing. */
+  async #isStored({ taskId, version, events, reply }: Append): Promise<boolean> {
+    if (reply !== undefined) {
+      const turn = await this.#store.loadTurn(this.#turnId);
+      if (turn?.reply !== undefined) return turn.reply.text === reply.text;
+      // Nothing but a reply makes an unfinished task vanish.
+      return (await this.#store.load(taskId)) === undefined;
+    }
+    // The first event alone does not tell: whoever took the turn over may have begun it the same way.
+    const stored = await this.#store.readEvents(taskId, version, events.length);
+    return (
+      events.length > 0 && events.every(({ body }, index) => body.text === stored[index]?.body.text)
+    );
   }
 }
