@@ -1,7 +1,5 @@
 import {
-  Json,
   type JsonObject,
-  type JsonValue,
   LegateError,
   message as toMessage,
   type Message,
@@ -15,6 +13,8 @@ import { untilForced } from '../patience.ts';
 import { turnRecords } from '../sessions/turn-records.ts';
 import { isEnd, TurnOutput } from '../turn-output.ts';
 import { Invocation, type InvocationResult } from './invocation.ts';
+import { InvocationStore, type KeptInvocation } from './invocation-store.ts';
+import { SessionQueue } from './session-queue.ts';
 import { type LoadedSession, type SessionKey, SessionStore } from './session-store.ts';
 
 export interface RunnerOptions {
@@ -48,19 +48,6 @@ type Content = RunRequest['message'];
 type EndEvent = TurnEnd | Reply;
 type RunEnd = { readonly error?: unknown };
 
-/** The record of an invocation. */
-interface KeptInvocation {
-  readonly sessionId: string;
-  readonly caller: Caller;
-  readonly state: 'running' | EndKind;
-  readonly attempt: number;
-  /** The message of the turn that runs or ran last. */
-  readonly message: Message;
-  readonly isContinuation: boolean;
-  readonly metadata: JsonObject;
-}
-
-const space = 'runner-invocations';
 const sevenDays = 7 * 24 * 60 * 60 * 1000;
 
 /**
@@ -76,14 +63,17 @@ export class Runner {
   readonly #records: RecordStore;
   readonly #clock: Clock;
   readonly #active = new Map<string, Invocation>();
-  /** The last run of each session, which the next one waits for. */
-  readonly #queues = new Map<string, Promise<void>>();
+  readonly #invocations: InvocationStore;
+  readonly #queue = new SessionQueue();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#records = options.store.records;
     this.#clock = options.clock ?? Date;
-    this.sessions = new SessionStore(options.agent.name, this.#records, this.#clock);
+    const { name } = options.agent;
+    const { keepMs = sevenDays } = options;
+    this.sessions = new SessionStore(name, this.#records, this.#clock);
+    this.#invocations = new InvocationStore(name, this.#records, this.#clock, keepMs);
   }
 
   /** Begins a run, which goes on as its events are taken. */
@@ -115,14 +105,14 @@ export class Runner {
     answer?: Content,
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<Invocation> {
-    const known = await this.#load(invocationId);
+    const known = await this.#invocations.load(invocationId);
     const { sessionId } = known;
     return this.#begin(
       invocationId,
       sessionId,
       async () => {
         // Another run may have been faster, while this one waited for its session.
-        const kept = await this.#load(invocationId);
+        const kept = await this.#invocations.load(invocationId);
         if (answer !== undefined && isPause({ kind: kept.state as EndKind })) {
           const message = messageOf(answer, invocationId, sessionId);
           return { ...kept, state: 'running', attempt: 1, message, isContinuation: true };
@@ -147,7 +137,7 @@ export class Runner {
       active.cancel();
       return true;
     }
-    const kept = await this.#load(invocationId).catch(() => undefined);
+    const kept = await this.#invocations.load(invocationId).catch(() => undefined);
     if (kept === undefined || !isPause({ kind: kept.state as EndKind })) return false;
     const key = { caller: kept.caller, sessionId: kept.sessionId };
     await this.#inTurn(key, async () => {
@@ -204,7 +194,7 @@ export class Runner {
       const isNew = first.attempt === 1 && !first.isContinuation;
       const kept = isNew ? first : await prepare();
       const session = await this.sessions.load(key);
-      await this.#records.write([this.#write(id, kept)], this.#clock.now());
+      await this.#records.write([this.#invocations.write(id, kept)], this.#clock.now());
       const { turn, records } = this.#turn(id, kept, session, controller);
       const output = new TurnOutput();
       let event: EndEvent = { kind: 'canceled' };
@@ -300,7 +290,7 @@ export class Runner {
     more: readonly RecordWrite[],
   ): Promise<void> {
     const writes = [
-      this.#write(id, { ...kept, state: end.kind }),
+      this.#invocations.write(id, { ...kept, state: end.kind }),
       ...this.sessions.writes(session, end.context ?? {}, messages),
       ...more,
     ];
@@ -309,29 +299,6 @@ export class Runner {
       'STORE_FAILED',
       `session ${kept.sessionId} was changed by another process; run each session in one process, or behind a door`,
     );
-  }
-
-  #write(id: string, kept: KeptInvocation): RecordWrite {
-    return {
-      space,
-      key: this.#keyOf(id),
-      value: Json.of(kept as unknown as JsonValue),
-      expiresAt: this.#clock.now() + (this.#options.keepMs ?? sevenDays),
-    };
-  }
-
-  async #load(id: string): Promise<KeptInvocation> {
-    const found = await this.#records.get(space, this.#keyOf(id), this.#clock.now());
-    if (found === undefined) {
-      throw new LegateError('TASK_NOT_FOUND', `no invocation ${id}`, {
-        metadata: { invocationId: id },
-      });
-    }
-    return found.value.value as unknown as KeptInvocation;
-  }
-
-  #keyOf(id: string): string {
-    return JSON.stringify([this.#options.agent.name]) + id;
   }
 
   async #inTurn(key: SessionKey, work: () => Promise<void>): Promise<void> {
@@ -343,18 +310,8 @@ export class Runner {
     }
   }
 
-  /** Waits for the session's place; the function returned gives it up. */
-  async #enter(key: SessionKey): Promise<() => void> {
-    const { tenant, subject } = key.caller;
-    const name = JSON.stringify([tenant, subject, key.sessionId]);
-    const before = this.#queues.get(name);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#queues.set(name, promise);
-    await before;
-    return () => {
-      if (this.#queues.get(name) === promise) this.#queues.delete(name);
-      resolve();
-    };
+  #enter({ caller, sessionId }: SessionKey): Promise<() => void> {
+    return this.#queue.enter(JSON.stringify([caller.tenant, caller.subject, sessionId]));
   }
 }
 
