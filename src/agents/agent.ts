@@ -35,9 +35,10 @@ export interface Agent {
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
    * A new task in a context ends the context's older input-required task as completed, naming its
-   * successor: for agents whose conversation has one state. @default false
+   * successor: for agents whose conversation has one state. A function tells for each turn.
+   * @default false
    */
-  readonly supersedes?: boolean;
+  readonly supersedes?: boolean | ((turn: Turn) => boolean);
   /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
   take(turn: Turn): AsyncIterable<TurnEvent>;
   /**

@@ -23,7 +23,6 @@ import { LiveTask, taskOf } from './live-task.ts';
 import { LogReader } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import type { PushConfigs } from './push-configs.ts';
-import { supersede } from './supersede.ts';
 import { timestamp } from './timestamp.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 import type { Turns } from './turns.ts';
@@ -150,15 +149,6 @@ export class Admissions {
         { contextId },
         'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
       );
-    } else if (agent.supersedes === true) {
-      await supersede({
-        settings: this.#settings,
-        hub: this.#hub,
-        replica: this.#replica,
-        owner,
-        contextId,
-        taskId,
-      });
     }
     const reader = follow ? this.#reader(taskId, 1) : undefined;
     const started = this.#turns.start({

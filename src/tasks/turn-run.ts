@@ -9,6 +9,7 @@ import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
 import { statusEvent } from './status-event.ts';
+import { supersede } from './supersede.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 import { type StopCause, TurnStopped } from './turn-stopped.ts';
 import { TurnView } from './turn-view.ts';
@@ -195,7 +196,7 @@ export class TurnRun {
       if (this.#view.isContinuation) {
         this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
-      }
+      } else await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
       for (;;) {
         const result = await this.#guard(this.#next(iterator));
@@ -224,6 +225,16 @@ export class TurnRun {
         this.#view.logger.warn({ error }, 'tasks.agent.cleanup_failed');
       });
     }
+  }
+
+  /** The first turn of a task answers what older ones of its conversation asked. */
+  async #supersede(): Promise<void> {
+    const { supersedes = false } = this.#agent;
+    const view = this.#view;
+    if (!(typeof supersedes === 'function' ? supersedes(view) : supersedes)) return;
+    const { settings, hub, replica, owner } = this.#options;
+    const { contextId, taskId } = view;
+    await this.#guard(supersede({ settings, hub, replica, owner, contextId, taskId }));
   }
 
   /** Waits for the agent, but not beyond a forced stop. No listener outlives its wait. */

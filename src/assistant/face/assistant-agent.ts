@@ -33,7 +33,8 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       const assistant = options.assistant();
       return assistant === undefined ? [] : skillsOf(assistant.flows, repair);
     },
-    supersedes: true,
+    // What others record about a conversation answers no question of it.
+    supersedes: (turn) => recordedEvents(turn) === undefined,
     // Channels and the API want an answer, not a task.
     replies: 'message',
     async *take(turn) {
@@ -64,15 +65,20 @@ function isDirect(turn: Turn): boolean {
   return isChannel(turn) && turn.metadata['direct'] === true;
 }
 
+/** Events that a door wants to be part of the conversation, instead of a message. */
+function recordedEvents(turn: Turn): readonly EventDraft[] | undefined {
+  if (!isDirect(turn)) return undefined;
+  const given = turn.message.parts[0]?.data as { events?: readonly EventDraft[] } | undefined;
+  return given?.events;
+}
+
 async function* answerDirectly(assistant: Assistant, turn: Turn): AsyncGenerator<TurnEvent> {
-  const given = turn.message.parts[0]?.data as
-    | { readonly events?: readonly EventDraft[] }
-    | undefined;
+  const events = recordedEvents(turn);
   const speaker = await speakerOf(turn);
   const result =
-    given?.events === undefined
+    events === undefined
       ? await assistant.handle({ ...speaker, text: textOf(turn.message) })
-      : assistant.record(speaker, given.events);
+      : assistant.record(speaker, events);
   const state = stateOf(result.outcome, { includeConversationRepair: true });
   const parts = partsOf(state, result.outcome, result.messages);
   yield { kind: 'message', parts, context: contextOf(result) };
