@@ -36,8 +36,17 @@ export const conversationRoutes: readonly (readonly [string, Route])[] = [
       if (sender !== 'user') {
         throw invalidParams({ field: 'sender', description: 'must be user: nobody else is heard' });
       }
-      const event = { event: 'user', text, input_channel: 'api', parse_data: parsed };
-      await api.conversations.record(call.id, [{ ...event, message_id: crypto.randomUUID() }]);
+      const understood = isObject(parsed) ? parsed : {};
+      const intent = { name: null, confidence: 0 };
+      await api.conversations.record(call.id, [
+        {
+          event: 'user',
+          text,
+          input_channel: 'api',
+          message_id: crypto.randomUUID(),
+          parse_data: { text, intent, entities: [], ...understood },
+        },
+      ]);
       await showTracker(api, call);
     },
   ],

@@ -25,6 +25,8 @@ export function sendFailure(
   if (error.code === 'INTERNAL') {
     logger.error({ error: error.cause ?? error }, 'http.internal_error');
   }
+  // An answer that has begun can only be broken off.
+  if (response.headersSent) return void response.destroy();
   const shown = toPublicError(error);
   const code = error instanceof NoModelError ? 409 : statusOf(error.code).http;
   const details = Object.fromEntries(

@@ -6,7 +6,7 @@ import {
 } from '../../assistant/index.ts';
 import { type JsonObject, LegateError, message, type Part } from '../../protocol/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
-import type { Engine } from '../../tasks/index.ts';
+import type { Engine, EventStream } from '../../tasks/index.ts';
 import type { ModelHolder } from './model-holder.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
@@ -19,6 +19,9 @@ export interface SayOptions {
   readonly metadata?: JsonObject;
   readonly signal?: AbortSignal;
 }
+
+/** A whole message, or a piece of one that comes to be. */
+export type Spoken = { readonly message: BotMessage } | { readonly piece: string };
 
 /**
  * Conversations as the doors beside A2A see them. Whatever changes one is a turn of the engine, so it
@@ -49,23 +52,18 @@ export class Conversations {
     return messagesIn(parts.slice(1));
   }
 
-  /** The same, as it comes to be: pieces of messages that are streamed, and whole messages. */
-  async *stream(id: string, text: string, options: SayOptions): AsyncGenerator<BotMessage> {
+  /**
+   * The same, as it comes to be: pieces of messages that are streamed, and whole messages. What is
+   * wrong from the start rejects, before there is a stream.
+   */
+  async stream(id: string, text: string, options: SayOptions): Promise<AsyncGenerator<Spoken>> {
     const { channel, metadata = {}, signal } = options;
     this.#models.require();
     const events = await this.#engine.stream(
       { message: message(text, { contextId: id, metadata }), metadata: { channel } },
       { caller: this.#caller, version: '1.0', ...(signal !== undefined && { signal }) },
     );
-    for await (const { body } of events) {
-      const event = body.value;
-      if ('artifactUpdate' in event) {
-        const piece = event.artifactUpdate.artifact.parts.map((part) => part.text ?? '').join('');
-        if (piece !== '') yield { text: piece };
-      } else if ('statusUpdate' in event) {
-        yield* messagesIn(event.statusUpdate.status.message?.parts ?? []);
-      }
-    }
+    return spoken(events);
   }
 
   /** Makes events of the outside part of the conversation. */
@@ -118,5 +116,18 @@ export class Conversations {
     if (status.state === 'TASK_STATE_COMPLETED') return said;
     const why = messagesIn(said)[0]?.text ?? 'the conversation could not go on';
     throw new LegateError('UNAVAILABLE', why, { retryAfter: 5 });
+  }
+}
+
+async function* spoken(events: EventStream): AsyncGenerator<Spoken> {
+  for await (const { body } of events) {
+    const event = body.value;
+    if ('artifactUpdate' in event) {
+      const piece = event.artifactUpdate.artifact.parts.map((part) => part.text ?? '').join('');
+      if (piece !== '') yield { piece };
+    } else if ('statusUpdate' in event) {
+      const { parts = [] } = event.statusUpdate.status.message ?? {};
+      for (const message of messagesIn(parts)) yield { message };
+    }
   }
 }

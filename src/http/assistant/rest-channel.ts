@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BotMessage } from '../../assistant/index.ts';
-import { invalidParams, type JsonObject, parseJson } from '../../protocol/index.ts';
+import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
 import { sendJson } from '../respond.ts';
 import type { HttpLimits } from '../service.ts';
@@ -14,6 +14,10 @@ export async function handleRestChannel(
   response: ServerResponse,
   query: URLSearchParams,
 ): Promise<void> {
+  if (request.method !== 'POST') {
+    response.setHeader('allow', 'POST');
+    throw new LegateError('METHOD_NOT_ALLOWED', `${request.method} is not possible here; use POST`);
+  }
   const body = asObject(
     parseJson(await readBody(request, limits), { maxDepth: limits.maxJsonDepth }),
   );
@@ -29,12 +33,14 @@ export async function handleRestChannel(
   }
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
+  const { signal } = leaving;
+  const stream = await conversations.stream(sender, message, { ...options, signal });
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-  for await (const said of conversations.stream(sender, message, {
-    ...options,
-    signal: leaving.signal,
-  })) {
-    for (const one of toRest(sender, said)) response.write(`${JSON.stringify(one)}\n`);
+  response.flushHeaders();
+  for await (const said of stream) {
+    const shown =
+      'piece' in said ? [{ recipient_id: sender, text: said.piece }] : toRest(sender, said.message);
+    for (const one of shown) response.write(`${JSON.stringify(one)}\n`);
   }
   response.end();
 }

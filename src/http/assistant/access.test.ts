@@ -1,0 +1,144 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { importPKCS8, SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../protocol/index.ts';
+import { served, type Served } from './testing/served.ts';
+
+const secret = 'a secret that is long enough to be one';
+const environment = { SECRET: secret };
+const endpoints = (more: string) => ({
+  'endpoints.yml': `a2a_server:\n  description: Looks after a greenhouse.\n${more}\nstore: {type: memory}\n`,
+});
+const withJwt = (more = '') =>
+  endpoints(`  auth:
+    type: bearer
+    jwt:
+      algorithm: HS256
+      secret: "\${SECRET}"
+${more}`);
+
+async function token(claims: JsonObject = {}, key = secret): Promise<string> {
+  const jwt = new SignJWT(claims as never).setProtectedHeader({ alg: 'HS256' });
+  return jwt.sign(new TextEncoder().encode(key));
+}
+
+const bearer = (jwt: string) => ({ authorization: `Bearer ${jwt}` });
+
+/** The statuses of the agent and of both cards. */
+async function statuses(
+  house: Served,
+  headers: Record<string, string>,
+): Promise<readonly number[]> {
+  const answers = [
+    await house.rpc('tasks/get', { id: 'x' }, headers),
+    await house.api('GET', '/.well-known/agent-card.json', undefined, headers),
+    await house.api('GET', '/.well-known/agent.json', undefined, headers),
+  ];
+  for (const answer of answers.filter(({ status }) => status === 401)) {
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  }
+  return answers.map(({ status }) => status);
+}
+
+test('without a valid token neither the agent nor its card answers', async () => {
+  await using house = await served({ files: withJwt(), environment });
+  const refused = [401, 401, 401];
+  expect(await statuses(house, {})).toEqual(refused);
+  expect(await statuses(house, { authorization: 'Basic eDp5' })).toEqual(refused);
+  expect(await statuses(house, bearer('no.token.atall'))).toEqual(refused);
+  expect(await statuses(house, bearer(await token({}, `${secret}!`)))).toEqual(refused);
+  expect(await statuses(house, bearer(await token({ exp: 1_000_000_000 })))).toEqual(refused);
+  expect(await statuses(house, bearer(await token()))).toEqual([200, 200, 200]);
+  expect(house.logged).toContain('a2a_server.sanic_app.auth_rejected');
+});
+
+test('a refused message is not processed', async () => {
+  await using house = await served({ files: withJwt(), environment });
+  const parts = [{ kind: 'text', text: 'wait for the rain' }];
+  const message = { kind: 'message', role: 'user', messageId: 'm', parts };
+  expect((await house.rpc('message/send', { message })).status).toBe(401);
+  expect(house.gate.entered).toBe(0);
+});
+
+test('issuer and audience must be those of the configuration', async () => {
+  const files = withJwt('      issuer: https://auth.example.com\n      audience: greenhouse\n');
+  await using house = await served({ files, environment });
+  const right = { iss: 'https://auth.example.com', aud: 'greenhouse' };
+  expect(await statuses(house, bearer(await token(right)))).toEqual([200, 200, 200]);
+  for (const wrong of [{ ...right, iss: 'x' }, { ...right, aud: 'y' }, {}]) {
+    expect(await statuses(house, bearer(await token(wrong)))).toEqual([401, 401, 401]);
+  }
+});
+
+test('RS256 with a public key from a file', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  await using house = await served({
+    files: {
+      ...endpoints('  auth: {type: bearer, jwt: {public_key_path: keys/public.pem}}'),
+      'keys/public.pem': publicKey,
+    },
+  });
+  const key = await importPKCS8(privateKey, 'RS256');
+  const signed = await new SignJWT({}).setProtectedHeader({ alg: 'RS256' }).sign(key);
+  expect(await statuses(house, bearer(signed))).toEqual([200, 200, 200]);
+  // The public key is public: it must not do as a shared secret.
+  expect(await statuses(house, bearer(await token({}, publicKey)))).toEqual([401, 401, 401]);
+});
+
+test('what one orchestrator talks about, another does not see', async () => {
+  await using house = await served({ files: withJwt(), environment });
+  const one = bearer(await token({ sub: 'one' }));
+  const two = bearer(await token({ sub: 'two' }));
+  const asked = await house.say('water the Monstera', { contextId: 'c', headers: one });
+  const foreign = await house.rpc('tasks/get', { id: asked.id }, two);
+  expect(foreign.body).toMatchObject({ error: { code: -32001 } });
+  const other = await house.say('5', { contextId: 'c', headers: two });
+  expect(other.status.state).not.toBe('completed');
+  const own = await house.api('GET', '/conversations/c/tracker?subject=one');
+  expect(own.body).toMatchObject({ slots: { plant: 'Monstera' } });
+});
+
+const push = endpoints(
+  '  push_notifications_enabled: true\n  push_notification_allowed_hosts: [hooks.example.com, 127.0.0.1, localhost]',
+);
+
+test.each([
+  'http://127.0.0.1:9/hook',
+  'http://localhost:9/hook',
+  'http://[::1]/hook',
+  'http://10.0.0.7/hook',
+  'http://192.168.1.1/hook',
+  'http://169.254.169.254/latest/meta-data',
+  'https://user:hunter2@hooks.example.com/hook',
+  'ftp://hooks.example.com/hook',
+  'https://elsewhere.example.org/hook',
+  'https://hooks.example.com.evil.example.org/hook',
+])('a webhook at %s is refused', async (url) => {
+  await using house = await served({ files: push });
+  const parts = [{ kind: 'text', text: 'water the Monstera' }];
+  const message = { kind: 'message', role: 'user', messageId: 'm', contextId: 'c', parts };
+  const configuration = { pushNotificationConfig: { url } };
+  const { body } = await house.rpc('message/send', { message, configuration });
+  expect(body).toMatchObject({ error: { code: -32602 } });
+  expect(JSON.stringify(body)).not.toContain('hunter2');
+  const asked = await house.say('water the Monstera', { contextId: 'd' });
+  const set = await house.rpc('tasks/pushNotificationConfig/set', {
+    taskId: asked.id,
+    pushNotificationConfig: { url },
+  });
+  expect(set.body).toMatchObject({ error: { code: -32602 } });
+});
+
+test('without push_notifications_enabled there are no webhooks', async () => {
+  await using house = await served();
+  const asked = await house.say('water the Monstera', { contextId: 'c' });
+  const { body } = await house.rpc('tasks/pushNotificationConfig/set', {
+    taskId: asked.id,
+    pushNotificationConfig: { url: 'https://hooks.example.com/' },
+  });
+  expect(body).toMatchObject({ error: { code: -32003 } });
+});

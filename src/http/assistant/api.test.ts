@@ -1,0 +1,214 @@
+import { SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { JsonObject } from '../../protocol/index.ts';
+import { served, type Served } from './testing/served.ts';
+
+/** Every route, with a body that it takes. */
+const routes: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+  ['GET', '/version'],
+  ['GET', '/status'],
+  ['GET', '/domain'],
+  ['GET', '/flows'],
+  ['GET', '/conversations/ada/tracker'],
+  ['POST', '/conversations/ada/tracker/events', { event: 'slot', name: 'plant', value: 'x' }],
+  ['POST', '/conversations/ada/messages', { text: 'hello' }],
+  ['POST', '/conversations/ada/trigger_intent', { name: 'restart' }],
+  ['PUT', '/model', {}],
+  ['DELETE', '/conversations/ada/tracker'],
+  ['DELETE', '/model'],
+];
+
+async function statuses(
+  house: Served,
+  suffix = '',
+  headers: Record<string, string> = {},
+): Promise<readonly number[]> {
+  const found = [];
+  for (const [method, path, body] of routes) {
+    found.push((await house.api(method, path + suffix, body, headers)).status);
+  }
+  return found;
+}
+
+const fine = [200, 200, 200, 200, 200, 200, 200, 200, 204, 204, 204];
+const all = (status: number) => routes.map(() => status);
+
+test('without --enable-api there is no API, only webhooks', async () => {
+  await using house = await served({ enableApi: false });
+  expect(await statuses(house)).toEqual(all(404));
+  expect((await house.api('GET', '/webhooks/rest/')).body).toEqual({ status: 'ok' });
+});
+
+test('with --enable-api and nothing else it is open', async () => {
+  await using house = await served();
+  expect(await statuses(house)).toEqual(fine);
+});
+
+test('with a token, only those who have it may call', async () => {
+  await using house = await served({ api: { token: 'open sesame' } });
+  expect(await statuses(house)).toEqual(all(401));
+  expect(await statuses(house, '?token=wrong')).toEqual(all(401));
+  expect(await statuses(house, '?token=open%20sesame')).toEqual(fine);
+  const { headers, body } = await house.api('GET', '/status');
+  expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
+  expect(body).toMatchObject({ status: 'failure', reason: 'NotAuthenticated', code: 401 });
+});
+
+test('with JWT, an admin may do everything and a user what is the user’s own', async () => {
+  const secret = 'a secret that is long enough to be one';
+  await using house = await served({ api: { jwt: { secret, algorithm: 'HS256' } } });
+  const bearer = async (user: JsonObject, key = secret, alg = 'HS256') => {
+    const jwt = await new SignJWT({ user } as never)
+      .setProtectedHeader({ alg })
+      .sign(new TextEncoder().encode(key));
+    return { authorization: `Bearer ${jwt}` };
+  };
+  expect(await statuses(house)).toEqual(all(401));
+  const forged = await bearer({ role: 'admin' }, `${secret}!`);
+  expect(await statuses(house, '', forged)).toEqual(all(401));
+  expect(await statuses(house, '', await bearer({ role: 'admin' }, secret, 'HS512'))).toEqual(
+    all(401),
+  );
+  const other = await bearer({ role: 'user', username: 'bob' });
+  expect(await statuses(house, '', other)).toEqual(all(403));
+  expect(await statuses(house, '', await bearer({ username: 'ada' }))).toEqual(all(403));
+  const ada = await bearer({ role: 'user', username: 'ada' });
+  expect(await statuses(house, '', ada)).toEqual([
+    ...[403, 403, 403, 403],
+    ...[200, 200, 200, 200],
+    ...[403, 204, 403],
+  ]);
+  expect(await statuses(house, '', await bearer({ role: 'admin' }))).toEqual(fine);
+});
+
+test('GET /version, /status, /flows and / say what is served', async () => {
+  await using house = await served({ version: '7.8.9' });
+  expect((await house.api('GET', '/version')).body).toEqual({
+    version: '7.8.9',
+    minimum_compatible_version: '7.8.9',
+  });
+  expect((await house.api('GET', '/')).body).toEqual({ text: 'Hello from Legate: 7.8.9\n' });
+  expect((await house.api('GET', '/status')).body).toEqual({
+    model_file: house.folder.directory,
+    model_id: expect.stringMatching(/^[0-9a-f]{64}$/),
+    num_active_training_jobs: 0,
+  });
+  const flows = (await house.api('GET', '/flows')).body as unknown as readonly JsonObject[];
+  expect(flows.map(({ id }) => id)).toEqual([
+    'water_plants',
+    'set_shade',
+    'growth_report',
+    'start_pump',
+    'wait_for_rain',
+  ]);
+  expect(JSON.stringify(flows)).not.toContain(house.folder.directory);
+});
+
+test('GET /domain as JSON, and as YAML where it is asked for', async () => {
+  await using house = await served();
+  const { body } = await house.api('GET', '/domain');
+  expect(body).toMatchObject({ slots: { plant: { type: 'text' } } });
+  const yaml = await house.api('GET', '/domain', undefined, { accept: 'application/yaml' });
+  expect(parse(yaml.body['text'] as string)).toEqual(body);
+});
+
+test('a tracker shows the whole conversation, or as much as is asked for', async () => {
+  await using house = await served();
+  await house.say('water the Monstera', { contextId: 'ada' });
+  const tracker = await house.tracker('ada');
+  expect(tracker).toMatchObject({
+    sender_id: 'ada',
+    slots: { plant: 'Monstera' },
+    latest_input_channel: 'a2a',
+    latest_action_name: 'action_listen',
+    stack: [
+      { flow_id: 'water_plants', type: 'flow', frame_type: 'regular' },
+      { type: 'pattern_collect_information' },
+    ],
+  });
+  expect(tracker.events.map(({ event }) => event)).toEqual(
+    expect.arrayContaining(['session_started', 'user', 'flow_started', 'bot', 'slot', 'stack']),
+  );
+  const none = await house.api('GET', '/conversations/ada/tracker?include_events=NONE');
+  expect(none.body).toMatchObject({ sender_id: 'ada', events: [] });
+  await house.say('restart', { contextId: 'ada' });
+  const after = (await house.tracker('ada')).events;
+  const every = await house.api('GET', '/conversations/ada/tracker?include_events=ALL');
+  expect(after[0]).toMatchObject({ event: 'restart' });
+  expect((every.body['events'] as unknown[]).length).toBeGreaterThan(after.length);
+});
+
+test.each([
+  ['GET', '/conversations/ada/tracker?include_events=SOME', undefined, 400],
+  ['GET', '/conversations/ada/tracker?until=5', undefined, 400],
+  ['GET', '/conversations/%E0%A4%A/tracker', undefined, 404],
+  ['POST', '/conversations/ada/tracker/events', '{', 400],
+  ['POST', '/conversations/ada/tracker/events', [{ name: 'x' }], 400],
+  ['POST', '/conversations/ada/tracker/events', 7, 400],
+  ['POST', '/conversations/ada/messages', { text: 5 }, 400],
+  ['POST', '/conversations/ada/messages', { text: 'x', sender: 'bot' }, 400],
+  ['POST', '/conversations/ada/messages', [], 400],
+  ['POST', '/conversations/ada/trigger_intent', { name: '../x' }, 400],
+  ['POST', '/conversations/ada/trigger_intent', { name: 'unheard_of' }, 404],
+  ['PUT', '/model', { model_file: 5 }, 400],
+  ['PUT', '/model', { model_file: '/nowhere.tar.gz' }, 400],
+  ['PATCH', '/model', {}, 405],
+] as const)('%s %s with %j is answered %i', async (method, path, body, status) => {
+  await using house = await served();
+  const answer = await house.api(method, path, body);
+  expect(answer.status).toBe(status);
+  expect(answer.body).toMatchObject({
+    status: 'failure',
+    code: status,
+    message: expect.any(String),
+  });
+});
+
+test('events of the outside become part of the conversation, within its rules', async () => {
+  await using house = await served();
+  const posted = await house.api('POST', '/conversations/ada/tracker/events', [
+    { event: 'slot', name: 'plant', value: 'Monstera' },
+    { event: 'slot', name: 'unknown', value: 1 },
+    { event: 'slot', name: 'litres', value: 'many' },
+    { event: 'stack', update: '[]' },
+  ]);
+  expect(posted.body).toMatchObject({ slots: { plant: 'Monstera', litres: null } });
+  expect(posted.body['slots']).not.toHaveProperty('unknown');
+  expect(await house.say('water a plant', { contextId: 'ada' })).toMatchObject({
+    status: { state: 'input-required' },
+  });
+});
+
+test('a message is recorded without an answer; an intent is answered', async () => {
+  await using house = await served();
+  const heard = await house.api('POST', '/conversations/ada/messages', { text: 'hello' });
+  expect(heard.body).toMatchObject({ latest_message: { text: 'hello' } });
+  const events = heard.body['events'] as readonly JsonObject[];
+  expect(events.some(({ event }) => event === 'bot')).toBe(false);
+  await house.say('water the Monstera', { contextId: 'ada' });
+  const { body } = await house.api('POST', '/conversations/ada/trigger_intent', {
+    name: 'restart',
+  });
+  expect(body).toMatchObject({ messages: [], tracker: { stack: [], slots: { plant: null } } });
+});
+
+test('a deleted tracker is forgotten', async () => {
+  await using house = await served();
+  await house.say('water the Monstera', { contextId: 'ada' });
+  expect((await house.api('DELETE', '/conversations/ada/tracker')).status).toBe(204);
+  expect(await house.tracker('ada')).toMatchObject({ slots: { plant: null }, events: [] });
+});
+
+test('without a model the API says so', async () => {
+  await using house = await served();
+  await house.api('DELETE', '/model');
+  for (const [method, path, body] of routes.slice(1, 8)) {
+    const answer = await house.api(method, path, body);
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({ reason: 'Conflict' });
+  }
+  expect((await house.api('GET', '/version')).status).toBe(200);
+  expect((await house.api('PUT', '/model', {})).status).toBe(204);
+  expect((await house.api('GET', '/status')).status).toBe(200);
+});

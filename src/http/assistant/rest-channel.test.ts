@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { served, type Served } from './testing/served.ts';
+
+const webhook = '/webhooks/rest/webhook';
+
+function talk(house: Served, message: string, more: object = {}) {
+  return house.api('POST', webhook, { sender: 'ada', message, ...more });
+}
+
+test('a conversation over the channel, with buttons', async () => {
+  await using house = await served();
+  expect((await talk(house, 'water the Monstera')).body).toEqual([
+    { recipient_id: 'ada', text: 'How many litres?' },
+  ]);
+  expect((await talk(house, '5')).body).toEqual([
+    { recipient_id: 'ada', text: 'Monstera got 5 litres.' },
+    { recipient_id: 'ada', text: 'Is there anything else that I can do for you?' },
+  ]);
+  expect((await talk(house, 'set the shade')).body).toEqual([
+    {
+      recipient_id: 'ada',
+      text: 'How much shade?',
+      buttons: [
+        { title: 'Little', payload: '/SetSlots(shade=low)' },
+        { title: 'Much', payload: '/SetSlots(shade=high)' },
+      ],
+    },
+  ]);
+  expect((await talk(house, '/SetSlots(shade=high)')).body).toMatchObject([
+    { text: 'The shade is high.' },
+    {},
+  ]);
+});
+
+test('a conversation of the channel can go on over A2A, and the other way round', async () => {
+  await using house = await served();
+  await talk(house, 'water the Monstera');
+  const task = await house.say('5', { contextId: 'ada' });
+  expect(task.status.state).toBe('completed');
+  const asked = await house.say('water the Ficus', { contextId: 'ada' });
+  expect((await talk(house, '6')).body).toMatchObject([{ text: 'Ficus got 6 litres.' }, {}]);
+  const { body } = await house.rpc('tasks/get', { id: asked.id });
+  expect(body['result']).toMatchObject({ status: { state: 'completed' } });
+});
+
+test('the channel of the message and its metadata are noted', async () => {
+  await using house = await served();
+  await talk(house, 'water a plant', {
+    input_channel: 'kiosk',
+    metadata: { user_id: 'u-1', floor: 3 },
+  });
+  expect(await house.tracker('ada')).toMatchObject({
+    user_id: 'u-1',
+    latest_input_channel: 'kiosk',
+    latest_message: { metadata: { floor: 3 } },
+    slots: { session_started_metadata: { floor: 3 } },
+  });
+});
+
+test('?stream=true: one object a line, pieces of messages first, none of them twice', async () => {
+  await using house = await served();
+  const response = await fetch(`${house.url}${webhook}?stream=true`, {
+    method: 'POST',
+    body: JSON.stringify({ sender: 'ada', message: 'report the growth' }),
+  });
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  const lines = (await response.text()).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { recipient_id: 'ada', text: 'Everything' },
+    { recipient_id: 'ada', text: ' grows' },
+    { recipient_id: 'ada', text: '.' },
+    { recipient_id: 'ada', text: 'Is there anything else that I can do for you?' },
+  ]);
+});
+
+test('?stream=true: whole messages come as they are said', async () => {
+  await using house = await served({
+    files: {
+      'data/more.yml': `flows:
+  careful_rain:
+    description: Look carefully at the clouds.
+    steps: [{action: utter_ask_plant}, {action: action_wait}]
+`,
+    },
+  });
+  const response = await fetch(`${house.url}${webhook}?stream=true`, {
+    method: 'POST',
+    body: JSON.stringify({ sender: 'ada', message: 'look carefully at the clouds' }),
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toBe('{"recipient_id":"ada","text":"Which plant?"}\n');
+  house.gate.open();
+  expect((await reader?.read())?.value).toContain('anything else');
+  expect((await reader?.read())?.done).toBe(true);
+});
+
+test.each([
+  ['no JSON', '{'],
+  ['a list', '[]'],
+  ['no message', '{"sender": "ada"}'],
+  ['a sender that is no text', '{"sender": 5, "message": "hi"}'],
+  ['metadata that is no object', '{"sender": "ada", "message": "hi", "metadata": 5}'],
+])('%s is answered 400', async (_, body) => {
+  await using house = await served();
+  for (const path of [webhook, `${webhook}?stream=true`]) {
+    expect((await house.api('POST', path, body)).status).toBe(400);
+  }
+});
+
+test('a failing action still answers 200 with what was said', async () => {
+  await using house = await served();
+  const { status, body } = await talk(house, 'start the pump');
+  expect(status).toBe(200);
+  expect(body).toMatchObject([{ text: 'Something went wrong on my side. Please try that again.' }]);
+});
+
+test('only POST is taken; without a model there is no answer', async () => {
+  await using house = await served();
+  expect((await house.api('GET', webhook)).status).toBe(405);
+  expect((await house.api('GET', '/webhooks/rest/other')).status).toBe(404);
+  await house.api('DELETE', '/model');
+  expect((await talk(house, 'hi')).status).toBe(409);
+  expect(
+    (await house.api('POST', `${webhook}?stream=true`, { sender: 'a', message: 'b' })).status,
+  ).toBe(409);
+});
+
+test('the channel can be left out by naming others', async () => {
+  await using house = await served({ files: { 'credentials.yml': 'inspector:\n' } });
+  expect((await talk(house, 'hi')).status).toBe(404);
+});
+
+test('a text with blank lines is several messages', async () => {
+  await using house = await served({
+    files: {
+      'data/more.yml': `flows:
+  show_rules:
+    description: Show the rules of the house.
+    steps: [{action: utter_rules}]
+`,
+      'domain/more.yml':
+        'responses: {utter_rules: [{text: "One.\\n\\nTwo.", image: "http://x.example/a.png"}]}',
+    },
+  });
+  expect((await talk(house, 'show the rules of the house')).body).toMatchObject([
+    { text: 'One.' },
+    { text: 'Two.' },
+    { image: 'http://x.example/a.png' },
+    {},
+  ]);
+});

@@ -1,0 +1,195 @@
+import { greenhouseFolder, type ProjectFolder } from '../../../../test/support/greenhouse.ts';
+import { defineAction, InProcessActions } from '../../../assistant/index.ts';
+import type { JsonObject } from '../../../protocol/index.ts';
+import type { Logger } from '../../../telemetry/index.ts';
+import { type AssistantServing, serveAssistant, type ServeAssistantOptions } from '../index.ts';
+
+/** A task as 0.3 shows it, loosely. */
+export interface WireTask {
+  readonly id: string;
+  readonly contextId: string;
+  readonly status: {
+    readonly state: string;
+    readonly message?: { readonly parts: readonly JsonObject[] };
+  };
+  readonly artifacts?: readonly { readonly parts: readonly JsonObject[] }[];
+  readonly metadata?: JsonObject;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: JsonObject;
+}
+
+export interface SayOptions {
+  readonly contextId?: string;
+  readonly messageId?: string;
+  readonly taskId?: string;
+  readonly metadata?: JsonObject;
+  readonly parts?: readonly JsonObject[];
+  readonly configuration?: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What actions of tests wait for, and tell. */
+export class Gate {
+  readonly #waiting: (() => void)[] = [];
+  /** How often the action began. */
+  entered = 0;
+
+  wait(signal: AbortSignal): Promise<void> {
+    this.entered += 1;
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+  }
+
+  open(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+export interface Served extends AsyncDisposable {
+  readonly url: string;
+  readonly serving: AssistantServing;
+  readonly folder: ProjectFolder;
+  readonly gate: Gate;
+  /** Names of the events that were logged. */
+  readonly logged: readonly string[];
+  rpc(
+    method: string,
+    params: JsonObject,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Reply>;
+  /** Sends a message as an orchestrator does; gives the task. */
+  say(text: string, options?: SayOptions): Promise<WireTask>;
+  api(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Reply>;
+  tracker(id: string): Promise<JsonObject & { readonly events: readonly JsonObject[] }>;
+}
+
+/** Serves the greenhouse, with actions that can be held up, on a port of its own. */
+export async function served(
+  options: Partial<ServeAssistantOptions> & {
+    readonly files?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<Served> {
+  const { files = {}, ...rest } = options;
+  const folder = await greenhouseFolder(files);
+  const gate = new Gate();
+  const logged: string[] = [];
+  const logger = collecting(logged);
+  const actions = new InProcessActions([
+    defineAction({
+      name: 'action_water',
+      async run({ slots, setSlot }) {
+        setSlot('watered', Number(slots['watered']) + Number(slots['litres']));
+      },
+    }),
+    defineAction({
+      name: 'action_report',
+      async run({ stream }) {
+        await stream.start();
+        for (const word of ['Everything', ' grows', '.']) await stream.chunk(word);
+        await stream.end();
+      },
+    }),
+    defineAction({
+      name: 'action_pump',
+      run: () => Promise.reject(new Error('the pump is broken, and its key is hunter2')),
+    }),
+    defineAction({ name: 'action_wait', run: ({ signal }) => gate.wait(signal) }),
+  ]);
+  let serving: AssistantServing;
+  try {
+    serving = await serveAssistant({
+      places: { directory: folder.directory },
+      environment: {},
+      logger,
+      enableApi: true,
+      ...rest,
+      build: { actions, ...rest.build },
+    });
+  } catch (error) {
+    await folder[Symbol.asyncDispose]();
+    throw error;
+  }
+  const url = `http://127.0.0.1:${serving.port}`;
+  let messages = 0;
+  const call = async (path: string, request: RequestInit): Promise<Reply> => {
+    const response = await fetch(url + path, request);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    const body = (isJson && text !== '' ? JSON.parse(text) : { text }) as JsonObject;
+    return { status: response.status, headers: response.headers, body };
+  };
+  const rpc: Served['rpc'] = (method, params, headers = {}) =>
+    call('/', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+  const api: Served['api'] = (method, path, body, headers = {}) =>
+    call(path, {
+      method,
+      headers,
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  return {
+    url,
+    serving,
+    folder,
+    gate,
+    logged,
+    rpc,
+    api,
+    async say(text, more = {}) {
+      messages += 1;
+      const { messageId = `m-${messages}`, configuration, headers, parts, ...fields } = more;
+      const message = {
+        kind: 'message',
+        role: 'user',
+        messageId,
+        parts: parts ?? [{ kind: 'text', text }],
+        ...fields,
+      };
+      const params = { message, ...(configuration !== undefined && { configuration }) };
+      const { body } = await rpc('message/send', params, headers);
+      if (body['result'] === undefined) throw new Error(JSON.stringify(body));
+      return body['result'] as unknown as WireTask;
+    },
+    async tracker(id) {
+      const { body } = await api('GET', `/conversations/${encodeURIComponent(id)}/tracker`);
+      return body as JsonObject & { readonly events: readonly JsonObject[] };
+    },
+    async [Symbol.asyncDispose]() {
+      gate.open();
+      await serving.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The structured part of a task's status. */
+export function stateOf(task: WireTask): JsonObject {
+  return (task.status.message?.parts[0]?.['data'] ?? {}) as JsonObject;
+}
+
+/** What was said to the user. */
+export function wordsOf(task: WireTask): readonly unknown[] {
+  return (task.status.message?.parts ?? []).flatMap(({ text }) =>
+    text === undefined ? [] : [text],
+  );
+}
+
+function collecting(names: string[]): Logger {
+  const note = (_: unknown, event: string): void => void names.push(event);
+  const logger: Logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
+  return logger;
+}
