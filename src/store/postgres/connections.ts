@@ -3,7 +3,7 @@ import { Pipeline } from './pipeline.ts';
 import type { Place } from './place.ts';
 import { TrafficCount } from './traffic.ts';
 
-/** Milliseconds beyond the server's own limit before a connection counts as dead. */
+/** The most milliseconds beyond the limit of a statement before its connection counts as dead. */
 const answerMargin = 5_000;
 
 /** The connections of one store, each kind for its own work, so that none holds up another. */
@@ -25,12 +25,17 @@ export class Connections {
   ) {
     const common = {
       waitMs: options.waitMs,
-      answerMs: options.statementTimeoutMs + answerMargin,
+      answerMs: options.statementTimeoutMs + Math.min(options.statementTimeoutMs, answerMargin),
       traffic: this.traffic,
     };
     this.writes = new GroupCommit(place, common);
     this.reads = new Pipeline(place, { ...common, connections: options.readConnections });
     this.upkeep = new Pipeline(place, { ...common, connections: 1 });
+  }
+
+  /** Resolves once changes can be made. */
+  async open(): Promise<void> {
+    await this.writes.open();
   }
 
   async close(): Promise<void> {

@@ -70,6 +70,10 @@ export class GroupCommit {
     this.#traffic = options.traffic;
   }
 
+  async open(): Promise<void> {
+    await this.#link.client();
+  }
+
   write(
     statement: Statement,
     values: readonly Value[],

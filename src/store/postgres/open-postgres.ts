@@ -33,8 +33,14 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const readConnections = maxConnections - 3;
   const connections = new Connections(place, { readConnections, waitMs, statementTimeoutMs });
   const notices = new Notices(place, connections.traffic);
-  await notices.open();
-  return new PostgresStore(connections, notices);
+  const store = new PostgresStore(connections, notices);
+  try {
+    await Promise.all([connections.open(), notices.open()]);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return store;
 }
 
 async function checkSchema(options: PlaceOptions, name: string): Promise<void> {

@@ -277,37 +277,47 @@ CREATE FUNCTION legate.take_over(
   RETURNING turns.*
 $$;
 
+-- An owner without tasks needs no counts. What others add meanwhile stays: they wait for the rows that
+-- go, and then begin anew.
+CREATE FUNCTION legate.forget_owner(in_owner text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF (SELECT sum(tasks) FROM legate.task_counts WHERE owner = in_owner) = 0 THEN
+    WITH gone AS (
+      DELETE FROM legate.task_counts WHERE owner = in_owner RETURNING state, tasks
+    )
+    INSERT INTO legate.task_counts AS counts (owner, state, slot, tasks)
+    SELECT in_owner, gone.state, -1, sum(gone.tasks) FROM gone
+    GROUP BY gone.state HAVING sum(gone.tasks) <> 0
+    ON CONFLICT (owner, state, slot) DO UPDATE SET tasks = counts.tasks + excluded.tasks;
+  END IF;
+END $$;
+
 -- Deletes what is over, and says how many tasks that were.
 CREATE FUNCTION legate.sweep(in_now bigint, in_terminal_before bigint, in_limit integer)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-  over bigint[];
-  owners text[];
+  task record;
+  owners text[] := '{}';
+  swept integer := 0;
 BEGIN
-  SELECT array_agg(found.number), array_agg(DISTINCT found.owner) INTO over, owners FROM (
-    SELECT tasks.number, tasks.owner FROM legate.tasks
-    WHERE tasks.state IN (3, 4, 5, 7) AND tasks.status_time < in_terminal_before
-      AND (tasks.push_configs = 0 OR NOT EXISTS (
-        SELECT FROM legate.push_configs AS configs
-        JOIN legate.deliveries ON deliveries.config = configs.number AND NOT deliveries.is_dead
-        WHERE configs.task = tasks.number
-      ))
-    ORDER BY tasks.status_time LIMIT in_limit FOR UPDATE OF tasks SKIP LOCKED
-  ) AS found;
-  PERFORM legate.remove_task(number) FROM unnest(over) AS number;
-  -- An owner without tasks needs no counts. What others add meanwhile stays: they wait for the rows
-  -- that go, and then begin anew.
-  WITH empty AS (
-    SELECT swept.owner FROM unnest(owners) AS swept (owner)
-    WHERE NOT EXISTS (SELECT FROM legate.tasks WHERE tasks.owner = swept.owner)
-  ), gone AS (
-    DELETE FROM legate.task_counts AS counts USING empty
-    WHERE counts.owner = empty.owner RETURNING counts.owner, counts.state, counts.tasks
-  )
-  INSERT INTO legate.task_counts AS counts (owner, state, slot, tasks)
-  SELECT gone.owner, gone.state, -1, sum(gone.tasks) FROM gone
-  GROUP BY gone.owner, gone.state HAVING sum(gone.tasks) <> 0
-  ON CONFLICT (owner, state, slot) DO UPDATE SET tasks = counts.tasks + excluded.tasks;
+  FOR task IN
+    SELECT number, owner, push_configs FROM legate.tasks
+    WHERE state IN (3, 4, 5, 7) AND status_time < in_terminal_before
+    ORDER BY status_time FOR UPDATE SKIP LOCKED
+  LOOP
+    EXIT WHEN swept = in_limit;
+    CONTINUE WHEN task.push_configs > 0 AND EXISTS (
+      SELECT FROM legate.push_configs AS configs
+      JOIN legate.deliveries ON deliveries.config = configs.number AND NOT deliveries.is_dead
+      WHERE configs.task = task.number
+    );
+    PERFORM legate.remove_task(task.number);
+    swept := swept + 1;
+    IF task.owner <> ALL (owners) THEN
+      owners := owners || task.owner;
+    END IF;
+  END LOOP;
+  PERFORM legate.forget_owner(owner) FROM unnest(owners) AS owner;
 
   DELETE FROM legate.messages WHERE turn IN (
     SELECT turn FROM legate.messages
@@ -318,5 +328,5 @@ BEGIN
     SELECT space, key FROM legate.records WHERE expires_at <= in_now LIMIT in_limit
   ) AND expires_at <= in_now;
   DELETE FROM legate.replicas WHERE expires_at < in_now - 86400000;
-  RETURN coalesce(cardinality(over), 0);
+  RETURN swept;
 END $$;

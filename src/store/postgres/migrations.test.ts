@@ -1,0 +1,108 @@
+import { beforeEach, expect, test } from 'vitest';
+import { postgres } from '../../../test/support/postgres.ts';
+import { query } from './database.contract.ts';
+import { migrate, migrationStatus, readMigrations } from './migrations.ts';
+import { openPostgres } from './open-postgres.ts';
+
+const first = {
+  version: 1,
+  name: '0001_first',
+  sql: 'CREATE TABLE legate.a (n integer); INSERT INTO legate.a VALUES (7)',
+};
+const second = {
+  version: 2,
+  name: '0002_second',
+  sql: 'ALTER TABLE legate.a ADD COLUMN m integer; UPDATE legate.a SET m = n + 1',
+};
+const broken = {
+  version: 3,
+  name: '0003_broken',
+  sql: 'ALTER TABLE legate.a ADD COLUMN k integer; UPDATE legate.absent SET x = 1',
+};
+
+let url: string;
+beforeEach(async () => {
+  url = await (await postgres()).database();
+});
+
+test('the files are numbered from 1 without a gap', () => {
+  const versions = readMigrations().map(({ version }) => version);
+  expect(versions).toEqual(versions.map((_, index) => index + 1));
+  expect(versions.length).toBeGreaterThan(0);
+});
+
+test('an empty database takes all steps in order', async () => {
+  expect(await migrationStatus(url, [first, second])).toEqual({
+    current: 0,
+    latest: 2,
+    pending: ['0001_first', '0002_second'],
+  });
+  expect(await migrate(url, [first, second])).toEqual({ current: 2, latest: 2, pending: [] });
+  expect(await query(url, 'SELECT * FROM legate.a')).toEqual([{ n: 7, m: 8 }]);
+});
+
+test('a database of an older version takes only the steps after it, and keeps its data', async () => {
+  await migrate(url, [first]);
+  await query(url, 'UPDATE legate.a SET n = 100');
+  expect(await migrationStatus(url, [first, second])).toMatchObject({ pending: ['0002_second'] });
+  await migrate(url, [first, second]);
+  expect(await query(url, 'SELECT * FROM legate.a')).toEqual([{ n: 100, m: 101 }]);
+});
+
+test('a step that fails leaves the database at the version it had', async () => {
+  await migrate(url, [first]);
+  await expect(migrate(url, [first, second, broken])).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining('absent'),
+  });
+  expect(await migrationStatus(url, [first])).toMatchObject({ current: 1, pending: [] });
+  expect(await query(url, 'SELECT * FROM legate.a')).toEqual([{ n: 7 }]);
+});
+
+test('several replicas may start at once on an empty database', async () => {
+  const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgres({ url })));
+  const { latest } = await migrationStatus(url);
+  expect(await query(url, 'SELECT count(*)::int AS n FROM legate.migrations')).toEqual([
+    { n: latest },
+  ]);
+  for (const store of stores) await store.close();
+});
+
+test('a schema of a newer version is refused, with both versions and what to do, and left alone', async () => {
+  const latest = (await migrate(url)).latest;
+  await query(url, 'INSERT INTO legate.migrations (version, name) VALUES ($1, $2)', [
+    latest + 1,
+    'later',
+  ]);
+  const refusal = {
+    code: 'STORE_VERSION',
+    message: expect.stringMatching(
+      new RegExp(`version ${latest + 1}.* up to ${latest}; use the newer version`),
+    ),
+  };
+  await expect(openPostgres({ url })).rejects.toMatchObject(refusal);
+  await expect(migrationStatus(url)).rejects.toMatchObject(refusal);
+  expect(await query(url, 'SELECT count(*)::int AS n FROM legate.migrations')).toEqual([
+    { n: latest + 1 },
+  ]);
+});
+
+test('a store that must not migrate refuses a schema that is behind, and opens one that is not', async () => {
+  await expect(openPostgres({ url, migrates: false })).rejects.toMatchObject({
+    code: 'STORE_VERSION',
+    message: expect.stringContaining('legate db migrate'),
+  });
+  expect(await query(url, "SELECT to_regnamespace('legate') AS schema")).toEqual([
+    { schema: null },
+  ]);
+  await migrate(url);
+  const store = await openPostgres({ url, migrates: false });
+  await store.close();
+});
+
+test('a database shared with other programs keeps what is theirs', async () => {
+  await query(url, 'CREATE TABLE tasks (n integer)');
+  const store = await openPostgres({ url });
+  await store.close();
+  expect(await query(url, 'SELECT * FROM public.tasks')).toEqual([]);
+});
