@@ -18,7 +18,7 @@ const withJwt = (more = '') =>
 ${more}`);
 
 async function token(claims: JsonObject = {}, key = secret): Promise<string> {
-  const jwt = new SignJWT(claims as never).setProtectedHeader({ alg: 'HS256' });
+  const jwt = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' });
   return jwt.sign(new TextEncoder().encode(key));
 }
 

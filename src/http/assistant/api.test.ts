@@ -59,7 +59,7 @@ test('with JWT, an admin may do everything and a user what is the user’s own',
   const secret = 'a secret that is long enough to be one';
   await using house = await served({ api: { jwt: { secret, algorithm: 'HS256' } } });
   const bearer = async (user: JsonObject, key = secret, alg = 'HS256') => {
-    const jwt = await new SignJWT({ user } as never)
+    const jwt = await new SignJWT({ user })
       .setProtectedHeader({ alg })
       .sign(new TextEncoder().encode(key));
     return { authorization: `Bearer ${jwt}` };
@@ -74,11 +74,8 @@ test('with JWT, an admin may do everything and a user what is the user’s own',
   expect(await statuses(house, '', other)).toEqual(all(403));
   expect(await statuses(house, '', await bearer({ username: 'ada' }))).toEqual(all(403));
   const ada = await bearer({ role: 'user', username: 'ada' });
-  expect(await statuses(house, '', ada)).toEqual([
-    ...[403, 403, 403, 403],
-    ...[200, 200, 200, 200],
-    ...[403, 204, 403],
-  ]);
+  const own = [200, 200, 200, 200];
+  expect(await statuses(house, '', ada)).toEqual([403, 403, 403, 403, ...own, 403, 204, 403]);
   expect(await statuses(house, '', await bearer({ role: 'admin' }))).toEqual(fine);
 });
 
