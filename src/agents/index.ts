@@ -21,6 +21,14 @@ export type { ModelAnswer } from './llm/model-answer.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings, ToolCallInfo } from './llm/options.ts';
 export type { Usage } from './usage.ts';
 export {
+  type McpHandler,
+  mcpHandler,
+  type McpHandlerOptions,
+  type McpServerOptions,
+  serveMcpStdio,
+} from './mcp/mcp-server.ts';
+export { mcpTools, type McpToolsOptions } from './mcp/mcp-tools.ts';
+export {
   type FoundMemory,
   Memory,
   type MemoryOptions,
@@ -30,7 +38,12 @@ export {
 export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { Invocation, type InvocationResult } from './runner/invocation.ts';
-export { Runner, type RunnerOptions, type RunRequest } from './runner/runner.ts';
+export {
+  type InvocationInfo,
+  Runner,
+  type RunnerOptions,
+  type RunRequest,
+} from './runner/runner.ts';
 export { type SessionInfo, type SessionKey, SessionStore } from './runner/session-store.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
 export { sessionOf } from './sessions/passing-session.ts';

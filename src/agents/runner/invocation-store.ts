@@ -36,9 +36,14 @@ export class InvocationStore {
     this.#keepMs = keepMs;
   }
 
-  async load(id: string): Promise<KeptInvocation> {
+  async find(id: string): Promise<KeptInvocation | undefined> {
     const found = await this.#records.get(space, this.#prefix + id, this.#clock.now());
-    if (found !== undefined) return found.value.value as unknown as KeptInvocation;
+    return found?.value.value as unknown as KeptInvocation | undefined;
+  }
+
+  async load(id: string): Promise<KeptInvocation> {
+    const found = await this.find(id);
+    if (found !== undefined) return found;
     throw new LegateError('TASK_NOT_FOUND', `no invocation ${id}`, {
       metadata: { invocationId: id },
     });

@@ -44,6 +44,14 @@ export interface RunRequest {
   readonly signal?: AbortSignal;
 }
 
+/** What is known of an invocation. */
+export interface InvocationInfo {
+  readonly caller: Caller;
+  readonly sessionId: string;
+  readonly state: 'running' | EndKind;
+  readonly isWaiting: boolean;
+}
+
 type Content = RunRequest['message'];
 type EndEvent = TurnEnd | Reply;
 type RunEnd = { readonly error?: unknown };
@@ -126,6 +134,14 @@ export class Runner {
     );
   }
 
+  /** Whose invocation it is, and whether it waits for an answer. */
+  async find(invocationId: string): Promise<InvocationInfo | undefined> {
+    const kept = await this.#invocations.find(invocationId);
+    if (kept === undefined) return undefined;
+    const { caller, sessionId, state } = kept;
+    return { caller, sessionId, state, isWaiting: state !== 'running' && isPause({ kind: state }) };
+  }
+
   isActive(invocationId: string): boolean {
     return this.#active.has(invocationId);
   }
@@ -137,8 +153,8 @@ export class Runner {
       active.cancel();
       return true;
     }
-    const kept = await this.#invocations.load(invocationId).catch(() => undefined);
-    if (kept === undefined || !isPause({ kind: kept.state as EndKind })) return false;
+    if ((await this.find(invocationId))?.isWaiting !== true) return false;
+    const kept = await this.#invocations.load(invocationId);
     const key = { caller: kept.caller, sessionId: kept.sessionId };
     await this.#inTurn(key, async () => {
       const session = await this.sessions.load(key);

@@ -1,0 +1,116 @@
+import {
+  McpConnection,
+  type McpSelection,
+  type McpServerConfig,
+  type McpToolInfo,
+  type McpToolResult,
+  selectTools,
+} from '../../mcp/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Turn } from '../agent.ts';
+import type { Tool, ToolContext } from '../tools/tool.ts';
+import type { ToolSet } from '../tools/tool-set.ts';
+
+export interface McpToolsOptions extends McpSelection {
+  /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
+  readonly prefix?: string;
+  /** Goes along as `_meta` with each call. */
+  readonly meta?: JsonObject | ((context: ToolContext) => JsonObject | Promise<JsonObject>);
+  /** Tools to ask the caller before: all, those named, or as the function says. @default none */
+  readonly needsConfirmation?:
+    | 'all'
+    | readonly string[]
+    | ((tool: McpToolInfo, input: JsonObject) => boolean | Promise<boolean>);
+  /** Milliseconds. @default the server's for each tool */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * The tools of an MCP server. The connection is made with the first turn, and anew when it was lost.
+ * @example llmAgent({ name: 'clerk', model, tools: [mcpTools({ name: 'files', url: 'http://127.0.0.1:3000/mcp' })] })
+ */
+export function mcpTools(
+  server: McpServerConfig | McpConnection,
+  options: McpToolsOptions = {},
+): ToolSet {
+  const isOwn = !(server instanceof McpConnection);
+  const connection = isOwn ? new McpConnection(server) : server;
+  return {
+    name: connection.name,
+    tools: async ({ signal }: Turn) => {
+      const infos = await selectTools(connection, options, { signal });
+      const names = safeNames(
+        infos.map(({ name }) => name),
+        options.prefix ?? '',
+      );
+      return infos.map((info, index) => toTool(connection, info, names[index] ?? '', options));
+    },
+    close: async () => {
+      if (isOwn) await connection.close();
+    },
+  };
+}
+
+function toTool(
+  connection: McpConnection,
+  info: McpToolInfo,
+  name: string,
+  options: McpToolsOptions,
+): Tool {
+  const { meta, needsConfirmation = [], timeoutMs } = options;
+  return {
+    name,
+    description: info.description,
+    inputSchema: info.inputSchema,
+    isLongRunning: false,
+    isIdempotent: info.isIdempotent || info.isReadOnly,
+    // The connection has its own time for each tool.
+    timeoutMs: 0,
+    credentials: undefined,
+    // The server knows best what it takes; an input that is no object it could not even read.
+    parse: async (input) =>
+      isObject(input) ? { ok: true, value: input } : { ok: false, problem: 'it must be an object' },
+    confirmation: async (input) => {
+      if (needsConfirmation === 'all') return true;
+      if (typeof needsConfirmation === 'function') {
+        return needsConfirmation(info, input as JsonObject);
+      }
+      return needsConfirmation.includes(info.name);
+    },
+    run: async (input, context) => {
+      const own = typeof meta === 'function' ? await meta(context) : meta;
+      const result = await connection.call(info, input as JsonObject, {
+        signal: context.signal,
+        ...(own !== undefined && { meta: own }),
+        ...(timeoutMs !== undefined && { timeoutMs }),
+      });
+      return valueOf(result);
+    },
+  };
+}
+
+/** What the model is shown: data where there is some, else text, with files by their kinds. */
+function valueOf({ isError, text, structured, parts }: McpToolResult): JsonValue {
+  if (isError) throw new Error(text === '' ? 'the tool failed' : text);
+  if (structured !== undefined) return structured;
+  const files = parts.flatMap(({ raw, url, mediaType, filename }) =>
+    raw === undefined && url === undefined ? [] : [url ?? filename ?? mediaType ?? 'a file'],
+  );
+  return files.length === 0 ? text : { text, files };
+}
+
+function isObject(input: JsonValue): input is JsonObject {
+  return typeof input === 'object' && input !== null && !Array.isArray(input);
+}
+
+/** Names that models take, and no two the same. */
+export function safeNames(names: readonly string[], prefix: string): readonly string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    const base = `${prefix}${name}`.replaceAll(/[^\w-]/g, '_').slice(0, 60);
+    let safe = base;
+    for (let number = 2; taken.has(safe); number += 1) safe = `${base}_${number}`;
+    taken.add(safe);
+    return safe;
+  });
+}

@@ -1,0 +1,246 @@
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { Logger } from '../telemetry/index.ts';
+import { silentLogger } from '../telemetry/index.ts';
+import { McpConnection } from './connection.ts';
+import type { McpServerConfig, McpStdioServer } from './server-config.ts';
+import { startHttpSample } from './testing/http-server.ts';
+import { metaOf, selectTools } from './tool-set.ts';
+
+const open: McpConnection[] = [];
+afterEach(async () => {
+  for (const connection of open.splice(0)) await connection.close();
+});
+
+function connectionTo(config: McpServerConfig, clock?: { now(): number }): McpConnection {
+  const connection = new McpConnection({ maxRetries: 0, ...config }, clock);
+  open.push(connection);
+  return connection;
+}
+
+function program(more: Partial<McpStdioServer> = {}): McpStdioServer {
+  return {
+    name: 'sample',
+    command: process.execPath,
+    args: [join(import.meta.dirname, 'testing/stdio-server.ts')],
+    ...more,
+  };
+}
+
+test('tools of a program are listed and called', async () => {
+  const connection = connectionTo(program());
+  const tools = await connection.tools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'add',
+    'meta.echo',
+    'picture',
+    'fail',
+    'hang',
+    'die',
+  ]);
+  expect(tools[0]).toMatchObject({ description: 'Adds numbers.', isReadOnly: true });
+  const [add] = tools;
+  if (add === undefined) throw new Error('no tool');
+  expect(await connection.call(add, { a: 2, b: 3 })).toEqual({
+    isError: false,
+    parts: [{ text: '5' }],
+    text: '5',
+    structured: { sum: 5 },
+  });
+});
+
+test('tools behind an address are listed and called', async () => {
+  await using server = await startHttpSample();
+  const connection = connectionTo({ name: 'sample', url: server.url });
+  expect(await connection.tools()).toHaveLength(6);
+  expect(await connection.call({ name: 'add' }, { a: 2, b: 3 })).toMatchObject({
+    structured: { sum: 5 },
+  });
+  const { parts } = await connection.call({ name: 'picture' }, {});
+  expect(parts).toEqual([
+    { text: 'here' },
+    { raw: 'AAAA', mediaType: 'image/png' },
+    { text: 'inside', mediaType: 'text/plain' },
+    { url: 'https://example.com/b', filename: 'b' },
+  ]);
+});
+
+test('what goes along as _meta arrives', async () => {
+  await using server = await startHttpSample();
+  const connection = connectionTo({ name: 'sample', url: server.url });
+  const meta = metaOf(
+    {
+      static: { channel: 'web' },
+      fromSlots: [
+        { slot: 'customer', param: 'customer_id' },
+        { slot: 'unset', param: 'never' },
+      ],
+    },
+    (slot) => (slot === 'customer' ? 'c-1' : undefined),
+  );
+  const { text } = await connection.call({ name: 'meta.echo' }, {}, { meta });
+  expect(JSON.parse(text)).toEqual({ channel: 'web', customer_id: 'c-1' });
+});
+
+test('a tool that fails says so; a tool that is not there is an error', async () => {
+  await using server = await startHttpSample();
+  const connection = connectionTo({ name: 'sample', url: server.url });
+  expect(await connection.call({ name: 'fail' }, {})).toMatchObject({
+    isError: true,
+    text: 'no such file',
+  });
+  await expect(connection.call({ name: 'missing' }, {})).rejects.toMatchObject({
+    code: 'PEER_INVALID',
+  });
+});
+
+test('each tool has its own time, and a caller who leaves takes the call along', async () => {
+  await using server = await startHttpSample();
+  const connection = connectionTo({
+    name: 'sample',
+    url: server.url,
+    toolTimeouts: { hang: 50 },
+  });
+  await expect(connection.call({ name: 'hang' }, {})).rejects.toMatchObject({
+    code: 'REQUEST_TIMEOUT',
+  });
+  const controller = new AbortController();
+  const call = connection.call(
+    { name: 'hang' },
+    {},
+    { timeoutMs: 60_000, signal: controller.signal },
+  );
+  await expect.poll(() => server.calls['hang']).toBe(2);
+  controller.abort();
+  await expect(call).rejects.toThrow();
+  await expect.poll(() => server.calls['hang aborted']).toBe(2);
+});
+
+test('include and exclude choose among the tools', async () => {
+  await using server = await startHttpSample();
+  const connection = connectionTo({ name: 'sample', url: server.url });
+  const names = async (selection: object) =>
+    (await selectTools(connection, selection)).map(({ name }) => name);
+  expect(await names({ include: ['fail', 'add'] })).toEqual(['add', 'fail']);
+  expect(await names({ exclude: ['hang', 'die', 'fail'] })).toEqual([
+    'add',
+    'meta.echo',
+    'picture',
+  ]);
+  await expect(names({ include: ['nothing'] })).rejects.toThrow(
+    /has no tool named nothing; it has add/,
+  );
+  await expect(names({ include: [], exclude: [] })).rejects.toThrow(/cannot both be given/);
+});
+
+test('the list of tools is kept for its time', async () => {
+  await using server = await startHttpSample();
+  let now = 0;
+  const connection = connectionTo(
+    { name: 'sample', url: server.url, listTtlMs: 1_000 },
+    { now: () => now },
+  );
+  await connection.tools();
+  const asked = server.requests.length;
+  await connection.tools();
+  expect(server.requests).toHaveLength(asked);
+  now = 1_000;
+  await connection.tools();
+  expect(server.requests.length).toBeGreaterThan(asked);
+});
+
+test('too many tools are refused', async () => {
+  await using server = await startHttpSample();
+  const connection = connectionTo({ name: 'sample', url: server.url, maxTools: 5 });
+  await expect(connection.tools()).rejects.toThrow(/offers 6 tools, more than the 5/);
+});
+
+test('a program that died is started again for the next call, but not for the one that killed it', async () => {
+  const connection = connectionTo(program());
+  await expect(connection.call({ name: 'die' }, {})).rejects.toMatchObject({
+    code: 'PEER_UNREACHABLE',
+  });
+  expect(await connection.call({ name: 'add' }, { a: 1, b: 1 })).toMatchObject({ text: '2' });
+});
+
+test('a server that comes back is found again', async () => {
+  const first = await startHttpSample();
+  const connection = connectionTo({ name: 'sample', url: first.url });
+  await connection.call({ name: 'add' }, { a: 1, b: 1 });
+  await first.close();
+  await expect(connection.call({ name: 'add' }, { a: 1, b: 1 })).rejects.toMatchObject({
+    code: 'PEER_UNREACHABLE',
+  });
+  await using again = await startHttpSample({ port: first.port });
+  expect(await connection.call({ name: 'add' }, { a: 1, b: 2 })).toMatchObject({ text: '3' });
+  expect(again.calls).toEqual({ add: 1 });
+});
+
+test('a connection is tried several times', async () => {
+  let refusals = 2;
+  await using server = await startHttpSample({
+    guard: () => {
+      refusals -= 1;
+      return refusals >= 0 ? 503 : undefined;
+    },
+  });
+  const connection = connectionTo({ name: 'sample', url: server.url, maxRetries: 3 });
+  await connection.connect();
+  expect(refusals).toBeLessThan(0);
+});
+
+test('credentials go along in the header that is named, and are renewed when refused', async () => {
+  await using server = await startHttpSample({
+    guard: ({ headers }) => (headers['x-key'] === 'Key k' ? undefined : 401),
+  });
+  const auth = {
+    kind: 'api_key',
+    key: 'k',
+    headerName: 'X-Key',
+    headerFormat: 'Key {key}',
+  } as const;
+  const good = connectionTo({ name: 'sample', url: server.url, auth });
+  expect(await good.tools()).toHaveLength(6);
+  const bad = connectionTo({
+    name: 'sample',
+    url: server.url,
+    auth: { kind: 'token', token: 'x' },
+  });
+  await expect(bad.tools()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+test('credentials are not sent where anybody may read them', () => {
+  const auth = { kind: 'token', token: 'hush' } as const;
+  expect(() => new McpConnection({ name: 'far', url: 'http://far.example', auth })).toThrow(
+    /use https/,
+  );
+  const headers = { 'X-Token': 'hush' };
+  expect(() => new McpConnection({ name: 'far', url: 'http://far.example', headers })).toThrow(
+    /use https/,
+  );
+  expect(() => new McpConnection({ name: 'odd', url: 'file:///x' })).toThrow(/http or https/);
+});
+
+test('a program sees its own variables only, and what it complains of is noted', async () => {
+  const noted: unknown[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    debug: (fields, event) => {
+      if (event === 'mcp.server.stderr') noted.push(fields['text']);
+    },
+  };
+  process.env['LEGATE_TEST_SECRET'] = 'hush';
+  try {
+    const connection = connectionTo(program({ env: { SAMPLE: 'a value' }, logger }));
+    await connection.connect();
+    await expect.poll(() => noted).toContain('started with a value and no secret');
+  } finally {
+    delete process.env['LEGATE_TEST_SECRET'];
+  }
+});
+
+test('a closed connection stays closed', async () => {
+  const connection = connectionTo({ name: 'sample', url: 'http://127.0.0.1:1' });
+  await connection.close();
+  await expect(connection.tools()).rejects.toThrow(/was closed/);
+});

@@ -1,0 +1,103 @@
+import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Transport } from '@modelcontextprotocol/client';
+import type { HeaderProvider } from '../client/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { authenticationHeaders } from './authentication.ts';
+import { requireSafeWire } from './safe-wire.ts';
+import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
+
+/** Answers and messages beyond this are refused. */
+const largestMessage = 16 * 1024 * 1024;
+
+/** A way to a server, ready to be connected. */
+export type OpenTransport = () => Promise<Transport>;
+
+export function transportOf(config: McpServerConfig, logger: Logger): OpenTransport {
+  return 'url' in config ? overHttp(config) : overStdio(config, logger);
+}
+
+function overHttp(config: McpHttpServer): OpenTransport {
+  const { auth, headers = {}, fetch = globalThis.fetch } = config;
+  const isSecret = auth !== undefined || Object.keys(headers).length > 0;
+  const url = isSecret ? requireSafeWire(config.url, config.name) : parseUrl(config);
+  const provider = auth && authenticationHeaders(auth, { fetch });
+  const send = provider === undefined ? fetch : authenticated(fetch, provider, url);
+  return async () => {
+    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+    return new StreamableHTTPClientTransport(url, {
+      fetch: send,
+      requestInit: { headers: { ...headers } },
+      // A call is repeated by whoever made it, or not at all.
+      reconnectionOptions: {
+        initialReconnectionDelay: 500,
+        maxReconnectionDelay: 5_000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 2,
+      },
+    });
+  };
+}
+
+function parseUrl({ url, name }: McpHttpServer): URL {
+  const parsed = URL.parse(url);
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '') return parsed;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `MCP server "${name}": the url must be an http or https URL without a user`,
+  );
+}
+
+/** Adds credentials to requests to the server's own origin, and renews them once when refused. */
+function authenticated(
+  fetch: typeof globalThis.fetch,
+  provider: HeaderProvider,
+  server: URL,
+): typeof globalThis.fetch {
+  const send = async (
+    input: RequestInfo | URL,
+    init: RequestInit = {},
+    isRejected = false,
+  ): Promise<Response> => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    if (url.origin !== server.origin) return fetch(input, init);
+    const headers = new Headers(init.headers);
+    const given = await provider({ url: url.origin + url.pathname, isRejected });
+    for (const [name, value] of Object.entries(given)) headers.set(name, value);
+    return fetch(input, { ...init, headers });
+  };
+  return async (input, init) => {
+    const response = await send(input, init);
+    if (response.status !== 401) return response;
+    await response.body?.cancel();
+    return send(input, init, true);
+  };
+}
+
+function overStdio(config: McpStdioServer, logger: Logger): OpenTransport {
+  const { command, args = [], env, cwd } = config;
+  return async () => {
+    const { getDefaultEnvironment, StdioClientTransport } =
+      await import('@modelcontextprotocol/client/stdio');
+    const transport = new StdioClientTransport({
+      command,
+      args: [...args],
+      env: { ...getDefaultEnvironment(), ...env },
+      stderr: 'pipe',
+      maxBufferSize: largestMessage,
+      ...(cwd !== undefined && { cwd }),
+    });
+    noteErrors(transport, config.name, logger);
+    return transport;
+  };
+}
+
+const longestLine = 1_000;
+
+/** What a program writes to its standard error is for whoever looks after it. */
+function noteErrors(transport: StdioClientTransport, name: string, logger: Logger): void {
+  transport.stderr?.on('data', (bytes: Buffer) => {
+    const text = bytes.toString('utf8').slice(0, longestLine).trimEnd();
+    logger.debug({ server: name, text }, 'mcp.server.stderr');
+  });
+}

@@ -1,0 +1,47 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import type { JsonObject, Part } from '../protocol/index.ts';
+
+/** What a tool answered. */
+export interface McpToolResult {
+  readonly isError: boolean;
+  /** All of it, as parts. */
+  readonly parts: readonly Part[];
+  /** Its text, one block after the other. */
+  readonly text: string;
+  /** For programs, where the tool gives such. */
+  readonly structured?: JsonObject;
+}
+
+export function toResult(result: CallToolResult): McpToolResult {
+  const parts = result.content.map(toPart);
+  const structured = result.structuredContent as JsonObject | undefined;
+  return {
+    isError: result.isError === true,
+    parts,
+    text: parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n'),
+    ...(structured !== undefined && { structured }),
+  };
+}
+
+function toPart(block: ContentBlock): Part {
+  switch (block.type) {
+    case 'text':
+      return { text: block.text };
+    case 'image':
+    case 'audio':
+      return { raw: block.data, mediaType: block.mimeType };
+    case 'resource_link':
+      return {
+        url: block.uri,
+        filename: block.name,
+        ...(block.mimeType !== undefined && { mediaType: block.mimeType }),
+      };
+    case 'resource': {
+      const { resource } = block;
+      const mediaType = resource.mimeType === undefined ? {} : { mediaType: resource.mimeType };
+      return 'text' in resource
+        ? { text: resource.text, ...mediaType }
+        : { raw: resource.blob, ...mediaType };
+    }
+  }
+}

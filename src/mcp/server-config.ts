@@ -1,0 +1,41 @@
+import type { Logger } from '../telemetry/index.ts';
+import type { Authentication } from './authentication.ts';
+
+interface McpServerBase {
+  /** For messages to people, and for prefixes. */
+  readonly name: string;
+  /** Milliseconds for making a connection. @default 10_000 */
+  readonly connectTimeoutMs?: number;
+  /** Attempts after the first to make a connection. @default 3 */
+  readonly maxRetries?: number;
+  /** Milliseconds for a call of a tool. @default 60_000 */
+  readonly callTimeoutMs?: number;
+  /** Milliseconds for calls of single tools, by their names. */
+  readonly toolTimeouts?: Readonly<Record<string, number>>;
+  /** How long the list of tools is taken for current, in milliseconds. @default 60_000 */
+  readonly listTtlMs?: number;
+  /** Most tools that are taken from the server. @default 512 */
+  readonly maxTools?: number;
+  readonly logger?: Logger;
+}
+
+/** A server behind an address (streamable HTTP). */
+export interface McpHttpServer extends McpServerBase {
+  readonly url: string;
+  /** Sent over https and to loopback only. */
+  readonly auth?: Authentication | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** A server that is a program, spoken to over its standard input and output. */
+export interface McpStdioServer extends McpServerBase {
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** Beside a few harmless variables, the program sees these only. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export type McpServerConfig = McpHttpServer | McpStdioServer;

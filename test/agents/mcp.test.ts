@@ -1,0 +1,266 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { McpConnection } from '../../src/mcp/index.ts';
+import { scriptedModel } from '../../src/models/index.ts';
+import { startHttpSample } from '../../src/mcp/testing/http-server.ts';
+import { artifact } from '../../src/protocol/index.ts';
+import type { Agent } from '../../src/agents/agent.ts';
+import { agent, failed, inputRequired, textOf, working } from '../../src/agents/define.ts';
+import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
+import { Conversation } from '../../src/agents/testing/conversation.ts';
+import { type McpHandlerOptions, mcpHandler } from '../../src/agents/mcp/mcp-server.ts';
+import { mcpTools, safeNames } from '../../src/agents/mcp/mcp-tools.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each.close();
+});
+
+// ---- tools ----------------------------------------------------------------------------------------
+
+async function sample() {
+  const server = await startHttpSample();
+  open.push(server);
+  const connection = new McpConnection({ name: 'sample', url: server.url });
+  open.push(connection);
+  return { server, connection };
+}
+
+test('a model calls the tools of an MCP server', async () => {
+  const { connection } = await sample();
+  const model = scriptedModel([
+    {
+      toolCalls: [
+        { name: 'add', input: { a: 2, b: 2 }, id: '1' },
+        { name: 'meta_echo', input: {}, id: '2' },
+        { name: 'picture', input: {}, id: '3' },
+        { name: 'fail', input: {}, id: '4' },
+        { name: 'add', input: 'nonsense', id: '5' },
+      ],
+    },
+    'Four',
+  ]);
+  const set = mcpTools(connection, {
+    exclude: ['die', 'hang'],
+    meta: ({ turn }) => ({ user: turn.caller.subject }),
+  });
+  const said = await new Conversation(llmAgent({ name: 'a', model, tools: [set] })).say('2+2?');
+  expect(said.text).toBe('Four');
+  expect(model.requests[0]?.tools).toEqual(['add', 'meta_echo', 'picture', 'fail']);
+  const results = model.requests[1]?.promptText ?? '';
+  expect(results).toContain('{"sum":4}');
+  expect(results).toContain('{\\"user\\":\\"alice\\"}');
+  expect(results).toContain('"files":["image/png","https://example.com/b"]');
+  expect(results).toContain('no such file');
+  expect(results).toContain('it must be an object');
+});
+
+for (const [policy, asks] of [
+  ['all', true],
+  [['add'], true],
+  [['fail'], false],
+  [(_: unknown, input: { a?: unknown }) => input.a === 1, true],
+] as const) {
+  test(`tools of a server may need confirmation (${JSON.stringify(policy) ?? 'a function'})`, async () => {
+    const { connection, server } = await sample();
+    const model = scriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] }, 'ok']);
+    const set = mcpTools(connection, { needsConfirmation: policy, include: ['add'] });
+    const conversation = new Conversation(llmAgent({ name: 'a', model, tools: [set] }));
+    const first = await conversation.say('go');
+    expect(first.end.kind).toBe(asks ? 'input-required' : 'completed');
+    if (!asks) return;
+    expect(server.calls).toEqual({});
+    await conversation.say('yes', { taskId: first.taskId });
+    expect(server.calls).toEqual({ add: 1 });
+  });
+}
+
+test('names are made fit for models, and stay apart', () => {
+  expect(safeNames(['a.b', 'a/b', 'ü'.repeat(80)], 'x__')).toEqual([
+    'x__a_b',
+    'x__a_b_2',
+    `x__${'_'.repeat(57)}`,
+  ]);
+});
+
+test('a server that is not there fails the turn', async () => {
+  const set = mcpTools({ name: 'gone', url: 'http://127.0.0.1:1/mcp', maxRetries: 0 });
+  open.push({ close: async () => set.close?.() });
+  const conversation = new Conversation(
+    llmAgent({ name: 'a', model: scriptedModel([]), tools: [set] }),
+  );
+  await expect(conversation.say('go')).rejects.toMatchObject({ code: 'PEER_UNREACHABLE' });
+});
+
+// ---- an agent as a server -------------------------------------------------------------------------
+
+async function serveMcp(served: Agent, options: McpHandlerOptions = {}): Promise<string> {
+  const mcp = await mcpHandler(served, options);
+  const server = createServer((request, response) => {
+    mcp.handler(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push({
+    close: async () => {
+      await mcp.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+function connectionTo(url: string, headers?: Record<string, string>): McpConnection {
+  const connection = new McpConnection({
+    name: 'served',
+    url,
+    maxRetries: 0,
+    ...(headers !== undefined && { headers }),
+  });
+  open.push(connection);
+  return connection;
+}
+
+const greeter = agent({ name: 'the greeter', description: 'Greets.' }, async function* (turn) {
+  const count = ((await turn.session?.get('count')) as number | undefined) ?? 0;
+  turn.session?.set('count', count + 1);
+  yield working('on it');
+  const data = turn.message.parts.find((part) => part.data !== undefined)?.data ?? null;
+  yield artifact([
+    { text: `Hello ${textOf(turn.message)}, ${count + 1}` },
+    { data: { got: data } },
+    { raw: 'AAAA', mediaType: 'image/png' },
+  ]);
+});
+
+test('an agent is a tool of an MCP server, and its conversations go on', async () => {
+  const connection = connectionTo(await serveMcp(greeter));
+  const tools = await connection.tools();
+  expect(tools).toMatchObject([{ name: 'the_greeter' }]);
+  expect(tools[0]?.description).toContain('Greets.');
+  const input = { message: 'Ada', data: { a: 1 } };
+  const first = await connection.call({ name: 'the_greeter' }, input);
+  expect(first).toMatchObject({
+    isError: false,
+    parts: [{ text: 'Hello Ada, 1' }, { raw: 'AAAA' }],
+    structured: { state: 'completed', data: [{ got: { a: 1 } }] },
+  });
+  const session = first.structured?.['session'] as string;
+  const again = await connection.call({ name: 'the_greeter' }, { message: 'Ada', session });
+  expect(again.text).toBe('Hello Ada, 2');
+  const made = await connection.call({ name: 'the_greeter' }, { message: 'Eve', session: 'guess' });
+  expect(made.structured?.['session']).not.toBe('guess');
+});
+
+test('a question of the agent is answered by naming it', async () => {
+  const asker = agent({ name: 'asker' }, async function* (turn) {
+    if (!turn.isContinuation) yield inputRequired('Which colour?');
+    else yield artifact(`It is ${textOf(turn.message)}`);
+  });
+  const connection = connectionTo(await serveMcp(asker));
+  const asked = await connection.call({ name: 'asker' }, { message: 'Paint' });
+  expect(asked).toMatchObject({ text: 'Which colour?', structured: { state: 'input-required' } });
+  const invocation = asked.structured?.['invocation'] as string;
+  const done = await connection.call({ name: 'asker' }, { message: 'red', invocation });
+  expect(done).toMatchObject({ text: 'It is red', structured: { state: 'completed' } });
+  const late = await connection.call({ name: 'asker' }, { message: 'blue', invocation });
+  expect(late).toMatchObject({ isError: true });
+});
+
+test('callers are told apart: nobody answers for another or sees their conversation', async () => {
+  const asker = agent({ name: 'asker' }, async function* (turn) {
+    if (!turn.isContinuation) yield inputRequired('?');
+    else yield artifact(turn.caller.subject);
+  });
+  const url = await serveMcp(asker, {
+    authenticate: ({ headers }) =>
+      typeof headers['x-user'] === 'string'
+        ? { tenant: '', subject: headers['x-user'], method: 'test' }
+        : undefined,
+  });
+  const alice = connectionTo(url, { 'X-User': 'alice' });
+  const bob = connectionTo(url, { 'X-User': 'bob' });
+  const asked = await alice.call({ name: 'asker' }, { message: 'go' });
+  const invocation = asked.structured?.['invocation'] as string;
+  expect(await bob.call({ name: 'asker' }, { message: 'x', invocation })).toMatchObject({
+    isError: true,
+  });
+  expect((await alice.call({ name: 'asker' }, { message: 'x', invocation })).text).toBe('alice');
+  await expect(connectionTo(url).tools()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+test('a failed agent is a tool that failed', async () => {
+  const sad = agent({ name: 'sad' }, async function* () {
+    yield failed('no luck');
+  });
+  const connection = connectionTo(await serveMcp(sad));
+  expect(await connection.call({ name: 'sad' }, { message: 'go' })).toMatchObject({
+    isError: true,
+    text: 'no luck',
+  });
+});
+
+test('a call that is cancelled stops the agent, and words on the way are progress', async () => {
+  const started = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const endless = agent({ name: 'endless' }, async function* (turn) {
+    yield working('digging');
+    started.resolve();
+    await new Promise<void>((resolve) =>
+      turn.signal.addEventListener('abort', () => {
+        stopped.resolve();
+        resolve();
+      }),
+    );
+  });
+  const url = await serveMcp(endless);
+  for (const versionNegotiation of [{ mode: 'auto' }, { mode: 'legacy' }] as const) {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    const progress: (string | undefined)[] = [];
+    const controller = new AbortController();
+    const call = client.callTool(
+      { name: 'endless', arguments: { message: 'go' } },
+      { signal: controller.signal, onprogress: ({ message }) => progress.push(message) },
+    );
+    await started.promise;
+    await expect.poll(() => progress).toEqual(['digging']);
+    controller.abort();
+    await expect(call).rejects.toThrow();
+    await stopped.promise;
+    await client.close();
+  }
+});
+
+test('pages of other origins and too large bodies are sent away', async () => {
+  const url = await serveMcp(greeter, {
+    allowedOrigins: ['https://ok.example'],
+    maxBodyBytes: 2_000,
+  });
+  const post = (headers: Record<string, string>, body: string) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+  expect((await post({ origin: 'https://evil.example' }, '{}')).status).toBe(403);
+  expect((await post({ origin: 'https://ok.example' }, '{}')).status).not.toBe(403);
+  expect((await post({}, JSON.stringify({ x: 'y'.repeat(3_000) }))).status).toBe(413);
+});
+
+test('an agent is served over standard input and output', async () => {
+  const connection = new McpConnection({
+    name: 'counter',
+    command: process.execPath,
+    args: [join(import.meta.dirname, '../../src/agents/testing/stdio-agent.ts')],
+  });
+  open.push(connection);
+  const first = await connection.call({ name: 'counter' }, { message: 'turn' });
+  expect(first.text).toBe('turn 1');
+  const session = first.structured?.['session'] as string;
+  const next = await connection.call({ name: 'counter' }, { message: 'turn', session });
+  expect(next.text).toBe('turn 2');
+});
