@@ -17,7 +17,7 @@ CREATE TABLE tasks (
 
 -- The order of a list. The state stands in it so that a filter reads nothing else.
 CREATE INDEX tasks_by_time ON tasks (owner, status_time, id, state);
-CREATE INDEX tasks_by_context ON tasks (context_id);
+CREATE INDEX tasks_by_context ON tasks (context_id, state);
 CREATE INDEX tasks_over ON tasks (status_time) WHERE state IN (3, 4, 5, 7);
 
 -- Exact totals without counting: rows of `tasks` by owner and state.
