@@ -17,4 +17,4 @@ export {
   type AssistantServing,
   serveAssistant,
   type ServeAssistantOptions,
-} from './assistant/index.ts';
+} from './assistant-door.ts';

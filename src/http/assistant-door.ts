@@ -1,0 +1,12 @@
+import type { AssistantServing, ServeAssistantOptions } from './assistant/index.ts';
+
+export type { AssistantServing, ServeAssistantOptions };
+
+/**
+ * Serves a project folder as an assistant: A2A, the REST channel and the HTTP API on one port. What
+ * assistants are made of is loaded with the first call, for other agents need none of it.
+ */
+export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
+  const assistants = await import('./assistant/index.ts');
+  return assistants.serveAssistant(options);
+}
