@@ -36,6 +36,7 @@ export {
   type NewMemory,
 } from './memory/memory.ts';
 export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
+export { openApiTools, type OpenApiToolsOptions } from './openapi/openapi-tools.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { Invocation, type InvocationResult } from './runner/invocation.ts';
 export {

@@ -1,0 +1,185 @@
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import type { CredentialProvider } from '../tools/credentials.ts';
+import { type Tool, tool, type ToolContext } from '../tools/tool.ts';
+import type { ToolSet } from '../tools/tool-set.ts';
+import { type Operation, readOperations, serverIn } from './operation.ts';
+import { isObject, SchemaResolver } from './resolve-schema.ts';
+import { applyCredential, type Scheme, schemesOf } from './security.ts';
+import { type ApiAnswer, type ApiRequest, readAnswer, toRequest } from './send.ts';
+
+export interface OpenApiToolsOptions {
+  /** Where the API is. @default the first server of the description */
+  readonly baseUrl?: string;
+  /** Only these tools, by their names. */
+  readonly include?: readonly string[];
+  /** All but these tools. */
+  readonly exclude?: readonly string[];
+  /** Put before the name of each tool. @default '' */
+  readonly prefix?: string;
+  /**
+   * Credentials by the names of the description's security schemes. Without it they are the agent's
+   * to find, who asks the caller where there are none.
+   */
+  readonly credentials?: CredentialProvider;
+  /** Asks the caller before calls that change something, before all, or before none. @default 'none' */
+  readonly needsConfirmation?: 'none' | 'changes' | 'all';
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds for a call. @default 30_000 */
+  readonly timeoutMs?: number;
+  /** The most bytes of an answer that are read. @default 1 MiB */
+  readonly maxResponseBytes?: number;
+}
+
+const harmless: ReadonlySet<string> = new Set(['get', 'head', 'options']);
+const repeatable: ReadonlySet<string> = new Set(['get', 'head', 'options', 'put', 'delete']);
+const mostOperations = 512;
+
+/**
+ * The operations of an API as tools, from its OpenAPI 3 description: one tool for each, with
+ * `{ status, body }` as its result. Redirects are not followed.
+ * @example llmAgent({ name: 'clerk', model, tools: [openApiTools(description, { include: ['list_pets'] })] })
+ */
+export function openApiTools(document: JsonObject, options: OpenApiToolsOptions = {}): ToolSet {
+  const version = document['openapi'];
+  if (typeof version !== 'string' || !version.startsWith('3.')) {
+    throw new LegateError('CONFIGURATION_INVALID', 'this is no OpenAPI 3 description');
+  }
+  const resolver = new SchemaResolver(document);
+  const operations = readOperations(document, resolver);
+  if (operations.length > mostOperations) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `the API has ${operations.length} operations, more than the ${mostOperations} taken; include some`,
+    );
+  }
+  const { include, exclude = [], prefix = '' } = options;
+  const isWanted = ({ name }: Operation): boolean =>
+    include === undefined ? !exclude.includes(name) : include.includes(name);
+  const missing = (include ?? []).filter((name) => !operations.some((each) => each.name === name));
+  if (missing.length > 0) {
+    const there = operations.map(({ name }) => name).join(', ');
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `the API has no operation named ${missing.join(', ')}; it has ${there}`,
+    );
+  }
+  const base = options.baseUrl ?? serverIn(document);
+  const tools = operations.filter(isWanted).map((operation) => {
+    const schemes = schemesOf(operation, document, resolver);
+    return toTool({
+      operation,
+      schemes,
+      base: addressOf(operation, base, options),
+      prefix,
+      options,
+    });
+  });
+  const info = isObject(document['info']) ? document['info'] : {};
+  return {
+    name: typeof info['title'] === 'string' ? info['title'] : 'API',
+    tools: async () => tools,
+  };
+}
+
+function addressOf(
+  operation: Operation,
+  base: string | undefined,
+  { baseUrl }: OpenApiToolsOptions,
+): string {
+  const address = baseUrl ?? operation.server ?? base ?? '';
+  const url = URL.parse(address);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return address;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `operation ${operation.name}: "${address}" is no address to call; give a baseUrl`,
+  );
+}
+
+interface Parts {
+  readonly operation: Operation;
+  readonly schemes: readonly Scheme[];
+  readonly base: string;
+  readonly prefix: string;
+  readonly options: OpenApiToolsOptions;
+}
+
+function toTool({ operation, schemes, base, prefix, options }: Parts): Tool {
+  const { needsConfirmation = 'none', timeoutMs = 30_000, credentials } = options;
+  const { method, name, description, inputSchema } = operation;
+  const [only] = schemes;
+  // What the set itself does not provide, the agent asks for; it can ask for one thing at a time.
+  const asks = credentials === undefined && only !== undefined;
+  if (asks && schemes.length > 1) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `operation ${name} needs several credentials at once (${schemes.map((each) => each.name).join(', ')}): give openApiTools a credentials function`,
+    );
+  }
+  return tool({
+    name: `${prefix}${name}`.slice(0, 64),
+    description,
+    input: inputSchema,
+    timeoutMs,
+    isIdempotent: repeatable.has(method),
+    needsConfirmation:
+      needsConfirmation === 'all' || (needsConfirmation === 'changes' && !harmless.has(method)),
+    ...(asks && { credentials: { scheme: only.name, scopes: only.scopes } }),
+    run: async (input, context) => {
+      const request = toRequest(operation, base, input);
+      for (const scheme of schemes) {
+        await addCredential({ scheme, request, context, credentials, tool: name });
+      }
+      return send(operation, request, context.signal, options);
+    },
+  });
+}
+
+interface CredentialNeed {
+  readonly scheme: Scheme;
+  readonly request: ApiRequest;
+  readonly context: ToolContext;
+  readonly credentials: CredentialProvider | undefined;
+  readonly tool: string;
+}
+
+async function addCredential(need: CredentialNeed): Promise<void> {
+  const { scheme, request, context, credentials, tool: name } = need;
+  const { turn, signal } = context;
+  const credential =
+    credentials === undefined
+      ? context.credential
+      : await credentials({
+          scheme: scheme.name,
+          scopes: scheme.scopes,
+          tool: name,
+          caller: turn.caller,
+          contextId: turn.contextId,
+          signal,
+        });
+  if (credential === undefined) throw new Error(`there is no credential for ${scheme.name}`);
+  applyCredential(scheme, credential, request.url, request.headers);
+}
+
+async function send(
+  { method }: Operation,
+  { url, headers, body }: ApiRequest,
+  signal: AbortSignal,
+  { fetch = globalThis.fetch, maxResponseBytes = 1024 * 1024 }: OpenApiToolsOptions,
+): Promise<ApiAnswer> {
+  let response: Response;
+  try {
+    response = await fetch(url.href, {
+      method: method.toUpperCase(),
+      headers,
+      redirect: 'manual',
+      signal,
+      ...(body !== undefined && { body }),
+    });
+  } catch (cause) {
+    signal.throwIfAborted();
+    // The address may hold a key in its query.
+    throw new LegateError('PEER_UNREACHABLE', `${url.origin} did not answer`, { cause });
+  }
+  return readAnswer(response, maxResponseBytes);
+}

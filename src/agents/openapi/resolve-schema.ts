@@ -1,0 +1,112 @@
+import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+
+/** Deeper than this, or in a circle, anything goes. */
+const deepest = 12;
+const mostNodes = 20_000;
+
+/** Words of API descriptions that JSON Schema does not have, or that models have no use for. */
+const foreign = new Set([
+  'xml',
+  'externalDocs',
+  'discriminator',
+  'example',
+  'examples',
+  'nullable',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  '$schema',
+  '$id',
+]);
+
+/** Reads an API description's parts, with `$ref` followed inside the document only. */
+export class SchemaResolver {
+  readonly #document: JsonObject;
+  #nodes = 0;
+
+  constructor(document: JsonObject) {
+    this.#document = document;
+  }
+
+  /** The object itself, or the one it refers to. */
+  follow(value: JsonValue | undefined): JsonObject | undefined {
+    let current = value;
+    for (let hops = 0; hops < deepest; hops += 1) {
+      if (!isObject(current)) return undefined;
+      const reference = current['$ref'];
+      if (typeof reference !== 'string') return current;
+      current = this.#lookUp(reference);
+    }
+    return undefined;
+  }
+
+  /** A schema that stands by itself. */
+  schema(value: JsonValue | undefined, trail: readonly string[] = []): JsonObject {
+    this.#nodes += 1;
+    if (this.#nodes > mostNodes) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `the API description has more than ${mostNodes} schemas when its references are followed`,
+      );
+    }
+    if (!isObject(value) || trail.length > deepest) return {};
+    const reference = value['$ref'];
+    if (typeof reference === 'string') {
+      if (trail.includes(reference)) return {};
+      return this.schema(this.#lookUp(reference), [...trail, reference]);
+    }
+    const inner = [...trail, ''];
+    const entries = Object.entries(value).flatMap(([key, each]): [string, JsonValue][] => {
+      if (foreign.has(key) || key.startsWith('x-')) return [];
+      if (key === 'properties' && isObject(each)) {
+        const properties = Object.entries(each).map(
+          ([name, property]) => [name, this.schema(property, inner)] as const,
+        );
+        return [[key, Object.fromEntries(properties)]];
+      }
+      if (key === 'items' || key === 'not') return [[key, this.schema(each, inner)]];
+      if (key === 'additionalProperties') {
+        return [[key, typeof each === 'boolean' ? each : this.schema(each, inner)]];
+      }
+      if (key === 'allOf' || key === 'anyOf' || key === 'oneOf') {
+        const list = Array.isArray(each) ? (each as readonly JsonValue[]) : [];
+        return [[key, list.map((item) => this.schema(item, inner))]];
+      }
+      // In 3.0 these are flags beside the bound; a little too lax is close enough.
+      if (typeof each === 'boolean' && key.startsWith('exclusive')) return [];
+      return [[key, each]];
+    });
+    const schema = Object.fromEntries(entries);
+    const { type } = schema;
+    return value['nullable'] === true && typeof type === 'string'
+      ? { ...schema, type: [type, 'null'] }
+      : schema;
+  }
+
+  #lookUp(reference: string): JsonValue | undefined {
+    if (!reference.startsWith('#/')) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `the API description refers to ${reference}; only references within the document are followed`,
+      );
+    }
+    let current: JsonValue | undefined = this.#document;
+    for (const part of reference.slice(2).split('/')) {
+      const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      current = isObject(current) && Object.hasOwn(current, key) ? current[key] : undefined;
+    }
+    return current;
+  }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
