@@ -2,3 +2,4 @@ export * from './transport/index.ts';
 export * from './identity/index.ts';
 export { busCard, type BusCardOptions } from './exchange/index.ts';
 export * from './host/index.ts';
+export * from './link/index.ts';

@@ -1,0 +1,144 @@
+import {
+  busNameOf,
+  type Directory,
+  type Invocation,
+  type PeerEvent,
+  type PeerListener,
+  type PeerTransport,
+  progressOf,
+} from '../../peers/index.ts';
+import { LegateError, type Message } from '../../protocol/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import {
+  headerNames,
+  type Identification,
+  identify,
+  readError,
+  readResult,
+  readUpdate,
+  Sender,
+} from '../exchange/index.ts';
+import type { MessageSigner } from '../identity/index.ts';
+import {
+  type Bus,
+  type Consumption,
+  type Delivery,
+  done,
+  responseQueue,
+  topics,
+  type Verdict,
+} from '../transport/index.ts';
+
+export interface BusTransportOptions extends Identification {
+  readonly bus: Bus;
+  /** Our name on the bus: answers come to `agent.response.{name}`. */
+  readonly name: string;
+  readonly directory: Directory;
+  readonly signer?: MessageSigner;
+  readonly logger?: Logger;
+}
+
+/**
+ * Peers on the bus. Answers wait in a durable queue of our own until they are joined to what they
+ * answer, so that those that come while we are away are heard too.
+ */
+export class BusTransport implements PeerTransport {
+  readonly reach = 'bus';
+  readonly knowsRepeats = true;
+  readonly #options: BusTransportOptions;
+  readonly #sender: Sender;
+  readonly #logger: Logger;
+  #listener: PeerListener | undefined;
+  #consumption: Consumption | undefined;
+
+  constructor(options: BusTransportOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+    const { bus, name, signer } = options;
+    this.#sender = new Sender({ bus, name, signer });
+  }
+
+  async start(listener: PeerListener): Promise<void> {
+    const { bus, name } = this.#options;
+    this.#listener = listener;
+    this.#consumption = await bus.consume(responseQueue(name), (delivery) => this.#take(delivery), {
+      prefetch: 50,
+    });
+  }
+
+  async send(invocation: Invocation, message: Message): Promise<void> {
+    const { metadata } = message;
+    const body = JSON.stringify({ message, ...(metadata !== undefined && { metadata }) });
+    await this.#sender.send(
+      topics.task(await this.#nameOf(invocation)),
+      {
+        type: 'task',
+        body,
+        correlationId: invocation.id,
+        replyTo: topics.response(this.#options.name),
+        headers: { [headerNames.updates]: 'status' },
+      },
+      { mandatory: true },
+    );
+  }
+
+  /** Nothing is to be done: what the peer answers waits in our queue. */
+  async resume(): Promise<void> {}
+
+  async cancel(invocation: Invocation): Promise<void> {
+    await this.#sender.send(
+      topics.cancel(await this.#nameOf(invocation)),
+      {
+        type: 'cancel',
+        body: JSON.stringify({ id: invocation.remote?.taskId ?? invocation.id }),
+        correlationId: invocation.id,
+        replyTo: topics.response(this.#options.name),
+      },
+      { mandatory: true },
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.#consumption?.close();
+  }
+
+  async #nameOf({ agent }: Invocation): Promise<string> {
+    const { card } = await this.#options.directory.require(agent);
+    const name = card.supportedInterfaces.map(busNameOf).find((each) => each !== undefined);
+    if (name !== undefined) return name;
+    throw new LegateError('PEER_UNREACHABLE', `${agent} is not on the bus any more`);
+  }
+
+  async #take(delivery: Delivery): Promise<Verdict> {
+    const { correlationId, headers } = delivery;
+    if (correlationId === undefined) return { kind: 'dead', reason: 'it answers nothing' };
+    // The task was given up: how that went does not matter any more.
+    if (headers[headerNames.answers] !== undefined) return done;
+    let events: readonly PeerEvent[];
+    try {
+      const { method, subject } = await identify(delivery, this.#options);
+      const proof = method === 'message-token' ? { sender: subject } : {};
+      events = eventsOf(delivery).map((event) => ({ ...event, ...proof }));
+    } catch (error) {
+      return { kind: 'dead', reason: error instanceof Error ? error.message : String(error) };
+    }
+    for (const event of events) {
+      if (await this.#listener?.(correlationId, event)) continue;
+      this.#logger.info({ correlationId, type: delivery.type }, 'bus.answer.to_nothing_known');
+    }
+    return done;
+  }
+}
+
+/** What a message tells; throws for what is no message of ours. */
+function eventsOf({ type, body }: Delivery): readonly PeerEvent[] {
+  if (type === 'result') return [{ kind: 'answer', response: readResult(body) }];
+  if (type === 'error') return [{ kind: 'error', error: readError(body) }];
+  if (type !== 'update') throw new LegateError('INVALID_REQUEST', `"${type}" is no answer`);
+  const update = readUpdate(body);
+  if (!('statusUpdate' in update)) return [];
+  const { taskId, contextId } = update.statusUpdate;
+  const text = progressOf(update);
+  const known = { kind: 'known', taskId, contextId } as const;
+  return text === '' ? [known] : [known, { kind: 'progress', text }];
+}

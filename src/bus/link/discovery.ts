@@ -1,0 +1,41 @@
+import type { Directory } from '../../peers/index.ts';
+import { LegateError, parseJson } from '../../protocol/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { headerNames, type Identification, identify } from '../exchange/index.ts';
+import { type Bus, type Consumption, discoveryQueue, done } from '../transport/index.ts';
+
+export interface DiscoveryOptions extends Identification {
+  readonly bus: Bus;
+  readonly directory: Directory;
+  /** Of this process alone: each process hears every announcement. */
+  readonly listener: string;
+  readonly logger?: Logger;
+}
+
+/** Lets the directory hear who announces itself on the bus. */
+export function listenForAgents(options: DiscoveryOptions): Promise<Consumption> {
+  const { bus, directory, listener, logger = silentLogger } = options;
+  return bus.consume(
+    discoveryQueue(listener),
+    async (delivery) => {
+      try {
+        const { method, subject } = await identify(delivery, options);
+        await directory.announced({
+          card: parseJson(delivery.body),
+          isGone: delivery.headers[headerNames.presence] === 'gone',
+          sender: method === 'message-token' ? subject : undefined,
+        });
+      } catch (error) {
+        // Whatever is announced wrongly, what is known stays.
+        if (!(error instanceof LegateError) || error.code === 'STORE_FAILED') throw error;
+        logger.warn(
+          { from: delivery.headers[headerNames.from], error },
+          'bus.announcement.refused',
+        );
+      }
+      return done;
+    },
+    // In order, so that nobody comes back after it has gone.
+    { prefetch: 20, concurrency: 1 },
+  );
+}

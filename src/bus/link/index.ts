@@ -1,0 +1,3 @@
+export { BusTransport, type BusTransportOptions } from './bus-transport.ts';
+export { type DiscoveryOptions, listenForAgents } from './discovery.ts';
+export { joinPeers, type PeerNetwork, type PeerNetworkOptions } from './peer-network.ts';

@@ -1,0 +1,184 @@
+import type { Caller, Tool, ToolContext } from '../../agents/index.ts';
+import { verifyCard, type TrustedKeys } from '../../auth/index.ts';
+import {
+  type Conversations,
+  Directory,
+  type DirectoryOptions,
+  directoryTools,
+  type DirectoryToolsOptions,
+  HttpTransport,
+  Invoker,
+  type InvokerOptions,
+  invokeTool,
+  memoryTools,
+  PlainTransport,
+  Proposals,
+  TrustLedger,
+  WorkingMemory,
+} from '../../peers/index.ts';
+import { ownerKey, type Store } from '../../store/index.ts';
+import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import type { Identification } from '../exchange/index.ts';
+import type { MessageSigner } from '../identity/index.ts';
+import type { Bus, Consumption } from '../transport/index.ts';
+import { BusTransport } from './bus-transport.ts';
+import { listenForAgents } from './discovery.ts';
+
+export interface PeerNetworkOptions
+  extends
+    Identification,
+    Pick<
+      DirectoryOptions,
+      'wellKnown' | 'requireSignedCards' | 'strangerPolicy' | 'operatorPolicy'
+    >,
+    Pick<
+      InvokerOptions,
+      | 'timeoutMs'
+      | 'askTimeoutMs'
+      | 'maxInFlight'
+      | 'maxInputRequiredRounds'
+      | 'repetitionThreshold'
+    > {
+  /** Our own name, on the bus and to peers. */
+  readonly name: string;
+  readonly store: Store;
+  /** @default none: peers are reached over HTTP only */
+  readonly bus?: Bus;
+  readonly signer?: MessageSigner;
+  /** Keys by which announced cards are proved. */
+  readonly cardKeys?: readonly TrustedKeys[];
+  readonly conversations?: Conversations;
+  readonly toolServers?: DirectoryToolsOptions['toolServers'];
+  readonly scheduler?: Scheduler;
+  readonly logger?: Logger;
+}
+
+/** All that an agent needs to deal with others. */
+export interface PeerNetwork extends AsyncDisposable {
+  readonly directory: Directory;
+  readonly invoker: Invoker;
+  readonly trust: TrustLedger;
+  readonly proposals: Proposals;
+  /** The working memory of a caller's conversations. */
+  memory(caller: Caller): WorkingMemory;
+  /** Tools for a model: finding agents, giving them tasks, working memory. */
+  tools(options?: {
+    readonly mode?: 'dispatch' | 'wait';
+    readonly mayRegister?: boolean;
+  }): readonly Tool[];
+  close(): Promise<void>;
+}
+
+/**
+ * Joins an agent to others: directory, trust, working memory, and the calling of peers over the bus
+ * and HTTP.
+ * @example
+ * await using network = await joinPeers({ name: 'me', store, bus });
+ * const assistant = llmAgent({ model, tools: network.tools({ mode: 'wait' }) });
+ */
+export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwork> {
+  const {
+    name,
+    store,
+    bus,
+    signer,
+    verifier,
+    requireSigned,
+    cardKeys,
+    wellKnown,
+    requireSignedCards,
+    strangerPolicy,
+    operatorPolicy,
+    toolServers,
+    scheduler = systemScheduler,
+    logger = silentLogger,
+    ...invoking
+  } = options;
+  const { records } = store;
+  const identification = {
+    ...(verifier !== undefined && { verifier }),
+    ...(requireSigned !== undefined && { requireSigned }),
+  };
+  const directory = new Directory({
+    records,
+    self: name,
+    scheduler,
+    logger,
+    ...(wellKnown !== undefined && { wellKnown }),
+    ...(requireSignedCards !== undefined && { requireSignedCards }),
+    ...(strangerPolicy !== undefined && { strangerPolicy }),
+    ...(operatorPolicy !== undefined && { operatorPolicy }),
+    ...(cardKeys !== undefined && {
+      verifyCard: async (card: unknown) =>
+        (await verifyCard(card, { trusted: cardKeys, now: scheduler.now() })).card,
+    }),
+  });
+  const trust = new TrustLedger({ records, scheduler, logger });
+  const proposals = new Proposals({ records, scheduler });
+  const memory = ({ tenant, subject }: Caller): WorkingMemory =>
+    new WorkingMemory({
+      records,
+      owner: ownerKey({ agent: name, tenant, subject }),
+      clock: scheduler,
+    });
+  const overBus =
+    bus === undefined
+      ? []
+      : [
+          new BusTransport({
+            bus,
+            name,
+            directory,
+            logger,
+            ...identification,
+            ...(signer !== undefined && { signer }),
+          }),
+        ];
+  const transports = [
+    ...overBus,
+    new HttpTransport({ directory }),
+    new PlainTransport({ directory }),
+  ];
+  const invoker = new Invoker({
+    ...invoking,
+    name,
+    directory,
+    transports,
+    records,
+    memory,
+    trust,
+    scheduler,
+    logger,
+  });
+  let discovery: Consumption | undefined;
+  await directory.start();
+  if (bus !== undefined) {
+    const listener = scheduler.uuid();
+    discovery = await listenForAgents({ bus, directory, listener, logger, ...identification });
+  }
+  await invoker.start();
+  const close = async (): Promise<void> => {
+    await invoker.stop();
+    await discovery?.close();
+    directory.stop();
+  };
+  return {
+    directory,
+    invoker,
+    trust,
+    proposals,
+    memory,
+    tools: ({ mode = 'dispatch', mayRegister = false } = {}) => [
+      invokeTool({ invoker, mode }),
+      ...directoryTools({
+        directory,
+        mayRegister,
+        ...(toolServers !== undefined && { toolServers }),
+      }),
+      ...memoryTools({ memory: ({ turn }: ToolContext) => memory(turn.caller) }),
+    ],
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

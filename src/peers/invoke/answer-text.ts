@@ -1,0 +1,73 @@
+import type {
+  Artifact,
+  JsonObject,
+  Part,
+  SendMessageResponse,
+  TaskState,
+} from '../../protocol/index.ts';
+
+/** The content of a peer's answer: nothing of it is left out. */
+export interface AnswerContent {
+  readonly state: TaskState;
+  readonly text: string;
+  readonly data: readonly JsonObject[];
+  /** Whatever is more than text and data, or has a name of its own. */
+  readonly artifacts: readonly Artifact[];
+  readonly taskId?: string;
+  readonly contextId?: string;
+  /** Tells an answer that comes twice from two answers. */
+  readonly id: string;
+  /** What the last status said, for questions. */
+  readonly statusParts: readonly Part[];
+}
+
+export function contentOf(response: SendMessageResponse): AnswerContent {
+  if ('message' in response) {
+    const { parts, messageId, contextId } = response.message;
+    return {
+      ...readParts(parts),
+      state: 'TASK_STATE_COMPLETED',
+      artifacts: [],
+      id: messageId,
+      statusParts: parts,
+      ...(contextId !== undefined && { contextId }),
+    };
+  }
+  const { id: taskId, contextId, status, artifacts = [] } = response.task;
+  const statusParts = status.message?.parts ?? [];
+  const parts = [...artifacts.flatMap((artifact) => artifact.parts), ...statusParts];
+  return {
+    ...readParts(parts),
+    state: status.state,
+    artifacts,
+    taskId,
+    contextId,
+    id: status.message?.messageId ?? `${taskId} ${status.timestamp ?? ''}`,
+    statusParts,
+  };
+}
+
+export function readParts(parts: readonly Part[]): Pick<AnswerContent, 'text' | 'data'> {
+  return {
+    text: textOfParts(parts),
+    data: parts.flatMap(({ data }) =>
+      data === undefined ? [] : [isObject(data) ? data : { value: data }],
+    ),
+  };
+}
+
+/** Texts one below the other; files are named, since they have no words. */
+export function textOfParts(parts: readonly Part[]): string {
+  return parts
+    .flatMap((part) => {
+      if (part.text !== undefined) return part.text === '' ? [] : [part.text];
+      if (part.url !== undefined) return [`[file ${part.filename ?? ''} at ${part.url}]`];
+      if (part.raw === undefined) return [];
+      return [`[file ${part.filename ?? part.mediaType ?? ''}]`];
+    })
+    .join('\n');
+}
+
+function isObject(value: Part['data']): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

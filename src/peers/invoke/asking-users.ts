@@ -1,0 +1,73 @@
+import {
+  type Agent,
+  completed,
+  failed,
+  inputRequired,
+  type Turn,
+  type TurnEvent,
+} from '../../agents/index.ts';
+import { LegateError, type Message } from '../../protocol/index.ts';
+import { wrapAgent } from '../wrap-agent.ts';
+import { peerMetadata, type PeerNote } from './engine-conversations.ts';
+import type { Invocation } from './invocation.ts';
+import type { Invoker } from './invoker.ts';
+
+/**
+ * Lets an agent's users answer what peers ask: such a question becomes a task that waits for its
+ * user, and the answer goes to the peer. Everything else is the agent's own affair.
+ * @example serve(askingUsers(agent, () => invoker))
+ */
+export function askingUsers(agent: Agent, invoker: () => Invoker): Agent {
+  return wrapAgent(agent, {
+    take: (turn) => take(agent, turn, invoker),
+    async abandon(turn) {
+      const asked = await questionOf(turn, invoker());
+      if (asked === undefined) return agent.abandon?.(turn);
+      await invoker().cancel(asked.id);
+      return undefined;
+    },
+  });
+}
+
+async function* take(agent: Agent, turn: Turn, invoker: () => Invoker): AsyncGenerator<TurnEvent> {
+  const asked = await questionOf(turn, invoker());
+  if (asked === undefined) {
+    yield* agent.take(turn);
+  } else if (!turn.isContinuation) {
+    const metadata = { [peerMetadata]: { kind: 'question', invocation: asked.id } };
+    yield inputRequired(turn.message.parts, { metadata });
+  } else {
+    yield await passOn(asked, turn, invoker());
+  }
+}
+
+async function passOn(asked: Invocation, turn: Turn, invoker: Invoker): Promise<TurnEvent> {
+  try {
+    await invoker.answer(asked.id, turn.message.parts);
+    return completed(`Your answer was sent to agent '${asked.agent}'.`);
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
+    return failed(`Your answer could not be sent to agent '${asked.agent}': ${error.message}`);
+  }
+}
+
+/** The invocation whose question a turn is about; only of the turn's own conversation and caller. */
+async function questionOf(turn: Turn, invoker: Invoker): Promise<Invocation | undefined> {
+  const [first = turn.message] = turn.isContinuation ? await turn.history() : [];
+  const note = noteOf(first);
+  if (note?.kind !== 'question') return undefined;
+  const found = await invoker.find(note.invocation);
+  const { tenant, subject } = turn.caller;
+  const isOwn =
+    found?.session.id === turn.contextId &&
+    found.session.caller.tenant === tenant &&
+    found.session.caller.subject === subject;
+  return isOwn ? found : undefined;
+}
+
+function noteOf({ metadata }: Message): PeerNote | undefined {
+  const note = metadata?.[peerMetadata];
+  return typeof note === 'object' && note !== null && 'invocation' in note
+    ? (note as PeerNote)
+    : undefined;
+}

@@ -1,0 +1,104 @@
+import { toLegateError } from '../../protocol/index.ts';
+import type { AnswerContent } from './answer-text.ts';
+import type { Invocation, InvocationOutcome } from './invocation.ts';
+import { outcomeNotice } from './notices.ts';
+import { saveResult } from './results.ts';
+import { cancelRemote, type Workings } from './workings.ts';
+
+/** How invocations end, and how their conversations hear of it. */
+export class Endings {
+  readonly #workings: Workings;
+
+  constructor(workings: Workings) {
+    this.#workings = workings;
+  }
+
+  /** Ends an invocation, once; undefined when it has ended before. */
+  async close(
+    id: string,
+    outcome: InvocationOutcome,
+    { isQuiet = false }: { readonly isQuiet?: boolean } = {},
+  ): Promise<Invocation | undefined> {
+    const { store, deadlines, telemetry, watchers, scheduler } = this.#workings;
+    const ended = await store.change(id, (current) =>
+      current.state === 'ended'
+        ? undefined
+        : { ...current, state: 'ended', outcome, isTold: isQuiet || current.mode === 'wait' },
+    );
+    if (ended?.isChanged !== true) return undefined;
+    const { invocation } = ended;
+    deadlines.clear(id);
+    telemetry.ended(invocation, outcome, scheduler.now());
+    watchers.tell(id, { invocation });
+    if (invocation.isTold !== true) await this.tell(invocation);
+    return invocation;
+  }
+
+  /** Ends an invocation whose peer need not go on. */
+  async abandon(
+    id: string,
+    outcome: InvocationOutcome,
+    options: { readonly isQuiet?: boolean } = {},
+  ): Promise<void> {
+    const ended = await this.close(id, outcome, options);
+    if (ended !== undefined) await cancelRemote(this.#workings, ended);
+  }
+
+  /** The peer, or the way to it, failed. */
+  async fail({ id, agent }: Invocation, thrown: Error): Promise<void> {
+    const { message } = toLegateError(thrown);
+    this.#workings.logger.warn({ invocation: id, agent, error: thrown }, 'peers.invocation.failed');
+    await this.close(id, { end: 'error', text: message, data: [] });
+  }
+
+  /** The peer has finished. */
+  async finish(invocation: Invocation, content: AnswerContent): Promise<void> {
+    if (invocation.state === 'ended') return this.#late(invocation, content);
+    await this.close(invocation.id, await this.#outcomeOf(invocation, content));
+  }
+
+  /** Tells the conversation how an invocation ended. What cannot be told now is told after a restart. */
+  async tell(invocation: Invocation): Promise<void> {
+    const { conversations, store, logger } = this.#workings;
+    const { id, outcome } = invocation;
+    if (outcome === undefined) return;
+    try {
+      const text = outcomeNotice(invocation, outcome);
+      await conversations.ended?.(invocation, { id: `${id} result`, text, outcome });
+      await store.change(id, (current) => ({ ...current, isTold: true }));
+    } catch (error) {
+      logger.error({ invocation: id, error }, 'peers.outcome.not_told');
+    }
+  }
+
+  /** A result after the time was up is still a result; that a peer stopped when told to is none. */
+  async #late(invocation: Invocation, content: AnswerContent): Promise<void> {
+    const { store, conversations } = this.#workings;
+    const isWanted =
+      invocation.outcome?.end === 'timed-out' && content.state !== 'TASK_STATE_CANCELED';
+    if (!isWanted) return;
+    const outcome = await this.#outcomeOf(invocation, content);
+    const late = await store.change(invocation.id, (current) =>
+      current.outcome?.end === 'timed-out' ? { ...current, outcome } : undefined,
+    );
+    if (late?.isChanged !== true) return;
+    const text = outcomeNotice(invocation, outcome, true);
+    const id = `${invocation.id} late`;
+    await conversations.ended?.(late.invocation, { id, text, outcome });
+  }
+
+  async #outcomeOf(invocation: Invocation, content: AnswerContent): Promise<InvocationOutcome> {
+    const { resultTtlMs: ttlMs, memory, logger } = this.#workings;
+    const { state, text, data, artifacts } = content;
+    const hasResult = text !== '' || data.length > 0 || artifacts.length > 0;
+    const keys = hasResult
+      ? await saveResult(invocation, content, {
+          memory: memory(invocation.session.caller),
+          ttlMs,
+          logger,
+        })
+      : undefined;
+    const end = state as InvocationOutcome['end'];
+    return { end, text, data, ...(keys !== undefined && { keys }) };
+  }
+}

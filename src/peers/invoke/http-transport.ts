@@ -1,0 +1,187 @@
+import { type Client, type ClientOptions, connect, type StreamEvent } from '../../client/index.ts';
+import { LegateError, type Message, type StreamResponse } from '../../protocol/index.ts';
+import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
+import { textOfParts } from './answer-text.ts';
+import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
+import { InvokeTelemetry } from './invoke-telemetry.ts';
+import { TaskAssembly } from './task-assembly.ts';
+
+export interface HttpTransportOptions {
+  readonly directory: Directory;
+  /** Further options of the clients, such as how they poll. */
+  readonly client?: Omit<ClientOptions, 'auth' | 'fetch'>;
+  readonly telemetry?: InvokeTelemetry;
+}
+
+/**
+ * Peers that speak A2A over HTTP. Their tasks are streamed; where a stream breaks it is taken up
+ * again, and where there is none the task is polled (from every 2 to every 30 seconds). A message is
+ * never sent twice.
+ */
+export class HttpTransport implements PeerTransport {
+  readonly reach = 'http';
+  readonly knowsRepeats = false;
+  readonly #options: HttpTransportOptions;
+  readonly #telemetry: InvokeTelemetry;
+  readonly #underWay = new Map<string, AbortController>();
+  #listener: PeerListener | undefined;
+  #isStopped = false;
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options;
+    this.#telemetry = options.telemetry ?? new InvokeTelemetry();
+  }
+
+  async start(listener: PeerListener): Promise<void> {
+    this.#listener = listener;
+  }
+
+  async send(invocation: Invocation, message: Message): Promise<void> {
+    const client = await this.#client(invocation);
+    const controller = this.#control(invocation.id);
+    const { signal } = controller;
+    const { metadata = {} } = message;
+    const headers = { 'Idempotency-Key': message.messageId };
+    const events = client.sendStreamingMessage({ message, metadata }, { signal, headers });
+    await this.#begin(invocation, events, controller);
+  }
+
+  async resume(invocation: Invocation): Promise<void> {
+    const taskId = invocation.remote?.taskId;
+    if (taskId === undefined) {
+      // Sent, perhaps, and never heard of: sending it again might do it twice.
+      const text = `it is not known whether ${invocation.agent} took the task, for this program stopped in between; ask again if it matters`;
+      await this.#tell(invocation.id, {
+        kind: 'error',
+        error: new LegateError('UNAVAILABLE', text),
+      });
+      return;
+    }
+    this.#telemetry.fellBack(invocation);
+    const client = await this.#client(invocation);
+    const controller = this.#control(invocation.id);
+    const span = this.#telemetry.dispatch('subscribe_loop', invocation);
+    void client
+      .waitForEnd(taskId, { signal: controller.signal })
+      .then((task) => this.#tell(invocation.id, { kind: 'answer', response: { task } }))
+      .catch((error: unknown) => this.#fail(invocation, error, controller))
+      .finally(() => {
+        span.end();
+        this.#release(invocation.id, controller);
+      });
+  }
+
+  async cancel(invocation: Invocation): Promise<void> {
+    this.#underWay.get(invocation.id)?.abort();
+    const taskId = invocation.remote?.taskId;
+    if (taskId === undefined) return;
+    const client = await this.#client(invocation);
+    await client.cancelTask(taskId, { timeoutMs: 10_000 }).catch((error: unknown) => {
+      // It ended first.
+      if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const controller of this.#underWay.values()) controller.abort();
+  }
+
+  /** Resolves with the first event, so that what fails before it is the caller's to see. */
+  async #begin(
+    invocation: Invocation,
+    events: AsyncGenerator<StreamEvent>,
+    controller: AbortController,
+  ): Promise<void> {
+    const span = this.#telemetry.dispatch('streaming_dispatch', invocation);
+    const assembly = new TaskAssembly();
+    let first: IteratorResult<StreamEvent>;
+    try {
+      first = await events.next();
+    } catch (error) {
+      span.end();
+      this.#release(invocation.id, controller);
+      throw error;
+    }
+    void this.#follow(invocation, first, events, assembly)
+      .catch((error: unknown) => this.#fail(invocation, error, controller))
+      .finally(() => {
+        span.end();
+        this.#release(invocation.id, controller);
+      });
+  }
+
+  async #follow(
+    invocation: Invocation,
+    first: IteratorResult<StreamEvent>,
+    events: AsyncGenerator<StreamEvent>,
+    assembly: TaskAssembly,
+  ): Promise<void> {
+    const { id } = invocation;
+    let isKnown = false;
+    for (let next = first; next.done !== true; next = await events.next()) {
+      const { response } = next.value;
+      this.#telemetry.streamed(invocation);
+      assembly.add(response);
+      const { ids } = assembly;
+      if (!isKnown && ids !== undefined) {
+        isKnown = true;
+        await this.#tell(id, { kind: 'known', taskId: ids.id, contextId: ids.contextId });
+      }
+      const text = progressOf(response);
+      if (text !== '' && !assembly.isOver) await this.#tell(id, { kind: 'progress', text });
+    }
+    const { response } = assembly;
+    if (response === undefined || !assembly.isOver) {
+      throw new LegateError('PEER_INVALID', `${invocation.agent} closed its answer before its end`);
+    }
+    await this.#tell(id, { kind: 'answer', response });
+  }
+
+  async #client({ agent, ...invocation }: Invocation): Promise<Client> {
+    const { directory } = this.#options;
+    const peer = await directory.require(agent);
+    const fetching = directory.cards.fetchFor(
+      peer.origin === 'well-known' ? 'operator' : 'stranger',
+    );
+    const interfaces = peer.card.supportedInterfaces.filter((each) => reachOf(each) === 'http');
+    return connect(
+      { ...peer.card, supportedInterfaces: interfaces },
+      {
+        ...this.#options.client,
+        ...clientAuth(await directory.credential(agent), fetching),
+        onRequest: async (request) => {
+          if (request.operation === 'getTask') this.#telemetry.polled({ agent, ...invocation });
+          await this.#options.client?.onRequest?.(request);
+        },
+      },
+    );
+  }
+
+  #control(id: string): AbortController {
+    const controller = new AbortController();
+    this.#underWay.set(id, controller);
+    return controller;
+  }
+
+  #release(id: string, controller: AbortController): void {
+    if (this.#underWay.get(id) === controller) this.#underWay.delete(id);
+  }
+
+  /** What we ended ourselves is no failure of the peer. */
+  async #fail(invocation: Invocation, error: unknown, { signal }: AbortController): Promise<void> {
+    if (this.#isStopped || signal.aborted) return;
+    const failure = error instanceof Error ? error : new Error(String(error));
+    await this.#tell(invocation.id, { kind: 'error', error: failure });
+  }
+
+  async #tell(...event: Parameters<PeerListener>): Promise<void> {
+    await this.#listener?.(...event);
+  }
+}
+
+/** What a peer says on its way, in words. */
+export function progressOf(event: StreamResponse): string {
+  if (!('statusUpdate' in event)) return '';
+  return textOfParts(event.statusUpdate.status.message?.parts ?? []);
+}

@@ -1,0 +1,111 @@
+import type { Caller } from '../../agents/index.ts';
+import type {
+  JsonObject,
+  Message,
+  Part,
+  SendMessageResponse,
+  TaskState,
+} from '../../protocol/index.ts';
+import type { Reach } from '../directory/index.ts';
+
+/** On whose behalf a peer is called, and in which conversation. */
+export interface InvocationSession {
+  /** The conversation's context id. */
+  readonly id: string;
+  readonly caller: Caller;
+}
+
+/** What a peer wants to know before it goes on. */
+export interface PeerQuestion {
+  readonly round: number;
+  readonly parts: readonly Part[];
+  readonly text: string;
+  /** It asks for consent or credentials, which no model can give. */
+  readonly needsAuthorization: boolean;
+  /** A model that is trusted with it, or the user. */
+  readonly answerer: 'model' | 'user';
+}
+
+/**
+ * How an invocation ended: in a state of the task; `timed-out`, when the peer took too long;
+ * `error`, when it or the way to it failed.
+ */
+export type InvocationEnd =
+  | Exclude<TaskState, 'TASK_STATE_SUBMITTED' | 'TASK_STATE_WORKING' | 'TASK_STATE_UNSPECIFIED'>
+  | 'timed-out'
+  | 'error';
+
+export interface InvocationOutcome {
+  readonly end: InvocationEnd;
+  /** In words: what the peer said, or what went wrong. */
+  readonly text: string;
+  /** The data parts of the answer. */
+  readonly data: readonly JsonObject[];
+  /** Where the result is kept in working memory; absent where there is none or it did not fit. */
+  readonly keys?: { readonly result: string; readonly data?: string; readonly artifacts?: string };
+}
+
+/**
+ * One task that we gave to a peer.
+ *
+ * - **sending**: a message is on its way: the first, or the answer to a question.
+ * - **working**: the peer has it.
+ * - **asking**: the peer waits for an answer, from a model or from the user.
+ * - **ended**: it has an outcome; `isTold` once the conversation knows.
+ */
+export interface Invocation {
+  /** Our id of the task: the correlation id on the bus. */
+  readonly id: string;
+  readonly agent: string;
+  readonly skill: string;
+  readonly reach: Reach;
+  readonly session: InvocationSession;
+  /** Whether the conversation is told the outcome, or somebody waits for it. */
+  readonly mode: 'notify' | 'wait';
+  readonly state: 'sending' | 'working' | 'asking' | 'ended';
+  /** The peer's own ids. */
+  readonly remote?: { readonly taskId?: string; readonly contextId?: string };
+  /** What was sent last. */
+  readonly message: Message;
+  /** What was asked for, in words. */
+  readonly request: string;
+  readonly rounds: number;
+  readonly question?: PeerQuestion & { readonly id: string };
+  readonly lastExchange?: { readonly digest: string; readonly count: number };
+  readonly timeoutMs: number;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly deadline: number;
+  readonly outcome?: InvocationOutcome;
+  readonly isTold?: boolean;
+}
+
+/** What happens to an invocation, as its transport tells it; with who proved to have sent it. */
+export type PeerEvent = { readonly sender?: string } &
+  /** The peer's own ids became known. */
+  (
+    | { readonly kind: 'known'; readonly taskId: string; readonly contextId: string }
+    | { readonly kind: 'progress'; readonly text: string }
+    /** A turn of the peer is over. */
+    | { readonly kind: 'answer'; readonly response: SendMessageResponse }
+    | { readonly kind: 'error'; readonly error: Error }
+  );
+
+/** Takes what a transport tells; false for invocations that are not ours, or no longer known. */
+export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<boolean>;
+
+/** One way to reach peers. */
+export interface PeerTransport {
+  readonly reach: Reach;
+  /** Whether a message may be sent once more with the same id: the peer's side knows it again. */
+  readonly knowsRepeats: boolean;
+  /** From now on events go to the listener. */
+  start(listener: PeerListener): Promise<void>;
+  /** Resolves once the message is safely on its way; rejects when it did not leave. */
+  send(invocation: Invocation, message: Message): Promise<void>;
+  /** Takes up an invocation of a process that is gone. */
+  resume(invocation: Invocation): Promise<void>;
+  /** Asks the peer to stop; what was under way here is over. */
+  cancel(invocation: Invocation): Promise<void>;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,119 @@
+import {
+  type Attributes,
+  type Counter,
+  type Histogram,
+  metrics,
+  type Span,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import type { Invocation, InvocationOutcome } from './invocation.ts';
+
+const library = 'legate.a2a';
+/** An answer within this time is a fast one, in milliseconds. */
+const fast = 5_000;
+
+/** What OpenTelemetry is told about the calling of peers. Without an SDK it says nothing. */
+export class InvokeTelemetry {
+  readonly #tracer = trace.getTracer(library);
+  readonly #requests: Counter;
+  readonly #failures: Counter;
+  readonly #rounds: Counter;
+  readonly #breaks: Counter;
+  readonly #polls: Counter;
+  readonly #events: Counter;
+  readonly #fallbacks: Counter;
+  readonly #duration: Histogram;
+  readonly #spans = new Map<string, { readonly invoke: Span; loop?: Span }>();
+
+  constructor() {
+    const meter = metrics.getMeter(library);
+    this.#requests = meter.createCounter('legate.a2a.requests');
+    this.#failures = meter.createCounter('legate.a2a.failures');
+    this.#rounds = meter.createCounter('legate.a2a.input_required_rounds');
+    this.#breaks = meter.createCounter('legate.a2a.input_required_breaks');
+    this.#polls = meter.createCounter('legate.a2a.polling_attempts');
+    this.#events = meter.createCounter('legate.a2a.streaming_events');
+    this.#fallbacks = meter.createCounter('legate.a2a.subscribe_fallbacks');
+    this.#duration = meter.createHistogram('legate.a2a.duration', { unit: 'ms' });
+  }
+
+  began(invocation: Invocation): void {
+    this.#requests.add(1, labels(invocation));
+    const attributes = tags(invocation);
+    this.#spans.set(invocation.id, {
+      invoke: this.#tracer.startSpan('legate.a2a.invoke', { attributes }),
+    });
+  }
+
+  /** A span of one way to a peer: `http_dispatch`, `streaming_dispatch`, `poll_loop`, `subscribe_loop`. */
+  dispatch(name: string, invocation: Invocation): Span {
+    return this.#tracer.startSpan(`legate.a2a.${name}`, { attributes: tags(invocation) });
+  }
+
+  round(invocation: Invocation, isAutonomous: boolean): Span {
+    this.#rounds.add(1, labels(invocation));
+    const attributes = {
+      ...tags(invocation),
+      'legate.a2a.round': invocation.rounds,
+      'legate.a2a.autonomous': isAutonomous,
+    };
+    const spans = this.#spans.get(invocation.id);
+    if (spans !== undefined) {
+      spans.loop ??= this.#tracer.startSpan('legate.a2a.input_required_loop', { attributes });
+    }
+    return this.#tracer.startSpan('legate.a2a.input_required_round', { attributes });
+  }
+
+  broke(invocation: Invocation, reason: 'max_rounds' | 'repetition'): void {
+    this.#breaks.add(1, { ...labels(invocation), reason });
+  }
+
+  polled(invocation: Invocation): void {
+    this.#polls.add(1, labels(invocation));
+  }
+
+  streamed(invocation: Invocation): void {
+    this.#events.add(1, labels(invocation));
+  }
+
+  fellBack(invocation: Invocation): void {
+    this.#fallbacks.add(1, labels(invocation));
+  }
+
+  ended(invocation: Invocation, { end }: InvocationOutcome, now: number): void {
+    const ms = now - invocation.startedAt;
+    const isOk = end === 'TASK_STATE_COMPLETED';
+    if (!isOk) this.#failures.add(1, { ...labels(invocation), end });
+    const grade = ms <= fast ? 'fast' : 'slow';
+    const status = isOk ? 'ok' : 'error';
+    this.#duration.record(ms, { ...labels(invocation), status, latency_grade: grade });
+    const spans = this.#spans.get(invocation.id);
+    this.#spans.delete(invocation.id);
+    if (spans === undefined) return;
+    spans.loop?.end();
+    spans.invoke.setAttributes({ ...tags(invocation), 'legate.a2a.duration_ms': ms });
+    if (!isOk) spans.invoke.setStatus({ code: SpanStatusCode.ERROR, message: end });
+    spans.invoke.end();
+  }
+}
+
+function labels({ agent, skill, reach }: Invocation): Attributes {
+  return {
+    'legate.a2a.target_agent': agent,
+    'legate.a2a.skill': skill,
+    'legate.a2a.transport': reach,
+  };
+}
+
+/** On every span, so that traces of caller and responder can be joined. */
+function tags(invocation: Invocation): Attributes {
+  const { id, remote, session } = invocation;
+  return {
+    ...labels(invocation),
+    'legate.a2a.correlation_id': id,
+    'legate.a2a.session_id': session.id,
+    'legate.a2a.task_id': remote?.taskId ?? id,
+    ...(remote?.contextId !== undefined && { 'legate.a2a.context_id': remote.contextId }),
+  };
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { type Tool, tool, type ToolContext, ToolPause, working } from '../../agents/index.ts';
+import { type JsonObject, text } from '../../protocol/index.ts';
+import type { Invocation, InvocationSession } from './invocation.ts';
+import type { Invoker } from './invoker.ts';
+import { userPrompt } from './notices.ts';
+
+export interface InvokeToolOptions {
+  readonly invoker: Invoker;
+  /**
+   * `dispatch` returns a receipt at once, and the result comes into the conversation as a turn of
+   * its own; `wait` returns the result, for agents that others call. @default 'dispatch'
+   */
+  readonly mode?: 'dispatch' | 'wait';
+}
+
+const primitive = z.union([z.string(), z.number(), z.boolean()]);
+
+/** The tool by which a model gives tasks to other agents. */
+export function invokeTool(options: InvokeToolOptions): Tool {
+  const { invoker, mode = 'dispatch' } = options;
+  return tool({
+    name: 'invoke_agent',
+    description:
+      `Gives a task to another agent. Find the agent and the id of its skill with search_known_services or list_known_agents first. ` +
+      (mode === 'dispatch'
+        ? 'The result comes later, as a message of its own; several tasks may be under way.'
+        : 'Returns the result.'),
+    input: z.object({
+      agent_name: z.string().describe('The name of the agent'),
+      skill: z.string().describe('The id of one of its skills'),
+      message: z.string().describe('What is to be done, in words'),
+      data: z
+        .record(z.string(), z.json())
+        .optional()
+        .describe('Fields that the skill documents; leave it out where it documents none'),
+      metadata: z.record(z.string(), primitive).optional(),
+      timeout_minutes: z.number().positive().optional().describe('5 if not given'),
+    }),
+    run: async (input, context) => {
+      const { agent_name, skill, message, data, metadata, timeout_minutes } = input;
+      const request = {
+        agent: agent_name,
+        skill,
+        message,
+        ...(data !== undefined && { data: data as JsonObject }),
+        ...(metadata !== undefined && { metadata }),
+        ...(timeout_minutes !== undefined && { timeoutMs: timeout_minutes * 60_000 }),
+      };
+      const session = sessionOf(context);
+      if (mode === 'dispatch') return receipt(await invoker.invoke(request, session));
+      const { id } = await invoker.invoke(request, session, { mode: 'wait' });
+      return waitFor(invoker, id, context);
+    },
+    // A peer's question goes to the user as the agent's own; the answer goes to the peer.
+    resume: async ({ message, state }, context) => {
+      const { invocation: id } = state as { invocation: string };
+      await invoker.answer(id, message.parts);
+      return waitFor(invoker, id, context);
+    },
+    abandon: async (state) => {
+      const { invocation: id } = state as { invocation: string };
+      await invoker.cancel(id);
+    },
+    // The invoker minds the time.
+    timeoutMs: 0,
+  });
+}
+
+function sessionOf({ turn }: ToolContext): InvocationSession {
+  return { id: turn.contextId, caller: turn.caller };
+}
+
+function receipt({ agent, id }: Invocation): string {
+  return (
+    `Task dispatched to agent '${agent}' with task_id: ${id}. The result will arrive asynchronously as a follow-up message. ` +
+    'You may dispatch tasks to other agents now; otherwise present a brief status to the user and wait. Do not dispatch the same task again.'
+  );
+}
+
+async function waitFor(invoker: Invoker, id: string, context: ToolContext): Promise<unknown> {
+  const invocation = await invoker.wait(id, {
+    signal: context.signal,
+    onProgress: (said) => context.emit(working(said)),
+  });
+  const { state, question, outcome, agent } = invocation;
+  if (state === 'asking' && question !== undefined) {
+    return new ToolPause({
+      question: [text(userPrompt(invocation, question))],
+      needsAuthorization: question.needsAuthorization,
+      state: { invocation: id },
+    });
+  }
+  return {
+    agent,
+    task_id: id,
+    state: outcome?.end.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-') ?? state,
+    result: outcome?.text ?? '',
+    ...((outcome?.data.length ?? 0) > 0 && { data: outcome?.data }),
+    ...(outcome?.keys?.artifacts !== undefined && { artifacts_key: outcome.keys.artifacts }),
+  };
+}

@@ -1,0 +1,344 @@
+import type { Caller } from '../../agents/index.ts';
+import {
+  isInterrupted,
+  isTerminal,
+  LegateError,
+  type Part,
+  type SendMessageResponse,
+  toLegateError,
+  toParts,
+} from '../../protocol/index.ts';
+import type { RecordStore } from '../../store/index.ts';
+import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { type Directory, type Peer, type Reach, reachesOf } from '../directory/index.ts';
+import type { WorkingMemory } from '../memory/index.ts';
+import type { TrustLedger } from '../trust/index.ts';
+import { contentOf, textOfParts } from './answer-text.ts';
+import type { Conversations } from './conversations.ts';
+import { Deadlines } from './deadlines.ts';
+import { Endings } from './endings.ts';
+import type { Invocation, InvocationSession, PeerEvent, PeerTransport } from './invocation.ts';
+import { InvocationStore } from './invocation-store.ts';
+import {
+  checkRequest,
+  firstMessage,
+  invalid,
+  type InvokeRequest,
+  skillIdOf,
+} from './invoke-request.ts';
+import { InvokeTelemetry } from './invoke-telemetry.ts';
+import { Lanes } from './lanes.ts';
+import type { LoopLimits } from './loop-guard.ts';
+import { Questions } from './questions.ts';
+import { type WaitOptions, Watchers } from './watchers.ts';
+import { sendMessage, transportOf, type Workings } from './workings.ts';
+
+export interface InvokerOptions extends LoopLimits {
+  /** Our own name, by which peers know us. */
+  readonly name: string;
+  readonly directory: Directory;
+  readonly transports: readonly PeerTransport[];
+  readonly records: RecordStore;
+  /** Whose working memory takes the results of a caller's conversations. */
+  readonly memory: (caller: Caller) => WorkingMemory;
+  /** Says which peers a model may answer by itself. @default none */
+  readonly trust?: TrustLedger;
+  readonly conversations?: Conversations;
+  /** How long a peer may take, in milliseconds. @default 5 minutes */
+  readonly timeoutMs?: number;
+  /** How long the user may take to answer a peer's question, in milliseconds. @default 24 hours */
+  readonly askTimeoutMs?: number;
+  /** How long results are kept in working memory, in milliseconds. @default 1 hour */
+  readonly resultTtlMs?: number;
+  /** Tasks of one conversation that may be under way. @default 16 */
+  readonly maxInFlight?: number;
+  readonly scheduler?: Scheduler;
+  readonly logger?: Logger;
+}
+
+const minute = 60_000;
+
+/**
+ * Gives tasks to other agents and joins what comes back to the conversation that asked: over the
+ * bus or HTTP, several at a time, across questions, restarts and late answers. The state of each is
+ * in the store (see `Invocation`); whichever process hears an answer goes on from there.
+ * @example
+ * await invoker.start();
+ * const { outcome } = await invoker.call({ agent: 'bob', skill: 'echo', message: 'hi' }, session);
+ */
+export class Invoker {
+  readonly telemetry = new InvokeTelemetry();
+  readonly #options: InvokerOptions;
+  readonly #workings: Workings;
+  readonly #endings: Endings;
+  readonly #questions: Questions;
+  readonly #closing = new AbortController();
+
+  constructor(options: InvokerOptions) {
+    this.#options = options;
+    const scheduler = options.scheduler ?? systemScheduler;
+    const store = new InvocationStore(options.records, options.name, scheduler);
+    this.#workings = {
+      store,
+      transports: options.transports,
+      memory: options.memory,
+      trust: options.trust,
+      conversations: options.conversations ?? {},
+      telemetry: this.telemetry,
+      lanes: new Lanes(),
+      deadlines: new Deadlines(scheduler, (id) => this.#expire(id)),
+      watchers: new Watchers({ find: (id) => store.find(id), scheduler }),
+      scheduler,
+      logger: options.logger ?? silentLogger,
+      closing: this.#closing.signal,
+      askTimeoutMs: options.askTimeoutMs ?? 24 * 60 * minute,
+      resultTtlMs: options.resultTtlMs ?? 60 * minute,
+      maxInputRequiredRounds: options.maxInputRequiredRounds ?? 20,
+      repetitionThreshold: options.repetitionThreshold ?? 3,
+    };
+    this.#endings = new Endings(this.#workings);
+    this.#questions = new Questions(this.#workings, this.#endings);
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Starts to take answers, and takes up what an earlier process left. */
+  async start(): Promise<void> {
+    const { transports, store, logger } = this.#workings;
+    for (const transport of transports) {
+      await transport.start((id, event) => this.#accept(id, event));
+    }
+    for (const invocation of await store.all()) {
+      await this.#takeUp(invocation).catch((error: unknown) => {
+        logger.error({ invocation: invocation.id, error }, 'peers.invocation.not_taken_up');
+      });
+    }
+  }
+
+  /** Takes no more answers. What is under way is taken up by the next process. */
+  async stop(): Promise<void> {
+    const { deadlines, transports, lanes } = this.#workings;
+    this.#closing.abort(new LegateError('UNAVAILABLE', 'the program stops'));
+    deadlines.clearAll();
+    for (const transport of transports) await transport.stop();
+    await lanes.idle();
+  }
+
+  find(id: string): Promise<Invocation | undefined> {
+    return this.#workings.store.find(id);
+  }
+
+  /** Those that are not over; of one conversation, or all. */
+  async list(session?: InvocationSession): Promise<readonly Invocation[]> {
+    const all = await this.#workings.store.all();
+    return all.filter(
+      (each) => each.state !== 'ended' && (session === undefined || isOf(each, session)),
+    );
+  }
+
+  /**
+   * Gives a task to a peer; resolves once it is on its way. In mode `wait` its outcome is for `wait`
+   * to return; otherwise the conversation is told. Rejects in words that help a model.
+   */
+  async invoke(
+    request: InvokeRequest,
+    session: InvocationSession,
+    options: { readonly mode?: Invocation['mode']; readonly id?: string } = {},
+  ): Promise<Invocation> {
+    const { name, directory, timeoutMs: usual = 5 * minute } = this.#options;
+    const { scheduler, store } = this.#workings;
+    checkRequest(request, name);
+    const peer = await directory.require(request.agent.trim());
+    const reach = this.#reachOf(peer);
+    const skill = skillIdOf(peer, request.skill.trim());
+    await this.#checkRoom(session);
+    const now = scheduler.now();
+    const timeoutMs = request.timeoutMs ?? usual;
+    const message = firstMessage(request, skill, scheduler.uuid());
+    const invocation: Invocation = {
+      id: options.id ?? scheduler.uuid(),
+      agent: peer.name,
+      skill,
+      reach,
+      session,
+      mode: options.mode ?? 'notify',
+      state: 'sending',
+      message,
+      request: textOfParts(message.parts),
+      rounds: 0,
+      timeoutMs,
+      startedAt: now,
+      deadline: now + timeoutMs,
+    };
+    if (!(await store.create(invocation))) throw invalid(`A task ${invocation.id} exists already.`);
+    this.telemetry.began(invocation);
+    try {
+      return await sendMessage(this.#workings, invocation);
+    } catch (thrown) {
+      // Whoever asked is told right here.
+      const error = toLegateError(thrown);
+      const outcome = { end: 'error', text: error.message, data: [] } as const;
+      await this.#endings.close(invocation.id, outcome, { isQuiet: true });
+      throw error;
+    }
+  }
+
+  /**
+   * Waits until an invocation is over, or asks what only the user can answer. An abort cancels it,
+   * here and at the peer.
+   */
+  async wait(id: string, options: WaitOptions = {}): Promise<Invocation> {
+    const { signal } = options;
+    const closing = this.#closing.signal;
+    const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+    try {
+      const settled = await this.#workings.watchers.wait(id, options, either);
+      if (settled === undefined) throw unknown(id);
+      return settled;
+    } catch (error) {
+      if (signal?.aborted === true) await this.cancel(id);
+      throw error;
+    }
+  }
+
+  /** Gives a task to a peer and waits for it: for sub agents, and for whoever has the time. */
+  async call(
+    request: InvokeRequest,
+    session: InvocationSession,
+    options: WaitOptions = {},
+  ): Promise<Invocation> {
+    const { id } = await this.invoke(request, session, { mode: 'wait' });
+    return this.wait(id, options);
+  }
+
+  /** Answers the question of a peer, which then goes on in the same task and context. */
+  answer(id: string, content: string | readonly Part[]): Promise<Invocation> {
+    const { lanes, store } = this.#workings;
+    return lanes.run(id, async () => {
+      const asking = await store.find(id);
+      if (asking === undefined) throw unknown(id);
+      return this.#questions.answer(asking, toParts(content));
+    });
+  }
+
+  /** Ends an invocation, here and at the peer. One that is over is left alone. */
+  async cancel(id: string): Promise<void> {
+    const text = 'The task was cancelled.';
+    const outcome = { end: 'TASK_STATE_CANCELED', text, data: [] } as const;
+    await this.#endings.abandon(id, outcome, { isQuiet: true });
+  }
+
+  async #checkRoom(session: InvocationSession): Promise<void> {
+    const { maxInFlight = 16 } = this.#options;
+    const { length } = await this.list(session);
+    if (length < maxInFlight) return;
+    throw invalid(
+      `${length} agent tasks of this conversation are under way, and more are not allowed. Wait for their results before invoking another agent.`,
+    );
+  }
+
+  #reachOf(peer: Peer): Reach {
+    const available = this.#options.transports.map(({ reach }) => reach);
+    const offered = reachesOf(peer.card);
+    const reach = offered.find((each) => available.includes(each));
+    if (reach !== undefined) return reach;
+    throw new LegateError(
+      'PEER_UNREACHABLE',
+      `Agent '${peer.name}' cannot be reached from here: its card offers ${offered.join(', ') || 'nothing we speak'}, and this program has ${available.join(', ') || 'no way to call'}.`,
+    );
+  }
+
+  async #takeUp(invocation: Invocation): Promise<void> {
+    const { store, deadlines } = this.#workings;
+    const { id, state } = invocation;
+    if (state === 'ended') {
+      if (invocation.isTold !== true) await this.#endings.tell(invocation);
+      return;
+    }
+    // Whoever waited for it is gone with its process: the conversation is told instead.
+    const taken = await store.change(id, (current) => ({ ...current, mode: 'notify' }));
+    const current = taken?.invocation ?? invocation;
+    deadlines.set(current);
+    const transport = transportOf(this.#workings, current);
+    if (state === 'asking') await this.#questions.ask(current);
+    else if (state === 'sending' && transport.knowsRepeats)
+      await sendMessage(this.#workings, current);
+    else await transport.resume(current);
+  }
+
+  /** Takes what a transport tells. What belongs to one invocation is dealt with in order. */
+  #accept(id: string, event: PeerEvent): Promise<boolean> {
+    const { lanes, store } = this.#workings;
+    return lanes.run(id, async () => {
+      const invocation = await store.find(id);
+      if (invocation === undefined || !isFrom(event, invocation)) return false;
+      if (event.kind === 'progress') await this.#progress(invocation, event.text);
+      else if (event.kind === 'known') await this.#known(id, event);
+      else if (event.kind === 'answer') await this.#answered(id, event.response);
+      else await this.#endings.fail(invocation, event.error);
+      return true;
+    });
+  }
+
+  async #progress(invocation: Invocation, text: string): Promise<void> {
+    if (invocation.state === 'ended' || text === '') return;
+    const { watchers, conversations } = this.#workings;
+    watchers.tell(invocation.id, { progress: text });
+    await conversations.progress?.(invocation, text);
+  }
+
+  async #known(id: string, remote: { taskId?: string; contextId: string }): Promise<Invocation> {
+    const { taskId, contextId } = remote;
+    const changed = await this.#workings.store.change(id, (current) =>
+      current.remote?.taskId === taskId && current.remote?.contextId === contextId
+        ? undefined
+        : { ...current, remote: { contextId, ...(taskId !== undefined && { taskId }) } },
+    );
+    if (changed === undefined) throw unknown(id);
+    return changed.invocation;
+  }
+
+  async #answered(id: string, response: SendMessageResponse): Promise<void> {
+    const content = contentOf(response);
+    const { taskId, contextId, state } = content;
+    const invocation =
+      contextId === undefined
+        ? await this.find(id)
+        : await this.#known(id, { contextId, ...(taskId !== undefined && { taskId }) });
+    if (invocation === undefined) return;
+    if (isInterrupted(state)) await this.#questions.take(invocation, content);
+    else if (isTerminal(state)) await this.#endings.finish(invocation, content);
+  }
+
+  #expire(id: string): void {
+    const { lanes, store, scheduler, deadlines, logger } = this.#workings;
+    lanes
+      .run(id, async () => {
+        const invocation = await store.find(id);
+        if (invocation === undefined || invocation.state === 'ended') return;
+        if (invocation.deadline > scheduler.now()) return deadlines.set(invocation);
+        const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
+        await this.#endings.abandon(id, { end: 'timed-out', text, data: [] });
+      })
+      .catch((error: unknown) => logger.error({ invocation: id, error }, 'peers.timeout.failed'));
+  }
+}
+
+/** Where a transport knows who speaks, nobody else answers for the peer. */
+function isFrom({ sender }: PeerEvent, { agent }: Invocation): boolean {
+  return sender === undefined || sender.toLowerCase() === agent.toLowerCase();
+}
+
+function isOf(invocation: Invocation, { id, caller }: InvocationSession): boolean {
+  const own = invocation.session;
+  return (
+    own.id === id && own.caller.tenant === caller.tenant && own.caller.subject === caller.subject
+  );
+}
+
+function unknown(id: string): LegateError {
+  return new LegateError('TASK_NOT_FOUND', `no agent task ${id} is known, or no longer`);
+}

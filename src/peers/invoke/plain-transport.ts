@@ -1,0 +1,260 @@
+import { z } from 'zod';
+import {
+  LegateError,
+  type Message,
+  parseJson,
+  type Part,
+  type SendMessageResponse,
+  type TaskState,
+} from '../../protocol/index.ts';
+import { type Directory, plainBinding } from '../directory/index.ts';
+import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
+
+export interface PlainTransportOptions {
+  readonly directory: Directory;
+}
+
+const plainPart = z.looseObject({
+  kind: z.string().nullish(),
+  text: z.string().nullish(),
+  data: z.unknown(),
+  mimeType: z.string().nullish(),
+});
+const plainMessage = z.looseObject({ parts: z.array(plainPart).max(1_024).nullish() });
+const plainResult = z.looseObject({
+  taskId: z.string().nullish(),
+  contextId: z.string().nullish(),
+  state: z.union([z.number(), z.string()]).nullish(),
+  message: plainMessage.nullish(),
+  artifacts: z
+    .array(plainMessage.extend({ name: z.string().nullish(), description: z.string().nullish() }))
+    .max(1_024)
+    .nullish(),
+  code: z.string().nullish(),
+});
+type PlainResult = z.infer<typeof plainResult>;
+/** Where a request goes, and with what. */
+interface Address {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetching: typeof fetch;
+}
+
+/** An error has its words where a result has its message. */
+const plainError = z.looseObject({ code: z.string(), message: z.string() });
+
+/** By their numbers in such agents. */
+const states: readonly TaskState[] = [
+  'TASK_STATE_SUBMITTED',
+  'TASK_STATE_WORKING',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_CANCELED',
+];
+const largestAnswer = 16 * 1024 * 1024;
+
+/**
+ * Agents that take one request at `/tasks/send` and answer it in the response: no streams, no tasks
+ * to come back to. Their questions are answered by a further request of the same context.
+ */
+export class PlainTransport implements PeerTransport {
+  readonly reach = 'plain';
+  readonly knowsRepeats = false;
+  readonly #options: PlainTransportOptions;
+  readonly #underWay = new Map<string, AbortController>();
+  #listener: PeerListener | undefined;
+  #isStopped = false;
+
+  constructor(options: PlainTransportOptions) {
+    this.#options = options;
+  }
+
+  async start(listener: PeerListener): Promise<void> {
+    this.#listener = listener;
+  }
+
+  async send(invocation: Invocation, message: Message): Promise<void> {
+    const body = requestOf(invocation, message);
+    const address = await this.#address(invocation);
+    const controller = new AbortController();
+    this.#underWay.set(invocation.id, controller);
+    void this.#exchange(invocation, address, body, controller.signal)
+      .then((response) => this.#listener?.(invocation.id, { kind: 'answer', response }))
+      .catch(async (error: unknown) => {
+        if (this.#isStopped || controller.signal.aborted) return;
+        const failure = error instanceof Error ? error : new Error(String(error));
+        await this.#listener?.(invocation.id, { kind: 'error', error: failure });
+      })
+      .finally(() => {
+        if (this.#underWay.get(invocation.id) === controller) this.#underWay.delete(invocation.id);
+      });
+  }
+
+  async resume({ id, agent }: Invocation): Promise<void> {
+    const text = `the answer of ${agent} was lost, for this program stopped while waiting for it; ask again if it matters`;
+    await this.#listener?.(id, { kind: 'error', error: new LegateError('UNAVAILABLE', text) });
+  }
+
+  async cancel({ id }: Invocation): Promise<void> {
+    this.#underWay.get(id)?.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const controller of this.#underWay.values()) controller.abort();
+  }
+
+  async #address({ agent }: Invocation): Promise<Address> {
+    const { directory } = this.#options;
+    const peer = await directory.require(agent);
+    const offered = peer.card.supportedInterfaces.find(
+      ({ protocolBinding }) => protocolBinding === plainBinding,
+    );
+    if (offered === undefined) {
+      throw new LegateError('PEER_UNREACHABLE', `${agent} is not reached at /tasks/send any more`);
+    }
+    const url = new URL(`${offered.url.replace(/\/+$/, '')}/tasks/send`);
+    const credential = await directory.credential(agent);
+    const isPrivate =
+      url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+    if (credential !== undefined && !isPrivate && credential.allowsPlainHttp !== true) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `credentials are not sent to ${url.origin}, where anybody on the way could read them: use https, or set allowsPlainHttp`,
+      );
+    }
+    const fetching = directory.cards.fetchFor(
+      peer.origin === 'well-known' ? 'operator' : 'stranger',
+    );
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (credential !== undefined) headers[credential.headerName] = credential.headerValue;
+    return { url, headers, fetching };
+  }
+
+  async #exchange(
+    invocation: Invocation,
+    { url, headers, fetching }: Address,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<SendMessageResponse> {
+    const response = await fetching(url, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      redirect: 'error',
+    });
+    const text = await boundedText(response);
+    if (!response.ok) {
+      throw new LegateError('PEER_UNREACHABLE', `${invocation.agent} answered ${response.status}`);
+    }
+    return responseOf(invocation, parseJson(text));
+  }
+}
+
+function requestOf({ id, skill, remote }: Invocation, message: Message): string {
+  const { skill: _skill, ...metadata } = message.metadata ?? {};
+  return JSON.stringify({
+    taskId: remote?.taskId ?? id,
+    contextId: remote?.contextId ?? id,
+    skill,
+    message: { role: 'user', parts: message.parts.map(toPlainPart) },
+    metadata: Object.fromEntries(
+      Object.entries(metadata).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]),
+    ),
+  });
+}
+
+function toPlainPart(part: Part): object {
+  if (part.text !== undefined) return { kind: 'text', text: part.text };
+  if (part.data !== undefined) {
+    const mimeType = part.mediaType ?? 'application/json';
+    return { kind: 'data', data: JSON.stringify(part.data), mimeType };
+  }
+  throw new LegateError(
+    'CONTENT_TYPE_NOT_SUPPORTED',
+    'this agent takes text and data only; put the address of a file into the text',
+  );
+}
+
+function responseOf({ id, agent }: Invocation, json: unknown): SendMessageResponse {
+  const error = plainError.safeParse(json);
+  if (error.success) throw new LegateError('INTERNAL', `${agent}: ${error.data.message}`);
+  const parsed = plainResult.safeParse(json);
+  if (!parsed.success) {
+    throw new LegateError(
+      'PEER_INVALID',
+      `${agent} answered with something that is no result of a task`,
+    );
+  }
+  const result = parsed.data;
+  const contextId = result.contextId ?? id;
+  const taskId = result.taskId ?? id;
+  const said = (result.message?.parts ?? []).map(fromPlainPart);
+  const artifacts = (result.artifacts ?? []).map(({ name, description, parts }, index) => ({
+    artifactId: `${taskId}-${index}`,
+    parts: (parts ?? []).map(fromPlainPart),
+    ...(typeof name === 'string' && { name }),
+    ...(typeof description === 'string' && { description }),
+  }));
+  return {
+    task: {
+      id: taskId,
+      contextId,
+      status: {
+        state: stateOf(result, agent),
+        ...(said.length > 0 && {
+          message: { messageId: crypto.randomUUID(), role: 'ROLE_AGENT', parts: said },
+        }),
+      },
+      ...(artifacts.length > 0 && { artifacts }),
+    },
+  };
+}
+
+function fromPlainPart({ text, data, mimeType }: z.infer<typeof plainPart>): Part {
+  if (data === undefined || data === null) return { text: text ?? '' };
+  const mediaType = mimeType ?? 'application/json';
+  // Data travels as JSON within JSON.
+  const value = typeof data === 'string' ? tryJson(data) : data;
+  return { data: value as NonNullable<Part['data']>, mediaType };
+}
+
+function stateOf({ state }: PlainResult, agent: string): TaskState {
+  if (state === undefined || state === null) return 'TASK_STATE_COMPLETED';
+  const found =
+    typeof state === 'number'
+      ? states[state]
+      : states.find((each) => fold(each.slice('TASK_STATE_'.length)) === fold(state));
+  if (found === undefined || found === 'TASK_STATE_SUBMITTED' || found === 'TASK_STATE_WORKING') {
+    throw new LegateError('PEER_INVALID', `${agent} answered before its task was over`);
+  }
+  return found;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replace(/[^a-z]/g, '');
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > largestAnswer) throw new LegateError('PEER_INVALID', 'the answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,66 @@
+import type { Caller } from '../../agents/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { Scheduler } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { WorkingMemory } from '../memory/index.ts';
+import type { TrustLedger } from '../trust/index.ts';
+import type { Conversations } from './conversations.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { Invocation, PeerTransport } from './invocation.ts';
+import type { InvocationStore } from './invocation-store.ts';
+import type { InvokeTelemetry } from './invoke-telemetry.ts';
+import type { Lanes } from './lanes.ts';
+import type { Watchers } from './watchers.ts';
+
+/** What the parts of the invoker share. */
+export interface Workings {
+  readonly store: InvocationStore;
+  readonly transports: readonly PeerTransport[];
+  readonly memory: (caller: Caller) => WorkingMemory;
+  readonly trust: TrustLedger | undefined;
+  readonly conversations: Conversations;
+  readonly telemetry: InvokeTelemetry;
+  readonly lanes: Lanes;
+  readonly deadlines: Deadlines;
+  readonly watchers: Watchers;
+  readonly scheduler: Scheduler;
+  readonly logger: Logger;
+  /** Aborts when the invoker stops. */
+  readonly closing: AbortSignal;
+  /** Milliseconds. */
+  readonly askTimeoutMs: number;
+  readonly resultTtlMs: number;
+  readonly maxInputRequiredRounds: number;
+  readonly repetitionThreshold: number;
+}
+
+export function transportOf({ transports }: Workings, { reach, agent }: Invocation): PeerTransport {
+  const found = transports.find((each) => each.reach === reach);
+  if (found !== undefined) return found;
+  throw new LegateError(
+    'PEER_UNREACHABLE',
+    `there is no way (${reach}) to reach ${agent} any more`,
+  );
+}
+
+/** Sends the message of an invocation in state `sending`. */
+export async function sendMessage(workings: Workings, invocation: Invocation): Promise<Invocation> {
+  workings.deadlines.set(invocation);
+  await transportOf(workings, invocation).send(invocation, invocation.message);
+  const sent = await workings.store.change(invocation.id, (current) =>
+    current.state === 'sending' && current.message.messageId === invocation.message.messageId
+      ? { ...current, state: 'working' }
+      : undefined,
+  );
+  return sent?.invocation ?? invocation;
+}
+
+/** The peer need not go on. That it cannot be told is no reason to fail. */
+export async function cancelRemote(workings: Workings, invocation: Invocation): Promise<void> {
+  try {
+    await transportOf(workings, invocation).cancel(invocation);
+  } catch (error) {
+    const { id, agent } = invocation;
+    workings.logger.warn({ invocation: id, agent, error }, 'peers.cancel.failed');
+  }
+}
