@@ -1,6 +1,6 @@
 import { data, type JsonObject, type Part, text } from '../../protocol/index.ts';
 import type { Agent, EndKind, Turn, TurnEnd, TurnEvent } from '../agent.ts';
-import { agent, type AgentOptions, textOf } from '../define.ts';
+import { agent, type AgentOptions, textOf, working } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import type { Utterance } from '../turn-output.ts';
@@ -50,6 +50,7 @@ export function parallel(options: ParallelOptions): Agent {
       const isContinuation = checkpoint !== undefined;
       const events = run.step(branch, { message: turn.message, isContinuation, signal });
       const index = branches.indexOf(branch);
+      await channel.push(working(undefined, { agent: branch.name }));
       for (;;) {
         const next = await events.next();
         if (next.done !== true) {

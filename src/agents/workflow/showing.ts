@@ -31,11 +31,18 @@ function* show(event: Utterance, step: Agent, artifacts: Showing): Generator<Utt
   else if (artifacts === 'as-is') yield event;
 }
 
-/** An event of a step, for callers who see the steps side by side. */
+/** An event of a step, for callers who see the steps side by side; `agent` tells the way to it. */
 export function inStep(event: Utterance, step: string, branch?: number): Utterance {
-  if (!isArtifact(event)) return { ...event, metadata: { ...event.metadata, agent: step } };
-  const metadata = { agent: step, ...(branch !== undefined && { branch }) };
+  const told = isArtifact(event) ? artifactOf(event).metadata : event.metadata;
+  const inner = told?.['agent'];
+  const agent = typeof inner === 'string' ? `${step}/${inner}` : step;
+  if (!isArtifact(event)) return { ...event, metadata: { ...event.metadata, agent } };
+  const metadata = { agent, ...(branch !== undefined && { branch }) };
   return renameArtifact(event, (id) => `${step}/${id}`, metadata);
+}
+
+function artifactOf(event: Artifact | ArtifactChunk): Artifact {
+  return 'kind' in event ? event.artifact : event;
 }
 
 function isArtifact(event: Utterance): event is Artifact | ArtifactChunk {

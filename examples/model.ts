@@ -1,0 +1,27 @@
+/**
+ * The model of an example: one that answers from a script over real HTTP, so that the example runs
+ * anywhere; or a real one, where `LEGATE_EXAMPLE_MODEL` names it. The real one is at OpenAI
+ * (`OPENAI_API_KEY`), or at `LEGATE_EXAMPLE_API_BASE`, for instance `http://127.0.0.1:11434/v1`.
+ */
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { createModel, type Script, startScriptedModelServer } from '../src/models/index.ts';
+
+export interface ExampleModel extends AsyncDisposable {
+  readonly model: LanguageModelV4;
+  /** Whether its answers are known beforehand. */
+  readonly isScripted: boolean;
+}
+
+export async function exampleModel(script: Script): Promise<ExampleModel> {
+  const { LEGATE_EXAMPLE_MODEL: name, LEGATE_EXAMPLE_API_BASE: base } = process.env;
+  if (name !== undefined) {
+    const provider = base === undefined ? 'openai' : 'openai-compatible';
+    const models = [{ provider, model: name, ...(base !== undefined && { api_base: base }) }];
+    const model = createModel({ id: 'example', models });
+    return { model, isScripted: false, [Symbol.asyncDispose]: async () => undefined };
+  }
+  const server = await startScriptedModelServer(script);
+  const models = [{ provider: 'openai-compatible', model: 'scripted', api_base: server.url }];
+  const model = createModel({ id: 'example', models });
+  return { model, isScripted: true, [Symbol.asyncDispose]: () => server.close() };
+}
