@@ -109,7 +109,7 @@ export class Admissions {
     const now = scheduler.now();
     const taskId = scheduler.uuid();
     const contextId = request.message.contextId ?? scheduler.uuid();
-    const message: Message = { ...request.message, contextId, taskId };
+    const message = { ...request.message, contextId, taskId };
     const task = Json.of<Task>({
       id: taskId,
       contextId,
@@ -135,7 +135,7 @@ export class Admissions {
     let outcome = await this.#settings.store.admit({ ...admission, maxContexts });
     const isOverLimit = outcome.kind === 'context-limit';
     if (isOverLimit) outcome = await this.#settings.store.admit({ ...admission, maxContexts: 0 });
-    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, taskId);
+    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
     const admitted = {
       turn: outcome.turn,
       message,
@@ -186,7 +186,7 @@ export class Admissions {
       throw contextMismatch(contextId);
     }
     const now = scheduler.now();
-    const message: Message = { ...request.message, contextId, taskId };
+    const message = { ...request.message, contextId, taskId };
     const turnRequest = { ...this.#turnRequest(request, call), message };
     const key = agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`;
     using _ = this.#turns.atWork.claiming(key);
@@ -202,7 +202,7 @@ export class Admissions {
       ...this.#dedupe(request.message, contextId, call, now),
       maxContexts: 0,
     });
-    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, taskId);
+    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
     if (push !== undefined) await store.push.put(taskId, push);
     // Following before loading leaves no gap between the two.
     const reader = follow && outcome.running ? this.#reader(taskId, known.version) : undefined;
@@ -232,8 +232,9 @@ export class Admissions {
   async #refuse(
     outcome: Exclude<AdmitOutcome, { kind: 'admitted' }>,
     owner: string,
-    taskId: string,
+    message: Message & { readonly taskId: string },
   ): Promise<AnsweredTurn> {
+    const { messageId, taskId } = message;
     switch (outcome.kind) {
       case 'duplicate': {
         if (!outcome.ended) {
@@ -251,7 +252,10 @@ export class Admissions {
           return { kind: 'answered', answer: { message: outcome.reply } };
         const record = await this.#settings.store.load(outcome.taskId, owner);
         if (record === undefined) throw taskNotFound(outcome.taskId);
-        return { kind: 'answered', answer: { task: taskOf(record) } };
+        const task = taskOf(record);
+        // Its turn was ended before it began, by the end of its task.
+        if (!hasMessage(task.value, messageId)) throw taskEnded(outcome.taskId);
+        return { kind: 'answered', answer: { task } };
       }
       case 'reused':
         throw new LegateError(
@@ -288,6 +292,11 @@ export class Admissions {
     const { store } = this.#settings;
     return new LogReader({ store, hub: this.#hub, taskId, cursor, behind: false });
   }
+}
+
+/** Whether a task has taken in a message. */
+export function hasMessage({ history }: Task, messageId: string): boolean {
+  return history?.some((message) => message.messageId === messageId) === true;
 }
 
 export function taskEnded(taskId: string): LegateError {

@@ -19,7 +19,7 @@ import {
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
 import { ownerKey } from '../store/index.ts';
-import { Admissions, type Admitted, taskEnded } from './admissions.ts';
+import { Admissions, type Admitted, hasMessage, taskEnded } from './admissions.ts';
 import type { Call } from './call.ts';
 import { cancelTask } from './cancel.ts';
 import { closesOnInput, EventStream, type StreamEvent } from './event-stream.ts';
@@ -105,9 +105,14 @@ export class Engine {
       return { task: withHistory(admitted.before, historyLength) };
     }
     if (returnImmediately) {
+      const { turn, message } = admitted;
+      // A turn that is lost before it has written anything shows in the task all the same.
       if (admitted.kind === 'started')
-        await Promise.race([admitted.run.stored(), admitted.outcome]);
-      return { task: withHistory(await this.#load(admitted.turn.taskId, owner), historyLength) };
+        await Promise.race([admitted.run.stored().catch(() => undefined), admitted.outcome]);
+      const task = await this.#load(turn.taskId, owner);
+      const isTooLate = isTerminal(task.value.status.state);
+      if (isTooLate && !hasMessage(task.value, message.messageId)) throw taskEnded(turn.taskId);
+      return { task: withHistory(task, historyLength) };
     }
     const outcome =
       admitted.kind === 'started' ? await admitted.outcome : ({ kind: 'lost' } as const);
@@ -283,9 +288,7 @@ export class Engine {
       },
       call.signal,
     );
-    const wasHandled =
-      'message' in answer ||
-      answer.task.value.history?.some(({ messageId }) => messageId === message.messageId) === true;
+    const wasHandled = 'message' in answer || hasMessage(answer.task.value, message.messageId);
     if (!wasHandled) throw taskEnded(turn.taskId);
     return answer;
   }
