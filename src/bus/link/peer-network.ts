@@ -61,12 +61,12 @@ export interface PeerNetwork extends AsyncDisposable {
   readonly trust: TrustLedger;
   readonly proposals: Proposals;
   /** The working memory of a caller's conversations. */
-  memory(caller: Caller): WorkingMemory;
+  readonly memory: (caller: Caller) => WorkingMemory;
   /** Tools for a model: finding agents, giving them tasks, working memory. */
-  tools(options?: {
+  readonly tools: (options?: {
     readonly mode?: 'dispatch' | 'wait';
     readonly mayRegister?: boolean;
-  }): readonly Tool[];
+  }) => readonly Tool[];
   close(): Promise<void>;
 }
 

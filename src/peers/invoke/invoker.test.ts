@@ -543,7 +543,7 @@ test('an answer that another process heard is found by those who wait', async ()
   await expect
     .poll(async () => {
       one.clock.advance(1_000);
-      return Promise.race([waited, undefined]);
+      return Promise.race([waited, Promise.resolve()]);
     })
     .toMatchObject({ outcome: { text: 'heard there' } });
 });

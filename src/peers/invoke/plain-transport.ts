@@ -17,7 +17,7 @@ export interface PlainTransportOptions {
 const plainPart = z.looseObject({
   kind: z.string().nullish(),
   text: z.string().nullish(),
-  data: z.unknown(),
+  data: z.unknown().optional(),
   mimeType: z.string().nullish(),
 });
 const plainMessage = z.looseObject({ parts: z.array(plainPart).max(1_024).nullish() });
