@@ -160,7 +160,7 @@ test('the address of keys in a card is never followed', async () => {
   const url = await start({});
   const card = (await cardAt(url)) as unknown as AgentCard;
   const { signatures: _, ...content } = await signCard(card, { keys: [forger] });
-  const payload = new TextEncoder().encode(canonicalJson(content as unknown as JsonObject));
+  const payload = new TextEncoder().encode(canonicalJson(content));
   const signature = await new FlattenedSign(payload)
     .setProtectedHeader({ alg: 'ES256', kid: 'forged', typ: 'JOSE', jku })
     .sign(forger.privateKey);

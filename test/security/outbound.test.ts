@@ -20,7 +20,7 @@ import { actor } from './support/agents.ts';
 const opened: (Serving | Server | GuardedFetch)[] = [];
 afterEach(async () => {
   for (const each of opened.splice(0)) {
-    if (each instanceof Function) each.close();
+    if (typeof each === 'function') each.close();
     else if ('closeAllConnections' in each) {
       each.closeAllConnections();
       await new Promise((resolve) => each.close(resolve));
