@@ -1,0 +1,134 @@
+/** Agents with a model that costs nothing, to measure what the framework around it costs. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { llmAgent, Runner, tool } from '../../src/agents/index.ts';
+import { serve } from '../../src/http/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { answerQuestions } from '../ipc.ts';
+
+/** What this process can be asked. */
+export type AgentQuestion =
+  | { readonly kind: 'step'; readonly runs: number }
+  | { readonly kind: 'idle'; readonly sessions: number }
+  | { readonly kind: 'cpu' };
+
+const tokensPerSecond = 50;
+const stepsPerRun = 10;
+
+const finish: LanguageModelV4StreamPart = {
+  type: 'finish',
+  finishReason: { unified: 'stop', raw: 'stop' },
+  usage: {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  },
+};
+
+function modelOf(stream: (prompt: readonly { role: string }[]) => ReadableStream): LanguageModelV4 {
+  return {
+    specificationVersion: 'v4',
+    provider: 'bench',
+    modelId: 'bench',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('streams only')),
+    doStream: async ({ prompt }) => ({ stream: stream(prompt) }),
+  };
+}
+
+function streamOf(
+  parts: Iterable<LanguageModelV4StreamPart> | AsyncIterable<LanguageModelV4StreamPart>,
+): ReadableStream<LanguageModelV4StreamPart> {
+  return Readable.toWeb(Readable.from(parts)) as ReadableStream<LanguageModelV4StreamPart>;
+}
+
+/** Calls a tool in every step but the last. */
+const stepping = modelOf((prompt) => {
+  const steps = prompt.filter(({ role }) => role === 'tool').length;
+  const said: LanguageModelV4StreamPart =
+    steps < stepsPerRun - 1
+      ? { type: 'tool-call', toolCallId: `call${steps}`, toolName: 'noop', input: '{}' }
+      : { type: 'text-delta', id: '0', delta: 'done' };
+  return streamOf([said, finish]);
+});
+
+/** Says the time that each token is due, at a steady pace. */
+const ticking = modelOf((prompt) => {
+  const { content } = prompt.at(-1) as unknown as { content: readonly { text: string }[] };
+  const count = Number(content[0]?.text);
+  return streamOf(
+    (async function* (): AsyncGenerator<LanguageModelV4StreamPart> {
+      const begin = performance.timeOrigin + performance.now() + Math.random() * 20;
+      for (let index = 0; index < count; index += 1) {
+        const due = begin + (index * 1000) / tokensPerSecond;
+        await wait(Math.max(0, due - performance.timeOrigin - performance.now()));
+        yield { type: 'text-delta', id: '0', delta: `${due} ` };
+      }
+      yield finish;
+    })(),
+  );
+});
+
+const noop = tool({ name: 'noop', description: 'Does nothing.', run: () => 'ok' });
+const stepper = llmAgent({ name: 'stepper', model: stepping, tools: [noop] });
+
+/** CPU microseconds of one step of the loop: a model's answer and a tool's result. */
+async function step(runs: number): Promise<number> {
+  const runner = new Runner({
+    agent: stepper,
+    store: await openStore({ type: 'memory' }),
+    isResumable: false,
+  });
+  const run = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index += 1) await runner.run({ message: 'go' });
+  };
+  await run(Math.ceil(runs / 5));
+  const before = process.cpuUsage();
+  await run(runs);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / (runs * stepsPerRun);
+}
+
+/** Bytes of heap for each session that was used and rests, with its state in a file. */
+async function idle(sessions: number): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'legate-bench-'));
+  const store = await openStore({ type: 'sqlite', path: join(folder, 'store.db') });
+  const runner = new Runner({ agent: stepper, store, isResumable: false });
+  const run = async (from: number, to: number): Promise<void> => {
+    for (let index = from; index < to; index += 1) {
+      await runner.run({ message: 'go', userId: `user ${index}` });
+    }
+  };
+  await run(0, 200);
+  const before = heap();
+  await run(200, 200 + sessions);
+  const bytes = heap() - before;
+  await store.close();
+  await rm(folder, { recursive: true });
+  return bytes / sessions;
+}
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function heap(): number {
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+const { port } = await serve(llmAgent({ name: 'ticker', model: ticking }));
+answerQuestions<AgentQuestion, number>(
+  async (question) => {
+    if (question.kind === 'step') return step(question.runs);
+    if (question.kind === 'idle') return idle(question.sessions);
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  },
+  { port },
+);
