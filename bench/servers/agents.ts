@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -41,10 +40,16 @@ function modelOf(stream: (prompt: readonly { role: string }[]) => ReadableStream
   };
 }
 
-function streamOf(
-  parts: Iterable<LanguageModelV4StreamPart> | AsyncIterable<LanguageModelV4StreamPart>,
-): ReadableStream<LanguageModelV4StreamPart> {
-  return Readable.toWeb(Readable.from(parts)) as ReadableStream<LanguageModelV4StreamPart>;
+type Parts = Iterator<LanguageModelV4StreamPart> | AsyncIterator<LanguageModelV4StreamPart>;
+
+function streamOf(parts: Parts): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await parts.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+  });
 }
 
 /** Calls a tool in every step but the last. */
@@ -54,7 +59,7 @@ const stepping = modelOf((prompt) => {
     steps < stepsPerRun - 1
       ? { type: 'tool-call', toolCallId: `call${steps}`, toolName: 'noop', input: '{}' }
       : { type: 'text-delta', id: '0', delta: 'done' };
-  return streamOf([said, finish]);
+  return streamOf([said, finish].values());
 });
 
 /** Says the time that each token is due, at a steady pace. */
