@@ -23,7 +23,7 @@ export function isBreak(thrown: unknown): boolean {
 
 /** Whether a new task has an id that exists. */
 export function isTaskIdTaken(thrown: unknown): boolean {
-  return sqlState(thrown) === '23505' && (thrown as DatabaseError).constraint === 'tasks_id_key';
+  return sqlState(thrown) === '23505' && (thrown as DatabaseError).constraint === 'tasks_pkey';
 }
 
 export function sqlState(thrown: unknown): string | undefined {

@@ -22,6 +22,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import type { Connections } from './connections.ts';
+import { ContextRoom } from './context-room.ts';
 import { ContextTable, contextValues } from './context-table.ts';
 import { isTaskIdTaken } from './failure.ts';
 import type { Notices } from './notices.ts';
@@ -98,6 +99,7 @@ export class PostgresStore implements Store {
   readonly #notices: Notices;
   readonly #tasks: TaskReads;
   readonly #contexts: ContextTable;
+  readonly #room = new ContextRoom();
   #isClosed = false;
 
   constructor(connections: Connections, notices: Notices) {
@@ -115,12 +117,18 @@ export class PostgresStore implements Store {
   }
 
   async admit(admission: Admission): Promise<AdmitOutcome> {
-    const { key, taskId, request } = admission;
+    const { agent, key, taskId, request } = admission;
+    const max = admission.task === undefined ? 0 : admission.maxContexts;
+    const limit = this.#room.limitFor(agent, max);
     try {
-      const values = admitValues(admission);
+      const values = admitValues(admission, limit);
       const [row = {}] = await this.#connections.writes.write(statements.admit, values, { key });
+      if (typeof row['contexts'] === 'string')
+        this.#room.learn(agent, max, Number(row['contexts']));
+      else if (limit > 0) this.#room.forget(agent);
       return toAdmitOutcome(row, key, taskId, request);
     } catch (error) {
+      if (limit > 0) this.#room.forget(agent);
       if (!(error instanceof LegateError && isTaskIdTaken(error.cause))) throw error;
       throw new LegateError('INTERNAL', `task ${taskId} exists already`, { cause: error });
     }
@@ -242,7 +250,7 @@ export class PostgresStore implements Store {
   }
 }
 
-function admitValues(admission: Admission): Value[] {
+function admitValues(admission: Admission, maxContexts: number): Value[] {
   const { dedupe, task, push } = admission;
   return [
     admission.agent,
@@ -259,7 +267,7 @@ function admitValues(admission: Admission): Value[] {
     task?.text ?? null,
     task === undefined ? null : taskStates.indexOf(task.value.status.state),
     ...(push === undefined ? [null, null, null] : registrationValues(push)),
-    admission.maxContexts,
+    maxContexts,
   ];
 }
 

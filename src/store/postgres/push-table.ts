@@ -10,9 +10,8 @@ import type { Connections } from './connections.ts';
 import type { Row } from './statement.ts';
 
 const deliveryColumns = `deliveries.id, deliveries.sequence, deliveries.attempts,
-  tasks.id AS task_id, configs.body, configs.wire_version`;
-const deliveryJoins = `JOIN legate.push_configs AS configs ON configs.number = deliveries.config
-  JOIN legate.tasks ON tasks.number = configs.task`;
+  configs.task_id, configs.body, configs.wire_version`;
+const deliveryJoins = 'JOIN legate.push_configs AS configs ON configs.number = deliveries.config';
 const recordColumns = `${deliveryColumns}, deliveries.is_dead, deliveries.due_at, deliveries.last_error`;
 
 const statements = {
@@ -20,15 +19,11 @@ const statements = {
   delete: { name: 'push_delete', text: 'SELECT legate.delete_push($1, $2) AS is_deleted' },
   get: {
     name: 'push_get',
-    text: `SELECT configs.body, configs.wire_version FROM legate.tasks
-      JOIN legate.push_configs AS configs ON configs.task = tasks.number
-      WHERE tasks.id = $1 AND configs.id = $2`,
+    text: `SELECT body, wire_version FROM legate.push_configs WHERE task_id = $1 AND id = $2`,
   },
   list: {
     name: 'push_list',
-    text: `SELECT configs.body, configs.wire_version FROM legate.tasks
-      JOIN legate.push_configs AS configs ON configs.task = tasks.number
-      WHERE tasks.id = $1 ORDER BY configs.number`,
+    text: `SELECT body, wire_version FROM legate.push_configs WHERE task_id = $1 ORDER BY number`,
   },
   claim: {
     name: 'push_claim',
@@ -59,7 +54,7 @@ const statements = {
     name: 'push_deliveries_of_task',
     text: `SELECT ${recordColumns} FROM legate.deliveries ${deliveryJoins}
       WHERE deliveries.id > $1 AND ($2::boolean IS NULL OR deliveries.is_dead = $2)
-        AND tasks.id = $4
+        AND configs.task_id = $4
       ORDER BY deliveries.id LIMIT $3`,
   },
 };

@@ -13,7 +13,7 @@ import type { TaskQuery } from '../contract.ts';
 import { query } from './database.contract.ts';
 import { openPostgres } from './open-postgres.ts';
 import type { PostgresStore } from './postgres-store.ts';
-import { pageValues, statements } from './task-reads.ts';
+import { pageQuery } from './task-reads.ts';
 
 const tasks = 200_000;
 const owner = 'everybody';
@@ -25,12 +25,7 @@ const fill = `
     CASE WHEN n % 100 = 0 THEN 6 ELSE 3 END, 1000000 + n / 3, 2
   FROM generate_series(1, ${tasks}) AS n;
   INSERT INTO legate.task_counts (owner, state, slot, tasks)
-  SELECT owner, state, 0, count(*) FROM legate.tasks GROUP BY owner, state;
-  INSERT INTO legate.open_contexts (owner, context_id, agent, tasks)
-  SELECT owner, context_id, agent, count(*) FROM legate.tasks
-  WHERE state = 6 GROUP BY owner, context_id, agent;
-  INSERT INTO legate.context_counts (agent, slot, contexts)
-  SELECT 'agent', 0, count(*) FROM legate.open_contexts;
+  SELECT owner, state, 0, count(*) FROM legate.tasks WHERE state = 3 GROUP BY owner, state;
   INSERT INTO legate.events (task, sequence, body)
   SELECT number, sequence, '{"task":{"id":"' || id || '"}}'
   FROM legate.tasks, generate_series(1, 2) AS sequence;
@@ -44,8 +39,8 @@ const fill = `
   SELECT number, 1, '1' FROM legate.contexts;
   INSERT INTO legate.records (space, key, value, version, updated_at)
   SELECT 's', 'key-' || n, '1', 1, 0 FROM generate_series(1, 20000) AS n;
-  INSERT INTO legate.push_configs (task, id, body, wire_version)
-  SELECT number, 'w', '{"id":"w","url":"https://example.com"}', '1.0' FROM legate.tasks
+  INSERT INTO legate.push_configs (task_id, id, body, wire_version)
+  SELECT id, 'w', '{"id":"w","url":"https://example.com"}', '1.0' FROM legate.tasks
   WHERE number % 10 = 0;
   UPDATE legate.tasks SET push_configs = 1 WHERE number % 10 = 0;
   INSERT INTO legate.deliveries (config, sequence, is_head, due_at, is_dead)
@@ -84,14 +79,7 @@ const queries: Record<string, TaskQuery> = {
 
 for (const [name, listed] of Object.entries(queries)) {
   test(`a list of ${name} reads no table from end to end, and little of any`, async () => {
-    const statement =
-      listed.contextId !== undefined
-        ? statements.pageOfContext
-        : listed.statusTimeFrom !== undefined
-          ? statements.pageSince
-          : statements.page;
-    const values = pageValues(listed);
-    if (listed.contextId !== undefined) values.push(listed.contextId);
+    const [statement, values] = pageQuery(listed);
     const [row] = await query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
       url,
       `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`,

@@ -1,7 +1,13 @@
-import { Json, type StreamResponse, type Task, taskStates } from '../../protocol/index.ts';
+import {
+  isTerminal,
+  Json,
+  type StreamResponse,
+  type Task,
+  taskStates,
+} from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { Row, Value } from './statement.ts';
+import type { Row, Statement, Value } from './statement.ts';
 
 /** The first event doubles as the first snapshot. */
 const taskStart = '{"task":';
@@ -20,7 +26,7 @@ const recordJoins = `LEFT JOIN legate.snapshots ON snapshots.task = tasks.number
     ON first.task = tasks.number AND first.sequence = 1 AND snapshots.task IS NULL`;
 const order = 'status_time DESC, id DESC';
 
-export const statements = {
+const statements = {
   load: {
     name: 'task_load',
     text: `SELECT ${recordColumns} FROM legate.tasks ${recordJoins}
@@ -37,20 +43,24 @@ export const statements = {
     name: 'task_page',
     text: page(
       `SELECT found.* FROM unnest($2::smallint[]) AS wanted (state) CROSS JOIN LATERAL (
-         SELECT number, status_time, id FROM legate.tasks
+         SELECT status_time, id FROM legate.tasks
          WHERE owner = $1 AND state = wanted.state AND status_time >= $3
            AND (status_time, id) < ($4, $5)
          ORDER BY ${order} LIMIT $6
        ) AS found`,
-      `SELECT coalesce(sum(tasks), 0) FROM legate.task_counts
-       WHERE owner = $1 AND state = ANY ($2)`,
+      `SELECT (
+         SELECT coalesce(sum(tasks), 0) FROM legate.task_counts
+         WHERE owner = $1 AND state = ANY ($2)
+       ) + (
+         SELECT count(*) FROM legate.tasks WHERE owner = $1 AND state = ANY ($7)
+       )`,
     ),
   },
   pageSince: {
     name: 'task_page_since',
     text: page(
       `SELECT found.* FROM unnest($2::smallint[]) AS wanted (state) CROSS JOIN LATERAL (
-         SELECT number, status_time, id FROM legate.tasks
+         SELECT status_time, id FROM legate.tasks
          WHERE owner = $1 AND state = wanted.state AND status_time >= $3
            AND (status_time, id) < ($4, $5)
          ORDER BY ${order} LIMIT $6
@@ -62,7 +72,7 @@ export const statements = {
   pageOfContext: {
     name: 'task_page_of_context',
     text: page(
-      `SELECT number, status_time, id FROM legate.tasks
+      `SELECT status_time, id FROM legate.tasks
        WHERE context_id = $7 AND owner = $1 AND state = ANY ($2) AND status_time >= $3
          AND status_time <= $4 AND (status_time, id) < ($4, $5)
        ORDER BY ${order} LIMIT $6`,
@@ -79,7 +89,7 @@ function page(candidates: string, total: string): string {
       SELECT ${recordColumns} FROM (
         SELECT * FROM (${candidates}) AS candidates ORDER BY ${order} LIMIT $6
       ) AS chosen
-      JOIN legate.tasks ON tasks.number = chosen.number ${recordJoins}
+      JOIN legate.tasks ON tasks.id = chosen.id ${recordJoins}
     ) AS listed ON true
     ORDER BY listed.status_time DESC, listed.id DESC`;
 }
@@ -108,14 +118,8 @@ export class TaskReads {
   }
 
   async page(query: TaskQuery): Promise<TaskPage> {
-    const { contextId, limit } = query;
-    const values = pageValues(query);
-    const rows = await (contextId !== undefined
-      ? this.#reads.read(statements.pageOfContext, [...values, contextId])
-      : this.#reads.read(
-          query.statusTimeFrom === undefined ? statements.page : statements.pageSince,
-          values,
-        ));
+    const { limit } = query;
+    const rows = await this.#reads.read(...pageQuery(query));
     const found = rows.filter((row) => row['id'] !== null);
     return {
       records: found.slice(0, limit).map(toRecord),
@@ -125,17 +129,22 @@ export class TaskReads {
   }
 }
 
-/** Owner, states, earliest time, what the page comes after, and one row more than asked for. */
-export function pageValues(query: TaskQuery): Value[] {
-  const { owner, state, statusTimeFrom, after, limit } = query;
-  return [
+/** The statement for a page and its values: one row more than asked for tells whether there are more. */
+export function pageQuery(query: TaskQuery): [Statement, Value[]] {
+  const { owner, contextId, state, statusTimeFrom, after, limit } = query;
+  const states = state === undefined ? allStates : [taskStates.indexOf(state)];
+  const values = [
     owner,
-    state === undefined ? allStates : [taskStates.indexOf(state)],
+    states,
     statusTimeFrom ?? Number.MIN_SAFE_INTEGER,
     after?.statusTime ?? Number.MAX_SAFE_INTEGER,
     after?.id ?? '',
     limit + 1,
   ];
+  if (contextId !== undefined) return [statements.pageOfContext, [...values, contextId]];
+  if (statusTimeFrom !== undefined) return [statements.pageSince, values];
+  const unfinished = states.filter((each) => !isTerminal(taskStates[each] ?? taskStates[0]));
+  return [statements.page, [...values, unfinished]];
 }
 
 function toRecord(row: Row): TaskRecord {

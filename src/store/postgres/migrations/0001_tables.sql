@@ -1,9 +1,10 @@
 -- Times are milliseconds since 1970. A state is its number in the protocol; 3, 4, 5 and 7 are the
 -- terminal ones. Text is compared by code points (collation "C"), as every driver of the store does.
 
+-- Logs and snapshots go by the number of their task, which is shorter than its id.
 CREATE TABLE legate.tasks (
-  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  id text COLLATE "C" NOT NULL UNIQUE,
+  id text COLLATE "C" PRIMARY KEY,
+  number bigint GENERATED ALWAYS AS IDENTITY,
   agent text COLLATE "C" NOT NULL,
   owner text COLLATE "C" NOT NULL,
   context_id text COLLATE "C" NOT NULL,
@@ -12,39 +13,26 @@ CREATE TABLE legate.tasks (
   version integer NOT NULL,
   cancel_requested boolean NOT NULL DEFAULT false,
   push_configs integer NOT NULL DEFAULT 0
-);
+) WITH (fillfactor = 90);
 
 -- The order of a list, state by state: a list over all states merges them.
 CREATE INDEX tasks_by_state ON legate.tasks (owner, state, status_time, id);
 CREATE INDEX tasks_by_context ON legate.tasks (context_id, status_time);
+CREATE INDEX tasks_open ON legate.tasks (agent, owner, context_id)
+  WHERE state NOT IN (3, 4, 5, 7);
 CREATE INDEX tasks_over ON legate.tasks (status_time) WHERE state IN (3, 4, 5, 7);
 CREATE INDEX tasks_to_cancel ON legate.tasks (id)
   WHERE cancel_requested AND state NOT IN (3, 4, 5, 7);
 
--- Exact totals without counting. Every connection adds to a slot of its own, so that writers do not
--- wait for each other; a total is the sum over the slots.
+-- How many tasks have ended in each state: exact totals without counting, as the ended ones are many.
+-- Every connection adds to a slot of its own, so that writers do not wait for each other; a total is
+-- the sum over the slots.
 CREATE TABLE legate.task_counts (
   owner text COLLATE "C" NOT NULL,
   state smallint NOT NULL,
   slot smallint NOT NULL,
   tasks bigint NOT NULL,
   PRIMARY KEY (owner, state, slot)
-) WITH (fillfactor = 50);
-
--- Contexts that have unfinished tasks, and how many an agent has, in slots as above.
-CREATE TABLE legate.open_contexts (
-  owner text COLLATE "C" NOT NULL,
-  context_id text COLLATE "C" NOT NULL,
-  agent text COLLATE "C" NOT NULL,
-  tasks integer NOT NULL,
-  PRIMARY KEY (owner, context_id)
-) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
-
-CREATE TABLE legate.context_counts (
-  agent text COLLATE "C" NOT NULL,
-  slot smallint NOT NULL,
-  contexts bigint NOT NULL,
-  PRIMARY KEY (agent, slot)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE legate.events (
@@ -113,11 +101,11 @@ CREATE TABLE legate.context_log (
 
 CREATE TABLE legate.push_configs (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  task bigint NOT NULL,
+  task_id text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   body text NOT NULL,
   wire_version text NOT NULL,
-  UNIQUE (task, id)
+  UNIQUE (task_id, id)
 );
 
 -- `is_head` marks the oldest pending delivery of its configuration, the only one that can be claimed;

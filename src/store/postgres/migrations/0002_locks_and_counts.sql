@@ -1,4 +1,4 @@
--- Locks are taken in this order: keys of turns, agents, rows of turns, rows of tasks, rows of push
+-- Locks are taken in this order: keys of turns, agents, rows of tasks, rows of turns, rows of push
 -- configurations, records. Whoever holds several of one kind took them in ascending order.
 
 -- The lock of a key orders admissions and ends of turns of that key, over all replicas.
@@ -22,7 +22,7 @@ BEGIN
   );
 END $$;
 
-CREATE FUNCTION legate.count_tasks(in_owner text, in_state smallint, in_change integer)
+CREATE FUNCTION legate.count_ended(in_owner text, in_state smallint, in_change integer)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO legate.task_counts AS counts (owner, state, slot, tasks)
@@ -30,60 +30,30 @@ BEGIN
   ON CONFLICT (owner, state, slot) DO UPDATE SET tasks = counts.tasks + excluded.tasks;
 END $$;
 
-CREATE FUNCTION legate.count_contexts(in_agent text, in_change integer)
-RETURNS void LANGUAGE plpgsql AS $$
+-- An owner whose tasks are gone needs no counts. What others add meanwhile stays: they wait for the
+-- rows that go, and then begin anew.
+CREATE FUNCTION legate.forget_owner(in_owner text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO legate.context_counts AS counts (agent, slot, contexts)
-  VALUES (in_agent, pg_backend_pid() % 16, in_change)
-  ON CONFLICT (agent, slot) DO UPDATE SET contexts = counts.contexts + excluded.contexts;
-END $$;
-
-CREATE FUNCTION legate.open_task(in_agent text, in_owner text, in_context_id text)
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  open_tasks integer;
-BEGIN
-  INSERT INTO legate.open_contexts AS contexts (owner, context_id, agent, tasks)
-  VALUES (in_owner, in_context_id, in_agent, 1)
-  ON CONFLICT (owner, context_id) DO UPDATE SET tasks = contexts.tasks + 1
-  RETURNING contexts.tasks INTO open_tasks;
-  IF open_tasks = 1 THEN
-    PERFORM legate.count_contexts(in_agent, 1);
+  IF (SELECT sum(tasks) FROM legate.task_counts WHERE owner = in_owner) = 0 THEN
+    WITH gone AS (
+      DELETE FROM legate.task_counts WHERE owner = in_owner RETURNING state, tasks
+    )
+    INSERT INTO legate.task_counts AS counts (owner, state, slot, tasks)
+    SELECT in_owner, gone.state, -1, sum(gone.tasks) FROM gone
+    GROUP BY gone.state HAVING sum(gone.tasks) <> 0
+    ON CONFLICT (owner, state, slot) DO UPDATE SET tasks = counts.tasks + excluded.tasks;
   END IF;
 END $$;
 
-CREATE FUNCTION legate.close_task(in_owner text, in_context_id text)
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  freed text;
+-- How many contexts of an agent have unfinished tasks. Whoever asks holds the agent until the end of
+-- the transaction, so that the answer stays true.
+CREATE FUNCTION legate.open_contexts(in_agent text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM legate.open_contexts
-  WHERE owner = in_owner AND context_id = in_context_id AND tasks = 1
-  RETURNING agent INTO freed;
-  IF FOUND THEN
-    PERFORM legate.count_contexts(freed, -1);
-  ELSE
-    UPDATE legate.open_contexts SET tasks = tasks - 1
-    WHERE owner = in_owner AND context_id = in_context_id;
-  END IF;
-END $$;
-
--- Whether a new task would open one context too many. Far from the limit nobody waits; near it
--- admissions of the agent go one after the other, so that the count is exact.
-CREATE FUNCTION legate.is_full(in_agent text, in_owner text, in_context_id text, in_limit integer)
-RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  contexts bigint;
-BEGIN
-  SELECT sum(counts.contexts) INTO contexts FROM legate.context_counts AS counts
-  WHERE counts.agent = in_agent;
-  IF coalesce(contexts, 0) < in_limit - 1000 THEN
-    RETURN false;
-  END IF;
   PERFORM pg_advisory_xact_lock(1279739202, hashtext(in_agent));
-  SELECT sum(counts.contexts) INTO contexts FROM legate.context_counts AS counts
-  WHERE counts.agent = in_agent;
-  RETURN coalesce(contexts, 0) >= in_limit AND NOT EXISTS (
-    SELECT FROM legate.open_contexts WHERE owner = in_owner AND context_id = in_context_id
+  RETURN (
+    SELECT count(*) FROM (
+      SELECT DISTINCT owner, context_id FROM legate.tasks
+      WHERE agent = in_agent AND state NOT IN (3, 4, 5, 7)
+    ) AS contexts
   );
 END $$;

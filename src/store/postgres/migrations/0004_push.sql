@@ -1,31 +1,30 @@
--- A push configuration, and how many the task has then. The caller holds the row of the task.
-CREATE FUNCTION legate.put_push(in_task bigint, in_id text, in_body text, in_wire_version text)
+-- Registers a configuration with a task. The caller holds the row of the task.
+CREATE FUNCTION legate.put_push(in_task_id text, in_id text, in_body text, in_wire_version text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   config bigint;
 BEGIN
-  INSERT INTO legate.push_configs AS configs (task, id, body, wire_version)
-  VALUES (in_task, in_id, in_body, in_wire_version)
-  ON CONFLICT (task, id) DO UPDATE
+  INSERT INTO legate.push_configs AS configs (task_id, id, body, wire_version)
+  VALUES (in_task_id, in_id, in_body, in_wire_version)
+  ON CONFLICT (task_id, id) DO UPDATE
   SET body = excluded.body, wire_version = excluded.wire_version
   RETURNING configs.number INTO config;
   UPDATE legate.tasks SET push_configs = (
-    SELECT count(*) FROM legate.push_configs WHERE task = in_task
-  ) WHERE number = in_task;
+    SELECT count(*) FROM legate.push_configs WHERE task_id = in_task_id
+  ) WHERE id = in_task_id;
   RETURN config;
 END $$;
-
 
 -- Writes down that events are owed to each configuration of a task; false when none is. The caller
 -- holds the row of the task.
 CREATE FUNCTION legate.owe(
-  in_task bigint,
+  in_task_id text,
   in_version integer,
   in_is_told boolean[],
   in_now bigint
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM FROM legate.push_configs WHERE task = in_task ORDER BY number FOR UPDATE;
+  PERFORM FROM legate.push_configs WHERE task_id = in_task_id ORDER BY number FOR UPDATE;
   INSERT INTO legate.deliveries (config, sequence, is_head, due_at)
   SELECT configs.number, in_version + event.place,
     row_number() OVER (PARTITION BY configs.number ORDER BY event.place) = 1 AND NOT EXISTS (
@@ -34,7 +33,7 @@ BEGIN
     ), in_now
   FROM unnest(in_is_told) WITH ORDINALITY AS event (is_told, place)
   CROSS JOIN legate.push_configs AS configs
-  WHERE event.is_told AND configs.task = in_task
+  WHERE event.is_told AND configs.task_id = in_task_id
   ORDER BY event.place, configs.number;
   RETURN FOUND;
 END $$;
@@ -97,14 +96,12 @@ END $$;
 -- False when there is no such task.
 CREATE FUNCTION legate.put_push_of(in_task_id text, in_id text, in_body text, in_wire_version text)
 RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  task bigint;
 BEGIN
-  SELECT number INTO task FROM legate.tasks WHERE id = in_task_id FOR UPDATE;
+  PERFORM FROM legate.tasks WHERE id = in_task_id FOR UPDATE;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM legate.put_push(task, in_id, in_body, in_wire_version);
+  PERFORM legate.put_push(in_task_id, in_id, in_body, in_wire_version);
   RETURN true;
 END $$;
 
@@ -112,16 +109,15 @@ END $$;
 CREATE FUNCTION legate.delete_push(in_task_id text, in_id text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  task_number bigint;
   gone bigint;
 BEGIN
-  SELECT number INTO task_number FROM legate.tasks WHERE id = in_task_id FOR UPDATE;
-  DELETE FROM legate.push_configs WHERE task = task_number AND id = in_id
+  PERFORM FROM legate.tasks WHERE id = in_task_id FOR UPDATE;
+  DELETE FROM legate.push_configs WHERE task_id = in_task_id AND id = in_id
   RETURNING number INTO gone;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
   DELETE FROM legate.deliveries WHERE config = gone;
-  UPDATE legate.tasks SET push_configs = push_configs - 1 WHERE number = task_number;
+  UPDATE legate.tasks SET push_configs = push_configs - 1 WHERE id = in_task_id;
   RETURN true;
 END $$;

@@ -1,27 +1,27 @@
 -- Deletes a task with all that hangs on it. The caller holds its row.
-CREATE FUNCTION legate.remove_task(in_task bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION legate.remove_task(in_task_id text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   gone record;
 BEGIN
-  DELETE FROM legate.tasks WHERE number = in_task
-  RETURNING owner, context_id, state, push_configs INTO gone;
-  DELETE FROM legate.events WHERE task = in_task;
-  DELETE FROM legate.snapshots WHERE task = in_task;
+  DELETE FROM legate.tasks WHERE id = in_task_id
+  RETURNING number, owner, state, push_configs INTO gone;
+  DELETE FROM legate.events WHERE task = gone.number;
+  DELETE FROM legate.snapshots WHERE task = gone.number;
   IF gone.push_configs > 0 THEN
     DELETE FROM legate.deliveries WHERE config IN (
-      SELECT number FROM legate.push_configs WHERE task = in_task
+      SELECT number FROM legate.push_configs WHERE task_id = in_task_id
     );
-    DELETE FROM legate.push_configs WHERE task = in_task;
+    DELETE FROM legate.push_configs WHERE task_id = in_task_id;
   END IF;
-  PERFORM legate.count_tasks(gone.owner, gone.state, -1);
-  IF gone.state NOT IN (3, 4, 5, 7) THEN
-    PERFORM legate.close_task(gone.owner, gone.context_id);
+  IF gone.state IN (3, 4, 5, 7) THEN
+    PERFORM legate.count_ended(gone.owner, gone.state, -1);
   END IF;
 END $$;
 
 -- Lets a message in. Looked at in this order: the message came before, the task cannot be continued,
 -- the limit of contexts. Without `in_task` the task exists; without `in_message_key` repeats are not
--- recognised.
+-- recognised; with a limit of 0 there is none, and with one below 0 it is reached already. A count of
+-- contexts that was made is told.
 CREATE FUNCTION legate.admit(
   in_agent text,
   in_owner text,
@@ -45,7 +45,8 @@ CREATE FUNCTION legate.admit(
   OUT is_running boolean,
   OUT known_task text,
   OUT has_ended boolean,
-  OUT reply text
+  OUT reply text,
+  OUT contexts bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
   known record;
@@ -81,10 +82,17 @@ BEGIN
       kind := 'task-ended';
       RETURN;
     END IF;
-  ELSIF in_max_contexts > 0
-    AND legate.is_full(in_agent, in_owner, in_context_id, in_max_contexts) THEN
-    kind := 'context-limit';
-    RETURN;
+  ELSIF in_max_contexts <> 0 AND NOT EXISTS (
+    SELECT FROM legate.tasks WHERE agent = in_agent AND owner = in_owner
+      AND context_id = in_context_id AND state NOT IN (3, 4, 5, 7)
+  ) THEN
+    IF in_max_contexts > 0 THEN
+      contexts := legate.open_contexts(in_agent);
+    END IF;
+    IF in_max_contexts < 0 OR contexts >= in_max_contexts THEN
+      kind := 'context-limit';
+      RETURN;
+    END IF;
   END IF;
 
   is_running := NOT EXISTS (SELECT FROM legate.turns WHERE key = in_key);
@@ -104,14 +112,13 @@ BEGIN
     RETURNING number INTO created;
     INSERT INTO legate.events (task, sequence, body)
     VALUES (created, 1, '{"task":' || in_task || '}');
-    PERFORM legate.count_tasks(in_owner, in_state, 1);
-    IF in_state NOT IN (3, 4, 5, 7) THEN
-      PERFORM legate.open_task(in_agent, in_owner, in_context_id);
+    IF in_state IN (3, 4, 5, 7) THEN
+      PERFORM legate.count_ended(in_owner, in_state, 1);
     END IF;
     IF in_push_id IS NOT NULL THEN
       INSERT INTO legate.deliveries (config, sequence, is_head, due_at)
       VALUES (
-        legate.put_push(created, in_push_id, in_push_body, in_push_version), 1, true, in_now
+        legate.put_push(in_task_id, in_push_id, in_push_body, in_push_version), 1, true, in_now
       );
     END IF;
   END IF;
@@ -155,34 +162,70 @@ CREATE FUNCTION legate.append(
 ) LANGUAGE plpgsql AS $$
 DECLARE
   ends_task boolean := in_state IN (3, 4, 5, 7) OR in_reply IS NOT NULL;
+  ends_turn boolean := in_turn IS NOT NULL AND (ends_task OR in_ends_turn);
+  -- The key that may have a next turn.
   idle_key text;
-  present record;
+  task record;
 BEGIN
   IF in_turn IS NOT NULL THEN
-    IF ends_task OR in_ends_turn THEN
-      PERFORM legate.lock_keys(ARRAY(SELECT key FROM legate.turns WHERE id = in_turn));
+    IF ends_turn THEN
+      SELECT key INTO idle_key FROM legate.turns
+      WHERE id = in_turn AND replica = in_turn_replica AND task_id = in_task_id;
+    ELSE
+      -- Held until the end: nobody takes the turn over between this look and the write.
+      PERFORM FROM legate.turns
+      WHERE id = in_turn AND replica = in_turn_replica AND task_id = in_task_id FOR UPDATE;
     END IF;
-    -- Held until the end: nobody takes the turn over between this look and the write.
-    SELECT key INTO idle_key FROM legate.turns
-    WHERE id = in_turn AND replica = in_turn_replica AND task_id = in_task_id FOR UPDATE;
     IF NOT FOUND THEN
       kind := 'fenced';
       RETURN;
     END IF;
+    PERFORM pg_advisory_xact_lock(1279739201, hashtext(idle_key)) WHERE ends_turn;
   ELSIF ends_task THEN
     PERFORM legate.lock_keys(ARRAY(SELECT key FROM legate.turns WHERE task_id = in_task_id));
   END IF;
 
-  SELECT number, owner, context_id, state, status_time, version, cancel_requested, push_configs
-  INTO present FROM legate.tasks WHERE id = in_task_id FOR UPDATE;
-  IF NOT FOUND OR present.version <> in_version OR present.state IN (3, 4, 5, 7) THEN
-    kind := 'version-conflict';
-    RETURN;
+  IF in_reply IS NOT NULL OR in_keys IS NOT NULL THEN
+    SELECT cancel_requested INTO task FROM legate.tasks
+    WHERE id = in_task_id AND version = in_version AND state NOT IN (3, 4, 5, 7) FOR UPDATE;
+    IF NOT FOUND OR in_keys IS NOT NULL AND NOT legate.write_records(
+      in_spaces, in_keys, in_values, in_expiries, in_versions, in_now
+    ) THEN
+      kind := 'version-conflict';
+      RETURN;
+    END IF;
   END IF;
-  IF in_keys IS NOT NULL
-    AND NOT legate.write_records(in_spaces, in_keys, in_values, in_expiries, in_versions, in_now) THEN
-    kind := 'version-conflict';
-    RETURN;
+  has_deliveries := false;
+  IF in_reply IS NOT NULL THEN
+    UPDATE legate.messages SET reply = in_reply WHERE turn = in_turn;
+    PERFORM legate.remove_task(in_task_id);
+  ELSE
+    UPDATE legate.tasks
+    SET version = in_version + cardinality(in_events), state = in_state,
+        status_time = in_status_time
+    WHERE id = in_task_id AND version = in_version AND state NOT IN (3, 4, 5, 7)
+    RETURNING number, owner, cancel_requested, push_configs INTO task;
+    IF NOT FOUND THEN
+      kind := 'version-conflict';
+      RETURN;
+    END IF;
+    IF cardinality(in_events) > 0 THEN
+      INSERT INTO legate.events (task, sequence, body)
+      SELECT task.number, in_version + event.place, event.body
+      FROM unnest(in_events) WITH ORDINALITY AS event (body, place);
+      IF task.push_configs > 0 THEN
+        has_deliveries := legate.owe(in_task_id, in_version, in_is_told, in_now);
+      END IF;
+    END IF;
+    IF in_snapshot IS NOT NULL THEN
+      INSERT INTO legate.snapshots AS snapshots (task, version, body)
+      VALUES (task.number, in_snapshot_version, in_snapshot)
+      ON CONFLICT ON CONSTRAINT snapshots_pkey
+      DO UPDATE SET version = excluded.version, body = excluded.body;
+    END IF;
+    IF ends_task THEN
+      PERFORM legate.count_ended(task.owner, in_state, 1);
+    END IF;
   END IF;
   IF in_context_id IS NOT NULL THEN
     PERFORM legate.write_context(
@@ -190,49 +233,18 @@ BEGIN
     );
   END IF;
 
-  has_deliveries := false;
-  IF in_reply IS NOT NULL THEN
-    UPDATE legate.messages SET reply = in_reply WHERE turn = in_turn;
-    PERFORM legate.remove_task(present.number);
-  ELSE
-    IF cardinality(in_events) > 0 THEN
-      INSERT INTO legate.events (task, sequence, body)
-      SELECT present.number, in_version + event.place, event.body
-      FROM unnest(in_events) WITH ORDINALITY AS event (body, place);
-      IF present.push_configs > 0 THEN
-        has_deliveries := legate.owe(present.number, in_version, in_is_told, in_now);
-      END IF;
-    END IF;
-    IF in_snapshot IS NOT NULL THEN
-      INSERT INTO legate.snapshots AS snapshots (task, version, body)
-      VALUES (present.number, in_snapshot_version, in_snapshot)
-      ON CONFLICT (task) DO UPDATE SET version = excluded.version, body = excluded.body;
-    END IF;
-    IF in_state <> present.state OR in_status_time <> present.status_time
-      OR cardinality(in_events) > 0 THEN
-      UPDATE legate.tasks
-      SET version = in_version + cardinality(in_events), state = in_state,
-          status_time = in_status_time
-      WHERE number = present.number;
-    END IF;
-    IF in_state <> present.state THEN
-      PERFORM legate.count_tasks(present.owner, present.state, -1);
-      PERFORM legate.count_tasks(present.owner, in_state, 1);
-      IF ends_task THEN
-        PERFORM legate.close_task(present.owner, present.context_id);
-      END IF;
+  IF ends_turn THEN
+    DELETE FROM legate.turns WHERE id = in_turn AND replica = in_turn_replica;
+    IF NOT FOUND THEN
+      -- It was taken over between the look above and its lock: the next try sees that.
+      RAISE serialization_failure USING MESSAGE = 'the turn was taken over';
     END IF;
   END IF;
-
   IF ends_task THEN
-    IF idle_key IS NULL THEN
+    IF in_turn IS NULL THEN
       SELECT key INTO idle_key FROM legate.turns WHERE task_id = in_task_id ORDER BY id LIMIT 1;
     END IF;
     DELETE FROM legate.turns WHERE task_id = in_task_id;
-  ELSIF in_ends_turn THEN
-    DELETE FROM legate.turns WHERE id = in_turn;
-  ELSE
-    idle_key := NULL;
   END IF;
   IF idle_key IS NOT NULL THEN
     UPDATE legate.turns SET replica = in_replica
@@ -242,7 +254,7 @@ BEGIN
     INTO next_turn, next_key, next_task, next_attempt, next_request;
   END IF;
   kind := 'appended';
-  is_cancel_requested := present.cancel_requested;
+  is_cancel_requested := task.cancel_requested;
 END $$;
 
 -- Gives a replica turns that no live replica runs, and with `in_at_work` also those that run in its
@@ -277,21 +289,6 @@ CREATE FUNCTION legate.take_over(
   RETURNING turns.*
 $$;
 
--- An owner without tasks needs no counts. What others add meanwhile stays: they wait for the rows that
--- go, and then begin anew.
-CREATE FUNCTION legate.forget_owner(in_owner text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF (SELECT sum(tasks) FROM legate.task_counts WHERE owner = in_owner) = 0 THEN
-    WITH gone AS (
-      DELETE FROM legate.task_counts WHERE owner = in_owner RETURNING state, tasks
-    )
-    INSERT INTO legate.task_counts AS counts (owner, state, slot, tasks)
-    SELECT in_owner, gone.state, -1, sum(gone.tasks) FROM gone
-    GROUP BY gone.state HAVING sum(gone.tasks) <> 0
-    ON CONFLICT (owner, state, slot) DO UPDATE SET tasks = counts.tasks + excluded.tasks;
-  END IF;
-END $$;
-
 -- Deletes what is over, and says how many tasks that were.
 CREATE FUNCTION legate.sweep(in_now bigint, in_terminal_before bigint, in_limit integer)
 RETURNS integer LANGUAGE plpgsql AS $$
@@ -301,7 +298,7 @@ DECLARE
   swept integer := 0;
 BEGIN
   FOR task IN
-    SELECT number, owner, push_configs FROM legate.tasks
+    SELECT id, owner, push_configs FROM legate.tasks
     WHERE state IN (3, 4, 5, 7) AND status_time < in_terminal_before
     ORDER BY status_time FOR UPDATE SKIP LOCKED
   LOOP
@@ -309,9 +306,9 @@ BEGIN
     CONTINUE WHEN task.push_configs > 0 AND EXISTS (
       SELECT FROM legate.push_configs AS configs
       JOIN legate.deliveries ON deliveries.config = configs.number AND NOT deliveries.is_dead
-      WHERE configs.task = task.number
+      WHERE configs.task_id = task.id
     );
-    PERFORM legate.remove_task(task.number);
+    PERFORM legate.remove_task(task.id);
     swept := swept + 1;
     IF task.owner <> ALL (owners) THEN
       owners := owners || task.owner;
