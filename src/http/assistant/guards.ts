@@ -1,5 +1,5 @@
 import type { A2aServer } from '../../assistant/index.ts';
-import { checkBind } from '../../auth/index.ts';
+import { isLoopbackHost } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -48,13 +48,11 @@ export function checkReach(
     ...(api?.isOpen === true ? ['the HTTP API (set a token or a JWT secret)'] : []),
   ];
   const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
-  try {
-    checkBind({ host, isAuthenticated: open.length === 0, dangerouslyAllowUnauthenticatedRemote });
-  } catch (error) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `${(error as Error).message}; open to everybody: ${open.join(', ')}`,
-      { cause: error },
-    );
-  }
+  if (open.length === 0 || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `refusing to listen on ${host}, where everybody could use ${open.join(', ')}: close these doors, ` +
+      'listen on 127.0.0.1, or let them stand open with dangerouslyAllowUnauthenticatedRemote ' +
+      '(--dangerously-allow-unauthenticated-remote)',
+  );
 }

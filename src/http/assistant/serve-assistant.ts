@@ -2,6 +2,7 @@ import { assistantAgent, type BuildOptions, type ProjectPlaces } from '../../ass
 import { isLoopbackHost } from '../../auth/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
 import { serve, type ServeOptions, type Serving } from '../serve.ts';
 import { defaultLimits } from '../service.ts';
 import { a2aOptions } from './a2a-options.ts';
@@ -36,6 +37,8 @@ export interface ServeAssistantOptions extends Pick<
   readonly version?: string;
   /** Called as soon as the port is open, while the model is still being made ready. */
   readonly onListening?: (url: string) => void | Promise<void>;
+  /** Shows what goes on, below `/inspect`. @default none */
+  readonly inspector?: InspectorDoor;
   readonly logger?: Logger;
 }
 
@@ -55,7 +58,7 @@ export interface AssistantServing extends Serving {
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
   const { logger = silentLogger, environment = process.env, places, version = '0.1.0' } = options;
-  const { scheduler } = options;
+  const { scheduler, inspector } = options;
   const build: BuildOptions = {
     logger,
     environment,
@@ -101,7 +104,10 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     {
       ...listening(options),
       store: storage,
-      before: doors.handle,
+      before:
+        inspector === undefined
+          ? doors.handle
+          : async (...call) => (await inspector.handle(...call)) || doors.handle(...call),
       cors: options.cors ?? [],
       logger,
       ...(a2aServer !== undefined && (await a2aOptions(a2aServer, places.directory, logger))),
@@ -115,14 +121,25 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   });
   const conversations = new Conversations(serving.router.engine, serving.router.store, models);
   doors.open(conversations);
+  const { service, store, push } = serving.router;
+  inspector?.open({
+    agents: [{ name: assistantName, service, assistant: { models, conversations } }],
+    store,
+    push,
+    access: apiTokenAccess(access),
+  });
+  const close = (): Promise<void> => {
+    inspector?.close();
+    return serving.close();
+  };
   try {
     await options.onListening?.(serving.url);
     await models.change(() => makeReady(first, build));
   } catch (error) {
-    await serving.close();
+    await close();
     throw error;
   }
-  return { ...serving, models, conversations, storage };
+  return { ...serving, models, conversations, storage, close, [Symbol.asyncDispose]: close };
 }
 
 /** Who listens on this machine only is called by names of this machine, or by its public one. */

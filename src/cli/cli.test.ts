@@ -1,0 +1,196 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { greenhouseFolder } from '../../test/support/greenhouse.ts';
+
+const command = join(import.meta.dirname, '../../bin/legate.cjs');
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command as a user would, with a pipe for input and output. */
+async function legate(
+  args: readonly string[],
+  options: { readonly input?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [command, ...args], {
+    env: { PATH: process.env['PATH'], ...options.env },
+  });
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  child.stdin.end(options.input ?? '');
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, out, err };
+}
+
+test('help is quick: it loads nothing but the command line itself', async () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+    const { main } = await import(${JSON.stringify(join(import.meta.dirname, 'main.ts'))});
+    console.log = () => {};
+    process.stdout.write = () => true;
+    await main(['--help']);
+    await main(['run', '--help']);
+    console.error(JSON.stringify(loaded));
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  await new Promise((resolve) => child.on('close', resolve));
+  const loaded = JSON.parse(err.slice(err.indexOf('['))) as readonly string[];
+  const foreign = loaded.filter(
+    (url) =>
+      !url.includes('/src/cli/main.ts') &&
+      !url.includes('/src/cli/commands/') &&
+      !url.includes('/node_modules/commander/') &&
+      !url.startsWith('node:'),
+  );
+  expect(loaded.length).toBeGreaterThan(5);
+  expect(foreign).toEqual([]);
+});
+
+test('every command has help with examples', async () => {
+  for (const name of [['run'], ['train'], ['validate'], ['shell'], ['test', 'e2e']]) {
+    const { code, out } = await legate([...name, '--help']);
+    expect(code).toBe(0);
+    expect(out).toContain('Examples:');
+  }
+});
+
+test.each([
+  [['runn'], 'Did you mean run?'],
+  [['run', '--prot', '1'], 'Did you mean --port?'],
+  [['run', '-p', '70000'], 'from 0 to 65535'],
+  [['run', '/no/such/folder'], 'there is no folder /no/such/folder'],
+  [['run', '--log-level', 'loud'], 'Allowed choices'],
+])('%j is wrong usage: exit 2, and nothing on standard output', async (args, message) => {
+  const { code, out, err } = await legate(args);
+  expect(code).toBe(2);
+  expect(out).toBe('');
+  expect(err).toContain(message);
+});
+
+test('validate prints every problem and exits with 1; without one it exits with 0', async () => {
+  await using folder = await greenhouseFolder();
+  expect(await legate(['validate', folder.directory])).toMatchObject({ code: 0, out: '' });
+  await folder.write({
+    'data/x.yml': 'flows:\n  one:\n    description: One.\n    steps:\n      - collect: plnat\n',
+    'data/y.yml': 'flows: {two: {steps: []}}\n',
+  });
+  const { code, out } = await legate(['validate', folder.directory]);
+  expect(code).toBe(1);
+  expect(out).toMatch(/x\.yml:5:18 flows\.one\.steps\[0\]\.collect: .*did you mean "plant"\?\n/);
+  expect(out).toContain('y.yml:1:9');
+  const json = await legate(['validate', folder.directory, '--json']);
+  expect(JSON.parse(json.out)).toContainEqual(expect.objectContaining({ severity: 'error' }));
+});
+
+test('train prints the path of the package alone; what is wrong is not packed', async () => {
+  await using folder = await greenhouseFolder();
+  const { code, out } = await legate(['train', folder.directory]);
+  expect(code).toBe(0);
+  expect(out).toMatch(/models\/\d{8}-\d{6}-greenhouse\.tar\.gz\n$/);
+  expect(existsSync(out.trim())).toBe(true);
+  await folder.write({ 'data/x.yml': 'flows: [' });
+  const failed = await legate(['train', folder.directory, '--out', folder.path('other')]);
+  expect(failed).toMatchObject({ code: 1, out: '' });
+  expect(failed.err).toContain('nothing was packed');
+  expect(existsSync(folder.path('other'))).toBe(false);
+});
+
+test('shell talks over a pipe: one line is one message, a number is a button', async () => {
+  await using folder = await greenhouseFolder();
+  const input = 'set the shade\n2\nwater the Monstera\n/stop\nnever read\n';
+  const { code, out, err } = await legate(['shell', folder.directory], { input });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toBe(
+    [
+      'How much shade?',
+      '  1) Little',
+      '  2) Much',
+      'The shade is high.',
+      'Is there anything else that I can do for you?',
+      'How many litres?',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('test e2e: exit 1 when a test fails, with reports where they are wanted', async () => {
+  await using folder = await greenhouseFolder({
+    'tests/one.yml': `test_cases:
+  - test_case: good <one>
+    steps: [{user: set the shade}, {utter: utter_ask_shade}]
+  - test_case: bad & worse
+    steps: [{user: set the shade}, {utter: utter_ask_plant}]
+`,
+  });
+  const tests = folder.path('tests');
+  const good = await legate(['test', 'e2e', `${tests}/one.yml::good <one>`]);
+  expect(good).toMatchObject({ code: 0 });
+  const junit = folder.path('out/junit.xml');
+  const out = folder.path('out');
+  const reports = ['--junit', junit, '-o', out, '--coverage-output-path', out];
+  const bad = await legate(['test', 'e2e', tests, '--coverage-report', ...reports]);
+  expect(bad.code).toBe(1);
+  expect(bad.out).toContain('1 passed, 1 failed');
+  expect(bad.out).toMatch(/one\.yml:5:\d+\n {2}- utter utter_ask_plant\n {2}\+ utter_ask_shade/);
+  expect(bad.out).toMatch(/set_shade +1\/2 +50\.0 %/);
+  const xml = await readFile(junit, 'utf8');
+  expect(xml).toContain('<testcase name="good &lt;one&gt;"');
+  expect(xml).toContain('tests="2" failures="1"');
+  expect(await readFile(folder.path('out/failed.yml'), 'utf8')).toContain('bad & worse');
+  expect(await readFile(folder.path('out/coverage.csv'), 'utf8')).toMatch(
+    /^set_shade,.*,2,1,50\.0,/m,
+  );
+});
+
+test('run serves a packed model with the endpoints of its folder, and stops when asked', async () => {
+  await using folder = await greenhouseFolder();
+  const model = (await legate(['train', folder.directory])).out.trim();
+  const args = ['run', folder.directory, '-m', folder.path('models'), '-p', '0'];
+  const child = spawn(process.execPath, [command, ...args, '--enable-api', '-t', 'key']);
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  try {
+    await expect.poll(() => out, { timeout: 20_000 }).toContain('Stop:');
+    const url = /at (http:\/\/localhost:\d+)/.exec(out)?.[1] ?? '';
+    expect(out).toContain(`Card:   ${url}/.well-known/agent-card.json`);
+    expect(out).toContain('Data:   kept in memory');
+    const status = await fetch(`${url}/status?token=key`);
+    expect(await status.json()).toMatchObject({ model_file: model });
+    expect((await fetch(`${url}/status`)).status).toBe(401);
+    const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as object;
+    expect(card).toMatchObject({
+      name: 'greenhouse',
+      version: /\d{8}-\d{6}-greenhouse/.exec(model)?.[0],
+    });
+  } finally {
+    child.kill('SIGTERM');
+  }
+  expect(await ended).toBe(0);
+});
+
+test('run tells what is wrong and does not start', async () => {
+  await using folder = await greenhouseFolder({
+    'endpoints.yml': 'a2a_server: {description: x, tls: {}}\nstore: {type: memory}\n',
+  });
+  const refused = await legate(['run', folder.directory, '-p', '0']);
+  expect(refused).toMatchObject({ code: 2, out: '' });
+  expect(refused.err).toContain('--ssl-certificate');
+  await folder.write({ 'endpoints.yml': 'a2a_server: {description: x}\n' });
+  const open = await legate(['run', folder.directory, '-i', '0.0.0.0']);
+  expect(open).toMatchObject({ code: 2, out: '' });
+  expect(open.err).toContain('--dangerously-allow-unauthenticated-remote');
+  const missing = await legate(['run', folder.directory, '-m', folder.directory]);
+  expect(missing.err).toContain('legate train');
+});
