@@ -1,4 +1,5 @@
 import {
+  isTerminal,
   Json,
   type JsonValue,
   LegateError,
@@ -42,7 +43,7 @@ export interface StartedTurn extends AdmittedTurn {
   readonly kind: 'started';
   readonly run: TurnRun;
   readonly outcome: Promise<TurnOutcome>;
-  /** Follows the log from before the turn's first event, when asked for. */
+  /** Follows the log of a new task from its second event on, when asked for. */
   readonly reader: LogReader | undefined;
 }
 
@@ -95,7 +96,7 @@ export class Admissions {
       inline === undefined ? undefined : await this.#pushConfigs.registration(inline, call);
     return message.taskId === undefined
       ? this.#begin(request, call, owner, push, follow)
-      : this.#continue(request, message.taskId, call, owner, push, follow);
+      : this.#continue(request, message.taskId, call, owner, push);
   }
 
   async #begin(
@@ -150,7 +151,7 @@ export class Admissions {
         'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
       );
     }
-    const reader = follow ? this.#reader(taskId, 1) : undefined;
+    const reader = follow ? this.#reader(taskId) : undefined;
     const started = this.#turns.start({
       turn: outcome.turn,
       owner,
@@ -176,7 +177,6 @@ export class Admissions {
     call: Call,
     owner: string,
     push: PushRegistration | undefined,
-    follow: boolean,
   ): Promise<Admitted> {
     const { store, scheduler, agent } = this.#settings;
     const known = await store.load(taskId, owner);
@@ -204,9 +204,9 @@ export class Admissions {
     });
     if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
     if (push !== undefined) await store.push.put(taskId, push);
-    // Following before loading leaves no gap between the two.
-    const reader = follow && outcome.running ? this.#reader(taskId, known.version) : undefined;
     const record = (await store.load(taskId)) ?? known;
+    // The end of the task has ended the turn too.
+    if (isTerminal(record.state)) throw taskEnded(taskId);
     const before = taskOf(record);
     const admitted = {
       turn: outcome.turn,
@@ -225,7 +225,7 @@ export class Admissions {
       snapshotVersion: record.snapshot.version,
       mayReply: false,
     });
-    return { kind: 'started', ...admitted, ...started, reader };
+    return { kind: 'started', ...admitted, ...started, reader: undefined };
   }
 
   /** What an admission that did not let the message in means to its sender. */
@@ -288,9 +288,11 @@ export class Admissions {
     return dedupe === undefined ? {} : { dedupe };
   }
 
-  #reader(taskId: string, cursor: number): LogReader {
-    const { store } = this.#settings;
-    return new LogReader({ store, hub: this.#hub, taskId, cursor, behind: false });
+  /** Nothing was written yet but the task itself, and nothing will be before the turn runs. */
+  #reader(taskId: string): LogReader {
+    const { store, agent } = this.#settings;
+    const mayVanish = agent.replies === 'message';
+    return new LogReader({ store, hub: this.#hub, taskId, cursor: 1, behind: false, mayVanish });
   }
 }
 

@@ -148,6 +148,7 @@ export class Engine {
         taskId,
         cursor: admitted.version,
         behind: true,
+        mayVanish: this.#mayVanish,
       });
     return new EventStream({
       first: [taskEvent(withHistory(admitted.before, historyLength), admitted.version)],
@@ -212,6 +213,7 @@ export class Engine {
         cursor: resumes ? seen : record.version,
         // The log may have grown since the record was loaded.
         behind: true,
+        mayVanish: this.#mayVanish,
       }),
       ...(call.signal !== undefined && { signal: call.signal }),
     });
@@ -253,6 +255,10 @@ export class Engine {
   async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
     await this.drain(options);
     await this.#settings.store.retire(this.#replica);
+  }
+
+  get #mayVanish(): boolean {
+    return this.#settings.agent.replies === 'message';
   }
 
   #owner({ caller }: Call): string {

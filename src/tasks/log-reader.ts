@@ -1,3 +1,4 @@
+import { taskNotFound } from '../protocol/index.ts';
 import type { LogEvent, Store } from '../store/index.ts';
 import type { Follower, Hub } from './hub.ts';
 
@@ -14,12 +15,15 @@ const pageSize = 128;
  *   next pull reads the store from the cursor on, and following resumes at its end.
  * - **closed**: pulls give undefined.
  *
+ * A pull that fails changes nothing: the next one tries again.
+ *
  * However slow the consumer, at most `bufferLimit + pageSize` events are in memory, and whoever
  * offers never waits.
  */
 export class LogReader implements Follower {
   readonly #store: Store;
   readonly #taskId: string;
+  readonly #mayVanish: boolean;
   readonly #unfollow: () => void;
   #cursor: number;
   #buffer: LogEvent[] = [];
@@ -27,15 +31,18 @@ export class LogReader implements Follower {
   #closed = false;
   #wake: (() => void) | undefined;
 
-  /** `behind`: the log may already hold events after `cursor`. */
   constructor(options: {
     store: Store;
     hub: Hub;
     taskId: string;
     cursor: number;
+    /** The log may already hold events after `cursor`. */
     behind: boolean;
+    /** A plain message may still take the place of the task. */
+    mayVanish: boolean;
   }) {
     this.#store = options.store;
+    this.#mayVanish = options.mayVanish;
     this.#taskId = options.taskId;
     this.#cursor = options.cursor;
     this.#behind = options.behind;
@@ -64,7 +71,10 @@ export class LogReader implements Follower {
     this.#signal();
   }
 
-  /** The next event, or undefined once closed. One pull at a time. */
+  /**
+   * The next event, or undefined once closed; rejects with `TASK_NOT_FOUND` when the task has vanished.
+   * One pull at a time.
+   */
   async next(): Promise<LogEvent | undefined> {
     while (!this.#closed) {
       const event = this.#buffer.shift();
@@ -73,8 +83,7 @@ export class LogReader implements Follower {
         return event;
       }
       if (this.#behind) {
-        this.#behind = false;
-        const events = await this.#store.readEvents(this.#taskId, this.#cursor, pageSize);
+        const events = await this.#read();
         // While the store was read, offers may have come: what they brought is kept only where it
         // continues what was read, everything else is read again.
         const last = events.at(-1)?.sequence ?? this.#cursor;
@@ -93,6 +102,24 @@ export class LogReader implements Follower {
       });
     }
     return undefined;
+  }
+
+  async #read(): Promise<readonly LogEvent[]> {
+    this.#behind = false;
+    try {
+      const events = await this.#store.readEvents(this.#taskId, this.#cursor, pageSize);
+      // A plain message took the place of the task: nothing more will ever come.
+      const isGone =
+        events.length === 0 &&
+        this.#cursor === 1 &&
+        this.#mayVanish &&
+        (await this.#store.load(this.#taskId)) === undefined;
+      if (isGone) throw taskNotFound(this.#taskId);
+      return events;
+    } catch (error) {
+      this.#behind = true;
+      throw error;
+    }
   }
 
   close(): void {

@@ -182,7 +182,8 @@ export class TaskWriter {
     if (rest.snapshot !== undefined) this.#snapshotVersion = rest.snapshot.version;
     if (outcome.cancelRequested) this.#onCancelRequested();
     if (outcome.deliveries) this.#onDeliveries();
-    if (events.length > 0) this.#hub.publish(this.task.id, events);
+    if (rest.reply !== undefined) this.#hub.nudge(this.task.id);
+    else if (events.length > 0) this.#hub.publish(this.task.id, events);
     return outcome.next;
   }
 
