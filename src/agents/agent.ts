@@ -79,9 +79,9 @@ export interface Turn {
   history(): Promise<readonly Message[]>;
   readonly state: ContextState;
   /** Values that outlive the turn, by scope; absent where whoever drives the agent keeps none. */
-  readonly session?: Session;
+  readonly session?: Session | undefined;
   /** Notes for a turn that may run again after its process died; absent where it never does. */
-  readonly journal?: Journal;
+  readonly journal?: Journal | undefined;
   /** Aborts on cancel, timeout and shutdown; `reason` tells which. */
   readonly signal: AbortSignal;
   readonly clock: Clock;

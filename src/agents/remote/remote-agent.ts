@@ -1,16 +1,9 @@
-import {
-  type Auth,
-  type Client,
-  type ClientOptions,
-  connect,
-  type PollOptions,
-} from '../../client/index.ts';
+import type { Auth, Client, ClientOptions, PollOptions } from '../../client/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
 import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
 import { untilAborted } from '../patience.ts';
-import { cancelTask, RemoteRun } from './remote-run.ts';
 import { RemoteState } from './remote-state.ts';
 
 export interface RemoteAgentOptions extends Pick<
@@ -59,17 +52,20 @@ export function remoteAgent(
   const clientOptions = toClientOptions(options, auth);
   let client: Client | undefined;
   let connecting: Promise<Client> | undefined;
+  const connect = async (): Promise<Client> => {
+    // What is needed to call is loaded when somebody is called.
+    const room = await import('../../client/index.ts');
+    client = await room.connect(address, clientOptions);
+    return client;
+  };
   /** One connection serves all turns, so none of them can take it away from the others. */
   const reach = (signal: AbortSignal): Promise<Client> => {
-    const attempt = (connecting ??= connect(address, clientOptions).then(
-      (made) => (client = made),
-      (error: unknown) => {
-        // The next turn may find it.
-        connecting = undefined;
-        throw error;
-      },
-    ));
-    return untilAborted(attempt, signal);
+    connecting ??= connect().catch((error: unknown) => {
+      // The next turn may find it.
+      connecting = undefined;
+      throw error;
+    });
+    return untilAborted(connecting, signal);
   };
   const nameOf = (): string => options.name ?? client?.card.name ?? hostOf(address);
 
@@ -87,6 +83,7 @@ export function remoteAgent(
       return;
     }
     const state = new RemoteState(value);
+    const { RemoteRun } = await import('./remote-run.ts');
     const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
     yield* new RemoteRun({ name, client: reached, turn, state, ...limits }).events();
   }
@@ -102,6 +99,7 @@ export function remoteAgent(
       return undefined;
     });
     if (reached !== undefined) {
+      const { cancelTask } = await import('./remote-run.ts');
       await cancelTask(reached, task.id, cancelTimeoutMs, turn, nameOf());
     }
     return { context };

@@ -1,0 +1,153 @@
+import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
+import type { JsonObject, Part } from '../../protocol/index.ts';
+import { openMemory } from '../../store/index.ts';
+import type { Agent, Caller, TurnEvent } from '../agent.ts';
+import { textOf } from '../define.ts';
+import type { Invocation, InvocationResult } from '../runner/invocation.ts';
+import { Runner } from '../runner/runner.ts';
+import type { McpServerOptions } from './mcp-server.ts';
+import { safeNames } from './mcp-tools.ts';
+
+const inputSchema = {
+  type: 'object',
+  properties: {
+    message: { type: 'string', description: 'What to say to the agent.' },
+    data: { type: 'object', description: 'Data for the agent, beside the message.' },
+    session: {
+      type: 'string',
+      description: 'The conversation to go on with, as an earlier result named it.',
+    },
+    invocation: {
+      type: 'string',
+      description: 'The question that the message answers, as an earlier result named it.',
+    },
+  },
+  required: ['message'],
+} as const;
+
+interface Input {
+  readonly message: string;
+  readonly data?: JsonObject;
+  readonly session?: string;
+  readonly invocation?: string;
+}
+
+/** What all requests to one served agent share. */
+export class Serving {
+  readonly #agent: Agent;
+  readonly #options: McpServerOptions;
+  readonly #runner: Runner;
+
+  constructor(agent: Agent, options: McpServerOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    const { store = openMemory(), logger } = options;
+    this.#runner = new Runner({
+      agent,
+      store,
+      isResumable: false,
+      ...(logger !== undefined && { logger }),
+    });
+  }
+
+  async server(caller: Caller): Promise<McpServer> {
+    const { fromJsonSchema, McpServer } = await import('@modelcontextprotocol/server');
+    const { name, description, skills } = this.#agent;
+    const { version = '1' } = this.#options;
+    const server = new McpServer({ name, version }, { capabilities: { tools: {} } });
+    const abilities = skills.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
+    server.registerTool(
+      safeNames([name], '')[0] ?? 'agent',
+      {
+        title: name,
+        description: `${description}\n${abilities}`.trim(),
+        inputSchema: fromJsonSchema<Input>(inputSchema as never),
+      },
+      (input, context) => this.#call(input, caller, context),
+    );
+    return server;
+  }
+
+  async #call(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
+    const invocation = await this.#begin(input, caller, context.mcpReq.signal);
+    if (invocation === undefined) {
+      const text = `There is no open question ${input.invocation ?? ''}; leave "invocation" out.`;
+      return { isError: true, content: [{ type: 'text', text }] };
+    }
+    let progress = 0;
+    for await (const event of invocation) {
+      progress += 1;
+      await tellProgress(context, event, progress);
+    }
+    return toResult(await invocation.result());
+  }
+
+  async #begin(input: Input, caller: Caller, signal: AbortSignal): Promise<Invocation | undefined> {
+    const parts: Part[] = [{ text: input.message }];
+    if (input.data !== undefined) parts.push({ data: input.data });
+    if (input.invocation !== undefined) {
+      const open = await this.#runner.find(input.invocation);
+      const isOwn = open?.caller.subject === caller.subject && open.caller.tenant === caller.tenant;
+      if (open === undefined || !isOwn || !open.isWaiting) return undefined;
+      return this.#runner.resume(input.invocation, parts, { signal });
+    }
+    const sessionId = await this.#sessionFor(input.session, caller);
+    return this.#runner.start({
+      message: parts,
+      caller,
+      signal,
+      ...(sessionId !== undefined && { sessionId }),
+    });
+  }
+
+  /** Callers without a name go on with conversations that we named; names they make up, others may too. */
+  async #sessionFor(sessionId: string | undefined, caller: Caller): Promise<string | undefined> {
+    if (sessionId === undefined || caller.subject !== '') return sessionId;
+    const known = await this.#runner.sessions.get({ caller, sessionId });
+    return known === undefined ? undefined : sessionId;
+  }
+}
+
+/** Words on the way, for clients that asked for them. */
+async function tellProgress(
+  { mcpReq }: ServerContext,
+  event: TurnEvent,
+  progress: number,
+): Promise<void> {
+  const progressToken = mcpReq._meta?.progressToken;
+  const isSaid = 'kind' in event && event.kind === 'working' && event.parts !== undefined;
+  if (progressToken === undefined || !isSaid) return;
+  const message = textOf({ parts: event.parts ?? [] });
+  await mcpReq.notify({
+    method: 'notifications/progress',
+    params: { progressToken, progress, message },
+  });
+}
+
+function toResult(result: InvocationResult): CallToolResult {
+  const { state, sessionId, invocationId, artifacts, text } = result;
+  const isWaiting = state === 'input-required' || state === 'auth-required';
+  const data = [...artifacts.flatMap(({ parts }) => parts), ...result.parts].flatMap((part) =>
+    part.data === undefined ? [] : [part.data],
+  );
+  const files = artifacts.flatMap(({ parts }) => parts.flatMap(toFile));
+  return {
+    content: [{ type: 'text', text: text === '' ? state : text }, ...files],
+    structuredContent: {
+      state,
+      session: sessionId,
+      text,
+      ...(isWaiting && { invocation: invocationId }),
+      ...(data.length > 0 && { data }),
+    },
+    ...((state === 'failed' || state === 'rejected' || state === 'canceled') && { isError: true }),
+  };
+}
+
+function toFile({ raw, mediaType, filename }: Part): CallToolResult['content'] {
+  if (raw === undefined) return [];
+  const mimeType = mediaType ?? 'application/octet-stream';
+  if (mimeType.startsWith('image/')) return [{ type: 'image', data: raw, mimeType }];
+  const uri = `artifact:///${encodeURIComponent(filename ?? 'file')}`;
+  return [{ type: 'resource', resource: { uri, mimeType, blob: raw } }];
+}
