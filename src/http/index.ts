@@ -18,3 +18,18 @@ export {
   serveAssistant,
   type ServeAssistantOptions,
 } from './assistant-door.ts';
+export {
+  type ApprovalView,
+  type CallsView,
+  type Inspected,
+  type InspectedAgent,
+  type InspectorAccess,
+  inspectorDoor,
+  type InspectorDoor,
+  type InspectorOptions,
+  type NetworkNode,
+  type NetworkPicture,
+  type NetworkProvider,
+  type PeerView,
+  type TrustLevel,
+} from './inspector/index.ts';

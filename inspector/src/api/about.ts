@@ -1,0 +1,21 @@
+import { signal } from '@preact/signals';
+import type { AboutView, AgentView } from '../../../src/http/inspector/model.ts';
+import { get } from './api.ts';
+
+/** The server that is looked at; undefined until it has answered. */
+export const about = signal<AboutView | undefined>(undefined);
+export const aboutProblem = signal('');
+
+export async function loadAbout(): Promise<void> {
+  try {
+    about.value = await get<AboutView>('about');
+    aboutProblem.value = '';
+  } catch (error) {
+    aboutProblem.value = error instanceof Error ? error.message : 'the server does not answer';
+  }
+}
+
+/** The first agent, for views that are about one. */
+export function mainAgent(): AgentView | undefined {
+  return about.value?.agents[0];
+}

@@ -1,0 +1,41 @@
+import { about } from './about.ts';
+import { request } from './api.ts';
+import { withCredential } from './credential.ts';
+import { place } from './place.ts';
+
+/** Statuses whose answers have no body. */
+const bodiless = new Set([204, 205, 304]);
+
+/** `fetch` to agents: our own with the operator's credential, others directly or through the server. */
+export const agentFetch: typeof fetch = async (input, init = {}) => {
+  const url = new URL(input instanceof Request ? input.url : String(input));
+  if (url.href.startsWith(place.href)) {
+    const headers = new Headers(init.headers);
+    return fetch(withCredential(url, headers), { ...init, headers });
+  }
+  return about.peek()?.hasProxy === true ? throughServer(url, init) : fetch(url, init);
+};
+
+async function throughServer(url: URL, init: RequestInit): Promise<Response> {
+  const headers = Object.fromEntries(new Headers(init.headers));
+  const answer = await request('proxy', {
+    method: 'POST',
+    body: typeof init.body === 'string' ? init.body : '',
+    headers: {
+      'content-type': 'application/octet-stream',
+      'x-inspect-url': url.href,
+      'x-inspect-method': init.method ?? 'GET',
+      'x-inspect-headers': encodeURIComponent(JSON.stringify(headers)),
+    },
+    ...(init.signal instanceof AbortSignal && { signal: init.signal }),
+  });
+  const status = Number(answer.headers.get('x-inspect-status'));
+  const pairs = JSON.parse(decodeURIComponent(answer.headers.get('x-inspect-headers') ?? '[]')) as [
+    string,
+    string,
+  ][];
+  return new Response(bodiless.has(status) ? null : answer.body, {
+    status: status < 200 || status > 599 ? 502 : status,
+    headers: pairs,
+  });
+}

@@ -1,0 +1,76 @@
+import type { ErrorView } from '../../../src/http/inspector/model.ts';
+import { refusal, withCredential } from './credential.ts';
+import { place } from './place.ts';
+
+/** What the server's own API refused, in its words. */
+export class ApiFailure extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(status: number, { code, message }: ErrorView['error']) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+interface Options {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks the inspector's API; rejects with `ApiFailure`. */
+export async function request(path: string, options: Options = {}): Promise<Response> {
+  const headers = new Headers(options.headers);
+  const { body, method = 'GET', signal } = options;
+  if (body !== undefined && !headers.has('content-type')) {
+    headers.set('content-type', 'application/json');
+  }
+  const url = withCredential(new URL(`api/${path}`, place), headers);
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  });
+  if (response.ok) {
+    refusal.value = '';
+    return response;
+  }
+  const failure = await failureOf(response);
+  if (response.status === 401 || response.status === 403) refusal.value = failure.message;
+  throw failure;
+}
+
+async function failureOf(response: Response): Promise<ApiFailure> {
+  const text = await response.text();
+  try {
+    return new ApiFailure(response.status, (JSON.parse(text) as ErrorView).error);
+  } catch {
+    const message = `the server answered ${response.status}`;
+    return new ApiFailure(response.status, { code: 'INTERNAL', message });
+  }
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await request(path, signal === undefined ? {} : { signal });
+  return (await response.json()) as T;
+}
+
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  return (await (await request(path, { method: 'POST', body })).json()) as T;
+}
+
+export async function remove(path: string): Promise<void> {
+  await request(path, { method: 'DELETE' });
+}
+
+/** A path with its open places filled in: `path`tasks/${id}`` . */
+export function path(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return texts.reduce((whole, text, index) => {
+    const value = values[index - 1];
+    return whole + (value === undefined ? '' : encodeURIComponent(value)) + text;
+  });
+}

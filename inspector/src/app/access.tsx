@@ -1,0 +1,49 @@
+import { useState } from 'preact/hooks';
+import { loadAbout } from '../api/about.ts';
+import { type Credential, credential, refusal } from '../api/credential.ts';
+import { Button } from '../ui/button.tsx';
+import { ChoiceField, TextField } from '../ui/field.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+/** Asks the operator who they are, in the ways that the server may want. */
+export function Access() {
+  const [kind, setKind] = useState<Credential['kind']>('bearer');
+  const [name, setName] = useState('X-API-Key');
+  const [value, setValue] = useState('');
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    credential.value = kind === 'header' ? { kind, name, value } : { kind, value };
+    void loadAbout();
+  };
+  return (
+    <main class="access" id="main">
+      <form class="card access-form" onSubmit={submit}>
+        <div class="access-mark">
+          <Icon name="lock" />
+        </div>
+        <h1>This inspector is for operators</h1>
+        <p class="soft">
+          It shows the tasks of all callers. What you enter stays in this page and is forgotten when
+          you close it.
+        </p>
+        {credential.value !== undefined && <Notice tone="bad">{refusal.value}</Notice>}
+        <ChoiceField
+          label="Credential"
+          value={kind}
+          onChange={setKind}
+          choices={[
+            ['bearer', 'Bearer token'],
+            ['header', 'API key'],
+            ['token', 'Token of the HTTP API'],
+          ]}
+        />
+        {kind === 'header' && <TextField label="Header" value={name} onChange={setName} isMono />}
+        <TextField label="Secret" type="password" value={value} onChange={setValue} isMono />
+        <Button kind="primary" type="submit" disabled={value === ''}>
+          Look inside
+        </Button>
+      </form>
+    </main>
+  );
+}

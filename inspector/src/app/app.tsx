@@ -1,0 +1,45 @@
+import { about, aboutProblem } from '../api/about.ts';
+import { refusal } from '../api/credential.ts';
+import { NetworkView } from '../network/network-view.tsx';
+import { PeersView } from '../peers/peers-view.tsx';
+import { PushView } from '../push/push-view.tsx';
+import { TalkView } from '../talk/talk-view.tsx';
+import { TasksView } from '../tasks/tasks-view.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Access } from './access.tsx';
+import { Help } from './help.tsx';
+import { Navigation } from './navigation.tsx';
+import { route, type ViewName } from './route.ts';
+import { isHelpOpen } from './shortcuts.ts';
+
+const contents: Readonly<Record<ViewName, () => preact.JSX.Element>> = {
+  talk: TalkView,
+  tasks: TasksView,
+  push: PushView,
+  peers: PeersView,
+  network: NetworkView,
+};
+
+export function App() {
+  if (refusal.value !== '') return <Access />;
+  const View = contents[route.value.view];
+  return (
+    <div class="app">
+      <a class="skip" href="#main" onClick={skip}>
+        Go to the content
+      </a>
+      <Navigation />
+      <main class="main" id="main" tabIndex={-1}>
+        {aboutProblem.value !== '' && <Notice tone="bad">{aboutProblem.value}</Notice>}
+        {about.value !== undefined && <View />}
+      </main>
+      {isHelpOpen.value && <Help />}
+    </div>
+  );
+}
+
+/** The address says which view is open, so a link within the page must not change it. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('#main')?.focus();
+}

@@ -1,0 +1,32 @@
+import { signal } from '@preact/signals';
+
+export const views = ['talk', 'tasks', 'push', 'peers', 'network'] as const;
+export type ViewName = (typeof views)[number];
+
+/** What is shown: a view, and one thing in it. The address says it, so that it can be linked to. */
+export interface Route {
+  readonly view: ViewName;
+  readonly id?: string;
+}
+
+export const route = signal<Route>(read());
+
+function read(): Route {
+  const [name = '', id = ''] = location.hash.replace(/^#\/?/, '').split('/');
+  const view = views.find((one) => one === name) ?? 'talk';
+  return id === '' ? { view } : { view, id: decodeURIComponent(id) };
+}
+
+export function hrefOf({ view, id }: Route): string {
+  return id === undefined ? `#/${view}` : `#/${view}/${encodeURIComponent(id)}`;
+}
+
+export function goTo(target: Route): void {
+  location.hash = hrefOf(target);
+}
+
+export function followAddress(): void {
+  addEventListener('hashchange', () => {
+    route.value = read();
+  });
+}

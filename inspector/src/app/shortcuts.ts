@@ -1,0 +1,46 @@
+import { signal } from '@preact/signals';
+import { goTo, views } from './route.ts';
+
+export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
+  ['1 – 5', 'Go to Talk, Tasks, Push, Peers, Network'],
+  ['n', 'Begin another conversation'],
+  ['/', 'Write a message, or search'],
+  ['[  ]', 'One turn back, one turn on'],
+  ['↑  ↓', 'Choose in a list'],
+  ['←  →', 'Go from tab to tab, move a divider'],
+  ['Enter', 'Send; with Shift, begin a new line'],
+  ['Esc', 'Close what is open'],
+  ['?', 'Show this'],
+];
+
+export const isHelpOpen = signal(false);
+
+const actions = new Map<string, () => void>();
+
+/** Calls back when the key is pressed outside of fields, until the function that is returned is called. */
+export function onKey(key: string, action: () => void): () => void {
+  actions.set(key, action);
+  return () => {
+    if (actions.get(key) === action) actions.delete(key);
+  };
+}
+
+export function listenForKeys(): void {
+  for (const [index, view] of views.entries()) onKey(String(index + 1), () => goTo({ view }));
+  onKey('?', () => {
+    isHelpOpen.value = true;
+  });
+  onKey('/', () => document.querySelector<HTMLElement>('[data-slash]')?.focus());
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    const action = actions.get(event.key);
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
+}

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks';
+import { download } from '../ui/download.ts';
+import { Button } from '../ui/button.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { conversationTurns } from './conversation-turns.ts';
+import { e2eTest } from './e2e-test.ts';
+import { FlowTab } from './flow-tab.tsx';
+import { flowsOf } from './flows.ts';
+import { SlotsTab } from './slots-tab.tsx';
+import { TimeTravel } from './time-travel.tsx';
+import { useTracker } from './tracker.ts';
+import { TurnTab } from './turn-tab.tsx';
+
+export type AssistantTab = 'flow' | 'slots' | 'turn';
+
+interface AssistantPanelProps {
+  readonly assistant: string;
+  readonly contextId: string | undefined;
+  readonly subject?: string;
+  readonly tab: AssistantTab;
+}
+
+/** What goes on in an assistant during one conversation, at any of its turns. */
+export function AssistantPanel({ assistant, contextId, subject, tab }: AssistantPanelProps) {
+  const { value, problem } = useTracker(assistant, contextId, subject);
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const turns = value === undefined ? [] : conversationTurns(value.tracker);
+  const at = Math.min(chosen ?? Infinity, turns.length - 1);
+  const save = (): void => {
+    const first = turns.find(({ number }) => number === 1)?.text ?? 'conversation';
+    const name = first
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '_')
+      .replaceAll(/^_|_$/g, '');
+    download(`${name || 'conversation'}.yml`, e2eTest(first, turns), 'application/yaml');
+  };
+  return (
+    <div class="assistant-panel">
+      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <div class="travel-bar">
+        <TimeTravel turns={turns} at={at} onChange={setChosen} />
+        <Button icon="download" disabled={!turns.some(({ number }) => number > 0)} onClick={save}>
+          Save as test
+        </Button>
+      </div>
+      {tab === 'flow' && <FlowTab flows={flowsOf(assistant)} turns={turns} at={at} />}
+      {tab === 'slots' && <SlotsTab turns={turns} at={at} />}
+      {tab === 'turn' && <TurnTab turn={turns[at]} />}
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import type { JsonValue } from '../../../src/protocol/index.ts';
+import type { ConversationTurn } from './conversation-turns.ts';
+
+/**
+ * A conversation as an end-to-end test: each message, and what the assistant did with it. Responses go
+ * by their names, so that new wording does not break the test.
+ */
+export function e2eTest(name: string, turns: readonly ConversationTurn[]): string {
+  const lines = ['test_cases:', `  - test_case: ${scalar(name)}`, '    steps:'];
+  for (const turn of turns) {
+    if (turn.number === 0) continue;
+    lines.push(`      - user: ${scalar(turn.text)}`);
+    const changes = lastOfEach(turn.changes);
+    if (changes.length > 0) {
+      lines.push('      - slot_was_set:');
+      for (const [slot, value] of changes) lines.push(`          - ${slot}: ${scalar(value)}`);
+    }
+    for (const { text, utter } of turn.messages) {
+      if (utter !== undefined) lines.push(`      - utter: ${utter}`);
+      else if (text !== '') lines.push(`      - bot: ${scalar(text)}`);
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** What a slot was set to in the end; values that were only taken back are no expectation. */
+function lastOfEach(
+  changes: ConversationTurn['changes'],
+): readonly (readonly [string, JsonValue])[] {
+  const last = new Map(changes.map(({ name, value }) => [name, value]));
+  return [...last].filter(([name, value]) => value !== null && /^[\w-]+$/.test(name));
+}
+
+/** JSON is YAML; plain words need no quotes. */
+function scalar(value: JsonValue): string {
+  const isPlain =
+    typeof value === 'string' &&
+    /^[A-Za-z][\w ,.'()€$%-]*[\w.)]$/.test(value) &&
+    !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(value);
+  return isPlain ? value : JSON.stringify(value);
+}

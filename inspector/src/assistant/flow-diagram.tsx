@@ -1,0 +1,189 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { FlowView, StepView } from '../../../src/http/inspector/model.ts';
+import { Button } from '../ui/button.tsx';
+import { flowLayout, type PlacedNode, type PlacedWay } from './flow-layout.ts';
+import { END, type FlowPath, START } from './flow-path.ts';
+
+interface FlowDiagramProps {
+  readonly flow: FlowView;
+  readonly path: FlowPath;
+}
+
+const kinds: Readonly<Record<StepView['kind'], string>> = {
+  action: 'action',
+  collect: 'ask',
+  set_slots: 'set',
+  noop: 'decide',
+  link: 'link',
+  call: 'call',
+};
+
+/** A flow as a drawing: the way taken, and the step at which it stands. */
+export function FlowDiagram({ flow, path }: FlowDiagramProps) {
+  const layout = useMemo(() => flowLayout(flow), [flow]);
+  const [zoom, setZoom] = useState(1);
+  const box = useRef<HTMLDivElement>(null);
+  const steps = new Map(flow.steps.map((step) => [step.id, step]));
+  useEffect(() => {
+    const active = box.current?.querySelector('.node.active');
+    active?.scrollIntoView({ block: 'center', inline: 'center' });
+  }, [path.active, flow]);
+  const zoomBy = (factor: number): void => setZoom(Math.min(2, Math.max(0.4, zoom * factor)));
+  return (
+    <div class="diagram">
+      <div
+        class="diagram-scroll"
+        ref={box}
+        tabIndex={0}
+        role="region"
+        aria-label={`Flow ${flow.name}`}
+      >
+        <svg
+          viewBox={`0 0 ${layout.width} ${layout.height}`}
+          style={{ width: fitted(layout.width, zoom) }}
+          role="img"
+          aria-label={describe(flow, path, steps)}
+        >
+          <defs>
+            <marker
+              id="tip"
+              viewBox="0 0 8 8"
+              refX="4"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto"
+            >
+              <path class="tip" d="M0 0 8 4 0 8Z" />
+            </marker>
+            <marker
+              id="tip-taken"
+              viewBox="0 0 8 8"
+              refX="4"
+              refY="4"
+              markerWidth="5"
+              markerHeight="5"
+              orient="auto"
+            >
+              <path class="tip taken" d="M0 0 8 4 0 8Z" />
+            </marker>
+          </defs>
+          {layout.ways.map((way) => (
+            <WayLine
+              key={`${way.from} ${way.to} ${way.label}`}
+              way={way}
+              isTaken={path.ways.has(`${way.from}>${way.to}`)}
+            />
+          ))}
+          {layout.nodes.map((node) => (
+            <StepBox key={node.id} node={node} step={steps.get(node.id)} path={path} />
+          ))}
+          {layout.ways.map((way) => (
+            <WayLabel
+              key={`${way.from} ${way.to} ${way.label}`}
+              way={way}
+              isTaken={path.ways.has(`${way.from}>${way.to}`)}
+            />
+          ))}
+        </svg>
+      </div>
+      <div class="diagram-tools">
+        <Button kind="quiet" label="Smaller" onClick={() => zoomBy(1 / 1.2)}>
+          −
+        </Button>
+        <Button kind="quiet" label="Larger" onClick={() => zoomBy(1.2)}>
+          +
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** As wide as there is room, within reason. */
+function fitted(width: number, zoom: number): string {
+  const natural = (width / 16) * zoom;
+  return `clamp(${natural * 0.72}rem, ${100 * zoom}%, ${natural}rem)`;
+}
+
+function WayLine({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken: boolean }) {
+  return (
+    <path
+      class={isTaken ? 'way taken' : 'way'}
+      d={way.line}
+      marker-end={isTaken ? 'url(#tip-taken)' : 'url(#tip)'}
+    />
+  );
+}
+
+const maxLabel = 30;
+
+function WayLabel({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken: boolean }) {
+  if (way.label === '') return null;
+  const shown = shortened(way.label, maxLabel);
+  const width = shown.length * 6.4 + 12;
+  return (
+    <g class={isTaken ? 'way-label taken' : 'way-label'}>
+      <title>{way.label}</title>
+      <rect x={way.labelX - width / 2} y={way.labelY - 10} width={width} height={20} rx={10} />
+      <text x={way.labelX} y={way.labelY}>
+        {shown}
+      </text>
+    </g>
+  );
+}
+
+interface StepBoxProps {
+  readonly node: PlacedNode;
+  readonly step: StepView | undefined;
+  readonly path: FlowPath;
+}
+
+function StepBox({ node, step, path }: StepBoxProps) {
+  const isActive = path.active === node.id;
+  const isTaken = path.steps.has(node.id);
+  const classes = ['node', step?.kind ?? 'end', isTaken && 'taken', isActive && 'active'];
+  const { id, x, y, width, height } = node;
+  const left = x - width / 2;
+  const top = y - height / 2;
+  const name = classes.filter(Boolean).join(' ');
+  if (step === undefined) {
+    return (
+      <g class={name} data-step={id}>
+        <rect x={left} y={top} width={width} height={height} rx={height / 2} />
+        <text class="node-end" x={x} y={y}>
+          {id === START ? 'start' : id === END ? 'end' : id}
+        </text>
+      </g>
+    );
+  }
+  return (
+    <g class={name} data-step={id}>
+      <title>{step.detail === undefined ? step.title : `${step.title}: ${step.detail}`}</title>
+      <rect x={left} y={top} width={width} height={height} rx={10} />
+      <text class="node-kind" x={left + 14} y={top + 18}>
+        {kinds[step.kind]}
+      </text>
+      <text class="node-title" x={left + 14} y={top + 37}>
+        {shortened(titleOf(step), 26)}
+      </text>
+      {isActive && <circle class="node-lamp" cx={left + width - 16} cy={top + 16} r={5} />}
+    </g>
+  );
+}
+
+function titleOf({ kind, target, title }: StepView): string {
+  return kind === 'set_slots' || kind === 'noop' ? title : (target ?? title);
+}
+
+function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+/** For those who hear the page. */
+function describe(flow: FlowView, path: FlowPath, steps: ReadonlyMap<string, StepView>): string {
+  const active = path.active === undefined ? undefined : steps.get(path.active);
+  const taken = [...path.steps].flatMap((id) => steps.get(id)?.title ?? []);
+  const where = active === undefined ? (path.end ?? 'not started') : `stands at ${active.title}`;
+  const way = taken.length === 0 ? '' : `; it took ${taken.join(', ')}`;
+  return `Flow ${flow.name} with ${flow.steps.length} steps, ${where}${way}`;
+}

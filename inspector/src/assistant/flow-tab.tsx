@@ -1,0 +1,116 @@
+import { useState } from 'preact/hooks';
+import type { FlowView } from '../../../src/http/inspector/model.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Empty } from '../ui/notice.tsx';
+import type { ConversationTurn, Frame } from './conversation-turns.ts';
+import { FlowDiagram } from './flow-diagram.tsx';
+import { flowPath } from './flow-path.ts';
+import { textOf } from './tracker-json.ts';
+
+interface FlowTabProps {
+  readonly flows: readonly FlowView[];
+  readonly turns: readonly ConversationTurn[];
+  readonly at: number;
+}
+
+/** The flow at hand as a drawing, and the stack it stands on. */
+export function FlowTab({ flows, turns, at }: FlowTabProps) {
+  const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const turn = turns[at];
+  const stack = turn?.stack ?? [];
+  const shown = chosen ?? flowAtHand(flows, turns, at);
+  const flow = flows.find(({ id }) => id === shown);
+  const events = turns.slice(0, at + 1).flatMap((one) => one.events);
+  return (
+    <div class="flow-tab">
+      <div class="flow-bar">
+        <select
+          class="input"
+          aria-label="Flow"
+          value={chosen ?? ''}
+          onChange={({ currentTarget }) => setChosen(currentTarget.value || undefined)}
+        >
+          <option value="">
+            {flow === undefined ? 'The flow at hand' : `${flow.name} (at hand)`}
+          </option>
+          <FlowOptions flows={flows} isPattern={false} />
+          <FlowOptions flows={flows} isPattern />
+        </select>
+        {flow !== undefined && <p class="soft">{flow.description}</p>}
+      </div>
+      {flow === undefined ? (
+        <Empty icon="network" title="No flow is under way">
+          <p class="soft">Say something that starts one, or choose a flow to look at.</p>
+        </Empty>
+      ) : (
+        <FlowDiagram flow={flow} path={flowPath(flow, events)} />
+      )}
+      <StackList stack={stack} flows={flows} onChoose={setChosen} />
+    </div>
+  );
+}
+
+function FlowOptions(props: { readonly flows: readonly FlowView[]; readonly isPattern: boolean }) {
+  const listed = props.flows.filter(({ isPattern }) => isPattern === props.isPattern);
+  return (
+    <optgroup label={props.isPattern ? 'Patterns' : 'Flows'}>
+      {listed.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </optgroup>
+  );
+}
+
+/** The user flow nearest to the top; when there is none, the one that ended last. */
+function flowAtHand(
+  flows: readonly FlowView[],
+  turns: readonly ConversationTurn[],
+  at: number,
+): string | undefined {
+  const isUserFlow = (id: string): boolean =>
+    flows.some((flow) => flow.id === id && !flow.isPattern);
+  const frame = turns[at]?.stack.findLast(({ flowId }) => isUserFlow(flowId));
+  if (frame !== undefined) return frame.flowId;
+  const ended = turns
+    .slice(0, at + 1)
+    .flatMap(({ events }) => events)
+    .findLast(({ event, flow_id: id }) => event === 'flow_started' && isUserFlow(textOf(id)));
+  return ended === undefined ? undefined : textOf(ended['flow_id']);
+}
+
+interface StackListProps {
+  readonly stack: readonly Frame[];
+  readonly flows: readonly FlowView[];
+  readonly onChoose: (flowId: string) => void;
+}
+
+function StackList({ stack, flows, onChoose }: StackListProps) {
+  const nameOf = (id: string): string => flows.find((flow) => flow.id === id)?.name ?? id;
+  return (
+    <section class="stack" aria-label="Stack">
+      <h3>Stack</h3>
+      {stack.length === 0 ? (
+        <p class="faint">Empty: nothing is under way.</p>
+      ) : (
+        <ol>
+          {stack.toReversed().map((frame, index) => (
+            <li key={frame.frameId || index}>
+              <button type="button" class="stack-frame" onClick={() => onChoose(frame.flowId)}>
+                <Badge tone={index === 0 ? 'accent' : 'neutral'}>
+                  {frame.type === 'flow' || frame.type === 'agent' ? frame.type : 'pattern'}
+                </Badge>
+                <span>{frame.agentId ?? nameOf(frame.flowId)}</span>
+                <code class="faint">{frame.stepId}</code>
+                {frame.agentState !== undefined && (
+                  <Badge tone="info">{frame.agentState.replaceAll('_', ' ')}</Badge>
+                )}
+              </button>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks';
+import type { JsonValue } from '../../../src/protocol/index.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Empty } from '../ui/notice.tsx';
+import type { ConversationTurn } from './conversation-turns.ts';
+
+interface SlotsTabProps {
+  readonly turns: readonly ConversationTurn[];
+  readonly at: number;
+}
+
+/** What the assistant remembers, since when and from whom; and its sub agents. */
+export function SlotsTab({ turns, at }: SlotsTabProps) {
+  const [isAll, setAll] = useState(false);
+  const turn = turns[at];
+  if (turn === undefined) return <Empty icon="braces" title="Nothing is remembered yet" />;
+  const past = turns.slice(0, at + 1);
+  const changed = new Set(turn.changes.map(({ name }) => name));
+  const names = Object.keys(turn.slots)
+    .filter((name) => isAll || changed.has(name) || (turn.slots[name] ?? null) !== null)
+    .sort(
+      (one, two) => Number(changed.has(two)) - Number(changed.has(one)) || (one < two ? -1 : 1),
+    );
+  return (
+    <div class="slots-tab">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Slot</th>
+            <th>Value</th>
+            <th>History</th>
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name) => (
+            <tr key={name} class={changed.has(name) ? 'fresh' : ''}>
+              <th scope="row">
+                <code>{name}</code>
+              </th>
+              <td>
+                <Value value={turn.slots[name] ?? null} />
+              </td>
+              <td>
+                <History name={name} turns={past} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {names.length === 0 && <p class="faint pad">No slot has a value.</p>}
+      <label class="check pad">
+        <input
+          type="checkbox"
+          checked={isAll}
+          onChange={(event) => setAll(event.currentTarget.checked)}
+        />
+        Show empty slots too
+      </label>
+      <SubAgents turns={past} />
+    </div>
+  );
+}
+
+function Value({ value }: { readonly value: JsonValue }) {
+  if (value === null) return <span class="faint">none</span>;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return <code title={text}>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</code>;
+}
+
+interface HistoryProps {
+  readonly name: string;
+  readonly turns: readonly ConversationTurn[];
+}
+
+function History({ name, turns }: HistoryProps) {
+  const changes = turns.flatMap(({ number, changes: all }) =>
+    all.filter((change) => change.name === name).map((change) => ({ ...change, number })),
+  );
+  // Validation sets a value again that it found good.
+  const told = changes.filter(
+    ({ value }, index) => JSON.stringify(value) !== JSON.stringify(changes[index - 1]?.value),
+  );
+  if (changes.length === 0) return <span class="faint">as the domain says</span>;
+  return (
+    <ol class="history">
+      {told.slice(-6).map((change, index) => (
+        <li key={index}>
+          <span class="faint">turn {change.number}</span> <Value value={change.value} />
+          {change.filledBy !== undefined && <Badge>{change.filledBy}</Badge>}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** What became of each sub agent, by the last that was told of it. */
+function SubAgents({ turns }: { readonly turns: readonly ConversationTurn[] }) {
+  const last = new Map<string, string>();
+  for (const event of turns.flatMap(({ events }) => events)) {
+    const { event: kind, agent_id: id } = event;
+    if (typeof id !== 'string' || typeof kind !== 'string' || !kind.startsWith('agent_')) continue;
+    last.set(id, kind.slice('agent_'.length));
+  }
+  for (const { agentId, agentState } of turns.at(-1)?.stack ?? []) {
+    if (agentId !== undefined) last.set(agentId, agentState ?? 'at work');
+  }
+  if (last.size === 0) return null;
+  return (
+    <section class="sub-agents">
+      <h3>Sub agents</h3>
+      <ul>
+        {Array.from(last, ([id, state]) => (
+          <li key={id}>
+            <code>{id}</code>
+            <Badge tone={state === 'completed' ? 'good' : 'info'}>
+              {state.replaceAll('_', ' ')}
+            </Badge>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

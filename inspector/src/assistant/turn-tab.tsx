@@ -1,0 +1,114 @@
+import type { JsonObject } from '../../../src/protocol/index.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { Empty } from '../ui/notice.tsx';
+import { durationOf } from '../ui/time.ts';
+import type { ConversationTurn } from './conversation-turns.ts';
+import type { ModelCall } from './model-calls.ts';
+import { textOf } from './tracker-json.ts';
+
+/** How one message was understood, and everything that came of it. */
+export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined }) {
+  if (turn === undefined) return <Empty icon="tasks" title="There is no turn yet" />;
+  return (
+    <div class="turn-tab">
+      <section>
+        <h3>Commands predicted</h3>
+        {turn.commands.length === 0 ? (
+          <p class="faint">{turn.number === 0 ? 'The session had just begun.' : 'None.'}</p>
+        ) : (
+          <ul class="commands">
+            {turn.commands.map((command, index) => (
+              <Command key={index} command={command} />
+            ))}
+          </ul>
+        )}
+      </section>
+      {turn.modelCalls.length > 0 && (
+        <section>
+          <h3>Asked of the model</h3>
+          {turn.modelCalls.map((call, index) => (
+            <ModelCallView key={index} call={call} />
+          ))}
+        </section>
+      )}
+      <section>
+        <h3>Events</h3>
+        <ol class="tracker-events">
+          {turn.events.map((event, index) => (
+            <TrackerEvent key={index} event={event} />
+          ))}
+        </ol>
+      </section>
+    </div>
+  );
+}
+
+function Command({ command }: { readonly command: JsonObject }) {
+  const { command: name, ...rest } = command;
+  const details = Object.entries(rest).map(([key, value]) => `${key}: ${shown(value)}`);
+  return (
+    <li>
+      <Badge tone="accent">{textOf(name)}</Badge> <code>{details.join(', ')}</code>
+    </li>
+  );
+}
+
+function ModelCallView({ call }: { readonly call: ModelCall }) {
+  const { inputTokens, outputTokens, milliseconds } = call;
+  const facts = [
+    call.model,
+    inputTokens === undefined ? '' : `${inputTokens} tokens in`,
+    outputTokens === undefined ? '' : `${outputTokens} tokens out`,
+    milliseconds === undefined ? '' : durationOf(milliseconds),
+  ].filter((fact) => fact !== '');
+  return (
+    <details class="model-call">
+      <summary>
+        <strong>{call.component || 'Prompt'}</strong> <span class="faint">{facts.join(' · ')}</span>
+      </summary>
+      <div class="prompt">
+        <Copy text={call.prompt} label="Copy the prompt" />
+        <pre tabIndex={0}>{call.prompt}</pre>
+      </div>
+      {call.answer !== '' && (
+        <div class="prompt">
+          <h4>Answer</h4>
+          <pre tabIndex={0}>{call.answer}</pre>
+        </div>
+      )}
+    </details>
+  );
+}
+
+function TrackerEvent({ event }: { readonly event: JsonObject }) {
+  const { event: kind, timestamp, metadata: _metadata, ...rest } = event;
+  const time = new Date(Number(timestamp) * 1_000);
+  return (
+    <li>
+      <details>
+        <summary>
+          <Badge>{textOf(kind).replaceAll('_', ' ')}</Badge>
+          <span class="tracker-event-text">{summary(rest)}</span>
+          <time class="faint" dateTime={time.toISOString()}>
+            {time.toLocaleTimeString()}
+          </time>
+        </summary>
+        <JsonView value={event} open={1} />
+      </details>
+    </li>
+  );
+}
+
+function summary(event: JsonObject): string {
+  const { text, name, value, flow_id: flow, step_id: step, agent_id: agent } = event;
+  if (typeof text === 'string') return text;
+  if (typeof name === 'string') return value === undefined ? name : `${name} = ${shown(value)}`;
+  return [agent, flow, step].filter((part) => typeof part === 'string').join(' · ');
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

@@ -1,0 +1,23 @@
+import { render } from 'preact';
+import { loadAbout } from './api/about.ts';
+import { followServer } from './api/live.ts';
+import { App } from './app/app.tsx';
+import { followAddress } from './app/route.ts';
+import { listenForKeys } from './app/shortcuts.ts';
+import { applyTheme } from './app/theme.ts';
+import './styles/palette.css';
+import './styles/base.css';
+import './styles/controls.css';
+import './styles/layout.css';
+import './styles/talk.css';
+import './styles/assistant.css';
+import './styles/lists.css';
+import './styles/diagrams.css';
+
+applyTheme();
+followAddress();
+listenForKeys();
+void loadAbout();
+void followServer();
+const root = document.querySelector('#app');
+if (root !== null) render(<App />, root);

@@ -1,0 +1,147 @@
+import { useEffect } from 'preact/hooks';
+import type { NetworkNode, NetworkPicture } from '../../../src/http/inspector/network.ts';
+import { get } from '../api/api.ts';
+import { onNotice } from '../api/live.ts';
+import { useLoaded } from '../api/loaded.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { timeOf } from '../ui/time.ts';
+import { type NetworkLayout, networkLayout, nodeSize } from './network-layout.ts';
+
+const kindNames: Readonly<Record<NetworkNode['kind'], string>> = {
+  caller: 'caller',
+  agent: 'agent here',
+  peer: 'peer',
+  webhook: 'webhook',
+};
+
+/** Who calls whom, as a picture and as a table. */
+export function NetworkView() {
+  const { value, problem, reload } = useLoaded(
+    (signal) => get<NetworkPicture>('network', signal),
+    [],
+  );
+  useEffect(
+    () =>
+      onNotice(({ tasks, push }) => {
+        if (tasks !== undefined || push === true) reload();
+      }),
+    [],
+  );
+  return (
+    <div class="single-view">
+      <div class="view-bar">
+        <h1>Network</h1>
+        <span class="faint">by the latest tasks and deliveries</span>
+      </div>
+      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      {value !== undefined && (
+        <div class="network">
+          <Picture layout={networkLayout(value)} />
+          <CallTable picture={value} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Picture({ layout }: { readonly layout: NetworkLayout }) {
+  const { width, height, agents, calls } = layout;
+  return (
+    <div class="network-picture" tabIndex={0} role="region" aria-label="Picture of the network">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        style={{ width: `${width / 16}rem` }}
+        role="img"
+        aria-label={`${agents.length} agents and callers, ${calls.length} connections; the table below has them all`}
+      >
+        <defs>
+          <marker
+            id="call-tip"
+            viewBox="0 0 8 8"
+            refX="4"
+            refY="4"
+            markerWidth="9"
+            markerHeight="9"
+            markerUnits="userSpaceOnUse"
+            orient="auto"
+          >
+            <path class="tip taken" d="M0 0 8 4 0 8Z" />
+          </marker>
+        </defs>
+        {calls.map(({ from, to, line, weight, failed }) => (
+          <path
+            key={`${from} ${to}`}
+            class={`call weight-${weight}${failed > 0 ? ' failing' : ''}`}
+            d={line}
+            marker-end="url(#call-tip)"
+          />
+        ))}
+        {calls.map(({ from, to, labelX, labelY, count, failed }) => {
+          const text = failed > 0 ? `${count}, ${failed} failed` : String(count);
+          const labelWidth = text.length * 7 + 16;
+          return (
+            <g key={`${from} ${to}`} class="call-label">
+              <rect
+                x={labelX - labelWidth / 2}
+                y={labelY - 11}
+                width={labelWidth}
+                height={22}
+                rx={11}
+              />
+              <text x={labelX} y={labelY}>
+                {text}
+              </text>
+            </g>
+          );
+        })}
+        {agents.map(({ id, kind, name, x, y }) => (
+          <g key={id} class={`net-node ${kind}`}>
+            <title>{name}</title>
+            <rect
+              x={x - nodeSize.width / 2}
+              y={y - nodeSize.height / 2}
+              width={nodeSize.width}
+              height={nodeSize.height}
+              rx={10}
+            />
+            <text class="net-kind" x={x} y={y - 9}>
+              {kindNames[kind]}
+            </text>
+            <text class="net-name" x={x} y={y + 11}>
+              {name.length > 24 ? `${name.slice(0, 23)}…` : name}
+            </text>
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+function CallTable({ picture: { nodes, calls } }: { readonly picture: NetworkPicture }) {
+  const nameOf = (id: string): string => nodes.find((node) => node.id === id)?.name ?? id;
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          <th>From</th>
+          <th>To</th>
+          <th>Calls</th>
+          <th>Failed</th>
+          <th>Latest</th>
+        </tr>
+      </thead>
+      <tbody>
+        {calls.map(({ from, to, count, failed, lastAt }) => (
+          <tr key={`${from} ${to}`}>
+            <td>{nameOf(from)}</td>
+            <td>{nameOf(to)}</td>
+            <td>{count}</td>
+            <td>{failed > 0 ? <Badge tone="bad">{failed}</Badge> : 0}</td>
+            <td>{lastAt === undefined ? '' : timeOf(lastAt)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

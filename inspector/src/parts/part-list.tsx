@@ -1,0 +1,75 @@
+import type { Part } from '../../../src/protocol/index.ts';
+import { Markdown } from '../markdown/markdown.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { FilePart } from './file-part.tsx';
+
+interface PartListProps {
+  readonly parts: readonly Part[];
+  /** Whether texts in a row are one text, as the chunks of an artifact are. @default false */
+  readonly isStream?: boolean;
+}
+
+/** The parts of a message or an artifact, each as what it is. */
+export function PartList({ parts, isStream = false }: PartListProps) {
+  return (
+    <>
+      {(isStream ? joined(parts) : wordsFirst(parts)).map((part, index) => (
+        <OnePart key={index} part={part} />
+      ))}
+    </>
+  );
+}
+
+function OnePart({ part }: { readonly part: Part }) {
+  if (part.text !== undefined) return <Markdown text={part.text} />;
+  if (part.data !== undefined) return <DataPart value={part.data} />;
+  return <FilePart part={part} />;
+}
+
+function DataPart({ value }: { readonly value: unknown }) {
+  return (
+    <details class="data-part">
+      <summary>{summaryOf(value)}</summary>
+      <JsonView value={value} />
+    </details>
+  );
+}
+
+/** Says what an object is about, where it has a word for it. */
+function summaryOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `data: ${JSON.stringify(value)}`;
+  if (Array.isArray(value)) return `data: list of ${value.length}`;
+  const { state, active_flow: flow } = value as { state?: unknown; active_flow?: unknown };
+  if (typeof state === 'string') {
+    return typeof flow === 'string' ? `data: ${state}, ${flow}` : `data: ${state}`;
+  }
+  const names = Object.keys(value);
+  const shown = names.slice(0, 4).join(', ');
+  return `data: ${shown}${names.length > 4 ? ', …' : ''}`;
+}
+
+/** An assistant begins with the state of the conversation, which is for programs. */
+function wordsFirst(parts: readonly Part[]): readonly Part[] {
+  const [first, ...rest] = parts;
+  const isState = first?.data !== undefined && rest.some(({ text }) => text !== undefined);
+  return isState ? [...rest, first] : parts;
+}
+
+/** Chunks of a stream are parts of their own; they are read together. */
+function joined(parts: readonly Part[]): readonly Part[] {
+  const whole: Part[] = [];
+  let texts: string[] = [];
+  const flush = (): void => {
+    if (texts.length > 0) whole.push({ text: texts.join('') });
+    texts = [];
+  };
+  for (const part of parts) {
+    if (part.text !== undefined && part.metadata === undefined) texts.push(part.text);
+    else {
+      flush();
+      whole.push(part);
+    }
+  }
+  flush();
+  return whole;
+}

@@ -1,0 +1,143 @@
+import { useState } from 'preact/hooks';
+import type { AgentCard, AgentSkill } from '../../../src/protocol/index.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { checkCard, type CheckedCard } from './card-checks.ts';
+import { SignatureCheck } from './signature-check.tsx';
+
+/** A card: what it says, what is wrong with it, and who vouches for it. */
+export function CardView({ json }: { readonly json: unknown }) {
+  const checked = checkCard(json);
+  const { card } = checked;
+  return (
+    <div class="card-view">
+      {card !== undefined && <CardHead card={card} />}
+      <Findings checked={checked} />
+      <SignatureCheck json={json} />
+      {card !== undefined && <Interfaces card={card} />}
+      {card !== undefined && card.skills.length > 0 && <Skills skills={card.skills} />}
+      <details class="section">
+        <summary>The card as it is</summary>
+        <div class="wire-body">
+          <Copy text={JSON.stringify(json, undefined, 2)} label="Copy the card" />
+          <JsonView value={json} open={2} />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function CardHead({ card }: { readonly card: AgentCard }) {
+  const { streaming, pushNotifications, extendedAgentCard } = card.capabilities;
+  const schemes = Object.keys(card.securitySchemes ?? {});
+  return (
+    <header class="card-head">
+      <h2>{card.name}</h2>
+      <p class="faint card-version" title={card.version}>
+        version {card.version}
+      </p>
+      <p class="soft">{card.description}</p>
+      <p class="badges">
+        {streaming === true && <Badge tone="good">streams</Badge>}
+        {pushNotifications === true && <Badge tone="good">webhooks</Badge>}
+        {extendedAgentCard === true && <Badge tone="info">extended card</Badge>}
+        {schemes.map((name) => (
+          <Badge key={name} tone="warn">
+            {name}
+          </Badge>
+        ))}
+        {card.provider !== undefined && <Badge>{card.provider.organization}</Badge>}
+      </p>
+      <p class="faint">
+        in {card.defaultInputModes.join(', ')} · out {card.defaultOutputModes.join(', ')}
+      </p>
+    </header>
+  );
+}
+
+function Findings({ checked: { findings } }: { readonly checked: CheckedCard }) {
+  const errors = findings.filter(({ level }) => level === 'error').length;
+  return (
+    <section class="section">
+      <h3>
+        Validation{' '}
+        <Badge tone={errors > 0 ? 'bad' : findings.length > 0 ? 'warn' : 'good'}>
+          {errors > 0 ? `${errors} errors` : findings.length > 0 ? 'warnings only' : 'valid'}
+        </Badge>
+      </h3>
+      {findings.length > 0 && (
+        <ul class="findings">
+          {findings.map(({ level, text }) => (
+            <li key={text} class={level === 'error' ? 'bad' : 'warn'}>
+              <Icon name="alert" /> <span>{text}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Interfaces({ card }: { readonly card: AgentCard }) {
+  return (
+    <section class="section">
+      <h3>Interfaces</h3>
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Binding</th>
+            <th>Version</th>
+            <th>Address</th>
+          </tr>
+        </thead>
+        <tbody>
+          {card.supportedInterfaces.map(({ url, protocolBinding, protocolVersion, tenant }) => (
+            <tr key={`${url} ${protocolBinding} ${protocolVersion} ${tenant ?? ''}`}>
+              <td>{protocolBinding}</td>
+              <td>{protocolVersion}</td>
+              <td>
+                <code>{url}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const shownAtOnce = 8;
+
+function Skills({ skills }: { readonly skills: readonly AgentSkill[] }) {
+  const [isAll, setAll] = useState(false);
+  const shown = isAll ? skills : skills.slice(0, shownAtOnce);
+  return (
+    <section class="section">
+      <h3>
+        Skills <span class="faint">{skills.length}</span>
+      </h3>
+      <ul class="skills">
+        {shown.map(({ id, name, description, tags }) => (
+          <li key={id}>
+            <strong>{name}</strong> <code class="faint">{id}</code>
+            <p class="soft">{description}</p>
+            {tags.length > 0 && (
+              <p class="badges">
+                {tags.slice(0, 8).map((tag) => (
+                  <Badge key={tag}>{tag}</Badge>
+                ))}
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+      {skills.length > shown.length && (
+        <button type="button" class="button quiet" onClick={() => setAll(true)}>
+          <span>Show all {skills.length}</span>
+        </button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,170 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { PeerView } from '../../../src/http/inspector/network.ts';
+import { about } from '../api/about.ts';
+import { get } from '../api/api.ts';
+import { useLoaded } from '../api/loaded.ts';
+import { goTo, route } from '../app/route.ts';
+import { begin } from '../talk/talks.ts';
+import { foreignTarget, ownTarget } from '../talk/target.ts';
+import { Button } from '../ui/button.tsx';
+import { Empty, Notice } from '../ui/notice.tsx';
+import { Approvals } from './approvals.tsx';
+import { CardView } from './card-view.tsx';
+import { type KnownAgent, forget, knownAgents, lookUp } from './known-agents.ts';
+import { PeerList, type PeerRow } from './peer-list.tsx';
+import { TrustControl } from './trust-control.tsx';
+
+/** What the server says of peers. */
+export interface PeersAnswer {
+  readonly levels: readonly { readonly name: string; readonly description: string }[];
+  readonly canSetTrust: boolean;
+  readonly peers: readonly PeerView[];
+}
+
+/** Agents: ours, those the server knows, and those that were looked up here. */
+export function PeersView() {
+  const { value, problem, reload } = useLoaded((signal) => get<PeersAnswer>('peers', signal), []);
+  const rows = rowsOf(value?.peers ?? []);
+  const chosen = rows.find(({ id }) => id === route.value.id) ?? rows[0];
+  useEffect(() => {
+    for (const { url, json } of knownAgents.peek()) if (json === undefined) void lookUp(url);
+  }, []);
+  return (
+    <div class={route.value.id === undefined ? 'pair-view' : 'pair-view has-choice'}>
+      <section class="pair-list" aria-label="Agents">
+        <div class="view-bar">
+          <h1>Peers</h1>
+        </div>
+        <LookUp />
+        {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+        <PeerList rows={rows} chosen={chosen?.id} />
+        <Approvals peers={value?.peers ?? []} />
+      </section>
+      <section class="pair-detail" aria-label="Agent">
+        {chosen === undefined ? (
+          <Empty icon="peers" title="No agent yet" />
+        ) : (
+          <PeerDetail key={chosen.id} row={chosen} answer={value} onChanged={reload} />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function rowsOf(peers: readonly PeerView[]): readonly PeerRow[] {
+  const own = (about.value?.agents ?? []).map(({ name, card }) => ({
+    id: `own ${name}`,
+    name: card.name,
+    address: 'this server',
+    card: card as unknown,
+    own: name,
+  }));
+  const known = peers.map((peer) => ({
+    id: peer.id,
+    name: peer.name,
+    address: peer.address,
+    card: peer.card as unknown,
+    peer,
+  }));
+  const looked = knownAgents.value.map((agent) => ({
+    id: agent.url,
+    name: nameIn(agent),
+    address: agent.url,
+    card: agent.json,
+    problem: agent.problem,
+    looked: agent.url,
+  }));
+  return [...own, ...known, ...looked];
+}
+
+function nameIn({ json, url }: KnownAgent): string {
+  const name = (json as { readonly name?: unknown } | undefined)?.name;
+  return typeof name === 'string' && name !== '' ? name : new URL(url).host;
+}
+
+function LookUp() {
+  const [url, setUrl] = useState('');
+  const [problem, setProblem] = useState('');
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const address = URL.parse(url.includes('://') ? url : `https://${url}`);
+    if (address === null) return setProblem('This is not an address.');
+    setProblem('');
+    setUrl('');
+    void lookUp(address.href).then(() => goTo({ view: 'peers', id: address.href }));
+  };
+  return (
+    <form class="inline-form pad" onSubmit={submit}>
+      <input
+        class="input"
+        data-slash
+        aria-label="Address of an agent or of its card"
+        placeholder="Look up an agent by its address"
+        value={url}
+        onInput={(event) => setUrl(event.currentTarget.value)}
+      />
+      <Button type="submit" icon="search" label="Look it up" disabled={url.trim() === ''} />
+      {problem !== '' && <p class="bad-text">{problem}</p>}
+    </form>
+  );
+}
+
+interface PeerDetailProps {
+  readonly row: PeerRow;
+  readonly answer: PeersAnswer | undefined;
+  readonly onChanged: () => void;
+}
+
+function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
+  const talk = (): void => {
+    begin(row.own === undefined ? foreignTarget(row.address) : ownTarget(row.own));
+    goTo({ view: 'talk' });
+  };
+  return (
+    <>
+      <div class="detail-bar">
+        <span class="only-narrow">
+          <Button
+            kind="quiet"
+            icon="back"
+            label="Back to the list"
+            onClick={() => goTo({ view: 'peers' })}
+          />
+        </span>
+        <code class="faint grow">{row.address}</code>
+        <div class="tools">
+          {row.peer?.transport !== 'bus' && (
+            <Button icon="talk" onClick={talk}>
+              Talk
+            </Button>
+          )}
+          {row.looked !== undefined && (
+            <>
+              <Button icon="replay" onClick={() => void lookUp(row.address)}>
+                Fetch again
+              </Button>
+              <Button
+                kind="quiet"
+                icon="trash"
+                label="Forget this agent"
+                onClick={() => {
+                  forget(row.address);
+                  goTo({ view: 'peers' });
+                }}
+              />
+            </>
+          )}
+        </div>
+      </div>
+      {row.problem !== undefined && row.problem !== '' && <Notice tone="bad">{row.problem}</Notice>}
+      {row.peer !== undefined && answer !== undefined && (
+        <TrustControl peer={row.peer} answer={answer} onChanged={onChanged} />
+      )}
+      {row.card === undefined ? (
+        <Empty icon="peers" title="There is no card of this agent" />
+      ) : (
+        <CardView json={row.card} />
+      )}
+    </>
+  );
+}

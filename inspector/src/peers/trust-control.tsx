@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks';
+import type { PeerView } from '../../../src/http/inspector/network.ts';
+import { path, post } from '../api/api.ts';
+import { Button } from '../ui/button.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { timeOf } from '../ui/time.ts';
+import type { PeersAnswer } from './peers-view.tsx';
+
+interface TrustControlProps {
+  readonly peer: PeerView;
+  readonly answer: PeersAnswer;
+  readonly onChanged: () => void;
+}
+
+/** What a peer may do: shown, granted and taken back. */
+export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
+  const [problem, setProblem] = useState('');
+  const [skills, setSkills] = useState((peer.approvedSkills ?? []).join(', '));
+  const set = (level: string): void => {
+    const approvedSkills = skills.split(/[\s,]+/).filter((id) => id !== '');
+    post(path`peers/${peer.id}/trust`, { level, approvedSkills }).then(
+      () => {
+        setProblem('');
+        onChanged();
+      },
+      (error: unknown) => setProblem(error instanceof Error ? error.message : 'it was refused'),
+    );
+  };
+  return (
+    <section class="section trust">
+      <h3>Trust</h3>
+      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <div class="trust-levels" role="radiogroup" aria-label="Trust">
+        {answer.levels.map(({ name, description }) => (
+          <label key={name} class={peer.trust === name ? 'trust-level chosen' : 'trust-level'}>
+            <input
+              type="radio"
+              name={`trust ${peer.id}`}
+              checked={peer.trust === name}
+              disabled={!answer.canSetTrust}
+              onChange={() => set(name)}
+            />
+            <span>
+              <strong>{name}</strong>
+              <span class="soft">{description}</span>
+            </span>
+          </label>
+        ))}
+      </div>
+      <form
+        class="inline-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          set(peer.trust);
+        }}
+      >
+        <input
+          class="input mono"
+          aria-label="Approved skills"
+          placeholder="approved skills, separated by commas"
+          value={skills}
+          disabled={!answer.canSetTrust}
+          onInput={(event) => setSkills(event.currentTarget.value)}
+        />
+        <Button type="submit" disabled={!answer.canSetTrust}>
+          Approve
+        </Button>
+      </form>
+      <p class="faint">
+        {peer.interactions ?? 0} interactions
+        {peer.lastSeen !== undefined && `, last seen ${timeOf(peer.lastSeen)}`}
+        {peer.lastError !== undefined && ` · ${peer.lastError}`}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { DeliveryView } from '../../../src/http/inspector/model.ts';
+import { get, path, post } from '../api/api.ts';
+import { onNotice } from '../api/live.ts';
+import { useLoaded } from '../api/loaded.ts';
+import { hrefOf } from '../app/route.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Empty, Notice } from '../ui/notice.tsx';
+import { timeOf } from '../ui/time.ts';
+
+interface DeliveriesProps {
+  readonly state?: 'pending' | 'dead';
+  readonly taskId?: string;
+}
+
+/** What is owed to webhooks: waiting to be tried again, or given up. */
+export function Deliveries({ state, taskId }: DeliveriesProps) {
+  const query = new URLSearchParams({
+    ...(state !== undefined && { state }),
+    ...(taskId !== undefined && { task: taskId }),
+  });
+  const { value, problem, reload } = useLoaded(
+    (signal) => get<readonly DeliveryView[]>(`push/deliveries?${query}`, signal),
+    [state, taskId],
+  );
+  const [refused, setRefused] = useState('');
+  useEffect(
+    () =>
+      onNotice(({ push }) => {
+        if (push === true) reload();
+      }),
+    [],
+  );
+  const retry = (id: number): void => {
+    post(path`push/deliveries/${String(id)}/retry`).then(
+      () => {
+        setRefused('');
+        reload();
+      },
+      (error: unknown) => setRefused(error instanceof Error ? error.message : 'it was refused'),
+    );
+  };
+  const trouble = problem || refused;
+  return (
+    <>
+      {trouble !== '' && <Notice tone="bad">{trouble}</Notice>}
+      {value !== undefined && value.length === 0 && (
+        <Empty icon="push" title={state === 'dead' ? 'No dead letters' : 'Nothing is owed'}>
+          <p class="soft">Deliveries that succeeded are not kept.</p>
+        </Empty>
+      )}
+      <ul class="rows">
+        {value?.map((delivery) => (
+          <DeliveryRow key={delivery.id} delivery={delivery} onRetry={() => retry(delivery.id)} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface DeliveryRowProps {
+  readonly delivery: DeliveryView;
+  readonly onRetry: () => void;
+}
+
+function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
+  const { state, url, taskId, sequence, attempts, nextAttemptAt, lastError } = delivery;
+  return (
+    <li class="row">
+      <div class="row-main">
+        <p class="row-title">
+          <Badge tone={state === 'dead' ? 'bad' : 'warn'}>
+            {state === 'dead' ? 'dead' : 'waiting'}
+          </Badge>
+          <code>{url}</code>
+        </p>
+        <p class="faint">
+          event {sequence} of{' '}
+          <a href={hrefOf({ view: 'tasks', id: taskId })}>{taskId.slice(0, 8)}</a> · {attempts}{' '}
+          {attempts === 1 ? 'attempt' : 'attempts'}
+          {state === 'pending' && ` · next at ${timeOf(nextAttemptAt)}`}
+        </p>
+        {lastError !== undefined && <p class="bad-text">{lastError}</p>}
+      </div>
+      {state === 'dead' && (
+        <Button icon="replay" onClick={onRetry}>
+          Retry
+        </Button>
+      )}
+    </li>
+  );
+}

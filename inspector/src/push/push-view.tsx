@@ -1,0 +1,44 @@
+import { useState } from 'preact/hooks';
+import { about } from '../api/about.ts';
+import { Notice } from '../ui/notice.tsx';
+import { Tabs } from '../ui/tabs.tsx';
+import { Configs } from './configs.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { Receiver } from './receiver.tsx';
+
+type PushTab = 'waiting' | 'dead' | 'configs' | 'receiver';
+
+/** Webhooks: what is owed, what was given up, who registered, and what arrives here. */
+export function PushView() {
+  const [tab, setTab] = useState<PushTab>('waiting');
+  return (
+    <div class="single-view">
+      <div class="view-bar">
+        <h1>Push</h1>
+      </div>
+      {about.value?.hasPush === false && (
+        <Notice tone="info">
+          This server sends no webhooks: they are off. The receiver works all the same.
+        </Notice>
+      )}
+      <Tabs
+        label="Push"
+        current={tab}
+        onChange={setTab}
+        tabs={[
+          { name: 'waiting', title: 'Waiting' },
+          { name: 'dead', title: 'Dead letters' },
+          { name: 'configs', title: 'Registered' },
+          { name: 'receiver', title: 'Receiver' },
+        ]}
+      >
+        <div class="push-content">
+          {tab === 'waiting' && <Deliveries key="waiting" state="pending" />}
+          {tab === 'dead' && <Deliveries key="dead" state="dead" />}
+          {tab === 'configs' && <Configs />}
+          {tab === 'receiver' && <Receiver />}
+        </div>
+      </Tabs>
+    </div>
+  );
+}

@@ -1,0 +1,158 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../ui/button.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Empty, Notice } from '../ui/notice.tsx';
+import { Composer } from './composer.tsx';
+import type { TalkConversation } from './talk-conversation.ts';
+import { TargetDialog } from './target-dialog.tsx';
+import { current, end } from './talks.ts';
+import { TurnView } from './turn-view.tsx';
+
+interface TalkColumnProps {
+  readonly talk: TalkConversation;
+  readonly isOnly: boolean;
+}
+
+/** One conversation: whom it is with, what was said, and where to say more. */
+export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
+  const [isOpen, setOpen] = useState(
+    talk.target.peek().own === undefined && talk.target.peek().url === '',
+  );
+  const isCurrent = current.value === talk.number;
+  const choose = (): void => {
+    current.value = talk.number;
+  };
+  return (
+    <section
+      class={isCurrent && !isOnly ? 'talk current' : 'talk'}
+      aria-label={`Conversation ${talk.number}`}
+      onFocusIn={choose}
+      onPointerDown={choose}
+    >
+      <TalkHead talk={talk} isOnly={isOnly} onSettings={() => setOpen(true)} />
+      {talk.problem.value !== '' && <Notice tone="bad">{talk.problem.value}</Notice>}
+      <TalkLog talk={talk} />
+      <Composer talk={talk} />
+      {isOpen && <TargetDialog talk={talk} onClose={() => setOpen(false)} />}
+    </section>
+  );
+}
+
+interface TalkHeadProps extends TalkColumnProps {
+  readonly onSettings: () => void;
+}
+
+function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
+  const { own, url } = talk.target.value;
+  const name = talk.card.value?.name ?? own ?? (url === '' ? 'Nobody yet' : url);
+  const contextId = talk.contextId.value;
+  // Read so that the buttons follow what was said.
+  const hasTurns = talk.version.value >= 0 && talk.turns.length > 0;
+  return (
+    <header class="talk-head">
+      <div class="talk-who">
+        <h2>{name}</h2>
+        <p class="faint">
+          <span>{talk.interfaceInUse.value || 'not connected'}</span>
+          {contextId !== undefined && (
+            <span class="talk-context">
+              <code title={contextId}>{contextId}</code>
+              <Copy text={contextId} label="Copy the context id" />
+            </span>
+          )}
+        </p>
+      </div>
+      <div class="tools">
+        <Button kind="quiet" icon="settings" label="Whom to talk to" onClick={onSettings} />
+        <Button
+          kind="quiet"
+          icon="follow"
+          label="Subscribe to the task again"
+          disabled={!hasTurns || talk.isBusy.value}
+          onClick={() => void talk.resubscribe()}
+        />
+        <Button
+          kind="quiet"
+          icon="replay"
+          label="New session"
+          disabled={!hasTurns}
+          onClick={() => talk.restart()}
+        />
+        {!isOnly && (
+          <Button
+            kind="quiet"
+            icon="close"
+            label="End this conversation"
+            onClick={() => end(talk)}
+          />
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** Turns that are in the page; earlier ones are shown on demand. */
+const shownAtOnce = 40;
+
+function TalkLog({ talk }: { readonly talk: TalkConversation }) {
+  const [more, setMore] = useState(0);
+  const version = talk.version.value;
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [version]);
+  const { turns } = talk;
+  const first = Math.max(0, turns.length - shownAtOnce - more);
+  const examples =
+    talk.card.value?.skills.flatMap((skill) => skill.examples ?? []).slice(0, 4) ?? [];
+  return (
+    <div
+      class="talk-log"
+      role="log"
+      aria-label="What was said"
+      tabIndex={0}
+      ref={box}
+      onScroll={({ currentTarget }) => {
+        const { scrollTop, clientHeight, scrollHeight } = currentTarget;
+        isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 40;
+      }}
+    >
+      {turns.length === 0 && (
+        <Empty icon="talk" title="Say something">
+          <p class="soft">{talk.card.value?.description}</p>
+          <div class="choices">
+            {examples.map((example) => (
+              <button
+                key={example}
+                type="button"
+                class="choice"
+                onClick={() => void talk.say({ parts: [{ text: example }] })}
+              >
+                {example}
+              </button>
+            ))}
+          </div>
+        </Empty>
+      )}
+      {first > 0 && (
+        <Button kind="quiet" onClick={() => setMore(more + shownAtOnce)}>
+          Show {Math.min(first, shownAtOnce)} earlier turns
+        </Button>
+      )}
+      {turns.slice(first).map((turn, index) => (
+        <TurnView
+          key={turn.number}
+          turn={turn}
+          isLast={first + index === turns.length - 1}
+          isBusy={talk.isBusy.value}
+          isOwn={talk.target.value.own !== undefined}
+          onChoose={({ title, payload }) =>
+            void talk.say({ parts: [{ text: payload }], shown: title })
+          }
+          onAnswer={(answer) => void talk.say({ parts: [{ data: answer }] })}
+        />
+      ))}
+    </div>
+  );
+}

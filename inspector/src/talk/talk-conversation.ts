@@ -1,0 +1,209 @@
+import { signal, type Signal } from '@preact/signals';
+import { type Client, connect } from '../../../src/client/index.ts';
+import {
+  type AgentCard,
+  LegateError,
+  message,
+  type Part,
+  type SendMessageRequest,
+} from '../../../src/protocol/index.ts';
+import { agentFetch } from '../api/agent-fetch.ts';
+import { WireLog } from '../wire/exchange.ts';
+import { recordingFetch } from '../wire/recording-fetch.ts';
+import { clientOptions, ownCard, secretsOf, type Target } from './target.ts';
+import { TalkTurn } from './turn.ts';
+
+/** How messages are sent. */
+export interface Sending {
+  readonly streams: boolean;
+  /** Where webhooks go; undefined for none. */
+  readonly pushUrl: string | undefined;
+}
+
+interface Said {
+  readonly parts: readonly Part[];
+  readonly metadata?: SendMessageRequest['metadata'];
+  /** What is shown instead of the parts: the title of a button. */
+  readonly shown?: string;
+}
+
+/**
+ * A conversation with one agent. It is idle, or busy with one message; while the agent waits for
+ * input, the next message continues its task. Another target, or `restart`, begins a new context.
+ */
+export class TalkConversation {
+  readonly number: number;
+  readonly target: Signal<Target>;
+  readonly sending: Signal<Sending> = signal({ streams: true, pushUrl: undefined });
+  readonly wire = new WireLog();
+  readonly turns: TalkTurn[] = [];
+  /** Grows with every change of `turns`; at most once per picture that the browser draws. */
+  readonly version: Signal<number> = signal(0);
+  readonly isBusy: Signal<boolean> = signal(false);
+  readonly contextId: Signal<string | undefined> = signal(undefined);
+  readonly card: Signal<AgentCard | undefined> = signal(undefined);
+  /** Binding and version. */
+  readonly interfaceInUse: Signal<string> = signal('');
+  readonly problem: Signal<string> = signal('');
+  #client: Promise<Client> | undefined;
+  #stopping: AbortController | undefined;
+  #isDue = false;
+
+  constructor(number: number, target: Target) {
+    this.number = number;
+    this.target = signal(target);
+  }
+
+  /** Speaks to somebody else, or in another way; what was said so far is left behind. */
+  retarget(target: Target): void {
+    this.target.value = target;
+    this.#client = undefined;
+    this.card.value = undefined;
+    this.interfaceInUse.value = '';
+    this.restart();
+  }
+
+  restart(): void {
+    this.#stopping?.abort();
+    this.turns.length = 0;
+    this.contextId.value = undefined;
+    this.problem.value = '';
+    this.wire.clear();
+    this.#changed();
+  }
+
+  /** Fetches the card, where there is one to fetch. */
+  async meet(): Promise<void> {
+    try {
+      await this.#connected();
+      this.problem.value = '';
+    } catch (error) {
+      this.problem.value = wordsOf(error);
+    }
+  }
+
+  async say({ parts, metadata, shown }: Said): Promise<void> {
+    if (this.isBusy.peek()) return;
+    this.isBusy.value = true;
+    const waiting = this.turns.at(-1);
+    const contextId = this.contextId.peek();
+    const taskId = waiting?.isWaiting === true ? waiting.taskId : undefined;
+    const said = message(parts, {
+      ...(contextId !== undefined && { contextId }),
+      ...(taskId !== undefined && { taskId }),
+      ...(metadata !== undefined && { metadata }),
+    });
+    const turn = new TalkTurn(this.turns.length + 1, said, shown);
+    this.turns.push(turn);
+    this.#changed();
+    await this.#follow(turn, async (client, signal) => {
+      const request = this.#requestOf(said);
+      if (this.sending.peek().streams) return client.sendStreamingMessage(request, { signal });
+      return once(client.sendMessage(request, { signal }));
+    });
+  }
+
+  /** Takes up the stream of the last task again. */
+  async resubscribe(): Promise<void> {
+    const turn = this.turns.at(-1);
+    if (turn?.taskId === undefined || this.isBusy.peek()) return;
+    const { taskId } = turn;
+    this.isBusy.value = true;
+    turn.isOpen = true;
+    await this.#follow(turn, async (client, signal) => client.subscribeToTask(taskId, { signal }));
+  }
+
+  /** Stops listening; the task goes on. */
+  leave(): void {
+    this.#stopping?.abort();
+  }
+
+  async cancel(): Promise<void> {
+    const taskId = this.turns.at(-1)?.taskId;
+    if (taskId === undefined) return this.leave();
+    try {
+      const client = await this.#connected();
+      const task = await client.cancelTask(taskId);
+      this.turns.at(-1)?.take({ task });
+      this.#changed();
+    } catch (error) {
+      this.problem.value = wordsOf(error);
+    }
+  }
+
+  async #follow(
+    turn: TalkTurn,
+    open: (
+      client: Client,
+      signal: AbortSignal,
+    ) => Promise<AsyncIterable<{ readonly response: Parameters<TalkTurn['take']>[0] }>>,
+  ): Promise<void> {
+    const stopping = new AbortController();
+    this.#stopping = stopping;
+    try {
+      const client = await this.#connected();
+      for await (const { response } of await open(client, stopping.signal)) {
+        turn.take(response);
+        this.#changed();
+      }
+      turn.close();
+    } catch (error) {
+      turn.close(stopping.signal.aborted ? '' : wordsOf(error));
+    } finally {
+      if (this.turns.includes(turn)) this.contextId.value = turn.contextId ?? this.contextId.peek();
+      this.isBusy.value = false;
+      this.#changed();
+    }
+  }
+
+  #requestOf(said: SendMessageRequest['message']): SendMessageRequest {
+    const { pushUrl } = this.sending.peek();
+    if (pushUrl === undefined) return { message: said };
+    return {
+      message: said,
+      configuration: {
+        taskPushNotificationConfig: { url: pushUrl, id: `inspector-${this.number}` },
+      },
+    };
+  }
+
+  async #connected(): Promise<Client> {
+    this.#client ??= this.#connect();
+    try {
+      return await this.#client;
+    } catch (error) {
+      this.#client = undefined;
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const target = this.target.peek();
+    const fetch = recordingFetch(agentFetch, this.wire, () => secretsOf(this.target.peek()));
+    const known = target.own === undefined ? undefined : ownCard(target.own);
+    const client = await connect(known ?? target.url, { ...clientOptions(target), fetch });
+    const { protocolBinding, protocolVersion } = client.interface;
+    this.card.value = client.card;
+    this.interfaceInUse.value = `${protocolBinding} ${protocolVersion}`;
+    return client;
+  }
+
+  #changed(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.version.value += 1;
+    });
+  }
+}
+
+async function* once<T>(answer: Promise<T>): AsyncGenerator<{ response: T }> {
+  yield { response: await answer };
+}
+
+/** What went wrong, with the fields at fault. */
+function wordsOf(error: unknown): string {
+  if (error instanceof LegateError) return error.message;
+  return error instanceof Error ? error.message : 'something went wrong';
+}

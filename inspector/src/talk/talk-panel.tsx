@@ -1,0 +1,60 @@
+import { signal } from '@preact/signals';
+import { about } from '../api/about.ts';
+import { type AssistantTab, AssistantPanel } from '../assistant/assistant-panel.tsx';
+import { CardView } from '../peers/card-view.tsx';
+import { Empty } from '../ui/notice.tsx';
+import { type Tab, Tabs } from '../ui/tabs.tsx';
+import { JudgedExchange } from '../wire/judged-exchange.ts';
+import { WireView } from '../wire/wire-view.tsx';
+import type { TalkConversation } from './talk-conversation.ts';
+
+type PanelTab = AssistantTab | 'wire' | 'agent';
+const chosen = signal<PanelTab>('flow');
+
+const assistantTabs: readonly Tab<PanelTab>[] = [
+  { name: 'flow', title: 'Flow' },
+  { name: 'slots', title: 'Slots' },
+  { name: 'turn', title: 'Turn' },
+];
+
+/** What is behind a conversation: the assistant's mind where it is ours, the wire, the card. */
+export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
+  const { own } = talk.target.value;
+  const agent = about.value?.agents.find(({ name }) => name === own);
+  const isAssistant = agent?.isAssistant === true;
+  // Read so that the count follows the wire.
+  const exchanges = talk.wire.version.value >= 0 ? talk.wire.exchanges : [];
+  const faults = exchanges.reduce((sum, one) => sum + JudgedExchange.of(one).count, 0);
+  const tabs: readonly Tab<PanelTab>[] = [
+    ...(isAssistant ? assistantTabs : []),
+    { name: 'wire', title: 'Wire', count: faults },
+    { name: 'agent', title: 'Agent' },
+  ];
+  const tab = tabs.some(({ name }) => name === chosen.value) ? chosen.value : 'wire';
+  const card = agent?.card ?? talk.card.value;
+  return (
+    <aside class="panel" aria-label="Inspect">
+      <Tabs
+        label="Inspect"
+        tabs={tabs}
+        current={tab}
+        onChange={(name) => {
+          chosen.value = name;
+        }}
+      >
+        {tab === 'wire' && <WireView log={talk.wire} />}
+        {tab === 'agent' &&
+          (card === undefined ? (
+            <Empty icon="peers" title="No card yet">
+              <p class="soft">Choose an agent to talk to.</p>
+            </Empty>
+          ) : (
+            <CardView json={card} />
+          ))}
+        {own !== undefined && tab !== 'wire' && tab !== 'agent' && (
+          <AssistantPanel assistant={own} contextId={talk.contextId.value} tab={tab} />
+        )}
+      </Tabs>
+    </aside>
+  );
+}

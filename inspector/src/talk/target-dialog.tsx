@@ -1,0 +1,183 @@
+import { useState } from 'preact/hooks';
+import { about } from '../api/about.ts';
+import { receiverAddress } from '../api/place.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { ChoiceField, TextField } from '../ui/field.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Pairs } from '../ui/pairs.tsx';
+import type { TalkConversation } from './talk-conversation.ts';
+import type { Target } from './target.ts';
+
+interface TargetDialogProps {
+  readonly talk: TalkConversation;
+  readonly onClose: () => void;
+}
+
+/** Whom to talk to, and how. */
+export function TargetDialog({ talk, onClose }: TargetDialogProps) {
+  const [target, setTarget] = useState<Target>(talk.target.peek());
+  const [sending, setSending] = useState(talk.sending.peek());
+  const { agents = [], hasProxy = false, receiverKey = '' } = about.value ?? {};
+  const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
+  const save = (event: Event): void => {
+    event.preventDefault();
+    talk.sending.value = sending;
+    if (JSON.stringify(target) !== JSON.stringify(talk.target.peek())) {
+      talk.retarget(target);
+      void talk.meet();
+    }
+    onClose();
+  };
+  return (
+    <Dialog title="Whom to talk to" onClose={onClose}>
+      <form class="form" onSubmit={save}>
+        <ChoiceField
+          label="Agent"
+          value={target.own ?? ''}
+          onChange={(own) => change({ own: own === '' ? undefined : own })}
+          choices={[
+            ...agents.map(({ name, card }) => [name, `${card.name} (here)`] as const),
+            ['', 'Another agent, by its address'] as const,
+          ]}
+        />
+        {target.own === undefined && (
+          <>
+            <TextField
+              label="Address of the agent or of its card"
+              type="url"
+              value={target.url}
+              onChange={(url) => change({ url })}
+              placeholder="https://agent.example"
+              isMono
+            />
+            {!hasProxy && (
+              <Notice tone="info">
+                The page calls it directly, so the agent must let pages of this origin call. Start
+                the inspector with its proxy to reach any agent.
+              </Notice>
+            )}
+          </>
+        )}
+        <div class="form-row">
+          <ChoiceField
+            label="Version"
+            value={target.version}
+            onChange={(version) => change({ version })}
+            choices={[
+              ['auto', 'As the card offers'],
+              ['1.0', 'A2A 1.0'],
+              ['0.3', 'A2A 0.3'],
+            ]}
+          />
+          <ChoiceField
+            label="Binding"
+            value={target.binding}
+            onChange={(binding) => change({ binding })}
+            choices={[
+              ['auto', 'As the card offers'],
+              ['JSONRPC', 'JSON-RPC'],
+              ['HTTP+JSON', 'HTTP+JSON (REST)'],
+            ]}
+          />
+          <ChoiceField
+            label="Answers"
+            value={sending.streams ? 'stream' : 'whole'}
+            onChange={(how) => setSending({ ...sending, streams: how === 'stream' })}
+            choices={[
+              ['stream', 'As they come'],
+              ['whole', 'When they are complete'],
+            ]}
+          />
+        </div>
+        {target.own === undefined && <AuthFields target={target} onChange={change} />}
+        <Pairs
+          label="Headers of every request"
+          add="Add a header"
+          pairs={target.headers}
+          onChange={(headers) => change({ headers })}
+        />
+        <TextField
+          label="Extensions to ask for"
+          hint="URIs, separated by spaces."
+          value={target.extensions}
+          onChange={(extensions) => change({ extensions })}
+          isMono
+        />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={sending.pushUrl !== undefined}
+            onChange={(event) =>
+              setSending({
+                ...sending,
+                pushUrl: event.currentTarget.checked ? receiverAddress(receiverKey) : undefined,
+              })
+            }
+          />
+          Have webhooks sent to the built-in receiver
+        </label>
+        <div class="form-end">
+          <Button onClick={onClose}>Leave it</Button>
+          <Button kind="primary" type="submit">
+            Connect
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface AuthFieldsProps {
+  readonly target: Target;
+  readonly onChange: (part: Partial<Target>) => void;
+}
+
+function AuthFields({ target, onChange }: AuthFieldsProps) {
+  return (
+    <div class="form-row">
+      <ChoiceField
+        label="Credential"
+        value={target.auth}
+        onChange={(auth) => onChange({ auth })}
+        choices={[
+          ['none', 'None'],
+          ['bearer', 'Bearer token'],
+          ['basic', 'User and password'],
+          ['api-key', 'API key'],
+        ]}
+      />
+      {target.auth === 'basic' && (
+        <TextField label="User" value={target.user} onChange={(user) => onChange({ user })} />
+      )}
+      {target.auth === 'api-key' && (
+        <>
+          <TextField
+            label="Name of the key"
+            value={target.keyName}
+            onChange={(keyName) => onChange({ keyName })}
+            isMono
+          />
+          <ChoiceField
+            label="Sent in"
+            value={target.keyLocation}
+            onChange={(keyLocation) => onChange({ keyLocation })}
+            choices={[
+              ['header', 'A header'],
+              ['query', 'The query'],
+            ]}
+          />
+        </>
+      )}
+      {target.auth !== 'none' && (
+        <TextField
+          label={target.auth === 'basic' ? 'Password' : 'Secret'}
+          type="password"
+          value={target.secret}
+          onChange={(secret) => onChange({ secret })}
+          isMono
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+import type { Auth, ClientOptions } from '../../../src/client/index.ts';
+import type { AgentCard } from '../../../src/protocol/index.ts';
+import { about } from '../api/about.ts';
+import { agentAddress } from '../api/place.ts';
+import { type Pair, pairsObject } from '../ui/pairs.tsx';
+
+export type AuthKind = 'none' | 'bearer' | 'basic' | 'api-key';
+
+/** Whom a conversation is with, and how they are spoken to. Secrets are never kept beyond the page. */
+export interface Target {
+  /** The name of one of the server's own agents; undefined for any other. */
+  readonly own: string | undefined;
+  readonly url: string;
+  readonly version: 'auto' | '1.0' | '0.3';
+  readonly binding: 'auto' | 'JSONRPC' | 'HTTP+JSON';
+  readonly auth: AuthKind;
+  readonly secret: string;
+  readonly user: string;
+  readonly keyName: string;
+  readonly keyLocation: 'header' | 'query';
+  readonly headers: readonly Pair[];
+  readonly extensions: string;
+}
+
+export function ownTarget(name: string): Target {
+  return { ...plain, own: name };
+}
+
+export function foreignTarget(url: string): Target {
+  return { ...plain, url };
+}
+
+const plain: Target = {
+  own: undefined,
+  url: '',
+  version: 'auto',
+  binding: 'auto',
+  auth: 'none',
+  secret: '',
+  user: '',
+  keyName: 'X-API-Key',
+  keyLocation: 'header',
+  headers: [],
+  extensions: '',
+};
+
+/** What the client has to be told of all this. */
+export function clientOptions(target: Target): ClientOptions {
+  const auth = target.own === undefined ? authOf(target) : undefined;
+  const extensions = target.extensions.split(/[\s,]+/).filter((uri) => uri !== '');
+  return {
+    ...(auth !== undefined && { auth }),
+    ...(target.version !== 'auto' && { version: target.version }),
+    ...(target.binding !== 'auto' && { binding: target.binding }),
+    headers: pairsObject(target.headers),
+    extensions,
+  };
+}
+
+function authOf({ auth, secret, user, keyName, keyLocation }: Target): Auth | undefined {
+  switch (auth) {
+    case 'none':
+      return undefined;
+    case 'bearer':
+      return { bearer: secret };
+    case 'basic': {
+      const bytes = new TextEncoder().encode(`${user}:${secret}`);
+      const value = btoa(String.fromCodePoint(...bytes));
+      return { headers: () => ({ Authorization: `Basic ${value}` }) };
+    }
+    case 'api-key':
+      return { apiKey: { name: keyName, location: keyLocation, value: secret } };
+  }
+}
+
+/** Texts that must not show up anywhere. */
+export function secretsOf({ secret }: Target): readonly string[] {
+  return secret.length >= 4 ? [secret, encodeURIComponent(secret)] : [];
+}
+
+/** The card of one of our own agents, with the inspector's door in place of the public ones. */
+export function ownCard(name: string): AgentCard | undefined {
+  const card = about.peek()?.agents.find((agent) => agent.name === name)?.card;
+  if (card === undefined) return undefined;
+  const url = agentAddress(name);
+  const { signatures: _signatures, ...rest } = card;
+  return {
+    ...rest,
+    supportedInterfaces: (['1.0', '0.3'] as const).flatMap((protocolVersion) => [
+      { url, protocolBinding: 'JSONRPC', protocolVersion },
+      { url, protocolBinding: 'HTTP+JSON', protocolVersion },
+    ]),
+  };
+}

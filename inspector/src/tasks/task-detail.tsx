@@ -1,0 +1,189 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { TaskView } from '../../../src/http/inspector/model.ts';
+import { isTerminal, type Message } from '../../../src/protocol/index.ts';
+import { about } from '../api/about.ts';
+import { get, path, post } from '../api/api.ts';
+import { onNotice } from '../api/live.ts';
+import { useLoaded } from '../api/loaded.ts';
+import { goTo } from '../app/route.ts';
+import { AssistantPanel } from '../assistant/assistant-panel.tsx';
+import { TaskPush } from '../push/task-push.tsx';
+import { begin } from '../talk/talks.ts';
+import { ownTarget } from '../talk/target.ts';
+import { Button } from '../ui/button.tsx';
+import { Id } from '../ui/copy.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { StateBadge } from '../ui/state-badge.tsx';
+import { type Tab, Tabs } from '../ui/tabs.tsx';
+import { timeOf } from '../ui/time.ts';
+import { TaskLog } from './task-log.ts';
+import { filter, loadTasks, noFilter } from './task-list.ts';
+import { TaskWire } from './task-wire.tsx';
+import { Timeline } from './timeline.tsx';
+
+type DetailTab = 'timeline' | 'wire' | 'task' | 'push' | 'flow';
+
+/** One task: what happened to it, and what can be done with it. */
+export function TaskDetail({ taskId }: { readonly taskId: string }) {
+  const log = useMemo(() => new TaskLog(taskId), [taskId]);
+  const [tab, setTab] = useState<DetailTab>('timeline');
+  const { value, problem, reload } = useLoaded(
+    (signal) => get<TaskView>(path`tasks/${taskId}`, signal),
+    [taskId],
+  );
+  useEffect(() => {
+    void log.follow();
+    const stop = onNotice(({ tasks = [] }) => {
+      if (tasks.some(({ id }) => id === taskId)) reload();
+    });
+    return () => {
+      stop();
+      log.stop();
+    };
+  }, [log]);
+  if (value === undefined) {
+    return problem === '' ? (
+      <div class="pad faint">Loading</div>
+    ) : (
+      <Notice tone="bad">{problem}</Notice>
+    );
+  }
+  const { contextId, owner } = value.summary;
+  const agent = about.value?.agents.find(({ name }) => name === owner.agent);
+  const tabs: readonly Tab<DetailTab>[] = [
+    { name: 'timeline', title: 'Timeline', count: log.problems.size },
+    { name: 'wire', title: 'Wire' },
+    ...(agent?.isAssistant === true ? [{ name: 'flow' as const, title: 'Flow' }] : []),
+    { name: 'task', title: 'Task' },
+    { name: 'push', title: 'Push' },
+  ];
+  return (
+    <>
+      <TaskHead view={value} log={log} onChanged={reload} />
+      {log.problem.value !== '' && <Notice tone="bad">{log.problem.value}</Notice>}
+      <Tabs label="The task" tabs={tabs} current={tab} onChange={setTab}>
+        {tab === 'timeline' && <Timeline log={log} />}
+        {tab === 'wire' && <TaskWire log={log} />}
+        {tab === 'flow' && (
+          <AssistantPanel
+            assistant={owner.agent}
+            contextId={contextId}
+            {...(owner.subject !== '' && { subject: owner.subject })}
+            tab="flow"
+          />
+        )}
+        {tab === 'task' && (
+          <div class="pad">
+            <JsonView value={value.task} open={3} />
+          </div>
+        )}
+        {tab === 'push' && <TaskPush taskId={taskId} />}
+      </Tabs>
+    </>
+  );
+}
+
+interface TaskHeadProps {
+  readonly view: TaskView;
+  readonly log: TaskLog;
+  readonly onChanged: () => void;
+}
+
+function TaskHead({ view: { summary, task }, log, onChanged }: TaskHeadProps) {
+  const [refused, setRefused] = useState('');
+  const { id, contextId, owner, state } = summary;
+  const follows = log.state.value;
+  const cancel = (): void => {
+    post(path`tasks/${id}/cancel`).then(
+      () => {
+        setRefused('');
+        onChanged();
+      },
+      (error: unknown) => setRefused(error instanceof Error ? error.message : 'it was refused'),
+    );
+  };
+  const first = task.history?.find(({ role }) => role === 'ROLE_USER');
+  return (
+    <header class="task-head">
+      <div class="detail-bar">
+        <span class="only-narrow">
+          <Button
+            kind="quiet"
+            icon="back"
+            label="Back to the list"
+            onClick={() => goTo({ view: 'tasks' })}
+          />
+        </span>
+        <StateBadge state={state} />
+        <h2 class="grow task-title">{summary.request || 'Task'}</h2>
+        <div class="tools">
+          {follows === 'following' ? (
+            <Button icon="stop" onClick={() => log.stop()}>
+              Stop following
+            </Button>
+          ) : (
+            <Button
+              icon="follow"
+              disabled={follows === 'loading' || follows === 'over'}
+              onClick={() => void log.follow()}
+            >
+              Resubscribe
+            </Button>
+          )}
+          {first !== undefined && (
+            <Button icon="replay" onClick={() => sendAgain(owner.agent, first)}>
+              Send again
+            </Button>
+          )}
+          <Button kind="danger" icon="close" disabled={isTerminal(state)} onClick={cancel}>
+            Cancel
+          </Button>
+        </div>
+      </div>
+      {refused !== '' && <Notice tone="bad">{refused}</Notice>}
+      <dl class="facts">
+        <div>
+          <dt>Task</dt>
+          <dd>
+            <Id value={id} label="task id" />
+          </dd>
+        </div>
+        <div>
+          <dt>Context</dt>
+          <dd>
+            <Id value={contextId} label="context id" />
+            <Button
+              kind="quiet"
+              icon="search"
+              label="All tasks of this context"
+              onClick={() => {
+                filter.value = { ...noFilter, context: contextId };
+                void loadTasks();
+              }}
+            />
+          </dd>
+        </div>
+        <div>
+          <dt>Caller</dt>
+          <dd>{owner.subject || 'anonymous'}</dd>
+        </div>
+        <div>
+          <dt>Status since</dt>
+          <dd>{timeOf(summary.statusTime)}</dd>
+        </div>
+        <div>
+          <dt>Events</dt>
+          <dd>{Math.max(summary.version, log.events.length)}</dd>
+        </div>
+      </dl>
+    </header>
+  );
+}
+
+/** The same words in a conversation of their own. */
+function sendAgain(agent: string, { parts, metadata }: Message): void {
+  const talk = begin(ownTarget(agent));
+  goTo({ view: 'talk' });
+  void talk.say({ parts, ...(metadata !== undefined && { metadata }) });
+}

@@ -1,0 +1,120 @@
+import { signal, type Signal } from '@preact/signals';
+import type { EventsView, LoggedEvent } from '../../../src/http/inspector/model.ts';
+import {
+  isTerminal,
+  LegateError,
+  SseParser,
+  type StreamResponse,
+  v1,
+} from '../../../src/protocol/index.ts';
+import { get, path, request } from '../api/api.ts';
+import { SequenceCheck } from '../wire/sequence-check.ts';
+import { problemsOf } from '../wire/validate-frame.ts';
+
+export type FollowState = 'loading' | 'following' | 'stopped' | 'over';
+
+/**
+ * The event log of one task. It is loaded in pages, then followed until the task ends; `stop` leaves
+ * it, `follow` takes it up again after the last event. Each event is judged once, as it comes.
+ */
+export class TaskLog {
+  readonly taskId: string;
+  readonly events: LoggedEvent[] = [];
+  /** What is wrong, by the number of the event. */
+  readonly problems = new Map<number, readonly string[]>();
+  /** Grows with every change; at most once per picture that the browser draws. */
+  readonly version: Signal<number> = signal(0);
+  readonly state: Signal<FollowState> = signal('loading');
+  readonly problem: Signal<string> = signal('');
+  readonly #sequence = new SequenceCheck();
+  #leaving = new AbortController();
+  #isDue = false;
+
+  constructor(taskId: string) {
+    this.taskId = taskId;
+  }
+
+  async follow(): Promise<void> {
+    this.#leaving = new AbortController();
+    const { signal } = this.#leaving;
+    this.state.value = 'loading';
+    this.problem.value = '';
+    try {
+      await this.#load(signal);
+      if (this.isOver) {
+        this.state.value = 'over';
+        return;
+      }
+      this.state.value = 'following';
+      await this.#stream(signal);
+      this.state.value = this.isOver ? 'over' : 'stopped';
+    } catch (error) {
+      this.state.value = 'stopped';
+      if (signal.aborted) return;
+      this.problem.value = error instanceof Error ? error.message : 'the log cannot be read';
+    }
+  }
+
+  stop(): void {
+    this.#leaving.abort();
+  }
+
+  get isOver(): boolean {
+    const last = this.events.at(-1)?.body;
+    if (last === undefined) return false;
+    if ('task' in last) return isTerminal(last.task.status.state);
+    return 'statusUpdate' in last && isTerminal(last.statusUpdate.status.state);
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const after = this.#last;
+      const query = `events?after=${after}&limit=2000`;
+      const page = await get<EventsView>(path`tasks/${this.taskId}/` + query, signal);
+      for (const event of page.events) this.#add(event);
+      if (page.events.length === 0 || this.#last >= page.version) return;
+    }
+  }
+
+  async #stream(signal: AbortSignal): Promise<void> {
+    const query = `stream?after=${this.#last}`;
+    const response = await request(path`tasks/${this.taskId}/` + query, { signal });
+    const reader = response.body?.getReader();
+    const parser = new SseParser();
+    for (;;) {
+      const chunk = await reader?.read();
+      if (chunk === undefined || chunk.done) return;
+      for (const { id, data } of parser.push(chunk.value)) {
+        const sequence = Number(id);
+        if (sequence > this.#last) {
+          this.#add({ sequence, body: JSON.parse(data) as StreamResponse });
+        }
+      }
+    }
+  }
+
+  get #last(): number {
+    return this.events.at(-1)?.sequence ?? 0;
+  }
+
+  #add(event: LoggedEvent): void {
+    this.events.push(event);
+    const found = this.#judge(event.body);
+    if (found.length > 0) this.problems.set(event.sequence, found);
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.version.value += 1;
+    });
+  }
+
+  #judge(body: StreamResponse): readonly string[] {
+    try {
+      return this.#sequence.add(v1.streamResponse.decode(body));
+    } catch (error) {
+      if (error instanceof LegateError) return problemsOf(error);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { useState } from 'preact/hooks';
+import { LegateError, type Message, v03, v1 } from '../../../src/protocol/index.ts';
+import { Button } from '../ui/button.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { WindowedList } from '../ui/windowed-list.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Mark, ProblemList } from '../wire/problem-list.tsx';
+import { problemsOf } from '../wire/validate-frame.ts';
+import type { TaskLog } from './task-log.ts';
+
+type Version = '1.0' | '0.3';
+
+/** What the callers sent and what they were sent, side by side, as either version spells it. */
+export function TaskWire({ log }: { readonly log: TaskLog }) {
+  const [version, setVersion] = useState<Version>('1.0');
+  const [selected, setSelected] = useState(0);
+  // Read so that the lists follow the log.
+  const count = log.version.value >= 0 ? log.events.length : 0;
+  const event = log.events[Math.min(selected, count - 1)];
+  return (
+    <div class="task-wire">
+      <div class="spelling" role="group" aria-label="Version">
+        <span class="faint">Spelled as in</span>
+        {(['1.0', '0.3'] as const).map((one) => (
+          <Button key={one} pressed={one === version} onClick={() => setVersion(one)}>
+            A2A {one}
+          </Button>
+        ))}
+      </div>
+      <div class="wire-sides">
+        <section class="wire-side" aria-label="Requests">
+          <h3>Requests</h3>
+          {requestsIn(log).map((message) => (
+            <Request key={message.messageId} message={message} version={version} />
+          ))}
+        </section>
+        <section class="wire-side" aria-label="Events">
+          <h3>Events</h3>
+          <WindowedList
+            label="Events as they are sent"
+            count={count}
+            rowHeight={2}
+            selected={selected}
+            onSelect={setSelected}
+            row={(index) => {
+              const one = log.events[index];
+              if (one === undefined) return null;
+              return (
+                <span class="frame-row">
+                  <Mark isGood={!log.problems.has(one.sequence)} />
+                  <span class="faint frame-number">{one.sequence}</span>
+                  <code>{JSON.stringify(spelled(one.body, version)).slice(0, 200)}</code>
+                </span>
+              );
+            }}
+          />
+          {event !== undefined && (
+            <div class="frame-detail">
+              <ProblemList problems={log.problems.get(event.sequence) ?? []} />
+              <Json value={spelled(event.body, version)} />
+            </div>
+          )}
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function Request({ message, version }: { readonly message: Message; readonly version: Version }) {
+  const codec = version === '1.0' ? v1 : v03;
+  return (
+    <article class="request">
+      <ProblemList problems={problemsIn(message)} />
+      <Json value={codec.sendMessageRequest.encode({ message })} />
+    </article>
+  );
+}
+
+function Json({ value }: { readonly value: unknown }) {
+  return (
+    <div class="wire-body">
+      <Copy text={JSON.stringify(value, undefined, 2)} label="Copy" />
+      <JsonView value={value} open={5} />
+    </div>
+  );
+}
+
+function problemsIn(message: Message): readonly string[] {
+  try {
+    v1.message.decode(message);
+    return [];
+  } catch (error) {
+    if (error instanceof LegateError) return problemsOf(error);
+    throw error;
+  }
+}
+
+/** The first message stands in the task's own history, later ones in the log. */
+function requestsIn(log: TaskLog): readonly Message[] {
+  return log.events.flatMap(({ body }) => {
+    if ('task' in body) return (body.task.history ?? []).filter(isUser);
+    return 'message' in body && isUser(body.message) ? [body.message] : [];
+  });
+}
+
+function isUser({ role }: Message): boolean {
+  return role === 'ROLE_USER';
+}
+
+function spelled(body: TaskLog['events'][number]['body'], version: Version): unknown {
+  return version === '1.0' ? body : v03.streamResponse.encode(body, false);
+}

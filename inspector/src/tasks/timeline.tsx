@@ -1,0 +1,129 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { PartList } from '../parts/part-list.tsx';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { StateBadge } from '../ui/state-badge.tsx';
+import { WindowedList } from '../ui/windowed-list.tsx';
+import { eventSummary, eventTones } from '../wire/frame-summary.ts';
+import { Mark, ProblemList } from '../wire/problem-list.tsx';
+import { Replay } from './replay.ts';
+import type { TaskLog } from './task-log.ts';
+
+/** The events of a task in their order; any of them can be looked at, and all of them replayed. */
+export function Timeline({ log }: { readonly log: TaskLog }) {
+  const [chosen, setChosen] = useState(-1);
+  const [isPlaying, setPlaying] = useState(false);
+  // Read so that the list follows the log.
+  const count = log.version.value >= 0 ? log.events.length : 0;
+  const at = chosen < 0 ? count - 1 : Math.min(chosen, count - 1);
+  usePlaying(isPlaying, at, count, setChosen, () => setPlaying(false));
+  const play = (): void => {
+    if (!isPlaying && at >= count - 1) setChosen(0);
+    setPlaying(!isPlaying);
+  };
+  return (
+    <div class="timeline">
+      <div class="replay">
+        <Button icon={isPlaying ? 'stop' : 'play'} onClick={play} disabled={count < 2}>
+          {isPlaying ? 'Stop' : 'Replay'}
+        </Button>
+        <input
+          type="range"
+          min={0}
+          max={Math.max(0, count - 1)}
+          value={Math.max(0, at)}
+          aria-label="Event"
+          onInput={(event) => {
+            setPlaying(false);
+            setChosen(Number(event.currentTarget.value));
+          }}
+        />
+        <span class="faint">
+          {at + 1} of {count}
+        </span>
+      </div>
+      <div class="timeline-sides">
+        <WindowedList
+          label="Events"
+          count={count}
+          rowHeight={2.25}
+          selected={chosen < 0 ? -1 : at}
+          onSelect={setChosen}
+          follows={chosen < 0}
+          rowKey={(index) => log.events[index]?.sequence ?? index}
+          row={(index) => <EventRow log={log} index={index} />}
+        />
+        <EventDetail log={log} at={at} />
+      </div>
+    </div>
+  );
+}
+
+/** Goes from event to event; the whole takes some seconds, however many there are. */
+function usePlaying(
+  isPlaying: boolean,
+  at: number,
+  count: number,
+  onMove: (at: number) => void,
+  onEnd: () => void,
+): void {
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    if (at >= count - 1) {
+      onEnd();
+      return undefined;
+    }
+    const step = Math.max(1, Math.round(count / 200));
+    const pause = Math.min(600, Math.max(40, 8_000 / count));
+    const timer = setTimeout(() => onMove(Math.min(count - 1, at + step)), pause);
+    return () => clearTimeout(timer);
+  }, [isPlaying, at, count]);
+}
+
+function EventRow({ log, index }: { readonly log: TaskLog; readonly index: number }) {
+  const event = log.events[index];
+  if (event === undefined) return null;
+  const { kind, text } = eventSummary(event.body);
+  return (
+    <span class="frame-row">
+      <Mark isGood={!log.problems.has(event.sequence)} />
+      <span class="faint frame-number">{event.sequence}</span>
+      <Badge tone={eventTones[kind]}>{kind}</Badge>
+      <span class="frame-text">{text}</span>
+    </span>
+  );
+}
+
+function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }) {
+  const replay = useMemo(() => new Replay(log.events), [log]);
+  const event = log.events[at];
+  if (event === undefined) return <div class="timeline-detail" />;
+  const task = replay.after(at + 1);
+  return (
+    <div class="timeline-detail">
+      <section>
+        <h3>
+          The task after event {event.sequence}{' '}
+          {task.state !== undefined && <StateBadge state={task.state} />}
+        </h3>
+        <div class="task-so-far">
+          {task.outputs.map((output) => (
+            <div key={output.key} class={`bubble agent ${output.kind}`}>
+              {output.kind === 'artifact' && (
+                <p class="artifact-name">{output.name ?? 'artifact'}</p>
+              )}
+              <PartList parts={output.parts} isStream={output.kind === 'artifact'} />
+            </div>
+          ))}
+          {task.outputs.length === 0 && <p class="faint">Nothing was said or made yet.</p>}
+        </div>
+      </section>
+      <section>
+        <h3>Event {event.sequence}</h3>
+        <ProblemList problems={log.problems.get(event.sequence) ?? []} />
+        <JsonView value={event.body} open={4} />
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+
+/** Copies a text; says so for a moment. */
+export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
+  const [isDone, setDone] = useState(false);
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text).then(() => {
+      setDone(true);
+      setTimeout(() => setDone(false), 1_500);
+    });
+  };
+  return (
+    <Button
+      kind="quiet"
+      icon={isDone ? 'check' : 'copy'}
+      label={isDone ? 'Copied' : label}
+      onClick={copy}
+    />
+  );
+}
+
+/** An id: cut where there is no room, whole when copied. */
+export function Id({ value, label }: { readonly value: string; readonly label: string }) {
+  return (
+    <span class="id">
+      <code title={value}>{value}</code>
+      <Copy text={value} label={`Copy the ${label}`} />
+    </span>
+  );
+}

@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly children: (id: string) => ComponentChildren;
+}
+
+/** A control with its name above it. */
+export function Field({ label, hint, children }: FieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id)}
+      {hint !== undefined && <p class="hint">{hint}</p>}
+    </div>
+  );
+}
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly type?: 'text' | 'password' | 'url' | 'number' | 'search';
+  readonly placeholder?: string;
+  readonly isMono?: boolean;
+}
+
+export function TextField(props: TextFieldProps) {
+  const { label, hint, value, onChange, placeholder } = props;
+  // The kinds differ in nothing that is used here.
+  const kind = { type: props.type ?? 'text' } as { type: 'text' };
+  return (
+    <Field label={label} {...(hint !== undefined && { hint })}>
+      {(id) => (
+        <input
+          id={id}
+          class={props.isMono === true ? 'input mono' : 'input'}
+          {...kind}
+          value={value}
+          placeholder={placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface ChoiceFieldProps<Name extends string> {
+  readonly label: string;
+  readonly value: Name;
+  readonly choices: readonly (readonly [Name, string])[];
+  readonly onChange: (value: Name) => void;
+}
+
+export function ChoiceField<Name extends string>(props: ChoiceFieldProps<Name>) {
+  const { label, value, choices, onChange } = props;
+  return (
+    <Field label={label}>
+      {(id) => (
+        <select
+          id={id}
+          class="input"
+          value={value}
+          onChange={(event) => {
+            const chosen = choices.find(([name]) => name === event.currentTarget.value);
+            if (chosen !== undefined) onChange(chosen[0]);
+          }}
+        >
+          {choices.map(([name, title]) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}

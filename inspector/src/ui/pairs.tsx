@@ -1,0 +1,53 @@
+import { Button } from './button.tsx';
+
+export type Pair = readonly [name: string, value: string];
+
+interface PairsProps {
+  readonly label: string;
+  readonly pairs: readonly Pair[];
+  readonly onChange: (pairs: readonly Pair[]) => void;
+  readonly add: string;
+}
+
+/** Names and values, as many as are wanted: headers, metadata. */
+export function Pairs({ label, pairs, onChange, add }: PairsProps) {
+  const replace = (index: number, pair: Pair): void => onChange(pairs.with(index, pair));
+  return (
+    <fieldset class="pairs">
+      <legend>{label}</legend>
+      {pairs.map(([name, value], index) => (
+        // The place is the identity: names may be empty or alike while they are written.
+        <div class="pair" key={index}>
+          <input
+            class="input mono"
+            aria-label={`${label}: name ${index + 1}`}
+            placeholder="name"
+            value={name}
+            onInput={(event) => replace(index, [event.currentTarget.value, value])}
+          />
+          <input
+            class="input mono"
+            aria-label={`${label}: value ${index + 1}`}
+            placeholder="value"
+            value={value}
+            onInput={(event) => replace(index, [name, event.currentTarget.value])}
+          />
+          <Button
+            kind="quiet"
+            icon="close"
+            label="Remove"
+            onClick={() => onChange(pairs.toSpliced(index, 1))}
+          />
+        </div>
+      ))}
+      <Button kind="quiet" icon="plus" onClick={() => onChange([...pairs, ['', '']])}>
+        {add}
+      </Button>
+    </fieldset>
+  );
+}
+
+/** As an object; pairs without a name are left out. */
+export function pairsObject(pairs: readonly Pair[]): Record<string, string> {
+  return Object.fromEntries(pairs.filter(([name]) => name.trim() !== '' && name !== '__proto__'));
+}

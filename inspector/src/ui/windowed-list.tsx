@@ -1,0 +1,128 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+interface WindowedListProps {
+  readonly label: string;
+  readonly count: number;
+  /** Height of a row, in rem: all rows have the same. */
+  readonly rowHeight: number;
+  readonly row: (index: number) => ComponentChildren;
+  readonly rowKey?: (index: number) => string | number;
+  /** -1 for none. */
+  readonly selected?: number;
+  readonly onSelect?: (index: number) => void;
+  /** Stays at the end as rows are added, while the end is in sight. */
+  readonly follows?: boolean;
+}
+
+/** Rows kept above and below those in sight. */
+const spare = 6;
+
+/**
+ * A list that holds only the rows in sight, so that ten thousand cost as much as twenty. Arrow keys
+ * choose among all of them.
+ */
+export function WindowedList(props: WindowedListProps) {
+  const { count, rowHeight, selected = -1, onSelect, follows = false } = props;
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const [rem, setRem] = useState(16);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const pixels = rowHeight * rem;
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      setRem(Number.parseFloat(getComputedStyle(document.documentElement).fontSize));
+      setView({ top: element.scrollTop, height: element.clientHeight });
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element !== null && follows && isAtEnd.current) element.scrollTop = element.scrollHeight;
+  }, [count, follows, pixels]);
+
+  useEffect(() => {
+    const element = box.current;
+    if (element === null || selected < 0) return;
+    const top = selected * pixels;
+    if (top < element.scrollTop) element.scrollTop = top;
+    const bottom = top + pixels - element.clientHeight;
+    if (bottom > element.scrollTop) element.scrollTop = bottom;
+  }, [selected, pixels]);
+
+  const onScroll = (): void => {
+    const element = box.current;
+    if (element === null) return;
+    isAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - pixels;
+    setView({ top: element.scrollTop, height: element.clientHeight });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor(view.height / pixels) - 1);
+    const next = moved(event.key, selected, count, page);
+    if (next === undefined || onSelect === undefined) return;
+    event.preventDefault();
+    onSelect(next);
+  };
+  const first = Math.max(0, Math.floor(view.top / pixels) - spare);
+  const last = Math.min(count, Math.ceil((view.top + view.height) / pixels) + spare);
+  const rows = Array.from({ length: Math.max(0, last - first) }, (_, offset) => first + offset);
+  return (
+    <div
+      class="windowed"
+      role="listbox"
+      aria-label={props.label}
+      aria-activedescendant={selected >= 0 ? `${id}-${selected}` : undefined}
+      tabIndex={0}
+      ref={box}
+      onScroll={onScroll}
+      onKeyDown={onKeyDown}
+    >
+      <div class="windowed-all" style={{ height: `${count * pixels}px` }}>
+        {rows.map((index) => (
+          <div
+            key={props.rowKey?.(index) ?? index}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === selected}
+            aria-posinset={index + 1}
+            aria-setsize={count}
+            class="windowed-row"
+            style={{ transform: `translateY(${index * pixels}px)`, height: `${pixels}px` }}
+            onClick={() => onSelect?.(index)}
+          >
+            {props.row(index)}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function moved(key: string, selected: number, count: number, page: number): number | undefined {
+  if (count === 0) return undefined;
+  const within = (index: number): number => Math.min(Math.max(index, 0), count - 1);
+  switch (key) {
+    case 'ArrowDown':
+      return within(selected + 1);
+    case 'ArrowUp':
+      return within(selected - 1);
+    case 'PageDown':
+      return within(selected + page);
+    case 'PageUp':
+      return within(selected - page);
+    case 'Home':
+      return 0;
+    case 'End':
+      return count - 1;
+    default:
+      return undefined;
+  }
+}

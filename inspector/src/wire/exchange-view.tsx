@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks';
+import { Badge } from '../ui/badge.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { WindowedList } from '../ui/windowed-list.tsx';
+import type { Exchange, WireFrame } from './exchange.ts';
+import { eventTones, frameSummary } from './frame-summary.ts';
+import { JudgedExchange } from './judged-exchange.ts';
+import { Mark, ProblemList } from './problem-list.tsx';
+import { parsed } from './validate-frame.ts';
+
+/** One exchange: the request on one side, what came on the other. */
+export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
+  const judged = JudgedExchange.of(exchange);
+  return (
+    <div class="wire-sides">
+      <section class="wire-side" aria-label="Request">
+        <h3>Request</h3>
+        <p class="wire-address mono">
+          {exchange.method} {exchange.url}
+        </p>
+        <HeaderList headers={exchange.requestHeaders} />
+        {exchange.requestBody !== '' && (
+          <>
+            <ProblemList problems={judged.requestProblems} />
+            <Body text={exchange.requestBody} />
+          </>
+        )}
+      </section>
+      <section class="wire-side" aria-label="Answer">
+        <h3>{exchange.isStream ? 'Events' : 'Answer'}</h3>
+        {exchange.problem !== '' && <Notice tone="bad">{exchange.problem}</Notice>}
+        <HeaderList headers={exchange.responseHeaders} />
+        <Frames exchange={exchange} judged={judged} />
+      </section>
+    </div>
+  );
+}
+
+function HeaderList({ headers }: { readonly headers: Exchange['requestHeaders'] }) {
+  if (headers.length === 0) return null;
+  return (
+    <details class="headers">
+      <summary>{headers.length} headers</summary>
+      <dl>
+        {headers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+interface FramesProps {
+  readonly exchange: Exchange;
+  readonly judged: JudgedExchange;
+}
+
+function Frames({ exchange, judged }: FramesProps) {
+  const [chosen, setChosen] = useState(-1);
+  const { frames, isStream } = exchange;
+  const selected = chosen < 0 ? frames.length - 1 : chosen;
+  const frame = frames[selected];
+  return (
+    <>
+      {isStream && (
+        <WindowedList
+          label="Events of the stream"
+          count={frames.length}
+          rowHeight={2}
+          selected={selected}
+          onSelect={setChosen}
+          follows={chosen < 0}
+          rowKey={(index) => frames[index]?.number ?? index}
+          row={(index) => {
+            const one = frames[index];
+            if (one === undefined) return null;
+            return (
+              <span class="frame-row">
+                <Mark isGood={judged.problemsOf(one).length === 0} />
+                <span class="faint frame-number">{one.number}</span>
+                <FrameText frame={one} judged={judged} />
+              </span>
+            );
+          }}
+        />
+      )}
+      {frame !== undefined && (
+        <div class="frame-detail">
+          <ProblemList problems={judged.problemsOf(frame)} />
+          <Body text={frame.text} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function FrameText({ frame, judged }: { readonly frame: WireFrame } & Pick<FramesProps, 'judged'>) {
+  const summary = judged.summaryOf(frame);
+  if (summary === undefined) return <code>{frameSummary(frame.text)}</code>;
+  return (
+    <>
+      <Badge tone={eventTones[summary.kind]}>{summary.kind}</Badge>
+      <span class="frame-text">{summary.text}</span>
+    </>
+  );
+}
+
+function Body({ text }: { readonly text: string }) {
+  const json = parsed(text);
+  return (
+    <div class="wire-body">
+      <Copy text={text} label="Copy as it is" />
+      {json === undefined ? <pre>{text.slice(0, 20_000)}</pre> : <JsonView value={json} open={6} />}
+    </div>
+  );
+}

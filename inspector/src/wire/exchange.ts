@@ -1,0 +1,87 @@
+import { signal, type Signal } from '@preact/signals';
+
+/** One event of a stream, or a whole answer, as it came. */
+export interface WireFrame {
+  readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly text: string;
+  /** Of a server-sent event. */
+  readonly id?: string;
+  readonly event?: string;
+}
+
+/** One HTTP request with all that came of it. Secrets are blacked out before anything is kept. */
+export interface Exchange {
+  readonly number: number;
+  readonly method: string;
+  readonly url: string;
+  readonly requestHeaders: readonly (readonly [string, string])[];
+  readonly requestBody: string;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+  status: number | undefined;
+  responseHeaders: readonly (readonly [string, string])[];
+  isStream: boolean;
+  readonly frames: WireFrame[];
+  /** Frames that made room for later ones. */
+  dropped: number;
+  problem: string;
+}
+
+const maxExchanges = 200;
+const maxFrames = 20_000;
+
+/** The exchanges of one conversation. Tells of changes at most once per picture that the browser draws. */
+export class WireLog {
+  readonly exchanges: Exchange[] = [];
+  /** Grows with every change; read it to be told. */
+  readonly version: Signal<number> = signal(0);
+  #count = 0;
+  #isDue = false;
+
+  begin(start: Pick<Exchange, 'method' | 'url' | 'requestHeaders' | 'requestBody'>): Exchange {
+    this.#count += 1;
+    const exchange: Exchange = {
+      ...start,
+      number: this.#count,
+      startedAt: Date.now(),
+      endedAt: undefined,
+      status: undefined,
+      responseHeaders: [],
+      isStream: false,
+      frames: [],
+      dropped: 0,
+      problem: '',
+    };
+    this.exchanges.push(exchange);
+    if (this.exchanges.length > maxExchanges) this.exchanges.shift();
+    this.changed();
+    return exchange;
+  }
+
+  add(exchange: Exchange, frame: Omit<WireFrame, 'number' | 'time'>): void {
+    const number = exchange.dropped + exchange.frames.length + 1;
+    exchange.frames.push({ ...frame, number, time: Date.now() });
+    if (exchange.frames.length > maxFrames) {
+      // A piece at a time: taking away single frames would cost as much as all of them.
+      exchange.frames.splice(0, 1_000);
+      exchange.dropped += 1_000;
+    }
+    this.changed();
+  }
+
+  clear(): void {
+    this.exchanges.length = 0;
+    this.changed();
+  }
+
+  changed(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.version.value += 1;
+    });
+  }
+}

@@ -1,0 +1,88 @@
+import { SseParser } from '../../../src/protocol/index.ts';
+import type { Exchange, WireLog } from './exchange.ts';
+
+const secretHeader =
+  /^(?:authorization|proxy-authorization|cookie)$|api-?key|token|secret|password/i;
+const maxBody = 1_000_000;
+
+/** `fetch` that keeps what goes out and what comes in. `secrets` are blacked out wherever they stand. */
+export function recordingFetch(
+  inner: typeof fetch,
+  log: WireLog,
+  secrets: () => readonly string[],
+): typeof fetch {
+  return async (input, init = {}) => {
+    const clean = (text: string): string =>
+      secrets().reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+    const headers = [...new Headers(init.headers)].map(
+      ([name, value]) => [name, secretHeader.test(name) ? '[redacted]' : clean(value)] as const,
+    );
+    const exchange = log.begin({
+      method: init.method ?? 'GET',
+      url: clean(input instanceof Request ? input.url : String(input)),
+      requestHeaders: headers,
+      requestBody: typeof init.body === 'string' ? clean(init.body.slice(0, maxBody)) : '',
+    });
+    try {
+      const response = await inner(input, init);
+      return record(response, exchange, log, clean);
+    } catch (error) {
+      exchange.problem = error instanceof Error ? clean(error.message) : 'there was no answer';
+      exchange.endedAt = Date.now();
+      log.changed();
+      throw error;
+    }
+  };
+}
+
+function record(
+  response: Response,
+  exchange: Exchange,
+  log: WireLog,
+  clean: (text: string) => string,
+): Response {
+  exchange.status = response.status;
+  exchange.responseHeaders = [...response.headers];
+  exchange.isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+  log.changed();
+  if (response.body === null) {
+    exchange.endedAt = Date.now();
+    return response;
+  }
+  const [own, kept] = response.body.tee();
+  void keep(kept, exchange, log, clean);
+  const { status, statusText, headers } = response;
+  return new Response(own, { status, statusText, headers });
+}
+
+/** Reads along; what is read is dropped once it is parsed. */
+async function keep(
+  body: ReadableStream<Uint8Array>,
+  exchange: Exchange,
+  log: WireLog,
+  clean: (text: string) => string,
+): Promise<void> {
+  const reader = body.getReader();
+  const parser = new SseParser();
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (!exchange.isStream)
+        text = (text + decoder.decode(value, { stream: true })).slice(0, maxBody);
+      else {
+        for (const { id, event, data } of parser.push(value)) {
+          if (data !== '') log.add(exchange, { text: clean(data), id, event });
+        }
+      }
+    }
+  } catch {
+    // Whoever asked is told of the break by their own half.
+    exchange.problem = 'the connection was closed before the end';
+  }
+  if (!exchange.isStream && text !== '') log.add(exchange, { text: clean(text) });
+  exchange.endedAt = Date.now();
+  log.changed();
+}

@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../../agents/index.ts';
+import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import { readBody } from '../body.ts';
+import { sendJson } from '../respond.ts';
+import type { HttpLimits } from '../service.ts';
+
+/** One request to the inspector's API, by somebody who may make it. */
+export interface ApiCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  /** What the pattern of the route left open, in order. */
+  readonly params: readonly string[];
+  readonly operator: Caller;
+  readonly limits: HttpLimits;
+}
+
+export function reply(response: ServerResponse, value: unknown): void {
+  sendJson(response, 200, JSON.stringify(value));
+}
+
+export async function bodyOf({ request, limits }: ApiCall): Promise<JsonObject> {
+  const text = await readBody(request, limits);
+  const body = parseJson(text === '' ? '{}' : text, { maxDepth: limits.maxJsonDepth });
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as JsonObject;
+  throw invalidParams({ field: 'body', description: 'must be a JSON object' });
+}
+
+/** A number in the query within bounds; `fallback` where there is none. */
+export function numberOf(
+  query: URLSearchParams,
+  name: string,
+  { fallback, min, max }: { readonly fallback: number; readonly min: number; readonly max: number },
+): number {
+  const given = query.get(name);
+  if (given === null) return fallback;
+  const value = Number(given);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw invalidParams({ field: name, description: `must be a whole number, ${min} to ${max}` });
+}
+
+/** The word in the query, which must be one of these; undefined where there is none. */
+export function choiceOf<T extends string>(
+  query: URLSearchParams,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const given = query.get(name);
+  if (given === null || given === '') return undefined;
+  const choice = choices.find((one) => one === given);
+  if (choice !== undefined) return choice;
+  throw invalidParams({ field: name, description: `must be one of ${choices.join(', ')}` });
+}
+
+export function nothing(what: string): LegateError {
+  return new LegateError('ROUTE_NOT_FOUND', `there is no ${what}`);
+}

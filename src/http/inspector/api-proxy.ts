@@ -1,0 +1,104 @@
+import type { ServerResponse } from 'node:http';
+import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
+import { readBody } from '../body.ts';
+import type { ApiCall } from './api-call.ts';
+import type { Inspection, Route } from './inspection.ts';
+
+/**
+ * Calls another agent for the page. The answer's status and headers travel as headers of their own:
+ * they are the other agent's, and no browser shall act on them as if they were ours.
+ */
+export const proxyRoutes: readonly (readonly [string, Route])[] = [['POST proxy', forward]];
+
+/** What the page may not decide, or must not send in our name. */
+const ownHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+]);
+const methods = ['GET', 'POST', 'DELETE'];
+
+async function forward({ proxy }: Inspection, call: ApiCall): Promise<void> {
+  if (proxy === undefined) {
+    throw new LegateError(
+      'UNSUPPORTED_OPERATION',
+      'this server calls no other agents for the inspector; switch its proxy on',
+    );
+  }
+  const { request, response } = call;
+  const url = headerOf(call, 'x-inspect-url');
+  const method = headerOf(call, 'x-inspect-method');
+  if (!methods.includes(method)) {
+    throw invalidParams({ field: 'method', description: `must be one of ${methods.join(', ')}` });
+  }
+  const headers = headersOf(call);
+  const body = await readBody(request, call.limits);
+  const leaving = new AbortController();
+  response.once('close', () => leaving.abort());
+  const answer = await proxy(url, {
+    method,
+    headers,
+    redirect: 'manual',
+    signal: leaving.signal,
+    ...(method === 'POST' && { body }),
+  });
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'cache-control': 'no-store, no-transform',
+    'x-content-type-options': 'nosniff',
+    'x-inspect-status': String(answer.status),
+    'x-inspect-headers': encodeURIComponent(JSON.stringify([...answer.headers])),
+  });
+  if (answer.body !== null) await pipe(answer.body, response, leaving.signal);
+  response.end();
+}
+
+/** No faster than the page reads. */
+async function pipe(
+  body: ReadableStream<Uint8Array>,
+  response: ServerResponse,
+  left: AbortSignal,
+): Promise<void> {
+  response.flushHeaders();
+  for await (const chunk of body) {
+    if (left.aborted) return;
+    if (response.write(chunk)) continue;
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        response.off('drain', go);
+        response.off('close', go);
+        resolve();
+      };
+      response.once('drain', go);
+      response.once('close', go);
+    });
+  }
+}
+
+function headerOf({ request }: ApiCall, name: string): string {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function headersOf(call: ApiCall): Record<string, string> {
+  const given = parseJson(decoded(headerOf(call, 'x-inspect-headers')) || '{}');
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidParams({ field: 'headers', description: 'must be a JSON object' });
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (!ownHeaders.has(name.toLowerCase())) headers[name] = String(value);
+  }
+  return headers;
+}
+
+/** Header values are Latin-1, and JSON is not. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    throw invalidParams({ field: 'headers', description: 'must be percent-encoded' });
+  }
+}

@@ -1,0 +1,116 @@
+import type { Store } from '../../store/index.ts';
+import type { Scheduler, Timer } from '../../tasks/index.ts';
+import type { LiveNotice } from './model.ts';
+import type { TaskIndex } from './task-index.ts';
+
+/** Whoever wants to be told, and of which conversations. */
+export interface Viewer {
+  /** Owner keys and context ids. */
+  readonly contexts: readonly { readonly owner: string; readonly id: string }[];
+  tell(notice: LiveNotice): void;
+}
+
+export interface LiveOptions {
+  readonly store: Store;
+  readonly index: TaskIndex;
+  readonly scheduler: Scheduler;
+  /** Pause between looks, in milliseconds. @default 500 */
+  readonly pauseMs?: number;
+}
+
+/** Tasks looked at: the latest, which are those that change. */
+const looked = 100;
+
+/**
+ * Notices what changes while somebody looks, and does nothing while nobody does. It looks again and
+ * again instead of listening, so it sees what other replicas do as well.
+ */
+export class Live {
+  readonly #options: LiveOptions;
+  readonly #viewers = new Set<Viewer>();
+  /** Versions of tasks, lengths of conversations; undefined before the first look. */
+  #versions: Map<string, number> | undefined;
+  readonly #lengths = new Map<string, number>();
+  #deliveries = '';
+  #timer: Timer | undefined;
+  #isLooking = false;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+  }
+
+  /** Tells the viewer of changes until the function that is returned is called. */
+  join(viewer: Viewer): () => void {
+    this.#viewers.add(viewer);
+    if (this.#viewers.size === 1) this.look();
+    return () => {
+      this.#viewers.delete(viewer);
+      if (this.#viewers.size > 0) return;
+      this.#timer?.cancel();
+      this.#timer = undefined;
+      this.#versions = undefined;
+      this.#lengths.clear();
+    };
+  }
+
+  get viewers(): number {
+    return this.#viewers.size;
+  }
+
+  tell(notice: LiveNotice): void {
+    for (const viewer of this.#viewers) viewer.tell(notice);
+  }
+
+  /** Looks now instead of in a moment. */
+  look(): void {
+    if (this.#isLooking || this.#viewers.size === 0) return;
+    this.#timer?.cancel();
+    this.#isLooking = true;
+    this.#lookOnce()
+      // A store that fails is reported by whoever needs it; the next look may find it well.
+      .catch(() => {})
+      .finally(() => {
+        this.#isLooking = false;
+        if (this.#viewers.size === 0) return;
+        const { scheduler, pauseMs = 500 } = this.#options;
+        this.#timer = scheduler.after(pauseMs, () => this.look());
+      });
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { store, index } = this.#options;
+    const { records } = await index.list({ limit: looked });
+    const versions = new Map(records.map(({ id, version }) => [id, version]));
+    const before = this.#versions;
+    this.#versions = versions;
+    const tasks = records
+      .filter(({ id, version }) => before !== undefined && before.get(id) !== version)
+      .map(({ id, contextId }) => ({ id, contextId }));
+    const deliveries = await store.push.deliveries({ limit: 200 });
+    const marks = deliveries.map(({ id, attempts, state }) => `${id}:${attempts}:${state}`).join();
+    const isPushNew = before !== undefined && marks !== this.#deliveries;
+    this.#deliveries = marks;
+    if (tasks.length > 0 || isPushNew) {
+      this.tell({ ...(tasks.length > 0 && { tasks }), ...(isPushNew && { push: true as const }) });
+    }
+    await this.#lookAtContexts();
+  }
+
+  async #lookAtContexts(): Promise<void> {
+    const { store } = this.#options;
+    const lengths = new Map<string, number>();
+    for (const viewer of this.#viewers) {
+      const changed: string[] = [];
+      for (const { owner, id } of viewer.contexts) {
+        const key = `${owner} ${id}`;
+        const length = lengths.get(key) ?? (await store.loadContext(owner, id))?.logLength ?? 0;
+        lengths.set(key, length);
+        const known = this.#lengths.get(key);
+        if (known !== undefined && known !== length) changed.push(id);
+      }
+      if (changed.length > 0) viewer.tell({ contexts: changed });
+    }
+    this.#lengths.clear();
+    for (const [key, length] of lengths) this.#lengths.set(key, length);
+  }
+}

@@ -1,0 +1,62 @@
+import { ownerView } from './owner-view.ts';
+import type { Inspection } from './inspection.ts';
+import type { CallsView, NetworkNode, NetworkPicture } from './network.ts';
+
+/** Tasks and deliveries that are counted: the latest. */
+const maxTasks = 500;
+const maxDeliveries = 500;
+
+type Counts = { -readonly [K in keyof CallsView]: CallsView[K] };
+
+/** Who calls whom: callers and our agents by their tasks, webhooks by what is owed, peers by the provider. */
+export async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
+  const { agents, index, store, network } = inspection;
+  const nodes = new Map<string, NetworkNode>();
+  const calls = new Map<string, Counts>();
+  for (const { name, service } of agents) {
+    const { description } = service.cards.current;
+    nodes.set(name, {
+      id: name,
+      kind: 'agent',
+      name: service.cards.current.name,
+      detail: description,
+    });
+  }
+  const count = (from: string, to: string, hasFailed: boolean, at: number): void => {
+    const key = JSON.stringify([from, to]);
+    const entry = calls.get(key) ?? { from, to, count: 0, failed: 0, lastAt: 0 };
+    entry.count += 1;
+    if (hasFailed) entry.failed += 1;
+    entry.lastAt = Math.max(entry.lastAt ?? 0, at);
+    calls.set(key, entry);
+  };
+  const tasks = await index.list({ limit: maxTasks });
+  for (const { owner, state, statusTime } of tasks.records) {
+    const { agent, tenant, subject, key } = ownerView(owner);
+    const id = `caller ${key}`;
+    const name = subject === '' ? 'anonymous' : subject;
+    nodes.set(id, { id, kind: 'caller', name, ...(tenant !== '' && { detail: tenant }) });
+    const hasFailed = state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED';
+    count(id, agent, hasFailed, statusTime);
+  }
+  const owned = new Map(tasks.records.map(({ id, owner }) => [id, ownerView(owner).agent]));
+  for (const { taskId, push, state, nextAttemptAt } of await store.push.deliveries({
+    limit: maxDeliveries,
+  })) {
+    const agent = owned.get(taskId);
+    if (agent === undefined) continue;
+    const { host } = new URL(push.config.url);
+    const id = `webhook ${host}`;
+    nodes.set(id, { id, kind: 'webhook', name: host });
+    count(agent, id, state === 'dead', nextAttemptAt);
+  }
+  for (const peer of (await network?.peers()) ?? []) {
+    const { id, name, address } = peer;
+    nodes.set(id, { id, kind: 'peer', name, detail: address });
+  }
+  for (const known of (await network?.calls?.()) ?? []) {
+    calls.set(JSON.stringify([known.from, known.to]), { ...known });
+  }
+  const isKnown = ({ from, to }: CallsView): boolean => nodes.has(from) && nodes.has(to);
+  return { nodes: [...nodes.values()], calls: [...calls.values()].filter(isKnown) };
+}

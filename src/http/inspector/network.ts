@@ -1,0 +1,86 @@
+/**
+ * The seam to other agents: who they are, what they may do, who calls whom. The inspector shows what
+ * a provider says and hands it the operator's decisions; it keeps nothing of its own. Types only, for
+ * the page imports them too.
+ */
+import type { JsonObject } from '../../protocol/index.ts';
+
+/** Another agent that is known here. */
+export interface PeerView {
+  /** Unique among peers; opaque. */
+  readonly id: string;
+  readonly name: string;
+  /** Where it is called: a URL, or the name of its queue. */
+  readonly address: string;
+  readonly transport: 'http' | 'bus';
+  readonly reach: 'reachable' | 'unreachable' | 'unknown';
+  /** Milliseconds since 1970. */
+  readonly lastSeen?: number;
+  readonly lastError?: string;
+  /** As it was received, so that it can be checked. */
+  readonly card?: JsonObject;
+  /** One of `NetworkProvider.levels`. */
+  readonly trust: string;
+  /** Skills it may use, where the level asks for such a list. */
+  readonly approvedSkills?: readonly string[];
+  readonly interactions?: number;
+}
+
+/** What a peer may do, from least to most. */
+export interface TrustLevel {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Something that a peer wants and an operator has to decide. */
+export interface ApprovalView {
+  readonly id: string;
+  readonly peerId: string;
+  /** In a few words. */
+  readonly title: string;
+  readonly detail?: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** Calls from one to the other, counted. */
+export interface CallsView {
+  /** Ids of nodes. */
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+  readonly failed: number;
+  /** Milliseconds since 1970. */
+  readonly lastAt?: number;
+}
+
+export interface NetworkNode {
+  readonly id: string;
+  readonly kind: 'caller' | 'agent' | 'peer' | 'webhook';
+  readonly name: string;
+  readonly detail?: string;
+}
+
+export interface NetworkPicture {
+  readonly nodes: readonly NetworkNode[];
+  readonly calls: readonly CallsView[];
+}
+
+/**
+ * Whoever knows the network: a directory of peers and what they are trusted with.
+ * @example
+ * inspectorDoor({ network: { levels, peers: () => directory.list(), setTrust: (id, change) => trust.set(id, change) } })
+ */
+export interface NetworkProvider {
+  readonly levels: readonly TrustLevel[];
+  peers(): Promise<readonly PeerView[]>;
+  /** Grants or revokes; throws `LegateError` where that cannot be. Absent: trust is read-only. */
+  setTrust?(
+    peerId: string,
+    change: { readonly level: string; readonly approvedSkills?: readonly string[] },
+  ): Promise<void>;
+  approvals?(): Promise<readonly ApprovalView[]>;
+  decide?(approvalId: string, decision: 'approve' | 'reject'): Promise<void>;
+  /** Calls to and from peers; ids are those of peers, or names of our agents. */
+  calls?(): Promise<readonly CallsView[]>;
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type PublicKeySet, verifyBodySignature } from '../../push/index.ts';
+import { readBody } from '../body.ts';
+import type { HttpLimits } from '../service.ts';
+import type { ReceivedCall } from './model.ts';
+
+export interface ReceiverOptions {
+  /** Calls kept; older ones make room. @default 200 */
+  readonly limit?: number;
+  readonly now: () => number;
+  /** Our own keys: what is signed with them is ours. */
+  readonly keys: () => PublicKeySet | undefined;
+  /** Told of each call. */
+  readonly onCall: () => void;
+}
+
+/** Characters of one body that are kept. */
+const maxKept = 256 * 1024;
+const secretHeaders = new Set(['authorization', 'x-a2a-notification-token', 'cookie']);
+
+/**
+ * Takes webhook calls and keeps the latest, so that what is pushed can be looked at. Whoever knows the
+ * key may call: senders of webhooks have no other credentials here.
+ */
+export class WebhookReceiver {
+  readonly key = randomBytes(16).toString('base64url');
+  readonly #options: ReceiverOptions;
+  readonly #calls: ReceivedCall[] = [];
+  #count = 0;
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+  }
+
+  /** Oldest first. */
+  get calls(): readonly ReceivedCall[] {
+    return this.#calls;
+  }
+
+  clear(): void {
+    this.#calls.length = 0;
+  }
+
+  async take(request: IncomingMessage, limits: HttpLimits): Promise<void> {
+    const { now, limit = 200, onCall } = this.#options;
+    const body = await readBody(request, limits);
+    const signature = await this.#judge(request, body);
+    this.#count += 1;
+    this.#calls.push({
+      number: this.#count,
+      time: now(),
+      headers: shownHeaders(request),
+      body: body.slice(0, maxKept),
+      isCut: body.length > maxKept,
+      signature,
+    });
+    if (this.#calls.length > limit) this.#calls.splice(0, this.#calls.length - limit);
+    onCall();
+  }
+
+  async #judge(request: IncomingMessage, body: string): Promise<ReceivedCall['signature']> {
+    const given = request.headers['x-a2a-signature'];
+    if (typeof given !== 'string') return 'none';
+    const keys = this.#options.keys();
+    if (keys === undefined) return 'unknown';
+    const audience = audienceOf(given);
+    // The address that was registered is the sender's to say; that it is ours, the key in it tells.
+    if (audience?.includes(this.key) !== true) return 'invalid';
+    try {
+      await verifyBodySignature(given, body, { keys, audience, now: this.#options.now() });
+      return 'valid';
+    } catch {
+      return 'invalid';
+    }
+  }
+}
+
+function audienceOf(signature: string): string | undefined {
+  try {
+    const header: unknown = JSON.parse(
+      Buffer.from(signature.split('.')[0] ?? '', 'base64url').toString(),
+    );
+    const { aud } = header as { readonly aud?: unknown };
+    return typeof aud === 'string' ? aud : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function shownHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name === '__proto__') continue;
+    shown[name] = secretHeaders.has(name) ? '[redacted]' : String(value);
+  }
+  return shown;
+}

@@ -1,0 +1,33 @@
+import type { Task } from '../../protocol/index.ts';
+import type { TaskRecord } from '../../store/index.ts';
+import type { TaskSummary } from './model.ts';
+import { ownerView } from './owner-view.ts';
+
+/** Characters shown of what was asked. */
+const maxRequest = 140;
+
+export function taskSummary(record: TaskRecord): TaskSummary {
+  const { id, contextId, state, version, statusTime, cancelRequested, hasPush } = record;
+  return {
+    id,
+    contextId,
+    owner: ownerView(record.owner),
+    state,
+    version,
+    statusTime,
+    cancelRequested,
+    hasPush,
+    request: requestOf(record.snapshot.body.value),
+  };
+}
+
+/** The first words of the task; where there are none, what came instead. */
+function requestOf({ history }: Task): string {
+  const parts = history?.[0]?.parts ?? [];
+  const words = parts.map((part) => part.text ?? '').join(' ');
+  const shown = words.replaceAll(/\s+/g, ' ').trim();
+  if (shown !== '') return shown.length > maxRequest ? `${shown.slice(0, maxRequest)}…` : shown;
+  const [first] = parts;
+  if (first === undefined) return '';
+  return first.filename ?? (first.data === undefined ? 'a file' : 'data');
+}
