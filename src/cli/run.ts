@@ -95,12 +95,17 @@ function greeting({ url, models, storage }: AssistantServing): string {
           '',
           `Card:   ${url}/.well-known/agent-card.json`,
         ]),
-    storage.type === 'sqlite'
-      ? `Data:   kept in ${storage.path}`
-      : `Data:   kept in ${storage.type === 'memory' ? 'memory, until it stops' : storage.type}`,
+    `Data:   kept in ${placeOf(storage)}`,
     'Stop:   Ctrl+C',
   ];
   return lines.join('\n');
+}
+
+/** Where data is kept, for people; addresses of databases may hold a password. */
+function placeOf(storage: AssistantServing['storage']): string {
+  if (!('type' in storage)) return 'a store of its own';
+  if (storage.type === 'sqlite') return storage.path;
+  return storage.type === 'memory' ? 'memory, until it stops' : 'PostgreSQL';
 }
 
 export function packageVersion(): string {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { intercepted } from '../../../test/support/intercepted-store.ts';
 import type { JsonObject } from '../../protocol/index.ts';
+import { openStore } from '../../store/index.ts';
 import { ManualScheduler } from './testing/manual-scheduler.ts';
 import { type Served, served, stateOf, wordsOf } from './testing/served.ts';
 
@@ -382,6 +384,28 @@ test('message/stream shows work, the pieces of a message, and the whole at the e
   expect(events.at(-1)).toMatchObject({ final: true });
   const task = events.at(-1) as never;
   expect(wordsOf(task)[0]).toBe('Everything grows.');
+});
+
+test('a stream that breaks is told to the operator, and its caller hears of it', async () => {
+  const store = intercepted(await openStore({ type: 'memory' }), {
+    readEvents: () => Promise.reject(new Error('the disk is gone')),
+  });
+  await using house = await served({ store });
+  const asked = await house.say('water the Monstera', { contextId: 'c' });
+  const response = await fetch(house.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tasks/resubscribe',
+      params: { id: asked.id },
+    }),
+  });
+  const text = await response.text();
+  expect(text).toContain('"error"');
+  expect(text).not.toContain('the disk');
+  expect(house.logged).toContain('a2a_server.sanic_app.stream_sse.error');
 });
 
 test('before the model is loaded, and after it was taken away, nothing can be handled', async () => {

@@ -1,4 +1,7 @@
+import { get } from 'node:https';
 import { expect, test } from 'vitest';
+import { makeCertificate } from '../../../test/certificate.ts';
+import { projectFolder } from '../../../test/support/greenhouse.ts';
 import { packProject, loadProject } from '../../assistant/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { served, type Served } from './testing/served.ts';
@@ -51,6 +54,26 @@ test('without an assistant_id the agent has the usual name', async () => {
 test('without a url the card tells where the server listens', async () => {
   await using house = await served();
   expect(await cardOf(house)).toMatchObject({ url: `http://localhost:${house.serving.port}` });
+});
+
+test('with a certificate everything is served over HTTPS, and the card says so', async () => {
+  const { certificate, key } = makeCertificate({
+    commonName: 'localhost',
+    alternativeNames: ['DNS:localhost'],
+  });
+  await using keys = await projectFolder({ 'cert.pem': certificate, 'key.pem': key });
+  const tls = { certificate: keys.path('cert.pem'), key: keys.path('key.pem') };
+  await using house = await served({ tls });
+  const url = `https://localhost:${house.serving.port}`;
+  expect(house.serving.url).toBe(url);
+  const card = await new Promise<JsonObject>((resolve, reject) => {
+    get(`${url}/.well-known/agent-card.json`, { ca: certificate, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      response.on('end', () => resolve(JSON.parse(text) as JsonObject));
+    }).on('error', reject);
+  });
+  expect(card).toMatchObject({ url });
 });
 
 test('push_notifications_enabled shows in the card', async () => {

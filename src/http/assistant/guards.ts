@@ -1,7 +1,7 @@
 import type { A2aServer } from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import type { StoreOptions } from '../../store/index.ts';
+import type { Store, StoreOptions } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ApiAccess } from './api-access.ts';
 
@@ -12,12 +12,13 @@ import type { ApiAccess } from './api-access.ts';
  */
 export function checkWorkers(
   environment: NodeJS.ProcessEnv,
-  store: StoreOptions,
+  store: Store | StoreOptions,
   logger: Logger,
 ): void {
   const workers = Number(environment['SANIC_WORKERS'] ?? 1);
   if (!(workers > 1)) return;
-  if (store.type === 'memory') {
+  const type = 'type' in store ? store.type : 'given';
+  if (type === 'memory') {
     throw new LegateError(
       'CONFIGURATION_INVALID',
       `SANIC_WORKERS=${workers} with a store in memory: each worker would have tasks of its own; ` +
@@ -25,7 +26,7 @@ export function checkWorkers(
         'there is no such limit [validation.a2a_server.incompatible_sanic_workers]',
     );
   }
-  logger.info({ workers, store: store.type }, 'assistant.workers_not_needed');
+  logger.info({ workers, store: type }, 'assistant.workers_not_needed');
 }
 
 interface Doors {

@@ -1,6 +1,6 @@
 import { assistantAgent, type BuildOptions, type ProjectPlaces } from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
-import type { StoreOptions } from '../../store/index.ts';
+import type { Store, StoreOptions } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
 import { serve, type ServeOptions, type Serving } from '../serve.ts';
@@ -22,8 +22,8 @@ export interface ServeAssistantOptions extends Pick<
   readonly places: ProjectPlaces;
   /** A packed model; without it the project folder is read. */
   readonly model?: string;
-  /** Overrides `store:` of endpoints.yml. */
-  readonly store?: StoreOptions;
+  /** Overrides `store:` of endpoints.yml; one that is open already stays open. */
+  readonly store?: Store | StoreOptions;
   /** Opens the HTTP API; without it only webhooks and A2A answer. @default false */
   readonly enableApi?: boolean;
   /** Who may use the HTTP API. @default everybody */
@@ -46,8 +46,8 @@ export interface ServeAssistantOptions extends Pick<
 export interface AssistantServing extends Serving {
   readonly models: ModelHolder;
   readonly conversations: Conversations;
-  /** What is kept, and where. */
-  readonly storage: StoreOptions;
+  /** Where everything is kept. */
+  readonly storage: Store | StoreOptions;
 }
 
 /**
