@@ -34,7 +34,9 @@ export const headerNames = {
   from: 'from',
   /** Which updates the sender wants: `all` (default), `status` or `none`. */
   updates: 'updates',
-  /** The number of an update in the task's log: a gap means that one was lost. */
+  /** Which telling of a task an update belongs to: each delivery of its message tells it anew. */
+  series: 'series',
+  /** The number of an update in its series, from 0: a gap means that one was lost. */
   sequence: 'sequence',
   /** `cancel` on the answer to a wish to cancel, which is not the task's result. */
   answers: 'answers',

@@ -5,3 +5,9 @@ export {
   type Hosting,
   hostOnBus,
 } from './host.ts';
+export {
+  skillAgent,
+  type SkillAgentOptions,
+  type SkillDefinition,
+  type SkillHandler,
+} from './skill-agent.ts';

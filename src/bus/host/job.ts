@@ -8,6 +8,9 @@ export interface Job {
   readonly delivery: Delivery;
   readonly request: SendMessageRequest;
   readonly call: Call;
+  /** Marks the updates of this delivery, and counts them. */
+  readonly series: string;
+  updates: number;
   /** Known once the message is admitted. */
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
   /** Its caller wished so before the task was known. */

@@ -14,7 +14,11 @@ export class Replies {
   }
 
   /** What happens on the way. It may be lost: the result has all of it. */
-  async update(delivery: Delivery, body: string, sequence: number): Promise<void> {
+  async update(
+    delivery: Delivery,
+    body: string,
+    place: { readonly series: string; readonly sequence: number },
+  ): Promise<void> {
     const { replyTo, correlationId } = delivery;
     if (!isResponseTopic(replyTo)) return;
     await this.#sender.send(
@@ -24,7 +28,10 @@ export class Replies {
         body,
         correlationId,
         persistent: false,
-        headers: { [headerNames.sequence]: String(sequence) },
+        headers: {
+          [headerNames.series]: place.series,
+          [headerNames.sequence]: String(place.sequence),
+        },
       },
       { confirm: false },
     );

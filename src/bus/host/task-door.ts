@@ -72,7 +72,16 @@ export class TaskDoor {
     let job: Job | undefined;
     try {
       const call = this.#call(delivery, caller, request);
-      job = { delivery, request, call, ids: undefined, isCancelled: false, state: undefined };
+      job = {
+        delivery,
+        request,
+        call,
+        series: this.#options.scheduler.uuid(),
+        updates: 0,
+        ids: undefined,
+        isCancelled: false,
+        state: undefined,
+      };
       jobs.add(job);
       const outcome = await this.#answer(job);
       await replies.result(delivery, resultText(outcome));
@@ -125,7 +134,7 @@ export class TaskDoor {
   /** Passes on what happens, until the turn is over. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
     const { engine, scheduler } = this.#options;
-    for await (const { body, sequence, isLast } of stream) {
+    for await (const { body, isLast } of stream) {
       const event = body.value;
       if ('message' in event) return { message: Json.of(event.message) };
       if ('task' in event) {
@@ -134,11 +143,11 @@ export class TaskDoor {
         const timestamp = new Date(scheduler.now()).toISOString();
         const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
         const working: StreamResponse = { statusUpdate: { ...ids, status } };
-        await this.#update(job, working, JSON.stringify(working), sequence);
+        await this.#update(job, working, JSON.stringify(working));
       } else if (isLast && job.ids !== undefined) {
         return { task: await engine.getTask({ id: job.ids.taskId }, job.call) };
       } else {
-        await this.#update(job, event, body.text, sequence);
+        await this.#update(job, event, body.text);
         const outcome = endsTurn(event) ? await this.#outcome(job) : undefined;
         if (outcome !== undefined) return outcome;
       }
@@ -160,8 +169,8 @@ export class TaskDoor {
           return undefined;
         throw error;
       });
-      for await (const { body, sequence } of stream ?? []) {
-        await this.#update(job, body.value, body.text, sequence);
+      for await (const { body } of stream ?? []) {
+        await this.#update(job, body.value, body.text);
         if (endsTurn(body.value)) break;
       }
       if (closing.aborted) throw new Stopping('the host stops');
@@ -189,11 +198,13 @@ export class TaskDoor {
     return job.ids;
   }
 
-  async #update(job: Job, event: StreamResponse, text: string, sequence: number): Promise<void> {
+  async #update(job: Job, event: StreamResponse, text: string): Promise<void> {
     if ('statusUpdate' in event) this.#tell(job, event.statusUpdate.status.state);
     const wanted = job.delivery.headers[headerNames.updates];
     if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;
-    await this.#options.replies.update(job.delivery, text, sequence);
+    const place = { series: job.series, sequence: job.updates };
+    job.updates += 1;
+    await this.#options.replies.update(job.delivery, text, place);
   }
 
   #tell(job: Job, state: TaskState): void {

@@ -1,0 +1,486 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import {
+  agent,
+  type Agent,
+  chunk,
+  failed,
+  inputRequired,
+  reply,
+  textOf,
+  working,
+} from '../../agents/index.ts';
+import { apiKeyVerifier, Authenticator } from '../../auth/index.ts';
+import { type Client, connect, type ConnectOptions } from '../../client/index.ts';
+import {
+  artifact,
+  data,
+  file,
+  isTerminal,
+  type Message,
+  message,
+  type Part,
+  type StreamResponse,
+  type Task,
+  text,
+} from '../../protocol/index.ts';
+import { generateSigningKey, publicKeySet } from '../../push/index.ts';
+import { openMemory, openMemoryReplicas, type Store } from '../../store/index.ts';
+import { hostOnBus, type HostOptions } from '../host/index.ts';
+import { MessageSigner, MessageVerifier } from '../identity/index.ts';
+import { codeOf, describeBuses, nameOf } from '../testing.contract.ts';
+import type { Bus } from '../transport/index.ts';
+import { gateway, type GatewayOptions } from './index.ts';
+
+describeBuses('the gateway', (buses) => {
+  async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
+    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, ...options });
+    buses.after(() => hosting.close());
+    return hosting;
+  }
+
+  async function open(bus: Bus, options: Partial<GatewayOptions> & Pick<GatewayOptions, 'agents'>) {
+    const server = await gateway({ bus, drainMs: 0, cancelGraceMs: 2_000, ...options });
+    buses.after(() => server.close());
+    return server;
+  }
+
+  async function start(made: Agent, options: Partial<GatewayOptions> = {}) {
+    const bus = await buses.open();
+    await host(bus, made);
+    const server = await open(bus, { agents: [made.name], ...options });
+    return { bus, server, client: await connect(server.url) };
+  }
+
+  const taskOf = (answer: { task: Task } | { message: Message }): Task => {
+    if (!('task' in answer)) throw new Error('expected a task');
+    return answer.task;
+  };
+
+  async function collect(events: AsyncIterable<{ response: StreamResponse }>) {
+    const seen: StreamResponse[] = [];
+    for await (const { response } of events) seen.push(response);
+    return seen;
+  }
+
+  const echo = (name: string): Agent =>
+    agent({ name, inputModes: ['*/*'], outputModes: ['*/*'] }, async function* (turn) {
+      yield working('on it');
+      yield { ...artifact(turn.message.parts), artifactId: 'copy', name: 'copy' };
+    });
+
+  for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+    for (const version of ['1.0', '0.3'] as const) {
+      test(`answers with all that the agent made (${binding} ${version})`, async () => {
+        const { server } = await start(echo(nameOf('echo')));
+        const client = await connect(server.url, { binding, version });
+        const parts: Part[] = [
+          text('words'),
+          data({ deep: [1, { x: null }] }),
+          file({ bytes: new Uint8Array([1, 2, 255]), filename: 'a.bin', mediaType: 'image/png' }),
+          file({ url: 'https://example.com/a.csv' }),
+        ];
+        const task = taskOf(await client.sendMessage({ message: message(parts) }));
+        expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+        expect(task.artifacts).toEqual([{ artifactId: 'copy', name: 'copy', parts }]);
+      });
+    }
+  }
+
+  test('streams as the agent goes, and every event is stored here', async () => {
+    const name = nameOf('streamer');
+    const { client } = await start(
+      agent({ name }, async function* () {
+        yield working('thinking');
+        for (let index = 0; index < 20; index += 1) {
+          yield chunk('a', `${index} `, { append: index > 0, last: index === 19 });
+        }
+        yield chunk('b', 'whole', { last: true });
+      }),
+    );
+    const events = await collect(client.sendStreamingMessage('go'));
+    const chunks = events.flatMap((event) =>
+      'artifactUpdate' in event ? [event.artifactUpdate] : [],
+    );
+    expect(chunks).toHaveLength(21);
+    expect(chunks.filter(({ lastChunk }) => lastChunk === true)).toHaveLength(2);
+    const [task] = (await client.listTasks({ includeArtifacts: true })).tasks;
+    const words = task?.artifacts?.[0]?.parts.map((part) => part.text).join('');
+    expect(words).toBe(Array.from({ length: 20 }, (_, index) => `${index} `).join(''));
+    expect(JSON.stringify(events)).toContain('thinking');
+  });
+
+  test('a question is answered in the same task', async () => {
+    const name = nameOf('asker');
+    const seen: string[] = [];
+    const { client } = await start(
+      agent({ name }, async function* (turn) {
+        seen.push(`${turn.taskId} ${turn.contextId}`);
+        const earlier = await turn.history();
+        if (earlier.length === 0) yield inputRequired([text('When?'), data({ options: ['noon'] })]);
+        else yield artifact(`${earlier.map(textOf).join('|')}|${textOf(turn.message)}`);
+      }),
+    );
+    const asked = taskOf(await client.sendMessage('meet'));
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    expect(asked.status.message?.parts).toEqual([
+      { text: 'When?' },
+      { data: { options: ['noon'] } },
+    ]);
+    const { id: taskId, contextId } = asked;
+    const done = taskOf(
+      await client.sendMessage({ message: message('noon', { taskId, contextId }) }),
+    );
+    expect(done).toMatchObject({
+      id: taskId,
+      contextId,
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ parts: [{ text: 'meet|When?|noon' }] }],
+    });
+    expect(new Set(seen).size).toBe(1);
+  });
+
+  test('errors of the agent arrive as errors and at once, not as a silence', async () => {
+    const name = nameOf('failing');
+    const { client, server } = await start(
+      agent({ name }, async function* (turn) {
+        yield working();
+        if (textOf(turn.message) === 'throw') throw new Error('secret');
+        yield failed([text('no'), data({ error_type: 'mine' })], { metadata: { why: 'because' } });
+      }),
+    );
+    const thrown = taskOf(await client.sendMessage('throw'));
+    expect(thrown.status.state).toBe('TASK_STATE_FAILED');
+    expect(JSON.stringify(thrown)).not.toContain('secret');
+    const said = taskOf(await client.sendMessage('x'));
+    expect(said.status.message?.parts[0]).toEqual({ text: 'no' });
+    expect(said.metadata).toMatchObject({ why: 'because' });
+    // What the agent's own door refuses.
+    const image = message(text('x', { mediaType: 'image/png' }));
+    const refused = taskOf(await client.sendMessage({ message: image }));
+    expect(refused.status.state).toBe('TASK_STATE_FAILED');
+    expect(refused.metadata).toEqual({ error_type: 'content_type_not_supported' });
+    expect(refused.status.message?.parts.at(-1)?.text).toMatch(/does not take image\/png/);
+    expect(server.routers.size).toBe(1);
+  });
+
+  test('an agent that nobody ever started is an error at once', async () => {
+    const bus = await buses.open();
+    const server = await open(bus, { agents: [nameOf('nobody')] });
+    const client = await connect(server.url);
+    const task = taskOf(await client.sendMessage('x'));
+    expect(task.status.state).toBe('TASK_STATE_FAILED');
+    expect(task.metadata).toEqual({ error_type: 'peer_unreachable' });
+  });
+
+  test('cancel stops the agent, and its last words are kept', async () => {
+    const name = nameOf('sleeper');
+    let isAborted = false;
+    const { client } = await start(
+      agent({ name }, async function* (turn) {
+        yield chunk('a', 'begun');
+        await new Promise<void>((resolve) => {
+          turn.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        isAborted = true;
+        yield { kind: 'canceled', parts: [text('put away')] };
+      }),
+    );
+    const events = client.sendStreamingMessage('x');
+    let taskId = '';
+    for await (const { response } of events) {
+      if ('task' in response) taskId = response.task.id;
+      if ('artifactUpdate' in response) break;
+    }
+    const cancelled = await client.cancelTask(taskId);
+    expect(cancelled.status.state).toBe('TASK_STATE_CANCELED');
+    expect(cancelled.status.message?.parts).toEqual([{ text: 'put away' }]);
+    expect(isAborted).toBe(true);
+  });
+
+  test('cancel of a task that waits for its caller reaches the agent too', async () => {
+    const name = nameOf('asker');
+    const bus = await buses.open();
+    const store = openMemory();
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        yield inputRequired('?');
+      }),
+      { store },
+    );
+    const server = await open(bus, { agents: [name] });
+    const client = await connect(server.url);
+    const asked = taskOf(await client.sendMessage('x'));
+    const remote = await server.router.store.records.get('gateway-tasks', asked.id, Date.now());
+    const cancelled = await client.cancelTask(asked.id);
+    expect(cancelled.status.state).toBe('TASK_STATE_CANCELED');
+    await expect
+      .poll(async () => (await store.load(remote?.value.value as string))?.state)
+      .toBe('TASK_STATE_CANCELED');
+  });
+
+  test('lists, reads, continuations and cancels are for the one who asked only', async () => {
+    const name = nameOf('asker');
+    const store = openMemory();
+    const [alice, bob] = [
+      { subject: 'alice', key: 'alice-'.repeat(6) },
+      { subject: 'bob', key: 'bob-'.repeat(10) },
+    ];
+    const keys = [alice, bob];
+    const auth = new Authenticator({ verifiers: [apiKeyVerifier({ keys })] });
+    const seen = new Set<string>();
+    const { server } = await start(
+      agent({ name }, async function* (turn) {
+        seen.add(turn.caller.subject);
+        yield inputRequired('?');
+      }),
+      { store, auth },
+    );
+    const as = (key: string, more: ConnectOptions = {}): Promise<Client> =>
+      connect(server.url, { ...more, auth: { apiKey: { name: 'X-API-Key', value: key } } });
+    const mine = await as(alice.key);
+    const theirs = await as(bob.key);
+    const task = taskOf(await mine.sendMessage({ message: message('x', { contextId: 'same' }) }));
+    await theirs.sendMessage({ message: message('x', { contextId: 'same' }) });
+    expect((await mine.listTasks()).tasks.map(({ id }) => id)).toEqual([task.id]);
+    expect((await theirs.listTasks()).totalSize).toBe(1);
+    expect(await codeOf(theirs.getTask(task.id))).toBe('TASK_NOT_FOUND');
+    expect(await codeOf(theirs.cancelTask(task.id))).toBe('TASK_NOT_FOUND');
+    const steal = { message: message('x', { taskId: task.id, contextId: 'same' }) };
+    expect(await codeOf(theirs.sendMessage(steal))).toBe('TASK_NOT_FOUND');
+    const config = { taskId: task.id, url: 'https://example.com' };
+    expect(await codeOf(theirs.createTaskPushNotificationConfig(config))).not.toBe('no error');
+    // Nor do they share a conversation at the agent.
+    expect(seen.size).toBe(2);
+    expect(await codeOf(connect(server.url).then((client) => client.sendMessage('x')))).toBe(
+      'UNAUTHENTICATED',
+    );
+  });
+
+  test('a signing gateway proves its callers to the agent, whoever they are', async () => {
+    const name = nameOf('who');
+    const bus = await buses.open();
+    const key = generateSigningKey();
+    const verifier = new MessageVerifier({
+      trusted: [{ issuer: 'gateway', keys: publicKeySet([key]), mayVouch: true }],
+    });
+    await host(
+      bus,
+      agent({ name }, async function* (turn) {
+        yield artifact([data({ ...turn.caller })]);
+      }),
+      { verifier, requireSigned: true },
+    );
+    const store = openMemory();
+    // A name that would be a pattern on the bus is a name like any other here.
+    const eve = { key: 'eve-'.repeat(10), subject: '#', displayName: 'Eve', scopes: ['a'] };
+    const keys = [eve];
+    const server = await open(bus, {
+      agents: [name],
+      store,
+      auth: new Authenticator({ verifiers: [apiKeyVerifier({ keys })] }),
+      signer: new MessageSigner({ issuer: 'gateway', key }),
+    });
+    const client = await connect(server.url, {
+      auth: { apiKey: { name: 'X-API-Key', value: eve.key } },
+    });
+    const task = taskOf(await client.sendMessage('x'));
+    expect(task.artifacts?.[0]?.parts[0]?.data).toMatchObject({
+      subject: 'gateway/#',
+      method: 'message-token',
+      displayName: 'Eve',
+      scopes: ['a'],
+    });
+  });
+
+  test('one queue of answers serves a whole gateway, however much is asked', async () => {
+    const name = nameOf('echo');
+    const { bus, client } = await start(echo(name));
+    const declared = new Set<string>();
+    const consume = bus.consume.bind(bus);
+    bus.consume = (queue, ...rest) => {
+      declared.add(queue.name);
+      return consume(queue, ...rest);
+    };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => client.sendMessage(`m${index}`)),
+    );
+    expect(answers.map((answer) => taskOf(answer).artifacts?.[0]?.parts[0]?.text)).toEqual(
+      Array.from({ length: 50 }, (_, index) => `m${index}`),
+    );
+    expect(declared.size).toBe(0);
+  });
+
+  test('webhooks are told of what the agent does', async () => {
+    const name = nameOf('echo');
+    const told: string[] = [];
+    const receiver = createServer((request, response) => {
+      void (async () => {
+        let body = '';
+        for await (const piece of request) body += String(piece);
+        told.push(body);
+        response.end();
+      })();
+    });
+    await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
+    buses.after(async () => void receiver.close());
+    const { port } = receiver.address() as AddressInfo;
+    const { client } = await start(echo(name), {
+      push: { policy: { schemes: ['http'], allowLoopback: true, allowPrivate: true } },
+    });
+    const taskPushNotificationConfig = { url: `http://127.0.0.1:${port}/hook` };
+    const configuration = { taskPushNotificationConfig };
+    await client.sendMessage({ message: message('x'), configuration });
+    await expect.poll(() => told.some((body) => body.includes('TASK_STATE_COMPLETED'))).toBe(true);
+  });
+
+  test('the card tells what the agent announces, and never where it is', async () => {
+    const name = nameOf('painter');
+    const bus = await buses.open();
+    const server = await open(bus, { agents: [name] });
+    expect((await connect(server.url)).card.skills).toEqual([]);
+    await host(
+      bus,
+      agent({ name, description: 'Paints', skills: ['paint'] }, async function* () {}),
+    );
+    await expect
+      .poll(async () => (await connect(server.url)).card.skills.map(({ id }) => id))
+      .toEqual(['paint']);
+    const { card } = await connect(server.url);
+    expect(card.description).toBe('Paints');
+    expect(card.supportedInterfaces.every(({ url }) => url === server.url)).toBe(true);
+  });
+
+  test('several agents stand behind one gateway, each at an address of its own', async () => {
+    const bus = await buses.open();
+    const names = [nameOf('one'), nameOf('two')] as const;
+    for (const name of names) {
+      await host(
+        bus,
+        agent({ name }, async function* () {
+          yield artifact(`I am ${name}`);
+        }),
+      );
+    }
+    const server = await open(bus, { agents: [...names] });
+    const listed = (await (await fetch(`${server.url}/agents`)).json()) as {
+      agents: { name: string; url: string }[];
+    };
+    expect(listed.agents.map(({ name }) => name)).toEqual(names);
+    for (const name of names) {
+      for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+        const client = await connect(`${server.url}/agents/${name}`, { binding });
+        const task = taskOf(await client.sendMessage('who?'));
+        expect(task.artifacts?.[0]?.parts[0]?.text).toBe(`I am ${name}`);
+      }
+    }
+    const root = await connect(server.url);
+    const task = taskOf(await root.sendMessage('who?'));
+    expect(task.artifacts?.[0]?.parts[0]?.text).toBe(`I am ${names[0]}`);
+    expect((await fetch(`${server.url}/agents/other/tasks`)).status).toBe(404);
+  });
+
+  test('two gateways over one store: what begins at one is followed and answered at the other', async () => {
+    const name = nameOf('asker');
+    const bus = await buses.open();
+    const gate = Promise.withResolvers<void>();
+    await host(
+      bus,
+      agent({ name }, async function* (turn) {
+        yield chunk('a', 'begun');
+        await gate.promise;
+        if (turn.isContinuation) yield artifact('done');
+        else yield inputRequired('?');
+      }),
+    );
+    const [one, two] = openMemoryReplicas(2) as [Store, Store];
+    const first = await connect((await open(bus, { agents: [name], store: one })).url);
+    const second = await connect((await open(bus, { agents: [name], store: two })).url);
+    const begun = taskOf(
+      await first.sendMessage({
+        message: message('x'),
+        configuration: { returnImmediately: true },
+      }),
+    );
+    const followed = second.waitForEnd(begun.id);
+    gate.resolve();
+    const asked = await followed;
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    const answer = message('y', { taskId: asked.id });
+    const done = taskOf(await second.sendMessage({ message: answer }));
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  test('a gateway that stops in between leaves the task to another, and the agent runs it once', async () => {
+    const name = nameOf('slow');
+    const bus = await buses.open();
+    const gate = Promise.withResolvers<void>();
+    let turns = 0;
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        turns += 1;
+        yield chunk('a', 'one ');
+        yield chunk('a', 'two ', { append: true });
+        await gate.promise;
+        yield chunk('a', 'three', { append: true, last: true });
+      }),
+    );
+    const [one, two] = openMemoryReplicas(2) as [Store, Store];
+    const dying = await open(bus, { agents: [name], store: one, cancelGraceMs: 50, leaseMs: 300 });
+    const client = await connect(dying.url);
+    let taskId = '';
+    for await (const { response } of client.sendStreamingMessage('x')) {
+      if ('task' in response) taskId = response.task.id;
+      if ('artifactUpdate' in response && response.artifactUpdate.append === true) break;
+    }
+    await dying.close();
+    const next = await open(bus, { agents: [name], store: two, leaseMs: 300 });
+    const other = await connect(next.url);
+    // Told anew by the agent's host, from where it is.
+    await expect.poll(() => next.router.engine.runningTurns, { timeout: 5_000 }).toBe(1);
+    gate.resolve();
+    const task = await other.waitForEnd(taskId);
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(task.artifacts?.[0]?.parts.map((part) => part.text).join('')).toBe('one two three');
+    expect(turns).toBe(1);
+  });
+
+  test('an agent that answers with plain messages does so here too, where that is declared', async () => {
+    const name = nameOf('replier');
+    const bus = await buses.open();
+    await host(
+      bus,
+      agent({ name, replies: 'message' }, async function* () {
+        yield reply('hello');
+      }),
+    );
+    const server = await open(bus, { agents: [{ name, replies: 'message' }] });
+    const answer = await (await connect(server.url)).sendMessage('x');
+    expect('message' in answer && answer.message.parts).toEqual([{ text: 'hello' }]);
+  });
+
+  test('updates that are lost on the way change nothing that is stored', async () => {
+    const name = nameOf('streamer');
+    const { bus, client } = await start(
+      agent({ name }, async function* () {
+        for (let index = 0; index < 10; index += 1) {
+          yield chunk('a', `${index}`, { append: index > 0, last: index === 9 });
+        }
+      }),
+    );
+    const publish = bus.publish.bind(bus);
+    let count = 0;
+    bus.publish = async (topic, sent, options) => {
+      count += sent.type === 'update' ? 1 : 0;
+      // Every third update is lost.
+      if (sent.type === 'update' && count % 3 === 0) return;
+      await publish(topic, sent, options);
+    };
+    const task = taskOf(await client.sendMessage('x'));
+    expect(task.artifacts?.[0]?.parts.map((part) => part.text).join('')).toBe('0123456789');
+    expect(isTerminal(task.status.state)).toBe(true);
+  });
+});

@@ -1,0 +1,196 @@
+import { type Router, router, serve, type ServeOptions, type Serving } from '../../http/index.ts';
+import { type AgentCard, LegateError } from '../../protocol/index.ts';
+import { openStore } from '../../store/index.ts';
+import { systemScheduler } from '../../tasks/index.ts';
+import { silentLogger } from '../../telemetry/index.ts';
+import { headerNames, type Identification, identify, readCard } from '../exchange/index.ts';
+import type { MessageSigner } from '../identity/index.ts';
+import {
+  type Bus,
+  checkBusName,
+  type Consumption,
+  discoveryQueue,
+  done,
+} from '../transport/index.ts';
+import { busAgent } from './bus-agent.ts';
+import { RemoteIds } from './remote-ids.ts';
+import { ReplyBox } from './reply-box.ts';
+
+/** An agent behind the gateway. */
+export interface GatewayAgent {
+  /** Its name on the bus. */
+  readonly name: string;
+  /** What it can do, until it announces itself. @default nothing is said */
+  readonly card?: Pick<AgentCard, 'description' | 'skills'> &
+    Partial<Pick<AgentCard, 'version' | 'defaultInputModes' | 'defaultOutputModes'>>;
+  /** Whether it may answer with a plain message instead of a task. @default 'task' */
+  readonly replies?: 'task' | 'message';
+}
+
+export interface GatewayOptions extends ServeOptions, Identification {
+  /** Stays open when the gateway closes: it is not ours. */
+  readonly bus: Bus;
+  /**
+   * The agents behind the gateway. The first is at the root, as if it were served here; each is at
+   * `/agents/{name}`, which lists them.
+   */
+  readonly agents: readonly [GatewayAgent | string, ...(GatewayAgent | string)[]];
+  /** The name under which all processes of the gateway are known to the agents. @default 'gateway' */
+  readonly name?: string;
+  /** Vouches for the callers of the gateway, so that agents can trust them. */
+  readonly signer?: MessageSigner;
+  /** Learns from announcements what the agents can do. @default true */
+  readonly follows?: boolean;
+}
+
+/** A running gateway. */
+export interface Gateway extends Serving {
+  /** By the agents' names. */
+  readonly routers: ReadonlyMap<string, Router>;
+}
+
+const prefix = '/agents/';
+
+/**
+ * Serves agents of the bus over HTTP: every binding, streaming, webhooks, lists, authentication and
+ * limits, as if each were served here. Any number of gateways may stand before the same agents.
+ * @example
+ * await using server = await gateway({ bus, agents: ['researcher'], port: 8080, auth });
+ */
+export async function gateway(options: GatewayOptions): Promise<Gateway> {
+  const {
+    bus,
+    agents: given,
+    name: givenName = 'gateway',
+    signer,
+    verifier,
+    requireSigned,
+    follows = true,
+    store: storeOption = { type: 'memory' },
+    ...serving
+  } = options;
+  const name = checkBusName(givenName, 'the gateway');
+  const { logger = silentLogger, scheduler = systemScheduler } = serving;
+  const agents = given.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
+  const [first] = agents;
+  if (first === undefined) {
+    throw new LegateError('CONFIGURATION_INVALID', 'a gateway needs at least one agent');
+  }
+  const isOwnStore = 'type' in storeOption;
+  const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const identification = {
+    ...(verifier !== undefined && { verifier }),
+    ...(requireSigned !== undefined && { requireSigned }),
+  };
+  const replies = new ReplyBox({
+    bus,
+    name: `${name.slice(0, 60)}-${scheduler.uuid()}`,
+    logger,
+    ...identification,
+  });
+  const remoteIds = new RemoteIds(store.records, scheduler);
+  const toAgent = (agent: GatewayAgent) =>
+    busAgent({
+      bus,
+      name: agent.name,
+      replies,
+      remoteIds,
+      gateway: name,
+      signer,
+      description: agent.card?.description,
+      skills: agent.card?.skills,
+      inputModes: agent.card?.defaultInputModes,
+      outputModes: agent.card?.defaultOutputModes,
+      replyKind: agent.replies,
+    });
+  const routers = new Map<string, Router>();
+  const toRouter: ServeOptions['before'] = (request, response, path) => {
+    if (path === '/agents' && serving.protectsCard !== true) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ agents: [...routers].map(listed) }));
+      return true;
+    }
+    const [agentName = ''] = path.startsWith(prefix) ? path.slice(prefix.length).split('/', 1) : [];
+    const found = routers.get(agentName);
+    if (found === undefined) return false;
+    const rest = (request.url ?? '').slice(prefix.length + agentName.length);
+    request.url = rest.startsWith('/') ? rest : `/${rest}`;
+    found.handler(request, response);
+    return true;
+  };
+  await replies.start();
+  let server: Serving | undefined;
+  let discovery: Consumption | undefined;
+  const close = async (): Promise<void> => {
+    await discovery?.close();
+    for (const made of routers.values()) if (made !== server?.router) await made.close();
+    await server?.close();
+    await replies.stop();
+    if (isOwnStore) await store.close();
+  };
+  try {
+    server = await serve(toAgent(first), {
+      ...serving,
+      store,
+      before: async (request, response, path, query) =>
+        (await serving.before?.(request, response, path, query)) === true ||
+        (await toRouter(request, response, path, query)),
+    });
+    const { before: _before, ...tuning } = serving;
+    for (const agent of agents) {
+      const url = `${server.url}${prefix}${agent.name}`;
+      const made =
+        agent === first ? server.router : await router(toAgent(agent), { ...tuning, store, url });
+      routers.set(agent.name, made);
+    }
+    if (follows) {
+      discovery = await followCards(bus, routers, scheduler.uuid(), identification);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  let closed: Promise<void> | undefined;
+  const closeOnce = (): Promise<void> => (closed ??= close());
+  return {
+    ...server,
+    routers,
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
+  };
+}
+
+function listed([name, { cards }]: readonly [string, Router]) {
+  const { description, supportedInterfaces } = cards.current;
+  return { name, description, url: supportedInterfaces[0]?.url };
+}
+
+/** Keeps the cards as the agents announce them: what they can do, never where they are. */
+function followCards(
+  bus: Bus,
+  routers: ReadonlyMap<string, Router>,
+  listener: string,
+  identification: Identification,
+): Promise<Consumption> {
+  return bus.consume(discoveryQueue(listener), async (delivery) => {
+    if (delivery.headers[headerNames.presence] === 'gone') return done;
+    try {
+      const { method, subject } = await identify(delivery, identification);
+      const announced = readCard(delivery.body);
+      const made = routers.get(announced.name);
+      const isProved = method === 'message-token' && subject === announced.name;
+      if (made === undefined || (identification.verifier !== undefined && !isProved)) return done;
+      const { description, skills, version, defaultInputModes, defaultOutputModes } = announced;
+      const said = { description, skills, version, defaultInputModes, defaultOutputModes };
+      const before = made.cards.current;
+      const { signatures: _signatures, ...after } = { ...before, ...said };
+      if (JSON.stringify({ ...before, signatures: undefined }) !== JSON.stringify(after)) {
+        await made.cards.replace(after);
+      }
+    } catch (error) {
+      // What is announced wrongly changes nothing.
+      if (!(error instanceof LegateError)) throw error;
+    }
+    return done;
+  });
+}

@@ -1,0 +1,107 @@
+import { type ArtifactChunk, type TurnEvent, working } from '../../agents/index.ts';
+import {
+  type Artifact,
+  isInterrupted,
+  isTerminal,
+  type Part,
+  type StreamResponse,
+  type TaskArtifactUpdateEvent,
+  type TaskStatusUpdateEvent,
+} from '../../protocol/index.ts';
+
+interface Told {
+  readonly parts: Part[];
+  isSealed: boolean;
+}
+
+/**
+ * Turns what is told about a task on the bus into the events of a turn here. Updates may be lost,
+ * and a message that was delivered again is told anew in a series of its own; the artifacts come out
+ * whole all the same, for a snapshot or the result makes up for what was missed.
+ */
+export class Relay {
+  readonly #told = new Map<string, Told>();
+  #series: string | undefined;
+  #next = 0;
+  /** Something of this series was lost: its artifacts are told by the result. */
+  #isLossy = false;
+  #isWorking = false;
+
+  *update(event: StreamResponse, series: string, sequence: number): Generator<TurnEvent> {
+    if (series !== this.#series) {
+      this.#series = series;
+      this.#next = 0;
+      this.#isLossy = false;
+    }
+    if (sequence < this.#next) return;
+    if (sequence > this.#next) this.#isLossy = true;
+    this.#next = sequence + 1;
+    if ('statusUpdate' in event) yield* this.#status(event.statusUpdate);
+    else if ('artifactUpdate' in event) yield* this.#artifact(event.artifactUpdate);
+    else if ('task' in event) yield* this.artifacts(event.task.artifacts ?? []);
+  }
+
+  /** Tells what of these artifacts was not told yet. */
+  *artifacts(artifacts: readonly Artifact[]): Generator<ArtifactChunk> {
+    for (const artifact of artifacts) {
+      const missing = this.#missing(artifact);
+      if (missing !== undefined) yield missing;
+    }
+  }
+
+  *#status({ status, metadata }: TaskStatusUpdateEvent): Generator<TurnEvent> {
+    const { state, message } = status;
+    // How a turn ends is told by its result.
+    if (isTerminal(state) || isInterrupted(state)) return;
+    if (message === undefined && metadata === undefined && this.#isWorking) return;
+    this.#isWorking = true;
+    yield working(message?.parts, metadata);
+  }
+
+  *#artifact(update: TaskArtifactUpdateEvent): Generator<TurnEvent> {
+    if (this.#isLossy) return;
+    const { artifact, append = false, lastChunk = false } = update;
+    const told = this.#told.get(artifact.artifactId);
+    if (told?.isSealed === true || (append && told === undefined)) {
+      this.#isLossy = true;
+      return;
+    }
+    if (append && told !== undefined) told.parts.push(...artifact.parts);
+    else this.#told.set(artifact.artifactId, { parts: [...artifact.parts], isSealed: false });
+    if (lastChunk) this.#seal(artifact.artifactId);
+    yield { kind: 'chunk', artifact, append, lastChunk };
+  }
+
+  #missing(artifact: Artifact): ArtifactChunk | undefined {
+    const { artifactId, parts } = artifact;
+    const told = this.#told.get(artifactId);
+    if (told?.isSealed === true) return undefined;
+    const shared = told === undefined ? 0 : countShared(told.parts, parts);
+    if (told !== undefined && shared === told.parts.length) {
+      if (shared === parts.length) return undefined;
+      const rest = parts.slice(shared);
+      told.parts.push(...rest);
+      return {
+        kind: 'chunk',
+        artifact: { ...artifact, parts: rest },
+        append: true,
+        lastChunk: false,
+      };
+    }
+    this.#told.set(artifactId, { parts: [...parts], isSealed: false });
+    return { kind: 'chunk', artifact, append: false, lastChunk: false };
+  }
+
+  #seal(artifactId: string): void {
+    const told = this.#told.get(artifactId);
+    if (told !== undefined) told.isSealed = true;
+  }
+}
+
+/** How many parts are the same from the start on. */
+function countShared(one: readonly Part[], other: readonly Part[]): number {
+  const most = Math.min(one.length, other.length);
+  let count = 0;
+  while (count < most && JSON.stringify(one[count]) === JSON.stringify(other[count])) count += 1;
+  return count;
+}

@@ -1,0 +1,110 @@
+import type { Logger } from '../../telemetry/index.ts';
+import { headerNames, type Identification, identify } from '../exchange/index.ts';
+import {
+  type Bus,
+  type BusMessage,
+  type Consumption,
+  type Delivery,
+  done,
+  ownResponseQueue,
+  topics,
+  type Verdict,
+} from '../transport/index.ts';
+
+/** Updates that wait for a slow reader; beyond, they are dropped, and the result makes up for them. */
+const mostWaiting = 1_000;
+
+export interface ReplyBoxOptions extends Identification {
+  readonly bus: Bus;
+  /** Of this process alone. */
+  readonly name: string;
+  readonly logger: Logger;
+}
+
+/** The answers to one task, in the order in which they came. */
+export class Inbox {
+  /** Who must have signed, where signatures are looked at. */
+  readonly agent: string;
+  #waiting: BusMessage[] = [];
+  #wake: (() => void) | undefined;
+
+  constructor(agent: string) {
+    this.agent = agent;
+  }
+
+  put(message: BusMessage): void {
+    if (message.type === 'update' && this.#waiting.length >= mostWaiting) return;
+    this.#waiting.push(message);
+    this.#wake?.();
+  }
+
+  /** The next answer; undefined once the signal is aborted and nothing waits. */
+  async next(signal: AbortSignal): Promise<BusMessage | undefined> {
+    for (;;) {
+      const message = this.#waiting.shift();
+      if (message !== undefined || signal.aborted) return message;
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          signal.removeEventListener('abort', wake);
+          this.#wake = undefined;
+          resolve();
+        };
+        this.#wake = wake;
+        signal.addEventListener('abort', wake, { once: true });
+      });
+    }
+  }
+}
+
+/** The one queue by which a process hears the answers to all that it asks. */
+export class ReplyBox {
+  readonly topic: string;
+  readonly #options: ReplyBoxOptions;
+  readonly #inboxes = new Map<string, Inbox>();
+  #consumption: Consumption | undefined;
+
+  constructor(options: ReplyBoxOptions) {
+    this.#options = options;
+    this.topic = topics.response(options.name);
+  }
+
+  async start(): Promise<void> {
+    const { bus, name } = this.#options;
+    const queue = ownResponseQueue(name);
+    // In order, so that a task is told as it happened.
+    const take = (delivery: Delivery): Promise<Verdict> => this.#take(delivery);
+    this.#consumption = await bus.consume(queue, take, { prefetch: 200, concurrency: 1 });
+  }
+
+  /** Answers with this correlation id go here from now on. */
+  open(correlationId: string, agent: string): Inbox {
+    const inbox = new Inbox(agent);
+    this.#inboxes.set(correlationId, inbox);
+    return inbox;
+  }
+
+  close(correlationId: string, inbox: Inbox): void {
+    if (this.#inboxes.get(correlationId) === inbox) this.#inboxes.delete(correlationId);
+  }
+
+  async stop(): Promise<void> {
+    await this.#consumption?.close();
+  }
+
+  async #take(delivery: Delivery): Promise<Verdict> {
+    const { logger } = this.#options;
+    const { correlationId = '', headers } = delivery;
+    const inbox = this.#inboxes.get(correlationId);
+    if (inbox === undefined || headers[headerNames.answers] !== undefined) return done;
+    try {
+      const { method, subject } = await identify(delivery, this.#options);
+      if (method === 'message-token' && subject !== inbox.agent) {
+        throw new Error(`signed by ${subject}`);
+      }
+      inbox.put(delivery);
+    } catch (error) {
+      logger.warn({ correlationId, error }, 'bus.answer.not_believed');
+    }
+    return done;
+  }
+}

@@ -1,0 +1,97 @@
+import { type Agent, rejected, type Turn, type TurnEvent } from '../../agents/index.ts';
+import { matchSkill, namedSkill, type SkillAliases } from '../../peers/index.ts';
+import { type AgentSkill, data, LegateError, text } from '../../protocol/index.ts';
+
+/** What a skill does with a turn. */
+export type SkillHandler = (turn: Turn) => AsyncIterable<TurnEvent>;
+
+/** A skill with more to say about itself than its id. */
+export interface SkillDefinition {
+  readonly take: SkillHandler;
+  readonly name?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly examples?: readonly string[];
+  readonly inputModes?: readonly string[];
+  readonly outputModes?: readonly string[];
+  /** Other names by which it may be asked for. */
+  readonly aliases?: readonly string[];
+}
+
+/** Whatever else an agent says of itself. */
+export type SkillAgentOptions = Partial<Omit<Agent, 'skills' | 'take'>>;
+
+/**
+ * An agent made of skills, each with a handler of its own. A message names its skill in its metadata
+ * (`skill`), in any case of letters; with a single skill, it need not. The card's skills are these.
+ * @example
+ * skillAgent({
+ *   echo: async function* (turn) { yield artifact(textOf(turn.message)); },
+ *   search: { description: 'Finds pages', take: search },
+ * }, { name: 'helper' })
+ */
+export function skillAgent(
+  skills: Readonly<Record<string, SkillHandler | SkillDefinition>>,
+  options: SkillAgentOptions = {},
+): Agent {
+  const { name = 'agent', description = name } = options;
+  const entries = Object.entries(skills).map(([id, skill]) => ({
+    id,
+    ...(typeof skill === 'function' ? { take: skill } : skill),
+  }));
+  if (entries.length === 0) {
+    throw new LegateError('CONFIGURATION_INVALID', `agent ${name} has no skills`);
+  }
+  refuseDuplicates(
+    entries.flatMap(({ id, aliases = [] }) => [id, ...aliases]),
+    name,
+  );
+  const cardSkills: AgentSkill[] = entries.map(({ take: _take, aliases: _aliases, ...skill }) => ({
+    ...skill,
+    name: skill.name ?? skill.id,
+    description: skill.description ?? skill.name ?? skill.id,
+    tags: skill.tags ?? [skill.id],
+  }));
+  const aliases: SkillAliases = Object.fromEntries(
+    entries.map(({ id, aliases: names = [] }) => [id, names]),
+  );
+  const handlers = new Map(entries.map(({ id, take }) => [id, take]));
+  return {
+    ...options,
+    name,
+    description,
+    skills: cardSkills,
+    async *take(turn) {
+      const wanted = (await namedSkill(turn)) ?? (cardSkills.length === 1 ? cardSkills[0]?.id : '');
+      const found = matchSkill(cardSkills, wanted ?? '', { aliases, searches: false });
+      const handler = found === undefined ? undefined : handlers.get(found.id);
+      if (handler === undefined) yield unsupported(wanted ?? '', cardSkills);
+      else yield* handler(turn);
+    },
+  };
+}
+
+function refuseDuplicates(names: readonly string[], agent: string): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    const folded = name.toLowerCase();
+    if (seen.has(folded)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `agent ${agent} has two skills called "${name}"; ids and aliases are the same in any case`,
+      );
+    }
+    seen.add(folded);
+  }
+}
+
+function unsupported(wanted: string, skills: readonly AgentSkill[]): TurnEvent {
+  const known = skills.map(({ id }) => id).join(', ');
+  const words =
+    wanted === ''
+      ? `Say which skill is meant, in the message's metadata as "skill". There are: ${known}.`
+      : `Skill '${wanted}' is not supported by this agent. There are: ${known}.`;
+  return rejected([data({ state: 'rejected', error_type: 'skill_not_supported' }), text(words)], {
+    metadata: { error_type: 'skill_not_supported' },
+  });
+}
