@@ -35,11 +35,14 @@ export function runCommand(): Command {
       new Option('-t, --auth-token <token>', 'token that the HTTP API asks for').env('AUTH_TOKEN'),
     )
     .addOption(
-      new Option('--jwt-secret <secret>', 'verifies the users of the HTTP API').env('JWT_SECRET'),
+      new Option(
+        '--jwt-secret <secret>',
+        'verifies the users of the HTTP API; a public key in PEM for RS, ES, PS',
+      ).env('JWT_SECRET'),
     )
     .addOption(
       new Option('--jwt-method <algorithm>', 'how their tokens are signed')
-        .choices(['HS256', 'HS384', 'HS512'])
+        .choices(['HS256', 'HS384', 'HS512', 'RS256', 'RS512', 'ES256', 'ES512', 'PS256'])
         .default('HS256')
         .env('JWT_METHOD'),
     )

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { importSPKI, jwtVerify } from 'jose';
 import { AuthError } from '../../auth/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 
 export interface ApiAccessOptions {
   /** `?token=` of every request. */
@@ -18,6 +19,14 @@ export class ApiAccess {
   readonly #options: ApiAccessOptions;
 
   constructor(options: ApiAccessOptions) {
+    // What is empty would be the same as what is missing, and let everybody in.
+    if (options.token === '' || options.jwt?.secret === '') {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        'the token (AUTH_TOKEN) or the JWT secret (JWT_SECRET) of the HTTP API is empty; ' +
+          'give it a value, or leave it out',
+      );
+    }
     this.#options = options;
   }
 

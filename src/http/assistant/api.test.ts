@@ -1,3 +1,4 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -53,6 +54,33 @@ test('with a token, only those who have it may call', async () => {
   const { headers, body } = await house.api('GET', '/status');
   expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
   expect(body).toMatchObject({ status: 'failure', reason: 'NotAuthenticated', code: 401 });
+});
+
+test.each([{ token: '' }, { jwt: { secret: '', algorithm: 'HS256' } }])(
+  '%j would let everybody in, so it is refused',
+  async (api) => {
+    await expect(served({ api })).rejects.toThrow('is empty');
+  },
+);
+
+test('with JWT, a public key verifies tokens and does not make them', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  await using house = await served({ api: { jwt: { secret: publicKey, algorithm: 'ES256' } } });
+  const user = { role: 'admin' };
+  const signed = await new SignJWT({ user })
+    .setProtectedHeader({ alg: 'ES256' })
+    .sign(createPrivateKey(privateKey));
+  const forged = await new SignJWT({ user })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(new TextEncoder().encode(publicKey));
+  const status = async (jwt: string) =>
+    (await house.api('GET', '/status', undefined, { authorization: `Bearer ${jwt}` })).status;
+  expect(await status(signed)).toBe(200);
+  expect(await status(forged)).toBe(401);
 });
 
 test('with JWT, an admin may do everything and a user what is the user’s own', async () => {
