@@ -22,6 +22,8 @@ const year = 365 * 24 * 60 * 60 * 1000;
 export class AuditLog {
   readonly #records: RecordStore;
   readonly #scheduler: Pick<Scheduler, 'now' | 'uuid'>;
+  /** Keeps the order of lines of one millisecond. */
+  #written = 0;
 
   constructor(records: RecordStore, scheduler: Pick<Scheduler, 'now' | 'uuid'>) {
     this.#records = records;
@@ -31,11 +33,12 @@ export class AuditLog {
   /** The write that appends a line. */
   line(line: Omit<AuditLine, 'at'>): RecordWrite {
     const now = this.#scheduler.now();
+    this.#written += 1;
+    const newestFirst = [now, this.#written].map((count) => Number.MAX_SAFE_INTEGER - count);
     const value = { at: new Date(now).toISOString(), ...line };
     return {
       space,
-      // Newest first in the order of keys.
-      key: `${String(Number.MAX_SAFE_INTEGER - now)} ${this.#scheduler.uuid()}`,
+      key: [...newestFirst, this.#scheduler.uuid()].join(' '),
       value: Json.of<JsonValue>(value),
       expiresAt: now + year,
     };
