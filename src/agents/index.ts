@@ -49,6 +49,7 @@ export { type SessionInfo, type SessionKey, SessionStore } from './runner/sessio
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
 export { sessionOf } from './sessions/passing-session.ts';
 export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';
+export { askUser } from './tools/ask-user.ts';
 export type {
   Credential,
   CredentialProvider,

@@ -17,6 +17,7 @@ export interface AskOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  readonly random: () => number;
   readonly logger: Logger;
 }
 
@@ -34,8 +35,10 @@ export function askModel(options: AskOptions): AsyncGenerator<TextPiece, ModelAn
 }
 
 async function* askWhole(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
-  const { model, call, retries, timeoutMs, signal, logger } = options;
-  const answer = await generateText(model, { ...call, retries, timeoutMs, signal, logger });
+  const { model, call, retries, timeoutMs, signal, clock, random, logger } = options;
+  const now = (): number => clock.now();
+  const patience = { retries, timeoutMs, signal, now, random, logger };
+  const answer = await generateText(model, { ...call, ...patience });
   if (answer.text !== '') yield { text: answer.text, isStart: true };
   return {
     text: answer.text,
@@ -49,7 +52,7 @@ async function* askWhole(options: AskOptions): AsyncGenerator<TextPiece, ModelAn
 }
 
 async function* askStreaming(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
-  const { model, call, retries, timeoutMs, signal, clock, logger } = options;
+  const { model, call, retries, timeoutMs, signal, clock, random, logger } = options;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return yield* streamAnswer(model, call, { signal, silenceMs: timeoutMs });
@@ -58,7 +61,7 @@ async function* askStreaming(options: AskOptions): AsyncGenerator<TextPiece, Mod
       const failure = judge(thrown, model.modelId, clock.now());
       if (!failure.isRetryable || attempt > retries) throw failure.error;
       const backoff = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
-      const wait = failure.retryAfterMs ?? backoff * (0.5 + Math.random() / 2);
+      const wait = failure.retryAfterMs ?? backoff * (0.5 + random() / 2);
       if (wait > longestRetryAfterMs) throw failure.error;
       logger.warn(
         { model: model.modelId, attempt, waitMs: wait, code: failure.error.code },

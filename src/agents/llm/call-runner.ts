@@ -4,9 +4,10 @@ import {
   LegateError,
   type Message,
 } from '../../protocol/index.ts';
+import { endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
 import type { Turn } from '../agent.ts';
 import type { EventChannel } from '../event-channel.ts';
-import { within } from '../patience.ts';
+import { type PatienceOptions, within } from '../patience.ts';
 import { sessionOf } from '../sessions/passing-session.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
@@ -142,7 +143,8 @@ export class CallRunner {
     let context: ToolContext | undefined;
     let output: CallOutput;
     try {
-      const value = await within({ milliseconds, signal: turn.signal, reason }, async (signal) => {
+      const limits = { milliseconds, signal: turn.signal, reason };
+      const value = await traced(call.name, limits, async (signal) => {
         const own = toContext(signal);
         context = own;
         if (answer !== undefined && tool.resume !== undefined) {
@@ -245,6 +247,25 @@ function askOf(pause: ToolPause, tool: Tool): Ask {
     state: pause.state ?? null,
     resumes: tool.resume !== undefined,
   };
+}
+
+/** Runs a tool within its time, as a piece of the trace. */
+async function traced<T>(
+  name: string,
+  limits: PatienceOptions,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const span = startSpan('legate.tool', {
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name },
+  });
+  try {
+    const value = await inSpan(span, () => within(limits, run));
+    endSpan(span);
+    return value;
+  } catch (error) {
+    endSpan(span, error instanceof LegateError ? { code: error.code } : {});
+    throw error;
+  }
 }
 
 const longestReason = 1_000;

@@ -222,6 +222,10 @@ export class LlmRun {
     const found = await gatherTools(this.#settings.tools, this.#turn);
     const targets = [...this.#settings.subAgents, ...(delegationOf(this.#turn)?.roster ?? [])];
     if (targets.length === 0) return found;
+    if (found.has(transferName)) {
+      const message = `agent "${this.#settings.name}": the name "${transferName}" is taken by the tool that hands the conversation on`;
+      throw new LegateError('CONFIGURATION_INVALID', message);
+    }
     return new Map([...found, [transferName, transferTool(targets)]]);
   }
 

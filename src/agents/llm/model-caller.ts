@@ -3,7 +3,8 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
-import type { JsonObject } from '../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
 import type { ArtifactChunk, Turn } from '../agent.ts';
 import { chunk } from '../define.ts';
 import type { ValueSchema } from '../tools/schema.ts';
@@ -83,20 +84,38 @@ export class ModelCaller {
       timeoutMs: settings.modelTimeoutMs,
       signal: turn.signal,
       clock: turn.clock,
+      random: settings.random,
       logger: turn.logger,
     });
+    const span = startSpan('legate.model', {
+      kind: 'client',
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': settings.model.provider,
+        'gen_ai.request.model': settings.model.modelId,
+      },
+    });
+    let failure: { code?: string } | undefined = {};
     try {
       for (;;) {
-        const next = await asking.next().catch((error: unknown) => {
+        const next = await inSpan(span, () => asking.next()).catch((error: unknown) => {
+          failure = error instanceof LegateError ? { code: error.code } : {};
           turn.signal.throwIfAborted();
           throw new ModelFailed(error);
         });
-        if (next.done === true) return next.value;
+        if (next.done === true) {
+          failure = undefined;
+          const { input, output } = next.value.usage;
+          span.setAttribute('gen_ai.usage.input_tokens', input);
+          span.setAttribute('gen_ai.usage.output_tokens', output);
+          return next.value;
+        }
         // What a callback may still change is shown when it has.
         if (settings.afterModel === undefined)
           yield* this.#show(next.value.text, next.value.isStart);
       }
     } finally {
+      endSpan(span, failure);
       // Whoever stops listening in mid-sentence stops the model.
       await asking.return(undefined as never);
     }

@@ -92,6 +92,8 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly toolTimeoutMs?: number;
   /** The most characters of a tool's result that the model is shown. @default 100_000 */
   readonly maxResultCharacters?: number;
+  /** From 0 up to 1, for the spread of waits. @default Math.random */
+  readonly random?: () => number;
   /** Where tools' credentials come from. */
   readonly credentials?: CredentialProvider;
   /** Asked after each step with tools: true ends the turn with what the model has said. */
@@ -122,5 +124,6 @@ export function resolveOptions(options: LlmAgentOptions) {
     modelTimeoutMs: options.modelTimeoutMs ?? 120_000,
     toolTimeoutMs: options.toolTimeoutMs ?? 60_000,
     maxResultCharacters: options.maxResultCharacters ?? 100_000,
+    random: options.random ?? Math.random,
   };
 }

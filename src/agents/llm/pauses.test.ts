@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../models/index.ts';
 import type { Agent } from '../agent.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
+import { askUser } from '../tools/ask-user.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import { ToolPause } from '../tools/tool-pause.ts';
 import { Conversation, type SayOptions } from '../testing/conversation.ts';
@@ -301,6 +302,20 @@ test('a tool may ask by itself and go on with the answer and what it kept', asyn
   expect((await conversation.say('red', { taskId })).text).toBe('Red it is');
   expect(steps).toEqual([{ step: 1 }, { step: 2 }]);
   expect(model.requests[1]?.promptText).toContain('{"colour":"red"}');
+});
+
+test('a model may ask its caller back, and hears the answer as its result', async () => {
+  const input = { question: 'Which colour?', choices: ['red', 'blue'] };
+  const model = scriptedModel([calling({ name: 'ask_user', input, id: 'q' }), 'Red it is']);
+  const conversation = new Conversation(clerk(model, [askUser()]));
+  const { taskId, end } = await conversation.say('Paint');
+  expect(end).toMatchObject({
+    kind: 'input-required',
+    parts: [{ text: 'Which colour?' }, { data: { choices: ['red', 'blue'] } }],
+  });
+  expect((await conversation.say('the red one', { taskId })).text).toBe('Red it is');
+  expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool' });
+  expect(model.requests[1]?.messages.at(-1)?.text).toContain('the red one');
 });
 
 // ---- a turn that runs again after its process died ---------------------------------------------------

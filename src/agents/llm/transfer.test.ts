@@ -181,6 +181,16 @@ test('a sub agent that fails fails the task, without its inner words', async () 
   expect(JSON.stringify(end)).not.toContain('hunter2');
 });
 
+test('a tool cannot take the name of the one that hands the conversation on', async () => {
+  const tree = llmAgent({
+    name: 'front',
+    model: scriptedModel([]),
+    subAgents: [llmAgent({ name: 'one', model: scriptedModel([]) })],
+    tools: [tool({ name: 'transfer_to_agent', description: 'x', run: () => 1 })],
+  });
+  await expect(new Conversation(tree).say('Go')).rejects.toThrow(/is taken by the tool/);
+});
+
 test('names that cannot be told apart are refused', () => {
   const twin = llmAgent({ name: 'twin', model: scriptedModel([]) });
   expect(() =>

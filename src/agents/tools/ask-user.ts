@@ -1,0 +1,32 @@
+import { data, type Part, text } from '../../protocol/index.ts';
+import { type Tool, tool } from './tool.ts';
+import { ToolPause } from './tool-pause.ts';
+
+/**
+ * A tool by which a model asks its caller and waits for the answer: the task becomes input-required
+ * and goes on with the next message. Without it, a question is an answer like any other.
+ * @example llmAgent({ name: 'clerk', model, tools: [askUser()] })
+ */
+export function askUser(): Tool {
+  return tool({
+    name: 'ask_user',
+    description: 'Asks the user a question and waits for the answer.',
+    input: {
+      type: 'object',
+      properties: {
+        question: { type: 'string' },
+        choices: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'What the user can choose from, if that is known.',
+        },
+      },
+      required: ['question'],
+    },
+    run: ({ question, choices }) => {
+      const parts: Part[] = [text(question as string)];
+      if (choices !== undefined) parts.push(data({ choices }));
+      return new ToolPause({ question: parts });
+    },
+  });
+}
