@@ -1,0 +1,198 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { rabbitMq } from '../../../test/support/rabbitmq.ts';
+import { temporaryDirectory } from '../../../test/support/stores.ts';
+import { agent, textOf } from '../../agents/index.ts';
+import { connect } from '../../client/index.ts';
+import { artifact, type Task } from '../../protocol/index.ts';
+import { openMemory, openStore } from '../../store/index.ts';
+import { nameOf, TestCaller } from '../testing.contract.ts';
+import {
+  declareAgentQueue,
+  gateway,
+  hostOnBus,
+  joinPeers,
+  openBus,
+  taskQueueName,
+} from '../index.ts';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function open(exchange = nameOf('exchange'), options = {}) {
+  const { url } = await rabbitMq();
+  const bus = await openBus({ type: 'rabbitmq', url, exchange, ...options });
+  cleanups.push(() => bus.close());
+  return { bus, url, exchange };
+}
+
+describe('a worker that is killed', () => {
+  const worker = join(import.meta.dirname, 'worker.contract.ts');
+  const children: ChildProcess[] = [];
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+  });
+
+  async function work(...args: string[]): Promise<{ kill: () => Promise<void> }> {
+    const child = fork(worker, args, { execArgv: [] });
+    children.push(child);
+    await new Promise<void>((resolve, reject) => {
+      child.once('message', () => resolve());
+      child.once('exit', () => reject(new Error('the worker did not start')));
+    });
+    return {
+      kill: () =>
+        new Promise((resolve) => {
+          child.once('exit', () => resolve());
+          child.kill('SIGKILL');
+        }),
+    };
+  }
+
+  for (const [policy, state, turns] of [
+    ['fail', 'TASK_STATE_FAILED', ['hang 1']],
+    ['run-again', 'TASK_STATE_COMPLETED', ['hang 1', 'hang 2']],
+  ] as const) {
+    test(`in the middle of a turn leaves it to the next, by the agent's policy (${policy})`, async () => {
+      const { bus, url, exchange } = await open();
+      await using directory = await temporaryDirectory();
+      const path = join(directory.path, 'store.db');
+      const name = nameOf('worker');
+      await declareAgentQueue(bus, name);
+      const caller = await TestCaller.start(bus);
+      const first = await work(url, exchange, name, path, policy);
+      const before = await caller.send(name, 'quick');
+      await expect
+        .poll(() => caller.state(before), { timeout: 5_000 })
+        .toBe('TASK_STATE_COMPLETED');
+      const id = await caller.send(name, 'hang');
+      await expect.poll(() => caller.updatesOf(id).length, { timeout: 5_000 }).toBe(2);
+      await first.kill();
+      expect(caller.of(id)).toEqual([]);
+      await work(url, exchange, name, path, policy);
+      // The broker gives the message out again; the engine knows it, and answers by what it stored.
+      await expect.poll(() => caller.state(id), { timeout: 20_000 }).toBe(state);
+      const begun = readFileSync(`${path}.turns`, 'utf8').trim().split('\n');
+      expect(begun.filter((line) => line.startsWith('hang'))).toEqual(turns);
+      // What was answered before is not done or told again.
+      expect(begun.filter((line) => line.startsWith('quick'))).toEqual(['quick 1']);
+      expect(caller.of(before)).toHaveLength(1);
+      expect((await bus.inspect(taskQueueName(name)))?.deadLetters).toBe(0);
+    });
+  }
+
+  test('by its own task, each time, stops doing so', { timeout: 60_000 }, async () => {
+    const { bus, url, exchange } = await open();
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'store.db');
+    const name = nameOf('worker');
+    await declareAgentQueue(bus, name);
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'die');
+    const live = (): ChildProcess => {
+      const args = [url, exchange, name, path, 'run-again'];
+      const child = fork(worker, args, { execArgv: [], stdio: 'ignore' });
+      children.push(child);
+      return child;
+    };
+    for (let life = 0; life < 3; life += 1) {
+      const child = live();
+      await new Promise((resolve) => void child.once('exit', resolve));
+    }
+    live();
+    await expect.poll(() => caller.state(id), { timeout: 20_000 }).toBe('TASK_STATE_FAILED');
+    const begun = readFileSync(`${path}.turns`, 'utf8').trim().split('\n');
+    expect(begun).toEqual(['die 1', 'die 2', 'die 3']);
+  });
+});
+
+const echo = (name: string) =>
+  agent({ name, serialise: 'task' }, async function* (turn) {
+    yield artifact(`echo ${textOf(turn.message)}`);
+  });
+
+test('a thousand tasks at a time all come back, each with its own answer', async () => {
+  const { bus } = await open();
+  await using directory = await temporaryDirectory();
+  const store = await openStore({ type: 'sqlite', path: join(directory.path, 'store.db') });
+  cleanups.push(() => store.close());
+  const name = nameOf('echo');
+  await using host = await hostOnBus(echo(name), { bus, store, concurrency: 200 });
+  const caller = await TestCaller.start(bus);
+  const ids = await Promise.all(
+    Array.from({ length: 1_000 }, (_, index) => caller.send(host.name, `m${index}`)),
+  );
+  await expect
+    .poll(() => caller.answers.length, { timeout: 25_000, interval: 100 })
+    .toBeGreaterThanOrEqual(1_000);
+  expect(ids.map((id) => caller.task(id)?.artifacts?.[0]?.parts[0]?.text)).toEqual(
+    ids.map((_, index) => `echo m${index}`),
+  );
+  expect(caller.answers).toHaveLength(1_000);
+});
+
+test(
+  'a restart of the broker in the middle of everything loses no task',
+  { timeout: 120_000 },
+  async () => {
+    const broker = await rabbitMq();
+    const { bus, exchange } = await open(undefined, { publishTimeoutMs: 60_000 });
+    const { bus: theirs } = await open(exchange, { publishTimeoutMs: 60_000 });
+    const name = nameOf('echo');
+    const turns = new Map<string, number>();
+    const counting = agent({ name, serialise: 'task' }, async function* (turn) {
+      const said = textOf(turn.message);
+      turns.set(said, (turns.get(said) ?? 0) + 1);
+      yield artifact(`echo ${said}`);
+    });
+    await using host = await hostOnBus(counting, { bus: theirs, store: openMemory() });
+    await using server = await gateway({
+      bus,
+      agents: [host.name],
+      drainMs: 0,
+      taskTimeoutMs: 90_000,
+    });
+    await using network = await joinPeers({
+      name: nameOf('me'),
+      store: openMemory(),
+      bus,
+      wellKnown: [{ name }],
+      timeoutMs: 90_000,
+    });
+    const client = await connect(server.url);
+    const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
+    const asked: Promise<string | undefined>[] = [];
+    const ask = (index: number): void => {
+      if (index % 2 === 0) {
+        asked.push(
+          client
+            .sendMessage(`m${index}`)
+            .then((answer) => textIn('task' in answer ? answer.task : undefined)),
+        );
+      } else {
+        const request = { agent: name, skill: name, message: `m${index}` };
+        asked.push(
+          network.invoker
+            .call(request, { ...session, id: `c${index}` })
+            .then(({ outcome }) => outcome?.text),
+        );
+      }
+    };
+    for (let index = 0; index < 20; index += 1) ask(index);
+    const restarted = broker.restart();
+    for (let index = 20; index < 40; index += 1) ask(index);
+    await restarted;
+    for (let index = 40; index < 60; index += 1) ask(index);
+    expect(await Promise.all(asked)).toEqual(asked.map((_, index) => `echo m${index}`));
+    expect([...turns.values()].every((count) => count === 1)).toBe(true);
+    expect(turns.size).toBe(60);
+  },
+);
+
+function textIn(task: Task | undefined): string | undefined {
+  return task?.artifacts?.[0]?.parts[0]?.text;
+}

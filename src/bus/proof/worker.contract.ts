@@ -1,0 +1,24 @@
+/** A host in a process of its own, for the tests that kill it. Arguments: broker, exchange, name, store. */
+import { appendFileSync } from 'node:fs';
+import { agent, chunk, textOf } from '../../agents/index.ts';
+import { hostOnBus, openBus } from '../index.ts';
+
+const [url = '', exchange = '', name = '', path = '', policy = 'fail'] = process.argv.slice(2);
+
+const bus = await openBus({ type: 'rabbitmq', url, exchange });
+await hostOnBus(
+  agent(
+    { name, onInterrupted: policy === 'run-again' ? 'run-again' : 'fail' },
+    async function* (turn) {
+      const said = textOf(turn.message);
+      // One line for each turn that is begun, whatever becomes of the process.
+      appendFileSync(`${path}.turns`, `${said} ${turn.attempt}\n`);
+      yield chunk('a', 'begun ');
+      if (said === 'hang' && turn.attempt === 1) await new Promise(() => {});
+      if (said === 'die') process.kill(process.pid, 'SIGKILL');
+      yield chunk('a', `done ${said}`, { append: true, last: true });
+    },
+  ),
+  { bus, store: { type: 'sqlite', path }, concurrency: 20 },
+);
+process.send?.('ready');
