@@ -180,6 +180,29 @@ for (const [onInterrupted, state, attempts] of [
   });
 }
 
+test('what an agent reads of its conversation waits for a store that is away', async () => {
+  const shared = openShared();
+  let tries = 0;
+  const store = new Proxy(shared, {
+    get(target, name: keyof Store) {
+      const member = target[name];
+      if (typeof member !== 'function') return member;
+      if (name !== 'loadContext' && name !== 'readContextLog') return member.bind(target);
+      return async (...values: never[]) => {
+        tries += 1;
+        if (tries % 3 !== 0) throw lost();
+        return (member as (...values: never[]) => unknown).apply(target, values);
+      };
+    },
+  });
+  const reading = agent({ name: 'reading' }, async function* (turn) {
+    yield artifact(`${String(await turn.state.load())} ${(await turn.state.log()).length}`);
+  });
+  const engine = await start(reading, store);
+  const answer = await engine.send({ message: message('x') }, call);
+  expect(answer).toHaveProperty('task.value.artifacts.0.parts', [{ text: 'undefined 0' }]);
+});
+
 test('a cancel of which no notice came reaches the turn on the other replica', async () => {
   const waiting = agent({ name: 'waiting' }, async function* (turn) {
     yield working();

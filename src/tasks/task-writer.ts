@@ -17,12 +17,11 @@ import type {
 } from '../store/index.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
+import { retryDelays } from './patience.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Events that may wait for the disk before the agent has to. */
 const pendingLimit = 256;
-/** Waits between tries while the store fails, in milliseconds: about half a minute in all. */
-const retryDelays = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800];
 
 export interface FinalWrite {
   readonly context?: ContextWrite;

@@ -1,5 +1,6 @@
 import type { ContextState, Turn } from '../agents/index.ts';
 import type { JsonObject, Message } from '../protocol/index.ts';
+import { patiently } from './patience.ts';
 import type { TurnRunOptions } from './turn-run.ts';
 
 /** A turn as its agent sees it. Made after the present message was noted in the task's history. */
@@ -61,15 +62,17 @@ export class TurnView implements Turn {
 
   get state(): ContextState {
     const { owner, settings } = this.#options;
-    const { store } = settings;
+    const { store, scheduler } = settings;
     const { contextId } = this;
     return {
       load: async () => {
-        const context = await store.loadContext(owner, contextId);
+        const context = await patiently(scheduler, () => store.loadContext(owner, contextId));
         return context?.value?.value as JsonObject | undefined;
       },
       log: async (options) => {
-        const entries = await store.readContextLog(owner, contextId, options?.last);
+        const entries = await patiently(scheduler, () =>
+          store.readContextLog(owner, contextId, options?.last),
+        );
         return entries.map((entry) => entry.value as JsonObject);
       },
     };
