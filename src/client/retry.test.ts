@@ -20,6 +20,18 @@ describe.each(speeches)('repeating over $binding $version', (speech) => {
     expect(slept).toEqual([500, 1000]);
   });
 
+  test('a read that fails because the store of the peer is away is repeated', async () => {
+    const agent = await scriptedAgent(speech, {
+      getTask: (_, { attempt }) => {
+        if (attempt > 1) return task('TASK_STATE_WORKING');
+        throw new LegateError('STORE_FAILED', 'the store is away', { retryAfter: 1 });
+      },
+    });
+    const { client, slept } = await connectTo(agent);
+    expect(await client.getTask('task-1')).toEqual(task('TASK_STATE_WORKING'));
+    expect(slept).toEqual([1000]);
+  });
+
   test('a read whose connection breaks is repeated', async () => {
     const agent = await scriptedAgent(speech, {
       getTask: (_, { attempt, response }) => {

@@ -7,6 +7,7 @@ export function isTransient(error: unknown): error is LegateError {
     error instanceof LegateError &&
     (error.code === 'PEER_UNREACHABLE' ||
       error.code === 'UNAVAILABLE' ||
+      error.code === 'STORE_FAILED' ||
       error.code === 'RATE_LIMITED')
   );
 }
