@@ -12,8 +12,11 @@ const hint =
 export interface Postgres {
   /** A new, empty database. */
   database(): Promise<string>;
-  /** Ends and starts the server again; only where it is our own. */
-  restart(options?: { readonly kill?: boolean }): Promise<void>;
+  /** Ends and starts the server again; only where it is our own. `meanwhile`: before it starts. */
+  restart(options?: {
+    readonly kill?: boolean;
+    readonly meanwhile?: () => Promise<void>;
+  }): Promise<void>;
 }
 
 let shared: Promise<Postgres> | undefined;
@@ -67,11 +70,12 @@ export async function startPostgres(): Promise<Postgres> {
   let child = await start();
   return {
     database: () => createDatabase(url),
-    async restart({ kill = false } = {}) {
+    async restart({ kill = false, meanwhile = async () => {} } = {}) {
       const gone = new Promise((resolve) => void child.once('exit', resolve));
       // SIGINT is PostgreSQL's fast shutdown: connections are cut, what was committed is kept.
       child.kill(kill ? 'SIGQUIT' : 'SIGINT');
       await gone;
+      await meanwhile();
       child = await start();
     },
   };

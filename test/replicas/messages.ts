@@ -1,0 +1,23 @@
+/** What the parent and its replicas tell each other. */
+export interface ReplicaSettings {
+  readonly database: string;
+  readonly leaseMs?: number;
+  readonly pollIntervalMs?: number;
+  readonly maxContexts?: number;
+  readonly taskTimeoutMs?: number;
+  readonly onInterrupted?: 'fail' | 'run-again';
+  readonly serialise?: 'task';
+}
+
+export interface TurnBegan {
+  readonly began: string;
+  readonly messageId: string;
+  readonly attempt: number;
+}
+
+export type ToParent = { readonly port: number } | TurnBegan;
+
+/** Opens the gate of that name. */
+export interface ToReplica {
+  readonly open: string;
+}
