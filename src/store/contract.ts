@@ -184,7 +184,8 @@ export interface ContextRecord {
 }
 
 export interface TaskQuery {
-  readonly owner: string;
+  /** Unset: of all owners. Only for those who look after the store, never for a caller. */
+  readonly owner?: string;
   readonly contextId?: string;
   readonly state?: TaskState;
   /** Inclusive. */

@@ -48,13 +48,13 @@ async function answer(each: Step, subject: Subject, world: World): Promise<unkno
 
 function queries(now: number): TaskQuery[] {
   const found: TaskQuery[] = [];
-  for (const owner of owners) {
+  for (const owner of [undefined, ...owners]) {
     for (const state of [undefined, ...states]) {
       for (const statusTimeFrom of [undefined, now - 10]) {
         for (const contextId of [undefined, 'c0']) {
           found.push({
-            owner,
             limit: 2,
+            ...(owner !== undefined && { owner }),
             ...(state !== undefined && { state }),
             ...(statusTimeFrom !== undefined && { statusTimeFrom }),
             ...(contextId !== undefined && { contextId }),

@@ -201,4 +201,38 @@ export function listBehaviour(current: CurrentStore): void {
       expect(page.total).toBe(1);
     });
   });
+
+  describe('a list over all owners', () => {
+    test('shows the tasks of each, the newest first, in pages', async () => {
+      const store = current();
+      await finishedTask(store, { taskId: 'a', contextId: 'x' }, 100);
+      await finishedTask(store, { taskId: 'b', contextId: 'y', owner: bob }, 300);
+      await admit(store, { taskId: 'c', contextId: 'x', now: 200 });
+      await admit(store, { taskId: 'd', contextId: 'z', owner: bob, now: 300 });
+      const page = await store.list({ limit: 10 });
+      expect(ids(page)).toEqual(['d', 'b', 'c', 'a']);
+      expect(page).toMatchObject({ total: 4, more: false });
+      expect(page.records.map(({ owner }) => owner)).toEqual([bob, bob, alice, alice]);
+      expect(await walk({ limit: 1 })).toEqual([['d'], ['b'], ['c'], ['a']]);
+      expect(await walk({ limit: 3 })).toEqual([['d', 'b', 'c'], ['a']]);
+    });
+
+    test('can be filtered like that of one owner', async () => {
+      const store = current();
+      await finishedTask(store, { taskId: 'a', contextId: 'x' }, 100);
+      await finishedTask(store, { taskId: 'b', contextId: 'x', owner: bob }, 300);
+      await admit(store, { taskId: 'c', contextId: 'x', now: 200 });
+      const only = async (query: Partial<TaskQuery>): Promise<string[]> => {
+        const page = await store.list({ ...query, limit: 10 });
+        expect(page.total).toBe(page.records.length);
+        return ids(page);
+      };
+      expect(await only({ state: completed })).toEqual(['b', 'a']);
+      expect(await only({ state: 'TASK_STATE_SUBMITTED' })).toEqual(['c']);
+      expect(await only({ contextId: 'x' })).toEqual(['b', 'c', 'a']);
+      expect(await only({ contextId: 'nowhere' })).toEqual([]);
+      expect(await only({ statusTimeFrom: 200 })).toEqual(['b', 'c']);
+      expect(await only({ contextId: 'x', state: completed, statusTimeFrom: 200 })).toEqual(['b']);
+    });
+  });
 }

@@ -19,6 +19,7 @@ import type {
 } from '../contract.ts';
 import { scoped } from '../scoped.ts';
 import { attemptOf, type OpenTurn, TurnQueue } from '../turn-queue.ts';
+import { pageOfAll } from './all-tasks.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { type KnownMessage, Messages } from './messages.ts';
@@ -140,6 +141,7 @@ export class MemoryState {
   }
 
   list(query: TaskQuery): TaskPage {
+    if (query.owner === undefined) return pageOfAll(this.tasks.values(), query);
     const owner = this.#owners.get(query.owner);
     return owner?.page(query) ?? { records: [], total: 0, more: false };
   }

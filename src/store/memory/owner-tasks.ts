@@ -198,11 +198,13 @@ export class OwnerTasks {
   }
 }
 
-function compare(a: TaskEntry, b: TaskEntry): number {
+/** Oldest first. */
+export function compare(a: TaskEntry, b: TaskEntry): number {
   return a.statusTime - b.statusTime || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
 
-function isBefore(task: TaskEntry, cursor: { statusTime: number; id: string }): boolean {
+/** Whether a list, which begins with the newest, shows the task after the cursor. */
+export function isBefore(task: TaskEntry, cursor: { statusTime: number; id: string }): boolean {
   return (
     task.statusTime < cursor.statusTime ||
     (task.statusTime === cursor.statusTime && task.id < cursor.id)

@@ -82,6 +82,31 @@ const statements = {
   },
 };
 
+/**
+ * Over all owners there is an order only of the tasks that have ended; the others are few, and are
+ * sorted. The totals of ended tasks are known, unless a context or a time is asked for.
+ */
+const overAll = (() => {
+  const filter = `$1::text IS NULL AND state = ANY ($2) AND status_time >= $3
+    AND ($7::text IS NULL OR context_id = $7)`;
+  const candidates = (kind: string): string =>
+    `(SELECT status_time, id FROM legate.tasks
+      WHERE state ${kind} (3, 4, 5, 7) AND ${filter} AND status_time <= $4
+        AND (status_time, id) < ($4, $5)
+      ORDER BY ${order} LIMIT $6)`;
+  return {
+    name: 'task_page_of_all',
+    text: page(
+      `${candidates('IN')} UNION ALL ${candidates('NOT IN')}`,
+      `SELECT CASE WHEN $8::boolean THEN (
+         SELECT coalesce(sum(tasks), 0) FROM legate.task_counts WHERE state = ANY ($2)
+       ) + (
+         SELECT count(*) FROM legate.tasks WHERE state NOT IN (3, 4, 5, 7) AND state = ANY ($2)
+       ) ELSE (SELECT count(*) FROM legate.tasks WHERE ${filter}) END`,
+    ),
+  };
+})();
+
 /** One row of the total for an empty page, else one row for each record, with the total in all. */
 function page(candidates: string, total: string): string {
   return `SELECT counted.total, listed.* FROM (SELECT (${total}) AS total) AS counted
@@ -134,13 +159,17 @@ export function pageQuery(query: TaskQuery): [Statement, Value[]] {
   const { owner, contextId, state, statusTimeFrom, after, limit } = query;
   const states = state === undefined ? allStates : [taskStates.indexOf(state)];
   const values = [
-    owner,
+    owner ?? null,
     states,
     statusTimeFrom ?? Number.MIN_SAFE_INTEGER,
     after?.statusTime ?? Number.MAX_SAFE_INTEGER,
     after?.id ?? '',
     limit + 1,
   ];
+  if (owner === undefined) {
+    const isWhole = contextId === undefined && statusTimeFrom === undefined;
+    return [overAll, [...values, contextId ?? null, isWhole]];
+  }
   if (contextId !== undefined) return [statements.pageOfContext, [...values, contextId]];
   if (statusTimeFrom !== undefined) return [statements.pageSince, values];
   const unfinished = states.filter((each) => !isTerminal(taskStates[each] ?? taskStates[0]));

@@ -5,6 +5,8 @@ export class TaskCounts {
   readonly #add: StatementSync;
   readonly #ofOwner: StatementSync;
   readonly #ofState: StatementSync;
+  readonly #ofAll: StatementSync;
+  readonly #ofAllInState: StatementSync;
   readonly #changes = new Map<string, number[]>();
 
   constructor(database: DatabaseSync) {
@@ -15,6 +17,10 @@ export class TaskCounts {
     this.#ofOwner = database.prepare('SELECT sum(tasks) AS n FROM task_counts WHERE owner = ?');
     this.#ofState = database.prepare(
       'SELECT tasks AS n FROM task_counts WHERE owner = ? AND state = ?',
+    );
+    this.#ofAll = database.prepare('SELECT sum(tasks) AS n FROM task_counts');
+    this.#ofAllInState = database.prepare(
+      'SELECT sum(tasks) AS n FROM task_counts WHERE state = ?',
     );
   }
 
@@ -39,8 +45,15 @@ export class TaskCounts {
     this.#changes.clear();
   }
 
-  total(owner: string, state?: number): number {
-    const row = state === undefined ? this.#ofOwner.get(owner) : this.#ofState.get(owner, state);
-    return Number(row?.['n'] ?? 0);
+  /** Of all owners where none is given. */
+  total(owner: string | undefined, state?: number): number {
+    return Number(this.#count(owner, state)?.['n'] ?? 0);
+  }
+
+  #count(owner: string | undefined, state?: number): ReturnType<StatementSync['get']> {
+    if (owner === undefined) {
+      return state === undefined ? this.#ofAll.get() : this.#ofAllInState.get(state);
+    }
+    return state === undefined ? this.#ofOwner.get(owner) : this.#ofState.get(owner, state);
   }
 }

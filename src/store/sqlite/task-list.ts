@@ -10,6 +10,15 @@ const recordColumns = `t.number, t.id, t.agent, t.owner, t.context_id AS context
   t.push_configs AS pushConfigs, s.version AS snapshotVersion, s.body AS snapshot`;
 const recordTables = 'tasks AS t LEFT JOIN snapshots AS s ON s.task = t.number';
 
+const order = 'ORDER BY t.status_time DESC, t.id DESC';
+
+/** No index has the order over all owners: what is sorted are numbers, and not whole records. */
+function overAll(where: string): string {
+  return `SELECT ${recordColumns} FROM ${recordTables} WHERE t.number IN (
+    SELECT t.number FROM tasks AS t WHERE ${where} ${order} LIMIT ?
+  ) ${order}`;
+}
+
 type Parameter = string | number;
 
 /** Reads whole task records, alone and in pages. */
@@ -46,9 +55,11 @@ export class TaskList {
     }
     // No more rows than match at all: a walk through the index ends with the last match.
     const limit = Math.min(query.limit + 1, total);
+    const where = conditions.join(' AND ');
     const rows = this.#prepare(
-      `SELECT ${recordColumns} FROM ${recordTables} WHERE ${conditions.join(' AND ')}
-       ORDER BY t.status_time DESC, t.id DESC LIMIT ?`,
+      query.owner === undefined
+        ? overAll(where)
+        : `SELECT ${recordColumns} FROM ${recordTables} WHERE ${where} ${order} LIMIT ?`,
     ).all(...parameters, limit);
     return {
       records: rows.slice(0, query.limit).map((row) => this.#toRecord(row)),
@@ -106,8 +117,9 @@ interface Filter {
 
 function toFilter(query: TaskQuery): Filter {
   // The plus keeps the planner from the owner's index where the context's is the shorter way.
-  const conditions = query.contextId === undefined ? ['t.owner = ?'] : ['+t.owner = ?'];
-  const parameters: Parameter[] = [query.owner];
+  const ofOwner = query.contextId === undefined ? 't.owner = ?' : '+t.owner = ?';
+  const conditions = query.owner === undefined ? ['TRUE'] : [ofOwner];
+  const parameters: Parameter[] = query.owner === undefined ? [] : [query.owner];
   if (query.contextId !== undefined) {
     conditions.push('t.context_id = ?');
     parameters.push(query.contextId);
