@@ -22,9 +22,9 @@ export const pushRoutes: readonly (readonly [string, Route])[] = [
   ],
 ];
 
-async function listConfigs({ index, store }: Inspection, call: ApiCall): Promise<void> {
+async function listConfigs({ store }: Inspection, call: ApiCall): Promise<void> {
   const taskId = call.query.get('task');
-  const page = taskId === null ? await index.list({ limit: maxTasks }) : undefined;
+  const page = taskId === null ? await store.list({ limit: maxTasks }) : undefined;
   const ids =
     taskId !== null
       ? [taskId]

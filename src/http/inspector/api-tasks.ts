@@ -21,14 +21,14 @@ export const taskRoutes: readonly (readonly [string, Route])[] = [
   ['POST tasks/{}/cancel', cancelTask],
 ];
 
-async function listTasks({ index }: Inspection, { query, response }: ApiCall): Promise<void> {
+async function listTasks({ store }: Inspection, { query, response }: ApiCall): Promise<void> {
   const limit = numberOf(query, 'limit', pageSize);
   const state = choiceOf(query, 'state', taskStates);
   const contextId = query.get('context');
   const owner = query.get('owner');
   const since = numberOf(query, 'since', sequence);
   const after = query.get('after');
-  const page = await index.list({
+  const page = await store.list({
     limit,
     ...(state !== undefined && { state }),
     ...(contextId !== null && contextId !== '' && { contextId }),

@@ -6,7 +6,6 @@ import type { Live } from './live.ts';
 import type { NetworkProvider } from './network.ts';
 import type { InspectedAgent } from './options.ts';
 import type { WebhookReceiver } from './receiver.ts';
-import type { TaskIndex } from './task-index.ts';
 
 /** Everything that the API looks at. */
 export interface Inspection {
@@ -14,7 +13,6 @@ export interface Inspection {
   /** The agent whose caller an owner is. */
   agentOf(owner: string): InspectedAgent;
   readonly store: Store;
-  readonly index: TaskIndex;
   readonly push: PushService | undefined;
   readonly receiver: WebhookReceiver;
   readonly live: Live;

@@ -16,7 +16,6 @@ import type { ErrorView } from './model.ts';
 import type { Inspected, InspectorOptions } from './options.ts';
 import { PageFiles } from './page-files.ts';
 import { WebhookReceiver } from './receiver.ts';
-import { TaskIndex } from './task-index.ts';
 
 /** The inspector beside an agent's own doors. */
 export interface InspectorDoor {
@@ -114,11 +113,7 @@ function inspectionOf(
 ): Inspection {
   const { scheduler = systemScheduler, proxy = false, version = '', network } = options;
   const now = (): number => scheduler.now();
-  const index = new TaskIndex(
-    store,
-    agents.map(({ name }) => name),
-  );
-  const live = new Live({ store, index, scheduler });
+  const live = new Live({ store, scheduler });
   const receiver = new WebhookReceiver({
     now,
     keys: () => agents.find(({ service }) => service.jwks !== undefined)?.service.jwks?.(),
@@ -134,7 +129,6 @@ function inspectionOf(
       throw new LegateError('UNSUPPORTED_OPERATION', 'the agent of this task is served elsewhere');
     },
     store,
-    index,
     push,
     receiver,
     live,

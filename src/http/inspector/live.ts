@@ -1,7 +1,6 @@
 import type { Store } from '../../store/index.ts';
 import type { Scheduler, Timer } from '../../tasks/index.ts';
 import type { LiveNotice } from './model.ts';
-import type { TaskIndex } from './task-index.ts';
 
 /** Whoever wants to be told, and of which conversations. */
 export interface Viewer {
@@ -12,7 +11,6 @@ export interface Viewer {
 
 export interface LiveOptions {
   readonly store: Store;
-  readonly index: TaskIndex;
   readonly scheduler: Scheduler;
   /** Pause between looks, in milliseconds. @default 500 */
   readonly pauseMs?: number;
@@ -78,8 +76,8 @@ export class Live {
   }
 
   async #lookOnce(): Promise<void> {
-    const { store, index } = this.#options;
-    const { records } = await index.list({ limit: looked });
+    const { store } = this.#options;
+    const { records } = await store.list({ limit: looked });
     const versions = new Map(records.map(({ id, version }) => [id, version]));
     const before = this.#versions;
     this.#versions = versions;

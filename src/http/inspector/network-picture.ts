@@ -10,7 +10,7 @@ type Counts = { -readonly [K in keyof CallsView]: CallsView[K] };
 
 /** Who calls whom: callers and our agents by their tasks, webhooks by what is owed, peers by the provider. */
 export async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
-  const { agents, index, store, network } = inspection;
+  const { agents, store, network } = inspection;
   const nodes = new Map<string, NetworkNode>();
   const calls = new Map<string, Counts>();
   for (const { name, service } of agents) {
@@ -30,7 +30,7 @@ export async function networkPicture(inspection: Inspection): Promise<NetworkPic
     entry.lastAt = Math.max(entry.lastAt ?? 0, at);
     calls.set(key, entry);
   };
-  const tasks = await index.list({ limit: maxTasks });
+  const tasks = await store.list({ limit: maxTasks });
   for (const { owner, state, statusTime } of tasks.records) {
     const { agent, tenant, subject, key } = ownerView(owner);
     const id = `caller ${key}`;
