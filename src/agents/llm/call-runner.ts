@@ -25,6 +25,8 @@ export interface CallRunnerOptions {
   readonly channel: EventChannel<Utterance>;
 }
 
+/** Of one answer of the model. */
+const mostCalls = 128;
 /** Asking for the same consent again and again helps nobody. */
 const mostConsents = 5;
 
@@ -62,6 +64,10 @@ export class CallRunner {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const [index, call] = next;
         const key = `call ${step}.${index}`;
+        if (index >= mostCalls) {
+          results[index] = fail(call, `only ${mostCalls} calls are carried out in one step`);
+          continue;
+        }
         const resumes = answer?.resuming.includes(call.id) === true ? answer.message : undefined;
         results[index] = await this.#advance(call, key, resumes);
         turn.signal.throwIfAborted();

@@ -57,6 +57,29 @@ interface LoggedTurn {
 const mostCharacters = 200_000;
 const longestLoggedResult = 4_000;
 
+/**
+ * The calls under ids that no other call of the turn has. Models are known to count from anew with
+ * every answer, and an answer to an old question must not be one to a new question.
+ */
+export function withOwnIds(
+  calls: readonly RequestedCall[],
+  entries: readonly Entry[],
+): readonly RequestedCall[] {
+  const taken = new Set(
+    entries.flatMap((entry) => (entry.role === 'assistant' ? (entry.calls ?? []) : [])).map(idOf),
+  );
+  return calls.map((call) => {
+    let { id } = call;
+    for (let number = 2; taken.has(id); number += 1) id = `${call.id}_${number}`;
+    taken.add(id);
+    return id === call.id ? call : { ...call, id };
+  });
+}
+
+function idOf({ id }: RequestedCall): string {
+  return id;
+}
+
 /** What was said before, for one agent: its own turns whole, others' turns as they were heard. */
 export async function loadHistory(
   turn: Turn,

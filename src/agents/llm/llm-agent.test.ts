@@ -136,6 +136,16 @@ test('results that are too long are cut', async () => {
   expect(model.requests[1]?.promptText).toContain('[cut after 100 of 500 characters]');
 });
 
+test('of too many calls in one answer, the rest is refused', async () => {
+  let runs = 0;
+  const count = tool({ name: 'count', description: 'Counts.', run: () => (runs += 1) });
+  const many = Array.from({ length: 200 }, (): [string, object] => ['count', {}]);
+  const model = scriptedModel([calls(...many), 'ok']);
+  await new Conversation(llmAgent({ name: 'a', model, tools: [count] })).say('Go');
+  expect(runs).toBe(128);
+  expect(model.requests[1]?.promptText).toContain('only 128 calls');
+});
+
 test('a task ends as failed when it has used up its steps or its tokens', async () => {
   const model = () => scriptedModel(() => calls(['add', { a: 1, b: 1 }]));
   const steps = await new Conversation(

@@ -18,7 +18,7 @@ import type { Utterance } from '../turn-output.ts';
 import { readAnswers } from './answers.ts';
 import { CallRunner } from './call-runner.ts';
 import { type CallState, toResult } from './call-state.ts';
-import { type Entry, loadHistory, toLog, toPrompt } from './conversation.ts';
+import { type Entry, loadHistory, toLog, toPrompt, withOwnIds } from './conversation.ts';
 import { delegationOf, transferName, transferTool } from './delegation.ts';
 import { handOver } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
@@ -104,7 +104,8 @@ export class LlmRun {
   // ---- the loop -----------------------------------------------------------------------------------
 
   async *#converse(pause: Pause | undefined): AsyncGenerator<TurnEvent, Next> {
-    const { settings, turn } = { settings: this.#settings, turn: this.#turn };
+    const settings = this.#settings;
+    const turn = this.#turn;
     this.#saved.active = undefined;
     const tools = await this.#gatherTools();
     this.#begun = {
@@ -148,7 +149,8 @@ export class LlmRun {
     const answer = yield* model.ask(prompt, this.#iteration);
     this.#usage = addUsage(this.#usage, answer.usage);
     this.#iteration += 1;
-    const { text, thoughts, calls } = answer;
+    const { text, thoughts } = answer;
+    const calls = withOwnIds(answer.calls, this.#entries);
     this.#entries.push({
       role: 'assistant',
       ...(text !== '' && { text }),
@@ -313,6 +315,7 @@ export class LlmRun {
   #handOutside(target: string): TurnEnd {
     const outside = delegationOf(this.#turn);
     if (outside !== undefined) outside.requested = target;
+    this.#saved.active = undefined;
     return this.#withUsage({ kind: 'completed', context: this.#patch() });
   }
 
@@ -321,13 +324,14 @@ export class LlmRun {
     isContinued: boolean,
     transfers: number,
   ): AsyncGenerator<TurnEvent, Next> {
-    const { settings, turn, saved } = {
+    const { end, log, requested } = yield* handOver({
       settings: this.#settings,
       turn: this.#turn,
       saved: this.#saved,
-    };
-    const handed = yield* handOver({ settings, turn, saved, child, isContinued, transfers });
-    const { end, log, requested } = handed;
+      child,
+      isContinued,
+      transfers,
+    });
     this.#log.push(...log);
     // The child tells what the whole task cost it, over all its turns; so its cost is not kept here.
     const own = this.#usage;
@@ -335,7 +339,7 @@ export class LlmRun {
     if (requested !== undefined) return { kind: 'transfer', target: requested };
     if (isPause(end)) {
       const pause = { entries: [], iteration: this.#iteration, usage: own, delegate: child.name };
-      saved.pause(turn.taskId, pause);
+      this.#saved.pause(this.#turn.taskId, pause);
     }
     return { kind: 'end', end: { ...this.#withUsage(end), context: this.#patch() } };
   }

@@ -121,6 +121,28 @@ test('an answer to another question confirms nothing and is asked again', async 
   expect(transfers).toEqual([50]);
 });
 
+test('calls of one id are two calls, and an old answer does not confirm a new one', async () => {
+  const { transfers, transfer } = bank();
+  const same = (amount: number) => ({ name: 'transfer', input: { amount }, id: 'c1' });
+  const model = scriptedModel([calling(same(20), same(30)), calling(same(40)), 'Done']);
+  const conversation = new Conversation(clerk(model, [transfer]));
+  const { taskId, end } = await conversation.say('Send');
+  expect(end.parts?.flatMap(({ data }) => data ?? [])).toMatchObject([
+    { callId: 'c1', arguments: { amount: 20 } },
+    { callId: 'c1_2', arguments: { amount: 30 } },
+  ]);
+  const both = [
+    { callId: 'c1', confirmed: true },
+    { callId: 'c1_2', confirmed: false },
+  ];
+  const next = await conversation.say({ data: both }, { taskId });
+  expect(transfers).toEqual([20]);
+  expect(next.end.parts?.[0]?.data).toMatchObject({ callId: 'c1_3' });
+  const late = await conversation.say({ data: both }, { taskId });
+  expect(late.end.kind).toBe('input-required');
+  expect(transfers).toEqual([20]);
+});
+
 test('several questions are asked at once and answered one by one or together', async () => {
   const { transfers, transfer } = bank();
   const three = calling(
