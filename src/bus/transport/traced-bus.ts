@@ -3,6 +3,7 @@ import {
   type Counter,
   type Histogram,
   metrics,
+  type ObservableResult,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -38,6 +39,8 @@ export class TracedBus implements Bus {
   readonly #processed: Counter;
   readonly #processTime: Histogram;
   readonly #active: UpDownCounter;
+  /** Queues that are consumed here and keep dead letters. */
+  readonly #watched = new Set<string>();
 
   constructor(bus: Bus) {
     this.#bus = bus;
@@ -48,6 +51,9 @@ export class TracedBus implements Bus {
     this.#processed = meter.createCounter('legate.messaging.process.messages');
     this.#processTime = meter.createHistogram('legate.messaging.process.duration', time);
     this.#active = meter.createUpDownCounter('legate.messaging.active_messages');
+    meter
+      .createObservableGauge('legate.messaging.dlq.depth')
+      .addCallback((result) => this.#observeDead(result));
   }
 
   get type(): Bus['type'] {
@@ -95,6 +101,7 @@ export class TracedBus implements Bus {
     handler: (delivery: Delivery) => Promise<Verdict>,
     options?: ConsumeOptions,
   ): Promise<Consumption> {
+    if (queue.deadLetters !== false) this.#watched.add(queue.name);
     return this.#bus.consume(queue, (delivery) => this.#process(queue, delivery, handler), options);
   }
 
@@ -123,6 +130,14 @@ export class TracedBus implements Bus {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#bus.close();
+  }
+
+  async #observeDead(result: ObservableResult): Promise<void> {
+    for (const name of this.#watched) {
+      const state = await this.#bus.inspect(name);
+      if (state === undefined) continue;
+      result.observe(state.deadLetters, { 'legate.messaging.queue': name });
+    }
   }
 
   async #process(

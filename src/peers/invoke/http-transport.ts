@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api';
 import { type Client, type ClientOptions, connect, type StreamEvent } from '../../client/index.ts';
 import { LegateError, type Message, type StreamResponse } from '../../protocol/index.ts';
 import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
@@ -24,6 +25,8 @@ export class HttpTransport implements PeerTransport {
   readonly #options: HttpTransportOptions;
   readonly #telemetry: InvokeTelemetry;
   readonly #underWay = new Map<string, AbortController>();
+  /** Spans of tasks that are polled, with how often that was. */
+  readonly #polls = new Map<string, { readonly span: Span; count: number }>();
   #listener: PeerListener | undefined;
   #isStopped = false;
 
@@ -43,7 +46,8 @@ export class HttpTransport implements PeerTransport {
     const { metadata = {} } = message;
     const headers = { 'Idempotency-Key': message.messageId };
     const events = client.sendStreamingMessage({ message, metadata }, { signal, headers });
-    await this.#begin(invocation, events, controller);
+    const isStreaming = client.card.capabilities.streaming === true;
+    await this.#begin(invocation, events, controller, isStreaming);
   }
 
   async resume(invocation: Invocation): Promise<void> {
@@ -92,8 +96,10 @@ export class HttpTransport implements PeerTransport {
     invocation: Invocation,
     events: AsyncGenerator<StreamEvent>,
     controller: AbortController,
+    isStreaming: boolean,
   ): Promise<void> {
-    const span = this.#telemetry.dispatch('streaming_dispatch', invocation);
+    const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
+    const span = this.#telemetry.dispatch(kind, invocation);
     const assembly = new TaskAssembly();
     let first: IteratorResult<StreamEvent>;
     try {
@@ -151,11 +157,22 @@ export class HttpTransport implements PeerTransport {
         ...this.#options.client,
         ...clientAuth(await directory.credential(agent), fetching),
         onRequest: async (request) => {
-          if (request.operation === 'getTask') this.#telemetry.polled({ agent, ...invocation });
+          if (request.operation === 'getTask') this.#polled({ agent, ...invocation });
           await this.#options.client?.onRequest?.(request);
         },
       },
     );
+  }
+
+  #polled(invocation: Invocation): void {
+    this.#telemetry.polled(invocation);
+    const { id } = invocation;
+    const poll = this.#polls.get(id) ?? {
+      span: this.#telemetry.dispatch('poll_loop', invocation),
+      count: 0,
+    };
+    poll.count += 1;
+    this.#polls.set(id, poll);
   }
 
   #control(id: string): AbortController {
@@ -166,6 +183,9 @@ export class HttpTransport implements PeerTransport {
 
   #release(id: string, controller: AbortController): void {
     if (this.#underWay.get(id) === controller) this.#underWay.delete(id);
+    const poll = this.#polls.get(id);
+    poll?.span.setAttribute('legate.a2a.total_polls', poll.count).end();
+    this.#polls.delete(id);
   }
 
   /** What we ended ourselves is no failure of the peer. */

@@ -1,0 +1,242 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Attributes,
+  type Context,
+  context,
+  type ContextManager,
+  type MeterProvider,
+  metrics,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  type TextMapPropagator,
+  trace,
+  type TracerProvider,
+} from '@opentelemetry/api';
+import { afterEach, expect, test } from 'vitest';
+import { agent, inputRequired } from '../agents/index.ts';
+import { connect } from '../client/index.ts';
+import { peerSubject } from '../peers/index.ts';
+import { artifact } from '../protocol/index.ts';
+import { openMemory } from '../store/index.ts';
+import { gateway, hostOnBus, joinPeers, openBus } from './index.ts';
+
+interface Recorded {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentId: string | undefined;
+  attributes: Attributes;
+  isEnded: boolean;
+}
+
+/** As little of an SDK as shows what is told to one. */
+function listen() {
+  const spans: Recorded[] = [];
+  const counts: { name: string; value: number; attributes: Attributes }[] = [];
+  const gauges = new Map<string, (result: object) => Promise<void>>();
+  const id = (bytes: number): string =>
+    crypto
+      .randomUUID()
+      .replaceAll('-', '')
+      .slice(0, bytes * 2);
+  const storage = new AsyncLocalStorage<Context>();
+  const manager: ContextManager = {
+    active: () => storage.getStore() ?? ROOT_CONTEXT,
+    with: (active, work, thisArg, ...args) =>
+      storage.run(active, () => work.call(thisArg as never, ...args)),
+    bind: (_context, target) => target,
+    enable: () => manager,
+    disable: () => manager,
+  };
+  const startSpan = (
+    name: string,
+    options: { attributes?: Attributes } = {},
+    at?: Context,
+  ): Span => {
+    const parent = trace.getSpanContext(at ?? context.active());
+    const own: SpanContext = {
+      traceId: parent?.traceId ?? id(16),
+      spanId: id(8),
+      traceFlags: 1,
+    };
+    const recorded: Recorded = {
+      name,
+      ...own,
+      parentId: parent?.spanId,
+      attributes: { ...options.attributes },
+      isEnded: false,
+    };
+    spans.push(recorded);
+    const span: Span = {
+      ...trace.wrapSpanContext(own),
+      spanContext: () => own,
+      setAttribute: (key, value) => {
+        recorded.attributes = { ...recorded.attributes, [key]: value };
+        return span;
+      },
+      setAttributes: (more) => {
+        recorded.attributes = { ...recorded.attributes, ...more };
+        return span;
+      },
+      addEvent: () => span,
+      addLink: () => span,
+      addLinks: () => span,
+      setStatus: () => span,
+      updateName: () => span,
+      recordException: () => undefined,
+      isRecording: () => true,
+      end: () => {
+        recorded.isEnded = true;
+      },
+    };
+    return span;
+  };
+  const tracers = {
+    getTracer: () => ({ startSpan, startActiveSpan: () => undefined }),
+  } as unknown as TracerProvider;
+  const instrument = (name: string) => {
+    const note = (value: number, attributes: Attributes = {}): void =>
+      void counts.push({ name, value, attributes });
+    return { add: note, record: note };
+  };
+  const meters = {
+    getMeter: () => ({
+      createCounter: instrument,
+      createHistogram: instrument,
+      createUpDownCounter: instrument,
+      createObservableGauge: (name: string) => ({
+        addCallback: (callback: (result: object) => Promise<void>) => {
+          gauges.set(name, callback);
+        },
+      }),
+    }),
+  } as unknown as MeterProvider;
+  const propagator: TextMapPropagator = {
+    fields: () => ['traceparent'],
+    inject(active, carrier, setter) {
+      const found = trace.getSpanContext(active);
+      if (found === undefined) return;
+      setter.set(carrier, 'traceparent', `00-${found.traceId}-${found.spanId}-01`);
+    },
+    extract(active, carrier, getter) {
+      const value = getter.get(carrier, 'traceparent');
+      const [, traceId, spanId] = typeof value === 'string' ? value.split('-') : [];
+      if (traceId === undefined || spanId === undefined) return active;
+      return trace.setSpanContext(active, { traceId, spanId, traceFlags: 1, isRemote: true });
+    },
+  };
+  context.setGlobalContextManager(manager);
+  trace.setGlobalTracerProvider(tracers);
+  metrics.setGlobalMeterProvider(meters);
+  propagation.setGlobalPropagator(propagator);
+  const read = async (name: string): Promise<unknown[]> => {
+    const seen: unknown[] = [];
+    await gauges.get(name)?.({ observe: (...told: unknown[]) => void seen.push(told) });
+    return seen;
+  };
+  return { spans, counts, read };
+}
+
+afterEach(() => {
+  for (const api of [context, trace, metrics, propagation]) api.disable();
+});
+
+test('one trace leads from the gateway over the bus to the agent and back', async () => {
+  const { spans } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  let inAgent: string | undefined;
+  await using host = await hostOnBus(
+    agent({ name: 'echo' }, async function* () {
+      inAgent = trace.getSpanContext(context.active())?.traceId;
+      yield artifact('x');
+    }),
+    { bus },
+  );
+  await using server = await gateway({ bus, agents: [host.name], drainMs: 0 });
+  const client = await connect(server.url);
+  spans.length = 0;
+  await client.sendMessage('x');
+  const published = spans.filter(({ name }) => name === 'legate.messaging.publish');
+  const processed = spans.filter(({ name }) => name === 'legate.messaging.process');
+  const [task, result] = published;
+  expect(task?.attributes['messaging.destination.name']).toBe('agent.task.echo');
+  expect(inAgent).toBe(task?.traceId);
+  expect(processed[0]).toMatchObject({ traceId: task?.traceId, parentId: task?.spanId });
+  expect(result?.traceId).toBe(task?.traceId);
+  const answered = processed.find(({ parentId }) => parentId === result?.spanId);
+  expect(answered?.traceId).toBe(task?.traceId);
+});
+
+test('the calling of peers is counted and spanned under its names, with what joins the traces', async () => {
+  const { spans, counts } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  await using host = await hostOnBus(
+    agent({ name: 'asker' }, async function* (turn) {
+      if (turn.isContinuation) yield artifact('done');
+      else yield inputRequired('?');
+    }),
+    { bus },
+  );
+  await using network = await joinPeers({
+    name: 'me',
+    store: openMemory(),
+    bus,
+    wellKnown: [{ name: host.name }],
+    conversations: { answer: async () => 'yes' },
+  });
+  await network.trust.grant(peerSubject('asker'), { level: 'act', skills: ['asker'], by: 'user' });
+  const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
+  const done = await network.invoker.call(
+    { agent: 'asker', skill: 'asker', message: 'x' },
+    session,
+  );
+  expect(done.outcome?.end).toBe('TASK_STATE_COMPLETED');
+  const named = (name: string) => spans.filter((span) => span.name === `legate.a2a.${name}`);
+  expect(named('invoke')[0]).toMatchObject({
+    isEnded: true,
+    attributes: {
+      'legate.a2a.target_agent': 'asker',
+      'legate.a2a.skill': 'asker',
+      'legate.a2a.transport': 'bus',
+      'legate.a2a.correlation_id': done.id,
+      'legate.a2a.session_id': 'c',
+      'legate.a2a.task_id': done.remote?.taskId,
+      'legate.a2a.context_id': done.remote?.contextId,
+    },
+  });
+  expect(named('input_required_loop')).toHaveLength(1);
+  expect(named('input_required_round')[0]?.attributes).toMatchObject({
+    'legate.a2a.round': 1,
+    'legate.a2a.autonomous': true,
+  });
+  const total = (name: string): number =>
+    counts.filter((count) => count.name === name).reduce((sum, { value }) => sum + value, 0);
+  expect(total('legate.a2a.requests')).toBe(1);
+  expect(total('legate.a2a.failures')).toBe(0);
+  expect(total('legate.a2a.input_required_rounds')).toBe(1);
+  expect(counts.find(({ name }) => name === 'legate.a2a.duration')?.attributes).toMatchObject({
+    status: 'ok',
+    latency_grade: 'fast',
+  });
+  expect(total('legate.messaging.publish.messages')).toBeGreaterThan(0);
+  expect(total('legate.messaging.process.messages')).toBeGreaterThan(0);
+  await network.close();
+  await host.close();
+  expect(total('legate.messaging.active_messages')).toBe(0);
+});
+
+test('the depth of dead letters can be watched', async () => {
+  const { read } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  await using host = await hostOnBus(
+    agent({ name: 'echo' }, async function* () {}),
+    { bus },
+  );
+  await bus.publish('agent.task.echo', { type: 'task', body: 'poison' });
+  await expect
+    .poll(() => read('legate.messaging.dlq.depth'))
+    .toEqual([[1, { 'legate.messaging.queue': 'legate.task.echo' }]]);
+  expect(host.name).toBe('echo');
+});
