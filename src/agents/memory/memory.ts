@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type MiniSearch from 'minisearch';
 import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { RecordStore } from '../../store/index.ts';
@@ -12,13 +13,15 @@ export interface MemoryScope {
 
 /** Something worth keeping. */
 export interface NewMemory {
+  /** What was added under an id before is not added again. */
+  readonly id?: string;
   readonly text: string;
   /** Who said it. */
   readonly author?: string;
   readonly sessionId?: string;
 }
 
-export interface FoundMemory extends NewMemory {
+export interface FoundMemory extends Omit<NewMemory, 'id'> {
   /** Milliseconds since 1970. */
   readonly at: number;
   /** How well it fits; comparable within one search only. */
@@ -32,7 +35,7 @@ export interface MemoryOptions {
   readonly maxIndexes?: number;
 }
 
-interface StoredMemory extends NewMemory {
+interface StoredMemory extends Omit<NewMemory, 'id'> {
   readonly id: string;
   readonly at: number;
 }
@@ -69,9 +72,10 @@ export class Memory {
     this.#options = { maxEntries: 10_000, maxIndexes: 16, ...options };
   }
 
-  async add(scope: MemoryScope, memories: readonly NewMemory[]): Promise<void> {
+  /** Returns how many were new. */
+  async add(scope: MemoryScope, memories: readonly NewMemory[]): Promise<number> {
     const prefix = prefixOf(scope);
-    if (prefix === undefined || memories.length === 0) return;
+    if (prefix === undefined) return 0;
     for (const { text } of memories) {
       if (text.length > longestText) {
         throw new LegateError(
@@ -84,27 +88,45 @@ export class Memory {
     for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
       const head = await this.#records.get(space, `${prefix}h`, now);
       const count = countOf(head?.value.value);
-      if (count + memories.length > this.#options.maxEntries) {
+      const fresh = await this.#fresh(prefix, memories);
+      if (fresh.length === 0) return 0;
+      if (count + fresh.length > this.#options.maxEntries) {
         throw new LegateError(
           'RATE_LIMITED',
           `${this.#options.maxEntries} memories are kept of one user (maxEntries); forget some first`,
         );
       }
-      const writes = memories.map((memory, index) => ({
-        space,
-        key: entryKey(prefix, count + index + 1),
-        value: Json.of<JsonValue>({ ...memory, at: now }),
-      }));
+      const writes = fresh.flatMap(({ id, ...memory }, index) => {
+        const key = entryKey(prefix, count + index + 1);
+        const entry = { space, key, value: Json.of<JsonValue>({ ...memory, at: now }) };
+        if (id === undefined) return [entry];
+        return [entry, { space, key: idKey(prefix, id), value: Json.of<JsonValue>(key) }];
+      });
       const epoch = head === undefined ? crypto.randomUUID() : epochOf(head.value.value);
       const counting = {
         space,
         key: `${prefix}h`,
-        value: Json.of({ count: count + memories.length, epoch }),
+        value: Json.of({ count: count + fresh.length, epoch }),
         ifVersion: head?.version ?? 0,
       };
-      if (await this.#records.write([counting, ...writes], now)) return;
+      if (await this.#records.write([counting, ...writes], now)) return fresh.length;
     }
     throw new LegateError('STORE_FAILED', 'the memory is being written by too many at once');
+  }
+
+  async #fresh(prefix: string, memories: readonly NewMemory[]): Promise<readonly NewMemory[]> {
+    const now = this.#clock.now();
+    const seen = new Set<string>();
+    const fresh: NewMemory[] = [];
+    for (const memory of memories) {
+      const { id } = memory;
+      const isKnown =
+        id !== undefined &&
+        (seen.has(id) || (await this.#records.get(space, idKey(prefix, id), now)) !== undefined);
+      if (!isKnown) fresh.push(memory);
+      if (id !== undefined) seen.add(id);
+    }
+    return fresh;
   }
 
   /** The memories that fit best, the best first. */
@@ -191,6 +213,10 @@ function prefixOf({ agent, caller }: MemoryScope): string | undefined {
 
 function entryKey(prefix: string, number: number): string {
   return `${prefix}m${String(number).padStart(digits, '0')}`;
+}
+
+function idKey(prefix: string, id: string): string {
+  return `${prefix}i${hash('sha256', id, 'base64url')}`;
 }
 
 function countOf(head: JsonValue | undefined): number {

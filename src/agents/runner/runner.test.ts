@@ -5,6 +5,7 @@ import { openMemory } from '../../store/index.ts';
 import type { Agent, TurnEvent } from '../agent.ts';
 import { agent, completed, inputRequired, reply, textOf, working } from '../define.ts';
 import { llmAgent } from '../llm/llm-agent.ts';
+import { Memory } from '../memory/memory.ts';
 import { tool } from '../tools/tool.ts';
 import { sequential } from '../workflow/sequential.ts';
 import { Runner, type RunnerOptions } from './runner.ts';
@@ -281,6 +282,23 @@ test('sessions are made, listed, changed and deleted', async () => {
   expect(await runner.sessions.messages(key)).toEqual([]);
   expect((await run('s1')).text).toBe('1');
   expect(await runner.sessions.session({ caller, sessionId: 'other' }).get('user:last')).toBe('s1');
+});
+
+test('what was said in a session is remembered of its user, once', async () => {
+  const store = openMemory();
+  const runner = runnerOf(echo, { store });
+  const memory = new Memory(store.records);
+  const { sessionId } = await runner.run({ message: 'I like blue', userId: 'alice' });
+  const key = { caller: { tenant: '', subject: 'alice' }, sessionId };
+  expect(await runner.remember(memory, key)).toBe(2);
+  await runner.run({ message: 'and green', userId: 'alice', sessionId });
+  expect(await runner.remember(memory, key)).toBe(2);
+  expect(await runner.remember(memory, key)).toBe(0);
+  const found = await memory.search({ agent: 'echo', caller: key.caller }, 'blue');
+  expect(found).toMatchObject([
+    { text: 'I like blue', author: 'user', sessionId },
+    { text: 'You said I like blue', author: 'echo' },
+  ]);
 });
 
 test('long logs are read from their end', async () => {

@@ -8,7 +8,9 @@ import {
 import type { RecordStore, RecordWrite, Store } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { Agent, Caller, Clock, EndKind, Reply, Turn, TurnEnd, TurnEvent } from '../agent.ts';
+import { textOf } from '../define.ts';
 import { failureOf, isPause } from '../drive.ts';
+import type { Memory } from '../memory/memory.ts';
 import { untilForced } from '../patience.ts';
 import { turnRecords } from '../sessions/turn-records.ts';
 import { isEnd, TurnOutput } from '../turn-output.ts';
@@ -56,6 +58,8 @@ type Content = RunRequest['message'];
 type EndEvent = TurnEnd | Reply;
 type RunEnd = { readonly error?: unknown };
 
+const mostRemembered = 1_000;
+const longestMemory = 16_000;
 const sevenDays = 7 * 24 * 60 * 60 * 1000;
 
 /**
@@ -140,6 +144,18 @@ export class Runner {
     if (kept === undefined) return undefined;
     const { caller, sessionId, state } = kept;
     return { caller, sessionId, state, isWaiting: state !== 'running' && isPause({ kind: state }) };
+  }
+
+  /** Adds what was said in a session to what is remembered of its user. Returns how much was new. */
+  async remember(memory: Memory, key: SessionKey): Promise<number> {
+    const { name: agent } = this.#options.agent;
+    const messages = await this.sessions.messages(key, { last: mostRemembered });
+    const memories = messages.flatMap(({ messageId: id, role, ...message }) => {
+      const text = textOf(message).slice(0, longestMemory).trim();
+      const author = role === 'ROLE_USER' ? 'user' : agent;
+      return text === '' ? [] : [{ id, text, author, sessionId: key.sessionId }];
+    });
+    return memory.add({ agent, caller: key.caller }, memories);
   }
 
   isActive(invocationId: string): boolean {
