@@ -1,0 +1,137 @@
+import {
+  type Agent,
+  agent,
+  chunk,
+  completed,
+  failed,
+  inputRequired,
+  textOf,
+  type Turn,
+  type TurnEvent,
+  working,
+} from '../../../agents/index.ts';
+import { artifact, data, file } from '../../../protocol/index.ts';
+import { serve, type ServeOptions, type Serving } from '../../serve.ts';
+import { inspectorDoor, type InspectorDoor } from '../inspector-door.ts';
+import type { InspectorOptions } from '../options.ts';
+
+const form = {
+  type: 'object',
+  title: 'Reservation',
+  properties: {
+    guests: { type: 'integer', title: 'Guests', description: 'how many of you there are' },
+    day: { type: 'string', format: 'date', title: 'Day' },
+    place: { type: 'string', title: 'Place', enum: ['inside', 'terrace'] },
+  },
+  required: ['guests'],
+};
+
+const report = `# Weekly report
+
+Sales are **up** by *12 %*; see [the figures](https://example.com/figures).
+
+| day | orders |
+|---|---|
+| Monday | 12 |
+| Tuesday | 17 |
+
+1. Order more flour
+2. Call the \`baker\`
+
+\`\`\`sql
+SELECT day, count(*) FROM orders GROUP BY day
+\`\`\`
+
+<img src="https://example.com/spy.png" onerror="alert(1)"> [not a link](javascript:alert(1))`;
+
+/** A red dot, as small as a picture can be. */
+const picture = Uint8Array.from(
+  Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mP8z8BQz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC',
+    'base64',
+  ),
+);
+
+async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
+  const [word = '', argument = ''] = textOf(turn.message).split(' ');
+  switch (word) {
+    case 'stream':
+      for (let index = 1; index <= Number(argument); index += 1) {
+        yield chunk('story', `word ${index} `, { append: index > 1, name: 'story' });
+      }
+      return;
+    case 'wait':
+      yield working('Waiting to be told');
+      await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()));
+      return;
+    case 'form':
+      yield inputRequired([{ text: 'Tell me more about your visit.' }, data({ form })]);
+      return;
+    case 'report':
+      yield artifact(report, { name: 'report' });
+      return;
+    case 'picture':
+      yield artifact([file({ bytes: picture, filename: 'dot.png', mediaType: 'image/png' })]);
+      return;
+    case 'fail':
+      yield failed('The oven is cold.');
+      return;
+    default: {
+      const given = turn.message.parts.find((part) => part.data !== undefined)?.data;
+      yield completed(
+        given === undefined ? `You said: ${word}` : `Booked: ${JSON.stringify(given)}`,
+      );
+    }
+  }
+}
+
+/** Does what the first word of a message says. */
+export const bakery: Agent = agent(
+  {
+    name: 'bakery',
+    description: 'Bakes, reports and books tables.',
+    skills: [
+      {
+        id: 'bake',
+        name: 'Baking',
+        description: 'Bakes bread.',
+        tags: ['bread'],
+        examples: ['report', 'form'],
+      },
+    ],
+  },
+  take,
+);
+
+/** A server with an inspector. */
+export interface InspectedServer extends AsyncDisposable {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly serving: Serving;
+  readonly door: InspectorDoor;
+  api(path: string, init?: RequestInit): Promise<Response>;
+  get<T>(path: string): Promise<T>;
+}
+
+export async function inspectedServer(
+  options: ServeOptions = {},
+  inspector: InspectorOptions = {},
+): Promise<InspectedServer> {
+  const door = inspectorDoor(inspector);
+  const serving = await serve(bakery, { drainMs: 0, ...options, before: door.handle });
+  const { service, store, push } = serving.router;
+  door.open({ agents: [{ name: bakery.name, service }], store, push });
+  const url = `http://localhost:${serving.port}`;
+  const api = (path: string, init?: RequestInit) => fetch(`${url}/inspect/api/${path}`, init);
+  return {
+    url,
+    serving,
+    door,
+    api,
+    get: async <T>(path: string) => (await (await api(path)).json()) as T,
+    async [Symbol.asyncDispose]() {
+      door.close();
+      await serving.close();
+    },
+  };
+}
