@@ -6,7 +6,7 @@ import {
   type Part,
   text,
 } from '../../../src/protocol/index.ts';
-import { type Pair, pairsObject } from '../ui/pairs.tsx';
+import { type Pair, pairsObject } from '../ui/pair.ts';
 
 /** A message that is being written. */
 export interface Draft {

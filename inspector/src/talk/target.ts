@@ -2,7 +2,7 @@ import type { Auth, ClientOptions } from '../../../src/client/index.ts';
 import type { AgentCard } from '../../../src/protocol/index.ts';
 import { about } from '../api/about.ts';
 import { agentAddress } from '../api/place.ts';
-import { type Pair, pairsObject } from '../ui/pairs.tsx';
+import { type Pair, pairsObject } from '../ui/pair.ts';
 
 export type AuthKind = 'none' | 'bearer' | 'basic' | 'api-key';
 

@@ -1,5 +1,5 @@
 import { taskStates } from '../../../src/protocol/index.ts';
-import { stateName } from '../ui/state-badge.tsx';
+import { stateName } from '../ui/task-state.ts';
 import { filter, loadTasks, noFilter, type TaskFilter, tasks } from './task-list.ts';
 
 const spans: readonly (readonly [minutes: number, title: string])[] = [

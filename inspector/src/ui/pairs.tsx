@@ -1,6 +1,5 @@
 import { Button } from './button.tsx';
-
-export type Pair = readonly [name: string, value: string];
+import type { Pair } from './pair.ts';
 
 interface PairsProps {
   readonly label: string;
@@ -45,9 +44,4 @@ export function Pairs({ label, pairs, onChange, add }: PairsProps) {
       </Button>
     </fieldset>
   );
-}
-
-/** As an object; pairs without a name are left out. */
-export function pairsObject(pairs: readonly Pair[]): Record<string, string> {
-  return Object.fromEntries(pairs.filter(([name]) => name.trim() !== '' && name !== '__proto__'));
 }

@@ -1,27 +1,7 @@
 import type { TaskState } from '../../../src/protocol/index.ts';
-import { Badge, type Tone } from './badge.tsx';
-
-const tones: Readonly<Record<TaskState, Tone>> = {
-  TASK_STATE_UNSPECIFIED: 'neutral',
-  TASK_STATE_SUBMITTED: 'info',
-  TASK_STATE_WORKING: 'info',
-  TASK_STATE_COMPLETED: 'good',
-  TASK_STATE_FAILED: 'bad',
-  TASK_STATE_CANCELED: 'neutral',
-  TASK_STATE_INPUT_REQUIRED: 'warn',
-  TASK_STATE_REJECTED: 'bad',
-  TASK_STATE_AUTH_REQUIRED: 'warn',
-};
-
-/** `TASK_STATE_INPUT_REQUIRED` as people say it. */
-export function stateName(state: TaskState): string {
-  return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', ' ');
-}
-
-export function stateTone(state: TaskState): Tone {
-  return tones[state];
-}
+import { Badge } from './badge.tsx';
+import { stateName, stateTones } from './task-state.ts';
 
 export function StateBadge({ state }: { readonly state: TaskState }) {
-  return <Badge tone={tones[state]}>{stateName(state)}</Badge>;
+  return <Badge tone={stateTones[state]}>{stateName(state)}</Badge>;
 }

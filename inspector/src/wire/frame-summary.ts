@@ -1,6 +1,6 @@
 import type { Part, StreamResponse } from '../../../src/protocol/index.ts';
-import type { Tone } from '../ui/badge.tsx';
-import { stateName } from '../ui/state-badge.tsx';
+import type { Tone } from '../ui/tone.ts';
+import { stateName } from '../ui/task-state.ts';
 
 export interface EventSummary {
   readonly kind: 'task' | 'message' | 'status' | 'artifact';
