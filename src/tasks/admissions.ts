@@ -89,6 +89,13 @@ export class Admissions {
     follow: boolean,
   ): Promise<Admitted> {
     const { message, configuration } = request;
+    if (this.#turns.isClosed) {
+      throw new LegateError(
+        'UNAVAILABLE',
+        'this process is stopping and begins nothing more; ask again, another one will answer',
+        { retryAfter: 1 },
+      );
+    }
     checkExtensions(this.#settings.requiredExtensions, call);
     checkMediaTypes(message, this.#accepts);
     const inline = configuration?.taskPushNotificationConfig;

@@ -35,6 +35,16 @@ export class AtWork {
     };
   }
 
+  /** Whether calls are under way that may bring a turn here. */
+  get isClaiming(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  /** Resolves once those that are under way now have ended. */
+  async claimed(): Promise<void> {
+    for (const calls of [...this.#calls.values()]) await Promise.all(calls);
+  }
+
   /** To be held while a turn runs. */
   running({ id, key }: { readonly id: number; readonly key: string }): Disposable {
     for (const started of this.#looks) started.add(id);

@@ -81,7 +81,12 @@ export class Engine {
     const settings = resolveOptions(options);
     const pageTokenKey = options.pageTokenKey ?? (await sharedKey(settings));
     const engine = new Engine({ ...settings, pageTokenKey });
-    await engine.#maintenance.start();
+    try {
+      await engine.#maintenance.start();
+    } catch (error) {
+      engine.#unwatch();
+      throw error;
+    }
     return engine;
   }
 
@@ -246,14 +251,15 @@ export class Engine {
 
   /** Takes no more turns from others, and lets the running ones end or hands them over. */
   async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#maintenance.stop();
-    this.#unwatch();
+    // Meanwhile it still shows that it lives: its turns are not for others to take.
     await this.#turns.drain(options.graceMs ?? 0);
   }
 
   /** Drains, then retires. The store stays open: it is not ours. */
   async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
     await this.drain(options);
+    this.#maintenance.stop();
+    this.#unwatch();
     await this.#settings.store.retire(this.#replica);
   }
 

@@ -24,10 +24,14 @@ export class Turns {
   readonly #replica: string;
   /** By task: a task has at most one running turn. */
   readonly #running = new Map<string, TurnRun>();
+  readonly #byKey = new Map<string, TurnRun>();
   readonly #waiting: (() => void)[] = [];
   #active = 0;
+  /** What must come to its end before this process may go, besides the turns themselves. */
+  readonly #errands = new Set<Promise<unknown>>();
   #idle: (() => void)[] = [];
   #isDraining = false;
+  #isClosed = false;
   readonly #meter: TurnMeter;
   /** Turns that ran here and were given up because the store was away for too long, and their attempt. */
   #givenUp = new Map<number, number>();
@@ -41,6 +45,11 @@ export class Turns {
 
   get size(): number {
     return this.#active;
+  }
+
+  /** Nothing begins here any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   find(taskId: string): TurnRun | undefined {
@@ -64,6 +73,7 @@ export class Turns {
       hub: this.#hub,
       replica: this.#replica,
     });
+    if (this.#isClosed) run.stop('shutdown');
     return { run, outcome: this.#execute(run, options.turn) };
   }
 
@@ -71,7 +81,12 @@ export class Turns {
    * Runs turns that no replica runs that is alive at `now`: they are claimed in the store and resumed
    * here. Gives their number.
    */
-  async takeOver(now: number, limit: number): Promise<number> {
+  takeOver(now: number, limit: number): Promise<number> {
+    if (this.#isDraining) return Promise.resolve(0);
+    return this.#errand(this.#claim(now, limit));
+  }
+
+  async #claim(now: number, limit: number): Promise<number> {
     const { store, agent } = this.#settings;
     const look = this.atWork.look();
     const givenUp = this.#givenUp;
@@ -103,8 +118,7 @@ export class Turns {
   async resume(turn: TurnRecord): Promise<void> {
     const { store, agent, maxAttempts, logger } = this.#settings;
     using _ = this.atWork.running(turn);
-    // Whatever still runs on the task was taken for dead, and the turn may have run elsewhere since.
-    this.#running.get(turn.taskId)?.stop('lost');
+    this.#byKey.get(turn.key)?.stop('lost');
     const record = await store.load(turn.taskId);
     if (record === undefined) throw taskNotFound(turn.taskId);
     const request = turn.request.value as unknown as TurnRequest;
@@ -146,48 +160,82 @@ export class Turns {
     return run !== undefined;
   }
 
-  /** Lets running turns end by themselves for `graceMs`, then stops them. */
+  /**
+   * Takes nothing from others any more. Lets running turns end by themselves for `graceMs`, then stops
+   * them and lets nothing begin. Resolves once no turn is left here, nor on its way here.
+   */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
-    if (this.#active === 0) return;
-    const idle = new Promise<void>((resolve) => this.#idle.push(resolve));
-    const timer = this.#settings.scheduler.after(graceMs, () => {
-      for (const run of this.#running.values()) run.stop('shutdown');
-    });
-    await idle;
+    const timer = this.#settings.scheduler.after(graceMs, () => this.#close());
+    while (this.#isBusy || this.atWork.isClaiming) {
+      await this.atWork.claimed();
+      if (this.#isBusy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
     timer.cancel();
+    this.#close();
+  }
+
+  get #isBusy(): boolean {
+    return this.#active > 0 || this.#errands.size > 0;
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    for (const run of this.#running.values()) run.stop('shutdown');
   }
 
   async #execute(run: TurnRun, turn: TurnRecord): Promise<TurnOutcome> {
     using _ = this.atWork.running(turn);
+    // Another run of the key was taken for dead: the store gives a key to one turn at a time.
+    this.#byKey.get(turn.key)?.stop('lost');
     this.#running.set(run.taskId, run);
+    this.#byKey.set(turn.key, run);
     this.#active += 1;
     try {
       if (this.#active > this.#settings.maxRunningTurns) {
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
       }
       const outcome = await this.#meter.measure(run);
+      this.#leave(run, turn);
       if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
       if (outcome.kind === 'lost' && !(outcome.error instanceof TurnLost)) {
         this.#givenUp.set(turn.id, turn.attempt);
       }
       return outcome;
     } finally {
+      this.#leave(run, turn);
       this.#active -= 1;
-      if (this.#running.get(run.taskId) === run) this.#running.delete(run.taskId);
       this.#waiting.shift()?.();
-      if (this.#active === 0) for (const resolve of this.#idle.splice(0)) resolve();
+      this.#settle();
     }
+  }
+
+  #leave(run: TurnRun, { key }: TurnRecord): void {
+    if (this.#running.get(run.taskId) === run) this.#running.delete(run.taskId);
+    if (this.#byKey.get(key) === run) this.#byKey.delete(key);
+  }
+
+  #settle(): void {
+    if (!this.#isBusy) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #errand<T>(work: Promise<T>): Promise<T> {
+    const errand = work.finally(() => {
+      this.#errands.delete(errand);
+      this.#settle();
+    });
+    this.#errands.add(errand);
+    return errand;
   }
 
   /** Runs a turn that came to this replica from the store. */
   follow(turn: TurnRecord): void {
-    this.#take(turn).catch((error: unknown) => this.#notStarted(turn, error));
+    this.#errand(this.#take(turn)).catch((error: unknown) => this.#notStarted(turn, error));
   }
 
   /** Runs a turn whose attempt has failed here, of which the store does not know. */
   #runAgain(turn: TurnRecord, failed: number): void {
-    this.#take({ ...turn, attempt: failed + 1 }).catch((error: unknown) => {
+    this.#errand(this.#take({ ...turn, attempt: failed + 1 })).catch((error: unknown) => {
       this.#givenUp.set(turn.id, failed);
       this.#notStarted(turn, error);
     });
