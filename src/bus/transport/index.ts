@@ -1,4 +1,5 @@
 export * from './bus.ts';
+export { readBusOptions } from './bus-config.ts';
 export { openBus, type BusOptions } from './open-bus.ts';
 export type { MemoryBusOptions } from './memory/memory-bus.ts';
 export type { RabbitBusOptions } from './rabbitmq/rabbit-bus.ts';

@@ -17,6 +17,11 @@ export class Gathering {
     }
   }
 
+  /** How the turn ended, once it has. */
+  get end(): string | undefined {
+    return this.#end;
+  }
+
   /** A turn without an end is completed too. */
   get isCompleted(): boolean {
     return this.#end === undefined || this.#end === 'completed' || this.#end === 'message';

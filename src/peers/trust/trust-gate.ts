@@ -92,9 +92,11 @@ async function* act(
   const gathered = new Gathering();
   for await (const event of agent.take(turn)) {
     gathered.add(event);
+    // After an end nobody pulls any more.
+    if (gathered.end !== undefined) await keepOutcome(turn, skill, gathered, options);
     yield event;
   }
-  if (gathered.isCompleted) await saveOutcome(turn, skill, gathered.text, options);
+  if (gathered.end === undefined) await keepOutcome(turn, skill, gathered, options);
 }
 
 /** Asks the user, and goes on when the user approves. An approval holds for the whole task. */
@@ -174,20 +176,21 @@ async function keep(
   );
 }
 
-/** So that the agent can tell the user about it hours later. */
-async function saveOutcome(
+/** So that the agent can tell the user about it hours later. Questions on the way are no outcome. */
+async function keepOutcome(
   turn: Turn,
   skill: string | undefined,
-  result: string,
+  gathered: Gathering,
   options: TrustGateOptions,
 ): Promise<void> {
+  if (!gathered.isCompleted) return;
   const { memory, session = 'primary' } = options;
   const who = nameOf(turn.caller);
   const at = new Date(turn.clock.now()).toISOString();
   const key = `${sessionNamespace(session)}/a2a-outcomes/${keySegment(skill ?? 'general')}/${keySegment(turn.contextId)}`;
   const value = [
     `At ${at}, ${who} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${excerpt(textOf(turn.message))}`,
-    `Outcome: ${result}`,
+    `Outcome: ${gathered.text}`,
   ].join('\n');
   try {
     await memory.save(key, value, {

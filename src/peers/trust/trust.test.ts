@@ -1,5 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
-import { agent, type Caller, inputRequired, textOf, type Turn } from '../../agents/index.ts';
+import {
+  agent,
+  type Caller,
+  completed,
+  inputRequired,
+  textOf,
+  type Turn,
+} from '../../agents/index.ts';
 import { artifact, type JsonObject, message, type Task } from '../../protocol/index.ts';
 import { openMemory, ownerKey } from '../../store/index.ts';
 import { Engine } from '../../tasks/index.ts';
@@ -47,6 +54,7 @@ async function start(options: Partial<TrustGateOptions> = {}) {
     async function* (turn) {
       turns.push(turn);
       if (textOf(turn.message) === 'ask') yield inputRequired('which?');
+      else if (textOf(turn.message) === 'say') yield completed('said and done');
       else yield artifact(`did: ${textOf(turn.message)}`);
     },
   );
@@ -170,10 +178,15 @@ test('who may act does so with approved skills, and the outcome is remembered', 
   expect(outcome?.key).toBe(`session/primary/a2a-outcomes/notify/${task.contextId}`);
   expect(outcome?.value).toMatch(/Alice.*hello[\s\S]*did: hello/);
   expect((outcome?.expiresAt ?? 0) - (outcome?.savedAt ?? 0)).toBe(8 * 60 * 60 * 1000);
+  const said = await send(alice, 'say');
+  const outcomes = await memory.search({ category: 'a2a-outcome', query: 'said' });
+  expect(outcomes[0]?.key).toBe(`session/primary/a2a-outcomes/notify/${said.contextId}`);
+  await send(alice, 'ask');
+  expect(await memory.search({ category: 'a2a-outcome' })).toHaveLength(2);
   // Any other skill is put to the user.
   const pending = send(alice, 'all of it', 'transfer');
   await expect.poll(() => proposals.list()).toHaveLength(1);
-  expect(turns).toHaveLength(1);
+  expect(turns).toHaveLength(3);
   await proposals.refuse((await proposals.list())[0]?.id ?? '', 'user');
   await pending;
 });

@@ -1,0 +1,93 @@
+/**
+ * Two agents find a time for a meeting, on behalf of their users and over the bus. Bob lets Alice's
+ * agent act on his calendar; Alice answers the first question herself, and then lets hers go on.
+ */
+import assert from 'node:assert/strict';
+import {
+  hostOnBus,
+  joinPeers,
+  MessageSigner,
+  MessageVerifier,
+  openBus,
+} from '../../src/bus/index.ts';
+import { peerSubject, readTrustName, trustGate } from '../../src/peers/index.ts';
+import { generateSigningKey, publicKeySet } from '../../src/push/index.ts';
+import { openMemory } from '../../src/store/index.ts';
+import { bob } from './bob.ts';
+
+await using bus = await openBus({ type: 'memory' });
+
+// Each agent has a key, and knows that of the other.
+const keys = { alice: generateSigningKey(), bob: generateSigningKey() };
+const verifier = new MessageVerifier({
+  trusted: Object.entries(keys).map(([issuer, key]) => ({ issuer, keys: publicKeySet([key]) })),
+});
+
+// Bob's side: what others ask is carried out as far as Bob trusts them.
+await using bobs = await joinPeers({ name: 'bob', store: openMemory(), bus, verifier });
+const bobsUser = { tenant: '', subject: 'bob', method: 'local' };
+const gated = trustGate(bob, {
+  ledger: bobs.trust,
+  memory: bobs.memory(bobsUser),
+  proposals: bobs.proposals,
+});
+const bobsKey = new MessageSigner({ issuer: 'bob', key: keys.bob });
+await using host = await hostOnBus(gated, { bus, verifier, signer: bobsKey });
+await bobs.trust.grant(readTrustName('message-token:alice'), {
+  level: 'act',
+  skills: ['negotiate-meeting'],
+  by: 'bob',
+});
+
+// Alice's side: her agent answers by her calendar, once she lets it.
+const busy = new Set(['Monday 10:00', 'Tuesday 14:00']);
+const byCalendar = (offer: string): string => (busy.has(offer) ? 'No, I am busy then.' : 'Yes.');
+const asked: string[] = [];
+let answeredByAgent = 0;
+await using alices = await joinPeers({
+  name: 'alice',
+  store: openMemory(),
+  bus,
+  verifier,
+  requireSigned: true,
+  signer: new MessageSigner({ issuer: 'alice', key: keys.alice }),
+  wellKnown: [{ name: host.name }],
+  conversations: {
+    async answer(_invocation, { parts }) {
+      answeredByAgent += 1;
+      const offered = parts.find((part) => part.data !== undefined)?.data;
+      return byCalendar((offered as { offer?: string } | undefined)?.offer ?? '');
+    },
+  },
+});
+const session = { id: 'chat-1', caller: { tenant: '', subject: 'alice', method: 'local' } };
+let task = await alices.invoker.call(
+  {
+    agent: 'bob',
+    skill: 'negotiate-meeting',
+    message: 'Find half an hour for the budget.',
+    data: { minutes: 30 },
+  },
+  session,
+);
+
+// Nobody has said that the agent may answer for Alice, so she is asked.
+assert.equal(task.state, 'asking');
+asked.push(task.question?.text ?? '');
+await alices.trust.grant(peerSubject('bob'), {
+  level: 'act',
+  skills: ['negotiate-meeting'],
+  by: 'alice',
+});
+await alices.invoker.answer(task.id, byCalendar('Monday 10:00'));
+task = await alices.invoker.wait(task.id);
+
+assert.deepEqual(asked, ['How about Monday 10:00?']);
+assert.equal(answeredByAgent, 2);
+assert.equal(task.outcome?.end, 'TASK_STATE_COMPLETED');
+assert.deepEqual(task.outcome.data, [{ time: 'Wednesday 09:00' }]);
+const kept = await alices.memory(session.caller).get(task.outcome.keys?.result ?? '');
+assert.equal(kept?.value, 'The meeting is on Wednesday 09:00.');
+const [outcome] = await bobs.memory(bobsUser).search({ category: 'a2a-outcome' });
+assert.match(outcome?.value ?? '', /alice .*Outcome: The meeting is on Wednesday 09:00\./s);
+console.log('meeting: two agents agreed on Wednesday 09:00 after three rounds');

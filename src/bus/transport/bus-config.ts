@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { LegateError } from '../../protocol/index.ts';
+import type { BusOptions } from './open-bus.ts';
+
+const positive = z.number().int().positive();
+
+const schema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('memory'), max_body_bytes: positive.optional() }),
+  z.strictObject({
+    type: z.literal('rabbitmq'),
+    url: z.string().min(1),
+    exchange: z.string().optional(),
+    queue_type: z.enum(['quorum', 'classic']).optional(),
+    connection_name: z.string().optional(),
+    /** Milliseconds. */
+    connect_timeout: positive.optional(),
+    publish_timeout: positive.optional(),
+    max_body_bytes: positive.optional(),
+  }),
+]);
+
+/**
+ * Reads the section `bus` of a configuration: `{ type: rabbitmq, url: ${AMQP_URL} }` or
+ * `{ type: memory }`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
+ */
+export function readBusOptions(section: unknown): BusOptions {
+  const parsed = schema.safeParse(section);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => {
+      const place = ['bus', ...path].join('.');
+      return `${place}: ${message}`;
+    });
+    throw new LegateError('CONFIGURATION_INVALID', problems.join('; '));
+  }
+  const { data } = parsed;
+  const common = data.max_body_bytes === undefined ? {} : { maxBodyBytes: data.max_body_bytes };
+  if (data.type === 'memory') return { type: 'memory', ...common };
+  const { url, exchange, queue_type, connection_name, connect_timeout, publish_timeout } = data;
+  return {
+    type: 'rabbitmq',
+    url,
+    ...common,
+    ...(exchange !== undefined && { exchange }),
+    ...(queue_type !== undefined && { queueType: queue_type }),
+    ...(connection_name !== undefined && { connectionName: connection_name }),
+    ...(connect_timeout !== undefined && { connectTimeoutMs: connect_timeout }),
+    ...(publish_timeout !== undefined && { publishTimeoutMs: publish_timeout }),
+  };
+}
