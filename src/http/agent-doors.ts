@@ -45,7 +45,7 @@ export async function openDoors(
     before,
     ...tuning
   } = options;
-  const { store, push, logger, scheduler, callerLimits, readiness } = shared;
+  const { store, push, logger, scheduler, callerLimits, readiness, load } = shared;
   const { capabilities, ...cardRest } = cardOptions ?? {};
   const declared = staticCard?.capabilities.extensions ?? capabilities?.extensions ?? [];
   const securitySchemes = auth.securitySchemes() ?? {};
@@ -106,6 +106,7 @@ export async function openDoors(
     skillScopes,
     protectsCard,
     callerLimits,
+    load,
     corsOrigins: cors,
     jwks: push?.jwks,
   };

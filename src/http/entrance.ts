@@ -42,6 +42,7 @@ export async function enter(
   response: ServerResponse,
   caller: Caller,
 ): Promise<Disposable> {
+  service.load.note();
   const place = await service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
   response.once('close', () => place[Symbol.dispose]());
   return place;

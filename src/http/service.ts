@@ -4,6 +4,7 @@ import type { Logger } from '../telemetry/index.ts';
 import type { Engine } from '../tasks/index.ts';
 import type { AuditLog } from './audit.ts';
 import type { Cards } from './cards.ts';
+import type { Load } from './load.ts';
 
 /** Bounds and habits of the HTTP doors. */
 export interface HttpLimits {
@@ -42,6 +43,8 @@ export interface Service {
   readonly auth: Authenticator;
   readonly skillScopes: SkillScopes;
   readonly callerLimits: CallerLimits;
+  /** Told of every request. */
+  readonly load: Load;
   /** Whether cards are for authenticated callers only. */
   readonly protectsCard: boolean;
   /** Origins of web pages that may call; `*` for all. */

@@ -2,6 +2,7 @@ import { CallerLimits, ClusterRate } from '../auth/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { Load } from './load.ts';
 import { PushService } from './push-service.ts';
 import { Readiness } from './readiness.ts';
 import type { SharedOptions } from './router-options.ts';
@@ -12,6 +13,8 @@ export interface Shared {
   readonly push: PushService | undefined;
   readonly callerLimits: CallerLimits;
   readonly readiness: Readiness;
+  /** Told of requests, so that webhooks can make way for them. */
+  readonly load: Load;
   readonly logger: Logger;
   readonly scheduler: Scheduler;
   /** The name under which webhooks are claimed; the first engine lives under it too. */
@@ -26,10 +29,19 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption) : storeOption;
   const replica = scheduler.uuid();
+  const load = new Load();
   const push =
     options.push === undefined
       ? undefined
-      : new PushService({ ...options.push, store, replica, scheduler, logger });
+      : new PushService({
+          // A simulation has a time of its own, in which this process is never busy.
+          ...(scheduler === systemScheduler && { load: () => load.read() }),
+          ...options.push,
+          store,
+          replica,
+          scheduler,
+          logger,
+        });
   const { records } = store;
   return {
     store,
@@ -43,6 +55,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
       ...options.callerLimits,
     }),
     readiness: new Readiness(store, scheduler),
+    load,
     logger,
     scheduler,
     replica,

@@ -588,3 +588,76 @@ test('sustained: 2,000 deliveries over 40 configurations with every tenth call f
   expect(result.calls).toBe(2_000 + result.failedCalls);
   await store.close();
 });
+
+test('a busy process makes way: fewer deliveries at a time, and pauses between; later all go out', async () => {
+  let load = 1;
+  await setting(
+    async ({ store, receiver, scheduler, dispatcher }) => {
+      for (let index = 0; index < 40; index += 1) {
+        const config = { id: 'h', url: `${receiver.url}/${index}` };
+        const task = await TaskWithPush.create(store, `t-${index}`, [config]);
+        await task.append(1);
+      }
+      const claim = vi.spyOn(store.push, 'claim');
+      dispatcher.start();
+      const turn = () => new Promise((resolve) => setImmediate(resolve));
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      expect(claim).not.toHaveBeenCalled();
+      scheduler.advance(40);
+      await expect.poll(() => receiver.calls.length).toBe(16);
+      expect(claim).toHaveBeenCalledTimes(1);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      expect(claim).toHaveBeenCalledTimes(1);
+      load = 0;
+      scheduler.advance(40);
+      await expect.poll(() => receiver.calls.length).toBe(40);
+      await expect.poll(() => deliveries(store)).toEqual([]);
+    },
+    { load: () => load },
+  );
+});
+
+test('stopping does not wait for the pause of a busy process, and settles what has ended', async () => {
+  await setting(
+    async ({ store, receiver, scheduler, dispatcher }) => {
+      const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
+      await task.append(1);
+      dispatcher.start();
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      scheduler.advance(40);
+      await expect.poll(() => receiver.calls.length).toBe(1);
+      await dispatcher.stop();
+      expect(await deliveries(store)).toEqual([]);
+    },
+    { load: () => 1 },
+  );
+});
+
+test('calls that have ended are settled and followed up in one go', async () => {
+  await setting(async ({ store, receiver, dispatcher }) => {
+    const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
+    await task.append(3);
+    const order: string[] = [];
+    const claim = store.push.claim.bind(store.push);
+    const settle = store.push.settle.bind(store.push);
+    vi.spyOn(store.push, 'settle').mockImplementation(async (...args) => {
+      order.push('settle begins');
+      await settle(...args);
+      order.push('settle ends');
+    });
+    vi.spyOn(store.push, 'claim').mockImplementation(async (...args) => {
+      order.push('claim begins');
+      return claim(...args);
+    });
+    dispatcher.start();
+    await expect.poll(() => receiver.calls.length).toBe(3);
+    await expect.poll(() => order.filter((step) => step === 'settle ends').length).toBe(3);
+    expect(order.slice(0, 4)).toEqual([
+      'claim begins',
+      'settle begins',
+      'claim begins',
+      'settle ends',
+    ]);
+  });
+});

@@ -1,5 +1,5 @@
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
-import type { Delivery, Store } from '../store/index.ts';
+import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
 import { Lanes } from './lanes.ts';
@@ -18,6 +18,11 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   readonly concurrency?: number;
   /** Milliseconds between looks for deliveries that nobody announced. @default 10_000 */
   readonly pollInterval?: number;
+  /**
+   * How busy the process is with what its callers wait for, from 0 to 1: when it is very, deliveries
+   * make way. @default never
+   */
+  readonly load?: () => number;
 }
 
 /** Time as the dispatcher sees it; the engine's scheduler fits. */
@@ -37,8 +42,21 @@ interface Claim {
   readonly startBy: number;
 }
 
+/** A call that has come to its end, and what the log says of it. */
+interface Ended {
+  readonly id: number;
+  readonly outcome: DeliveryOutcome;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 /** Milliseconds that a claim outlasts the longest call, for settling it. */
 const leaseMargin = 10_000;
+
+/** From this load on the process is busy. */
+const busyLoad = 0.6;
+/** In a busy process, milliseconds between two rounds, and how much one of them claims. */
+const busyPause = 40;
+const busyClaims = 16;
 
 /**
  * Takes deliveries from the outbox to their webhooks: at least once each, in order per
@@ -59,7 +77,10 @@ const leaseMargin = 10_000;
  * and comes back the same way.
  *
  * The pump looks for work on `wake()` (after deliveries were written), when a call ends, when the
- * next delivery falls due, and now and then in case nobody told. Only one pump runs at a time.
+ * next delivery falls due, and now and then in case nobody told. Only one pump runs at a time. In one
+ * round it settles the calls that have ended and claims the next ones, in one go, since a store
+ * writes once what comes at once. Where the process is busy with its callers, rounds are further
+ * apart and smaller: webhooks are late then, and callers are not.
  */
 export class PushDispatcher {
   readonly #options: PushDispatcherOptions;
@@ -75,6 +96,10 @@ export class PushDispatcher {
   /** Something happened while the pump was at work. */
   #isWoken = false;
   #timer: { cancel(): void } | undefined;
+  /** Calls that ended since the last round. */
+  #ended: Ended[] = [];
+  #isBusy = false;
+  #endPause: (() => void) | undefined;
   #onDrained: (() => void) | undefined;
 
   constructor(options: PushDispatcherOptions) {
@@ -129,6 +154,7 @@ export class PushDispatcher {
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
     this.#state = 'stopping';
     this.#timer?.cancel();
+    this.#endPause?.();
     this.#lanes.clear();
     await this.#pumping;
     if (this.#lanes.active > 0) {
@@ -139,6 +165,7 @@ export class PushDispatcher {
       await drained.promise;
       deadline.cancel();
     }
+    await this.#settle();
     this.#state = 'stopped';
     this.#sender.close();
   }
@@ -146,10 +173,14 @@ export class PushDispatcher {
   async #pump(): Promise<void> {
     try {
       do {
-        // Calls that end in the same turn of the event loop are followed up with one claim.
-        await new Promise<void>((resolve) => this.#soon(resolve));
+        await this.#pause();
         this.#isWoken = false;
-        await this.#claim();
+        const settling = this.#settle();
+        try {
+          await this.#claim();
+        } finally {
+          await settling;
+        }
       } while (this.#isWoken);
     } catch (error) {
       this.#logger.error({ error: messageOf(error) }, 'push.claim-failed');
@@ -159,8 +190,35 @@ export class PushDispatcher {
     }
   }
 
+  /** Calls that end in the same turn of the event loop share a round; a busy process has fewer. */
+  async #pause(): Promise<void> {
+    await new Promise<void>((resolve) => this.#soon(resolve));
+    this.#isBusy = (this.#options.load?.() ?? 0) > busyLoad;
+    if (!this.#isBusy || this.#state !== 'running') return;
+    await new Promise<void>((resolve) => {
+      this.#endPause = resolve;
+      this.#scheduler.after(busyPause, resolve);
+    });
+  }
+
+  /** Never rejects. All of it is asked of the store before anything is waited for. */
+  async #settle(): Promise<void> {
+    const { push } = this.#options.store;
+    await Promise.all(
+      this.#ended.splice(0).map(async ({ id, outcome, fields }) => {
+        try {
+          await push.settle(id, outcome);
+        } catch (error) {
+          // The claim ends with its lease, and the call is made again.
+          this.#logger.error({ ...fields, error: messageOf(error) }, 'push.settle-failed');
+        }
+      }),
+    );
+  }
+
   async #claim(): Promise<void> {
-    const limit = this.#maxClaims - this.#lanes.size;
+    const room = this.#maxClaims - this.#lanes.size;
+    const limit = this.#isBusy ? Math.min(room, busyClaims) : room;
     if (this.#state !== 'running' || limit <= 0) return;
     const now = this.#scheduler.now();
     const leaseUntil = now + this.#sender.timeout * 2 + leaseMargin;
@@ -218,12 +276,7 @@ export class PushDispatcher {
     };
     if (outcome.kind === 'delivered') this.#logger.debug(fields, 'push.delivered');
     else this.#logger.warn(fields, outcome.kind === 'dead' ? 'push.dead' : 'push.retry');
-    try {
-      await this.#options.store.push.settle(delivery.id, outcome);
-    } catch (error) {
-      // The claim ends with its lease, and the call is made again.
-      this.#logger.error({ ...fields, error: messageOf(error) }, 'push.settle-failed');
-    }
+    this.#ended.push({ id: delivery.id, outcome, fields });
   }
 }
 
