@@ -196,7 +196,7 @@ test('what an agent reads of its conversation waits for a store that is away', a
     },
   });
   const reading = agent({ name: 'reading' }, async function* (turn) {
-    yield artifact(`${String(await turn.state.load())} ${(await turn.state.log()).length}`);
+    yield artifact(`${typeof (await turn.state.load())} ${(await turn.state.log()).length}`);
   });
   const engine = await start(reading, store);
   const answer = await engine.send({ message: message('x') }, call);
