@@ -1,5 +1,8 @@
 import { LegateError } from '../protocol/index.ts';
 
+/** Callers that are remembered at most although they have nothing open: most come again at once. */
+const maxIdle = 1_000;
+
 /**
  * At most so many of something at one time for each caller, in this process: requests under way,
  * open streams.
@@ -37,10 +40,13 @@ export class ConcurrencyLimit {
       [Symbol.dispose]: () => {
         if (!isOpen) return;
         isOpen = false;
-        const left = (this.#counts.get(key) ?? 1) - 1;
-        if (left === 0) this.#counts.delete(key);
-        else this.#counts.set(key, left);
+        this.#counts.set(key, (this.#counts.get(key) ?? 1) - 1);
+        if (this.#counts.size > maxIdle) this.#forgetIdle();
       },
     };
+  }
+
+  #forgetIdle(): void {
+    for (const [key, count] of this.#counts) if (count === 0) this.#counts.delete(key);
   }
 }

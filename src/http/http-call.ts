@@ -5,36 +5,65 @@ import type { Call } from '../tasks/index.ts';
 /** Longest idempotency key that is looked at. */
 const maxKeyLength = 256;
 
-/** The call that a request's headers describe. */
+/**
+ * The call that a request's headers describe. A class, and not a literal with a getter: V8 makes a
+ * hidden class for each such literal, which keeps whole requests alive past many collections.
+ */
+class HttpCall implements Call {
+  readonly caller: Caller;
+  readonly version: '0.3' | '1.0';
+  readonly extensions: readonly string[];
+  declare readonly idempotencyKey?: string;
+  declare readonly lastEventId?: number;
+  declare readonly traceparent?: string;
+  readonly #response: ServerResponse;
+  #signal: AbortSignal | undefined;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    version: '0.3' | '1.0',
+  ) {
+    const { headers } = request;
+    const key = headers['idempotency-key'];
+    const lastEventId = headers['last-event-id'];
+    const { traceparent } = headers;
+    this.caller = caller;
+    this.version = version;
+    this.extensions = extensionsOf(headers);
+    if (typeof key === 'string' && key !== '') this.idempotencyKey = key.slice(0, maxKeyLength);
+    if (typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId)) {
+      this.lastEventId = Number(lastEventId);
+    }
+    if (typeof traceparent === 'string') this.traceparent = traceparent;
+    this.#response = response;
+  }
+
+  /** Made on demand: most operations never wait. */
+  get signal(): AbortSignal {
+    this.#signal ??= closeSignal(this.#response);
+    return this.#signal;
+  }
+}
+
+const none: readonly string[] = [];
+
+/** 0.3 writes the name with an X; clients of both versions send both. */
+function extensionsOf(headers: IncomingMessage['headers']): readonly string[] {
+  const plain = headers['a2a-extensions'];
+  const legacy = headers['x-a2a-extensions'];
+  if (plain === undefined && legacy === undefined) return none;
+  return listOf([plain, legacy].filter((value) => value !== undefined).join(','));
+}
+
 export function callOf(
   request: IncomingMessage,
   response: ServerResponse,
   caller: Caller,
   version: '0.3' | '1.0',
 ): Call {
-  const { headers } = request;
-  // 0.3 writes the name with an X; clients of both versions send both.
-  const extensions = [headers['a2a-extensions'], headers['x-a2a-extensions']].filter(
-    (value) => value !== undefined,
-  );
-  const key = headers['idempotency-key'];
-  const lastEventId = headers['last-event-id'];
-  const { traceparent } = headers;
-  let signal: AbortSignal | undefined;
-  return {
-    caller,
-    version,
-    ...(extensions.length > 0 && { extensions: listOf(extensions.join(',')) }),
-    ...(typeof key === 'string' && key !== '' && { idempotencyKey: key.slice(0, maxKeyLength) }),
-    ...(typeof lastEventId === 'string' &&
-      /^\d{1,15}$/.test(lastEventId) && { lastEventId: Number(lastEventId) }),
-    ...(typeof traceparent === 'string' && { traceparent }),
-    /** Made on demand: most operations never wait. */
-    get signal() {
-      signal ??= closeSignal(response);
-      return signal;
-    },
-  };
+  return new HttpCall(request, response, caller, version);
 }
 
 function closeSignal(response: ServerResponse): AbortSignal {

@@ -159,7 +159,10 @@ function authorise(service: Service, request: SendMessageRequest, call: Call): v
 export function inTenant(call: Call, tenant: string | undefined): Call {
   const { caller } = call;
   if (tenant === undefined || tenant === caller.tenant) return call;
-  if (caller.tenant === '') return { ...call, caller: { ...caller, tenant } };
+  if (caller.tenant === '') {
+    const { signal } = call;
+    return { ...call, ...(signal !== undefined && { signal }), caller: { ...caller, tenant } };
+  }
   if (caller.method === 'anonymous') {
     throw invalidParams({ field: 'tenant', description: 'does not match the tenant of the path' });
   }
