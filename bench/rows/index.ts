@@ -1,7 +1,9 @@
 import type { Row } from '../row.ts';
+import { agents } from './agents.ts';
 import { chunks } from './chunks.ts';
 import { get } from './get.ts';
 import { manyTasks } from './many-tasks.ts';
+import { push } from './push.ts';
 import { send, sendSqlite } from './send.ts';
 import { silentReader } from './silent-reader.ts';
 import { stream } from './stream.ts';
@@ -15,4 +17,6 @@ export const rows: readonly Row[] = [
   chunks,
   manyTasks,
   silentReader,
+  push,
+  agents,
 ];

@@ -74,6 +74,8 @@ export class TurnRun {
   #hasSpoken = false;
   #firstEvent: (() => void) | undefined;
   #span: Span | undefined;
+  /** The ends of older questions are stored. */
+  #superseded: Promise<void> | undefined;
 
   constructor(options: TurnRunOptions) {
     const { settings, task } = options;
@@ -173,6 +175,7 @@ export class TurnRun {
       settings.logger.error({ taskId: this.taskId, error }, 'tasks.turn.lost');
       return { kind: 'lost', error: error as Error };
     } finally {
+      await this.#superseded;
       this.#timeout?.cancel();
       this.#inactivity?.cancel();
       this.#grace?.cancel();
@@ -234,7 +237,10 @@ export class TurnRun {
     if (!(typeof supersedes === 'function' ? supersedes(view) : supersedes)) return;
     const { settings, hub, replica, owner } = this.#options;
     const { contextId, taskId } = view;
-    await this.#guard(supersede({ settings, hub, replica, owner, contextId, taskId }));
+    const { written } = await this.#guard(
+      supersede({ settings, hub, replica, owner, contextId, taskId }),
+    );
+    this.#superseded = written;
   }
 
   /** Waits for the agent, but not beyond a forced stop. No listener outlives its wait. */
@@ -312,13 +318,17 @@ export class TurnRun {
       const { next } = await this.#writer.end({
         reply: message,
         ...this.#contextWrite(event.context),
+        ...(await this.#view.writes()),
       });
       return { kind: 'message', message, next };
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
     const end = this.#decide(said);
     this.#status(endStates[end.kind], end);
-    const { task, next } = await this.#writer.end(this.#contextWrite(end.context));
+    const { task, next } = await this.#writer.end({
+      ...this.#contextWrite(end.context),
+      ...(await this.#view.writes()),
+    });
     return { kind: 'task', task, next };
   }
 

@@ -1,5 +1,6 @@
-import type { ContextState, Turn } from '../agents/index.ts';
+import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../agents/index.ts';
 import type { JsonObject, Message } from '../protocol/index.ts';
+import type { RecordWrite } from '../store/index.ts';
 import { patiently } from './patience.ts';
 import type { TurnRunOptions } from './turn-run.ts';
 
@@ -16,6 +17,8 @@ export class TurnView implements Turn {
   /** Made when somebody listens: most turns end without. */
   #controller: AbortController | undefined;
   #stopped: Error | undefined;
+  /** Made when the agent asks for it. */
+  #kept: TurnRecords | undefined;
 
   constructor(options: TurnRunOptions) {
     const { task, turn, request, message } = options;
@@ -76,6 +79,38 @@ export class TurnView implements Turn {
         return entries.map((entry) => entry.value as JsonObject);
       },
     };
+  }
+
+  get session(): Turn['session'] {
+    return this.#records.session;
+  }
+
+  get journal(): Turn['journal'] {
+    return this.#options.settings.agent.onInterrupted === 'run-again'
+      ? this.#records.journal
+      : undefined;
+  }
+
+  /** What session and journal leave to be written with the end of the turn. */
+  async writes(): Promise<{ records?: readonly RecordWrite[] }> {
+    const records = (await this.#kept?.writes()) ?? [];
+    return records.length === 0 ? {} : { records };
+  }
+
+  get #records(): TurnRecords {
+    const { settings, request, turn } = this.#options;
+    this.#kept ??= turnRecords({
+      records: settings.store.records,
+      agent: settings.agent.name,
+      caller: request.caller,
+      contextId: this.contextId,
+      taskId: this.taskId,
+      messageId: this.message.messageId,
+      attempt: turn.attempt,
+      isRepeatable: settings.agent.onInterrupted === 'run-again',
+      clock: settings.scheduler,
+    });
+    return this.#kept;
   }
 
   async history(): Promise<readonly Message[]> {
