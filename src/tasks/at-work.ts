@@ -42,7 +42,7 @@ export class AtWork {
 
   /** Resolves once those that are under way now have ended. */
   async claimed(): Promise<void> {
-    for (const calls of [...this.#calls.values()]) await Promise.all(calls);
+    await Promise.all(Array.from(this.#calls.values(), (calls) => Promise.all(calls)));
   }
 
   /** To be held while a turn runs. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { intercepted, type Interceptors } from '../../test/support/intercepted-store.ts';
-import { agent, type Agent, type Turn } from '../agents/index.ts';
+import { agent, type Agent, completed, type Turn } from '../agents/index.ts';
 import { Json, LegateError, message } from '../protocol/index.ts';
 import { openMemoryReplicas, type Store, type TurnRecord } from '../store/index.ts';
 import { type Call, Engine, TurnStopped } from './index.ts';
@@ -26,6 +26,7 @@ function slow(): { agent: Agent; turns: Turn[]; end: () => void } {
   const made = agent({ name: 'slow' }, async function* (turn) {
     turns.push(turn);
     await opened;
+    yield completed();
   });
   return { agent: made, turns, end: open };
 }
