@@ -1,6 +1,8 @@
 import ipaddr from 'ipaddr.js';
 import type { Caller } from '../agents/index.ts';
+import { AuthError } from './auth-error.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { FailureLimit } from './failure-limit.ts';
 import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
 
 export interface CallerLimitsOptions {
@@ -14,6 +16,11 @@ export interface CallerLimitsOptions {
   readonly concurrentRequests?: number;
   /** Streams open at one time; 0 for no limit. @default 100 */
   readonly openStreams?: number;
+  /**
+   * Failures to authenticate that one network may make in a minute before it is kept out for a while;
+   * 0 for no limit. Behind a proxy all callers are one network. @default 0
+   */
+  readonly failuresPerMinute?: number;
   readonly clock?: { now(): number };
 }
 
@@ -22,6 +29,7 @@ export class CallerLimits {
   readonly #rate: RateLimiter | undefined;
   readonly #requests: ConcurrencyLimit | undefined;
   readonly #streams: ConcurrencyLimit | undefined;
+  readonly #failures: FailureLimit | undefined;
 
   constructor(options: CallerLimitsOptions = {}) {
     const { requestsPerSecond = 0, burst, clock } = options;
@@ -37,6 +45,24 @@ export class CallerLimits {
     this.#rate = options.rateLimiter ?? buckets;
     this.#requests = limitOf(concurrentRequests, 'requests under way');
     this.#streams = limitOf(openStreams, 'open streams');
+    const { failuresPerMinute: perMinute = 0 } = options;
+    this.#failures =
+      perMinute === 0
+        ? undefined
+        : new FailureLimit({ perMinute, ...(clock !== undefined && { clock }) });
+  }
+
+  /** Authenticates by `work`, unless the network has failed too often of late. */
+  async authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
+    if (this.#failures === undefined) return work();
+    const from = network(address);
+    this.#failures.check(from);
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof AuthError && error.code === 'UNAUTHENTICATED') this.#failures.note(from);
+      throw error;
+    }
   }
 
   /** Admits one request; dispose of the place when it has been answered. */

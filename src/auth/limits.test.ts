@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { openMemory } from '../store/index.ts';
+import { AuthError } from './auth-error.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { ClusterRate, TokenBuckets } from './rate-limit.ts';
@@ -147,4 +148,41 @@ test('0 is no limit', async () => {
     await limits.request(nobody, '127.0.0.1');
     limits.stream(nobody, '127.0.0.1');
   }
+});
+
+test('a network that fails to authenticate too often is kept out for a while, others are not', async () => {
+  let now = 0;
+  const limits = new CallerLimits({ failuresPerMinute: 2, clock: { now: () => now } });
+  const alice = { tenant: '', subject: 'alice', method: 'jwt' };
+  const fail = () => Promise.reject(new AuthError('UNAUTHENTICATED', 'no', []));
+  const failed = { code: 'UNAUTHENTICATED' };
+  for (let index = 0; index < 3; index += 1) {
+    await expect(limits.authentication('10.0.0.1', fail)).rejects.toMatchObject(failed);
+  }
+  // Not even the right credential is looked at now.
+  const right = vi.fn(async () => alice);
+  await expect(limits.authentication('10.0.0.1', right)).rejects.toMatchObject({
+    code: 'RATE_LIMITED',
+    retryAfter: 30,
+  });
+  expect(right).not.toHaveBeenCalled();
+  expect(await limits.authentication('10.0.0.2', right)).toBe(alice);
+  now += 30_000;
+  expect(await limits.authentication('10.0.0.1', right)).toBe(alice);
+  await expect(
+    limits.authentication('10.0.0.3', () => Promise.reject(new Error('keys cannot be fetched'))),
+  ).rejects.toThrow('keys cannot be fetched');
+});
+
+test('addresses of one IPv6 network fail together', async () => {
+  const limits = new CallerLimits({ failuresPerMinute: 1, clock: { now: () => 0 } });
+  const fail = () => Promise.reject(new AuthError('UNAUTHENTICATED', 'no', []));
+  for (const address of ['2001:db8::1', '2001:db8::2']) {
+    await expect(limits.authentication(address, fail)).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
+  }
+  await expect(limits.authentication('2001:db8::3', fail)).rejects.toMatchObject({
+    code: 'RATE_LIMITED',
+  });
 });

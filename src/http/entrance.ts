@@ -15,11 +15,13 @@ export async function authenticate(
 ): Promise<Caller> {
   refuseForeignPages(request, response, service.corsOrigins);
   const peer = peerOf(request);
-  return service.auth.authenticate({
-    headers: request.headers,
-    query,
-    ...(peer !== undefined && { tlsPeer: peer }),
-  });
+  return service.callerLimits.authentication(request.socket.remoteAddress ?? '', () =>
+    service.auth.authenticate({
+      headers: request.headers,
+      query,
+      ...(peer !== undefined && { tlsPeer: peer }),
+    }),
+  );
 }
 
 /** Client certificates of connections: reading one costs more than many a request. */

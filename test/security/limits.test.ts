@@ -1,5 +1,5 @@
 /** §13.4: what one caller, one connection and one request may take of the server. */
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { agent } from '../../src/agents/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
@@ -8,6 +8,7 @@ import { systemScheduler } from '../../src/tasks/index.ts';
 import { actor } from './support/agents.ts';
 import { bearer, tokenAuthenticator } from './support/callers.ts';
 import { type Answer, codeOf, type Dialect, dialects, resultOf, send } from './support/dialects.ts';
+import { MemoryLog } from './support/log.ts';
 
 const open: Serving[] = [];
 afterEach(async () => {
@@ -159,8 +160,7 @@ test('a body that comes byte by byte is bounded as a whole, not by its pauses', 
     'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{',
   );
   const dribble = setInterval(() => socket.write(' '), 20);
-  let text = '';
-  for await (const piece of socket) text += String(piece);
+  const text = await untilClosed(socket);
   clearInterval(dribble);
   expect(text).toContain('HTTP/1.1 408');
 });
@@ -216,13 +216,39 @@ test('a caller that reads nothing keeps nobody else waiting, and holds its one p
 /** Writes as it is told, and reads until the text is there or the connection ends. */
 async function raw(url: string, text: string, until: string | undefined): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.on('error', () => undefined);
   socket.write(text);
-  let received = '';
-  for await (const piece of socket) {
-    received += String(piece);
-    if (until !== undefined && received.includes(until)) break;
-  }
-  socket.destroy();
-  return received;
+  return untilClosed(socket, until);
 }
+
+/** All that comes until the connection ends, be it by a reset, or until a text has come. */
+function untilClosed(socket: Socket, until?: string): Promise<string> {
+  let received = '';
+  return new Promise((resolve) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (piece: Buffer) => {
+      received += piece.toString();
+      if (until !== undefined && received.includes(until)) socket.destroy();
+    });
+    socket.once('close', () => resolve(received));
+  });
+}
+
+test('whoever guesses credentials is soon not even listened to', async () => {
+  const log = new MemoryLog();
+  const url = await start({
+    auth: await tokenAuthenticator(),
+    callerLimits: { failuresPerMinute: 3, clock: { now: () => 0 } },
+    logger: log,
+  });
+  const [, rest] = dialects;
+  if (rest === undefined) throw new Error('no dialect');
+  const statuses: number[] = [];
+  for (let guess = 0; guess < 6; guess += 1) {
+    const answer = await send(url, rest.request('listTasks'), { authorization: `Bearer ${guess}` });
+    statuses.push(answer.status);
+  }
+  expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+  const right = await send(url, rest.request('listTasks'), await bearer({ sub: 'alice' }));
+  expectLimited(rest, right);
+  expect(log.audited('denied').map(({ code }) => code)).toContain('RATE_LIMITED');
+});
