@@ -1,0 +1,73 @@
+/** `legate run --ssl-*`: HTTPS for everything an assistant serves, as an operator would start it. */
+import { spawn } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeCertificate } from '../certificate.ts';
+import { greenhouseFolder } from '../support/greenhouse.ts';
+
+const command = join(import.meta.dirname, '../../bin/legate.cjs');
+
+function get(url: string, ca: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest(url, { ca, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
+
+test('a certificate, its locked key and an authority: the port speaks HTTPS and the card says so', async () => {
+  await using folder = await greenhouseFolder();
+  const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
+  const pair = makeCertificate({
+    commonName: 'server',
+    issuer: authority,
+    alternativeNames: ['DNS:localhost'],
+  });
+  const password = 'open sesame';
+  const locked = createPrivateKey(pair.key).export({
+    type: 'pkcs8',
+    format: 'pem',
+    cipher: 'aes-256-cbc',
+    passphrase: password,
+  });
+  const path = (name: string): string => join(folder.directory, name);
+  await writeFile(path('endpoints.yml'), 'a2a_server: {description: Waters plants.}\n');
+  await writeFile(path('server.pem'), pair.certificate);
+  await writeFile(path('server-key.pem'), locked);
+  await writeFile(path('ca.pem'), authority.certificate);
+  const flags = [
+    ['--ssl-certificate', path('server.pem')],
+    ['--ssl-keyfile', path('server-key.pem')],
+    ['--ssl-ca-file', path('ca.pem')],
+  ].flat();
+  const child = spawn(
+    process.execPath,
+    [command, 'run', folder.directory, '-p', '0', ...flags, '--ssl-password', password],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  try {
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await expect
+      .poll(() => /at (https:\/\/localhost:\d+)/.exec(said)?.[1], { timeout: 20_000 })
+      .toBeDefined();
+    const url = /at (https:\/\/localhost:\d+)/.exec(said)?.[1] ?? '';
+    const card = await get(`${url}/.well-known/agent-card.json`, authority.certificate);
+    expect(card.status).toBe(200);
+    expect(JSON.parse(card.text)).toMatchObject({ url });
+    await expect(fetch(url.replace('https', 'http'))).rejects.toThrow();
+    expect(said).not.toContain(password);
+  } finally {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+  }
+});
