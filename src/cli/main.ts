@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
+import { dbCommand } from './commands/db.ts';
 import { helloCommand } from './commands/hello.ts';
+import { pushCommand } from './commands/push.ts';
 import { runCommand } from './commands/run.ts';
 import { shellCommand } from './commands/shell.ts';
 import { testCommand } from './commands/test.ts';
@@ -26,6 +28,8 @@ export async function main(args: readonly string[]): Promise<void> {
     validateCommand(),
     shellCommand(),
     testCommand(),
+    pushCommand(),
+    dbCommand(),
     helloCommand(),
   ];
   for (const command of commands) program.addCommand(command);

@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+
+/** `legate db`: the schema of a PostgreSQL database. */
+export function dbCommand(): Command {
+  return new Command('db')
+    .description('look after the database of a PostgreSQL store')
+    .addCommand(
+      new Command('status')
+        .description('show which version of the schema a database has, and which is wanted')
+        .argument('[url]', 'address of the database; else DATABASE_URL')
+        .action(async (url: string | undefined) => {
+          const { showStatus } = await import('../db.ts');
+          await showStatus(url);
+        }),
+    )
+    .addCommand(
+      new Command('migrate')
+        .description('bring a database up to date; safe while replicas start')
+        .argument('[url]', 'address of the database; else DATABASE_URL')
+        .action(async (url: string | undefined) => {
+          const { migrateDatabase } = await import('../db.ts');
+          await migrateDatabase(url);
+        }),
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  DATABASE_URL=postgres://localhost/legate legate db migrate',
+    );
+}

@@ -1,0 +1,23 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { postgres } from '../../test/support/postgres.ts';
+
+const command = join(import.meta.dirname, '../../bin/legate.cjs');
+
+test('a database is told apart by its schema, migrated once, and then up to date', async () => {
+  const url = await (await postgres()).database();
+  const db = (...args: string[]) =>
+    execFileSync(process.execPath, [command, 'db', ...args], { encoding: 'utf8' });
+  expect(db('status', url)).toMatch(/^schema version 0 of \d+\npending: 0001/);
+  expect(db('migrate', url)).toMatch(/applied: 0001.*\n(.*\n)*schema version \d+: up to date\n$/);
+  expect(db('status', url)).toMatch(/^schema version (\d+) of \1\n$/);
+});
+
+test('without an address the command says what to do, and fails', () => {
+  const { status, stderr } = spawnSync(process.execPath, [command, 'db', 'status'], {
+    encoding: 'utf8',
+    env: { ...process.env, DATABASE_URL: '' },
+  });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('Set DATABASE_URL')]);
+});

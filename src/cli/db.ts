@@ -1,0 +1,25 @@
+import { LegateError } from '../protocol/index.ts';
+import { migrateStore, storeStatus } from '../store/index.ts';
+
+export async function showStatus(url: string | undefined): Promise<void> {
+  const { current, latest, pending } = await storeStatus(addressOf(url));
+  console.log(`schema version ${current} of ${latest}`);
+  for (const name of pending) console.log(`pending: ${name}`);
+}
+
+export async function migrateDatabase(url: string | undefined): Promise<void> {
+  const address = addressOf(url);
+  const { pending } = await storeStatus(address);
+  const { latest } = await migrateStore(address);
+  for (const name of pending) console.log(`applied: ${name}`);
+  console.log(`schema version ${latest}: up to date`);
+}
+
+function addressOf(url: string | undefined): string {
+  const address = url ?? process.env['DATABASE_URL'];
+  if (address !== undefined && address !== '') return address;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    'which database? Set DATABASE_URL, or name it: legate db status postgres://host/name',
+  );
+}
