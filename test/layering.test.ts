@@ -61,9 +61,9 @@ test('a room is entered through its index.ts only', () => {
   expect(burglaries).toEqual([]);
 });
 
-/** Arbitraries of a lower room are for tests only, and no part of its door. */
+/** Arbitraries and contract suites of a lower room are for tests only, and no part of its door. */
 function isTestSupport(file: string, target: string): boolean {
-  return file.endsWith('.test.ts') && target.endsWith('arbitraries.ts');
+  return file.endsWith('.test.ts') && /(?:arbitraries|\.contract)\.ts$/.test(target);
 }
 
 test('client and protocol need no Node, so that they run in a browser', () => {

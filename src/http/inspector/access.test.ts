@@ -120,7 +120,7 @@ test('refusals are told to the operator of the server', async () => {
     warn: (fields: unknown, event: unknown) => void told.push([event, fields]),
     child: () => logger,
   };
-  await using server = await inspectedServer({ auth, logger: logger as never });
+  await using server = await inspectedServer({ auth, logger });
   await server.api('about', bearer('caller-token'));
   expect(told).toContainEqual([
     'audit.forbidden',

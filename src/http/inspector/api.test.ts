@@ -165,7 +165,7 @@ test('webhooks: registrations without secrets, dead letters, and another try', a
 });
 
 test('the built-in receiver keeps what arrives, judges signatures and forgets secrets', async () => {
-  const key = await generateSigningKey();
+  const key = generateSigningKey();
   await using server = await inspectedServer({ push: { signer: bodySigner([key]) } });
   const { receiverKey } = await server.get<{ receiverKey: string }>('about');
   const url = `${server.url}/inspect/hook/${receiverKey}`;
@@ -338,7 +338,7 @@ test('without a provider there are no peers, and nothing to grant', async () => 
 });
 
 test('signatures of cards are checked with our own keys, or with those that are given', async () => {
-  const [own, other] = [await generateSigningKey(), await generateSigningKey()];
+  const [own, other] = [generateSigningKey(), generateSigningKey()];
   await using server = await inspectedServer({
     cardKeys: [own],
     push: { signer: bodySigner([own]) },
