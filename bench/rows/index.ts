@@ -1,5 +1,6 @@
 import type { Row } from '../row.ts';
 import { agents } from './agents.ts';
+import { bank } from './bank.ts';
 import { chunks } from './chunks.ts';
 import { get } from './get.ts';
 import { manyTasks } from './many-tasks.ts';
@@ -17,6 +18,7 @@ export const rows: readonly Row[] = [
   chunks,
   manyTasks,
   silentReader,
+  bank,
   push,
   agents,
 ];
