@@ -98,7 +98,7 @@ function markedAt(text: string, at: number, depth: number): Piece | undefined {
   for (const [mark, kind] of marks) {
     if (!text.startsWith(mark, at)) continue;
     const start = at + mark.length;
-    const end = text.indexOf(mark, start + 1);
+    const end = lastOfRun(text, mark, text.indexOf(mark, start + 1));
     const isInWord = mark.includes('_') && /\w/.test(text[at - 1] ?? '');
     if (end < 0 || isInWord || /\s/.test(text[start] ?? ' ') || /\s/.test(text[end - 1] ?? ' ')) {
       continue;
@@ -107,6 +107,13 @@ function markedAt(text: string, at: number, depth: number): Piece | undefined {
     return { inline: { kind, content }, end: end + mark.length };
   }
   return undefined;
+}
+
+/** `**a *b***` closes the inner one first: of a run of marks the outer one is at its end. */
+function lastOfRun(text: string, mark: string, found: number): number {
+  let end = found;
+  while (end >= 0 && mark.length === 2 && text.startsWith(mark, end + 1)) end += 1;
+  return end;
 }
 
 function isMark(character: string | undefined): boolean {

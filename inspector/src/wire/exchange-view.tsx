@@ -32,7 +32,7 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
         <h3>{exchange.isStream ? 'Events' : 'Answer'}</h3>
         {exchange.problem !== '' && <Notice tone="bad">{exchange.problem}</Notice>}
         <HeaderList headers={exchange.responseHeaders} />
-        <Frames exchange={exchange} judged={judged} />
+        <Frames exchange={exchange} judged={judged} count={exchange.frames.length} />
       </section>
     </div>
   );
@@ -58,19 +58,21 @@ function HeaderList({ headers }: { readonly headers: Exchange['requestHeaders'] 
 interface FramesProps {
   readonly exchange: Exchange;
   readonly judged: JudgedExchange;
+  /** The exchange grows in place: by this the list learns of it. */
+  readonly count: number;
 }
 
-function Frames({ exchange, judged }: FramesProps) {
+function Frames({ exchange, judged, count }: FramesProps) {
   const [chosen, setChosen] = useState(-1);
   const { frames, isStream } = exchange;
-  const selected = chosen < 0 ? frames.length - 1 : chosen;
+  const selected = chosen < 0 ? count - 1 : chosen;
   const frame = frames[selected];
   return (
     <>
       {isStream && (
         <WindowedList
           label="Events of the stream"
-          count={frames.length}
+          count={count}
           rowHeight={2}
           selected={selected}
           onSelect={setChosen}

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { flowLayout } from '../../inspector/src/assistant/flow-layout.ts';
+import { END, flowPath, START } from '../../inspector/src/assistant/flow-path.ts';
+import type { FlowView, StepView } from '../../src/http/inspector/model.ts';
+import type { JsonObject } from '../../src/protocol/index.ts';
+
+const step = (
+  id: string,
+  kind: StepView['kind'],
+  target: string,
+  ...next: readonly (string | readonly [condition: string, to: string])[]
+): StepView => ({
+  id,
+  kind,
+  title: kind === 'set_slots' ? target : `${kind} ${target}`,
+  target,
+  next: next.map((to) => (typeof to === 'string' ? { to } : { if: to[0], to: to[1] })),
+});
+
+const flow: FlowView = {
+  id: 'transfer',
+  name: 'transfer',
+  description: '',
+  isPattern: false,
+  first: 'who',
+  steps: [
+    step('who', 'collect', 'recipient', 'much'),
+    step('much', 'collect', 'amount', 'sure'),
+    step('sure', 'collect', 'confirmed', ['slots.confirmed', 'send'], 'drop'),
+    step('send', 'action', 'action_send', 'sent'),
+    step('sent', 'set_slots', 'status = sent', 'tell'),
+    step('tell', 'action', 'utter_sent', END),
+    step('drop', 'set_slots', 'status = dropped', 'told'),
+    step('told', 'action', 'utter_dropped', END),
+  ],
+};
+
+const stack = (...frames: readonly JsonObject[]): JsonObject => ({
+  event: 'stack',
+  update: JSON.stringify([{ op: 'replace', path: '', value: frames }]),
+});
+const at = (step_id: string): JsonObject => ({ flow_id: 'transfer', step_id, type: 'flow' });
+const started = { event: 'flow_started', flow_id: 'transfer' };
+const completed = { event: 'flow_completed', flow_id: 'transfer', step_id: 'tell' };
+const action = (name: string): JsonObject => ({ event: 'action', name });
+const slot = (name: string): JsonObject => ({ event: 'slot', name, value: 1 });
+
+test('a flow that never began has no path', () => {
+  expect(flowPath(flow, [action('action_listen')])).toMatchObject({ active: undefined });
+  expect(flowPath(flow, []).steps.size).toBe(0);
+});
+
+test('the active step is lit, and the way to it taken', () => {
+  const path = flowPath(flow, [started, slot('recipient'), slot('amount'), stack(at('sure'))]);
+  expect(path.active).toBe('sure');
+  expect([...path.ways]).toEqual([`${START}>who`, 'who>much', 'much>sure']);
+});
+
+test('of two branches the one is taken that explains what was done', () => {
+  const before = [started, stack(at('sure'))];
+  const yes = flowPath(flow, [
+    ...before,
+    action('action_send'),
+    slot('status'),
+    action('utter_sent'),
+    completed,
+  ]);
+  expect(yes.steps).toEqual(new Set([START, 'who', 'much', 'sure', 'send', 'sent', 'tell', END]));
+  expect(yes).toMatchObject({ active: undefined, end: 'completed' });
+  const no = flowPath(flow, [...before, slot('status'), action('utter_dropped'), completed]);
+  expect(no.steps.has('send')).toBe(false);
+  expect(no.ways.has('sure>drop')).toBe(true);
+});
+
+test('only the latest run counts, and a cancelled one ends where it stood', () => {
+  const first = [started, stack(at('sure')), action('action_send'), completed];
+  const path = flowPath(flow, [...first, started, stack(at('who'))]);
+  expect([...path.steps]).toEqual([START, 'who']);
+  const cancelled = { event: 'flow_cancelled', flow_id: 'transfer', step_id: 'much' };
+  expect(flowPath(flow, [started, stack(at('much')), cancelled])).toMatchObject({
+    active: undefined,
+    end: 'cancelled',
+  });
+});
+
+test('a flow that another one called begins with its frame and ends without it', () => {
+  const called = [stack(at('much')), stack({ flow_id: 'other', step_id: 'x', type: 'flow' })];
+  expect(flowPath(flow, called)).toMatchObject({ active: undefined, end: 'completed' });
+  expect(flowPath(flow, called.slice(0, 1))).toMatchObject({ active: 'much' });
+});
+
+test('no boxes touch, and every way leads down', () => {
+  const { nodes, ways, width, height } = flowLayout(flow);
+  for (const one of nodes) {
+    expect(one.x - one.width / 2).toBeGreaterThanOrEqual(0);
+    expect(one.x + one.width / 2).toBeLessThanOrEqual(width);
+    expect(one.y + one.height / 2).toBeLessThanOrEqual(height);
+    for (const other of nodes) {
+      if (one === other) continue;
+      const isApart =
+        Math.abs(one.x - other.x) >= (one.width + other.width) / 2 ||
+        Math.abs(one.y - other.y) >= (one.height + other.height) / 2;
+      expect(isApart, `${one.id} and ${other.id}`).toBe(true);
+    }
+  }
+  const place = new Map(nodes.map((node) => [node.id, node.y]));
+  for (const { from, to } of ways) {
+    expect(place.get(to) ?? 0).toBeGreaterThan(place.get(from) ?? 0);
+  }
+  expect(ways.map(({ label }) => label).filter((label) => label !== '')).toEqual([
+    'slots.confirmed',
+    'else',
+  ]);
+});
+
+test('a step stands right below the only one that leads to it', () => {
+  const { nodes } = flowLayout(flow);
+  const x = (id: string): number => nodes.find((node) => node.id === id)?.x ?? 0;
+  expect(x('tell')).toBeCloseTo(x('send'));
+  expect(x('told')).toBeCloseTo(x('drop'));
+});
+
+test('flows with circles, without steps that exist, and of one step are drawn too', () => {
+  const loop = {
+    ...flow,
+    steps: [step('who', 'collect', 'a', 'much'), step('much', 'noop', '', 'who')],
+  };
+  expect(flowLayout(loop).ways).toHaveLength(3);
+  const broken = { ...flow, first: 'gone', steps: [step('who', 'noop', '', 'nowhere')] };
+  expect(flowLayout(broken).nodes.length).toBeGreaterThan(0);
+  const single = { ...flow, steps: [step('who', 'action', 'a')] };
+  expect(flowLayout(single).nodes.map(({ id }) => id)).toEqual([START, 'who', END]);
+});

@@ -1,0 +1,57 @@
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { chromium } from '../support/chromium.ts';
+
+export interface OpenPage extends AsyncDisposable {
+  readonly page: Page;
+  /** Errors of the page, and requests to anybody but its server. */
+  readonly problems: readonly string[];
+  /** Says something in the conversation at hand, and waits for the end of the turn. */
+  say(text: string): Promise<void>;
+}
+
+/** The inspector of a server in a browser of its own. Whatever the page does wrong is noted. */
+export async function openPage(
+  url: string,
+  options: BrowserContextOptions & { readonly hash?: string } = {},
+): Promise<OpenPage> {
+  const { hash = '', ...contextOptions } = options;
+  const context = await (
+    await chromium()
+  ).newContext({
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: 'reduce',
+    ...contextOptions,
+  });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    // The browser itself tells of refused requests, which tests provoke.
+    const isOwn = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isOwn) problems.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const address = request.url();
+    if (!address.startsWith(url) && !/^(?:blob|data):/.test(address)) {
+      problems.push(`request: ${address}`);
+    }
+  });
+  await page.goto(`${url}/inspect/${hash}`);
+  return {
+    page,
+    problems,
+    async say(text) {
+      const turns = await page.locator('.turn').count();
+      await page.locator('.composer-text').first().fill(text);
+      await page.locator('.composer-text').first().press('Enter');
+      const turn = page.locator('.turn').nth(turns);
+      await turn.locator('.turn-foot').waitFor();
+      await page.locator('button[aria-label="Send"]').first().waitFor();
+    },
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      expect(problems).toEqual([]);
+    },
+  };
+}

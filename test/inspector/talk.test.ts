@@ -1,0 +1,295 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { inspectorDoor, serve, serveAssistant } from '../../src/http/index.ts';
+import { bakery, inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { closeChromium } from '../support/chromium.ts';
+import { openPage } from './pages.ts';
+
+afterAll(closeChromium);
+
+async function bank() {
+  const inspector = inspectorDoor();
+  const directory = join(import.meta.dirname, '../../examples/bank');
+  return serveAssistant({
+    places: { directory },
+    store: { type: 'memory' },
+    inspector,
+    drainMs: 0,
+  });
+}
+
+test('an assistant is talked to; its flow is drawn with the way taken, and any turn can be gone back to', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('send 50 euros to Anna');
+  const diagram = page.locator('.diagram');
+  await diagram.locator('.node.active').waitFor();
+  expect(await diagram.locator('.node.active').getAttribute('data-step')).toContain(
+    'transfer_confirmed',
+  );
+  expect(await diagram.locator('.way.taken').count()).toBe(3);
+
+  await page.getByRole('button', { name: 'Send it' }).click();
+  await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
+  await expect.poll(() => diagram.locator('.way.taken').count()).toBe(7);
+  expect(await diagram.locator('.node.active').count()).toBe(0);
+
+  // Back to the first turn, and on again.
+  await page.keyboard.press('Escape');
+  await page.locator('h1').click();
+  await page.keyboard.press('[');
+  await diagram.locator('.node.active').waitFor();
+  expect(await page.locator('.travel-turn strong').textContent()).toBe('Turn 1 of 2');
+  await page.getByRole('button', { name: 'Back to now' }).click();
+  await expect.poll(() => diagram.locator('.node.active').count()).toBe(0);
+});
+
+test('slots with their history, commands and events of a turn', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('send 50 euros to Anna');
+  await open.say('make it 70');
+  await page.getByRole('tab', { name: 'Slots' }).click();
+  const amount = page.getByRole('row', { name: /^amount/ });
+  await expect.poll(() => amount.locator('td').first().textContent()).toBe('70');
+  expect(await amount.locator('.history li').allTextContents()).toEqual([
+    expect.stringMatching(/turn 1.*50.*llm/) as string,
+    expect.stringMatching(/turn 2.*70/) as string,
+  ]);
+  await page.getByRole('tab', { name: 'Turn' }).click();
+  expect(await page.locator('.commands').textContent()).toContain('correct slots');
+  expect(await page.locator('.tracker-events').textContent()).toContain('make it 70');
+  await page.getByRole('tab', { name: 'Flow' }).click();
+  expect(await page.locator('.stack').textContent()).toContain('money transfer');
+});
+
+test('a conversation is saved as a test', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  await open.say('send 50 euros to Anna');
+  const waiting = open.page.waitForEvent('download');
+  await open.page.getByRole('button', { name: 'Save as test' }).click();
+  const file = await waiting;
+  expect(file.suggestedFilename()).toBe('send_50_euros_to_anna.yml');
+  const text = await readFile(await file.path(), 'utf8');
+  expect(text).toContain('- user: send 50 euros to Anna');
+  expect(text).toContain('- utter: utter_ask_transfer_confirmed');
+});
+
+test('what comes from elsewhere goes on in the page without a touch', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  await open.say('send 50 euros to Anna');
+  const context = await open.page.locator('.talk-context code').getAttribute('title');
+  await server.conversations.say(context ?? '', 'make it 90', { channel: 'rest' });
+  await expect
+    .poll(() => open.page.locator('.travel-turn strong').textContent(), { timeout: 10_000 })
+    .toBe('Turn 2 of 2');
+});
+
+test('markdown is shown as elements, and markup in it as text', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  await open.say('report');
+  const { page } = open;
+  const bubble = page.locator('.bubble.artifact');
+  expect(await bubble.locator('[role=heading]').textContent()).toBe('Weekly report');
+  expect(await bubble.locator('table tbody tr').count()).toBe(2);
+  expect(await bubble.locator('ol li').count()).toBe(2);
+  expect(await bubble.locator('pre').textContent()).toContain('SELECT day');
+  expect(await bubble.locator('img').count()).toBe(0);
+  for (const link of await bubble.locator('a').all()) {
+    expect(await link.getAttribute('href')).toMatch(/^https:/);
+    expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
+  }
+  expect(await bubble.textContent()).toContain('<img src="https://example.com/spy.png"');
+});
+
+test('a form that the agent asks for is filled in and goes back as data', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  await open.say('form');
+  const { page } = open;
+  await page.getByLabel('Guests').fill('4');
+  await page.getByLabel('Place').selectOption('terrace');
+  await page.locator('.reply-form').getByRole('button', { name: 'Send' }).click();
+  await page.locator('.bubble').getByText('Booked: {"guests":4,"place":"terrace"}').waitFor();
+  // The answer continued the task.
+  expect(await page.locator('.reply-form').count()).toBe(0);
+  const links = page.locator('.turn-foot a');
+  expect(await links.first().getAttribute('href')).toBe(await links.last().getAttribute('href'));
+});
+
+test('files, data and metadata go with a message; a picture that comes is shown', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByLabel('Files to attach').setInputFiles([
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') },
+    { name: 'more.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b') },
+  ]);
+  expect(await page.locator('.attachment').allTextContents()).toEqual([
+    'notes.txt5 B',
+    'more.csv3 B',
+  ]);
+  await page.getByRole('button', { name: 'Remove more.csv' }).click();
+  await page.getByRole('button', { name: 'Data and metadata' }).click();
+  await page.getByLabel('Data part, as JSON').fill('{"loaf": "rye"}');
+  await page.getByRole('button', { name: 'Add metadata' }).click();
+  await page.getByLabel('Metadata of the message: name 1').fill('urgent');
+  await page.getByLabel('Metadata of the message: value 1').fill('true');
+  await open.say('order');
+  await page.locator('.bubble').getByText('Booked: {"loaf":"rye"}').waitFor();
+  const { store } = server.serving.router;
+  const [record] = (await store.list({ limit: 1 })).records;
+  const sent = record?.snapshot.body.value.history?.[0];
+  expect(sent?.metadata).toEqual({ urgent: true });
+  expect(sent?.parts).toMatchObject([
+    { text: 'order' },
+    { data: { loaf: 'rye' } },
+    {
+      raw: Buffer.from('hello').toString('base64'),
+      filename: 'notes.txt',
+      mediaType: 'text/plain',
+    },
+  ]);
+  await open.say('picture');
+  const picture = page.locator('.file-part img');
+  await picture.waitFor();
+  expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(10);
+});
+
+test('a task is cancelled while it runs', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.locator('.composer-text').fill('wait');
+  await page.locator('.composer-text').press('Enter');
+  await page.locator('.bubble').getByText('Waiting to be told').waitFor();
+  await page.getByRole('button', { name: 'Cancel the task' }).click();
+  await page.locator('.turn-foot .badge', { hasText: 'canceled' }).waitFor();
+});
+
+test.each([
+  ['1.0', 'JSON-RPC'],
+  ['1.0', 'HTTP+JSON (REST)'],
+  ['0.3', 'JSON-RPC'],
+  ['0.3', 'HTTP+JSON (REST)'],
+])('any agent is talked to by its address: A2A %s over %s', async (version, binding) => {
+  await using other = await serve(bakery, { drainMs: 0 });
+  await using server = await inspectedServer({}, { proxy: true });
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page
+    .getByLabel('Agent', { exact: true })
+    .selectOption({ label: 'Another agent, by its address' });
+  await page.getByLabel('Address of the agent').fill(other.url);
+  await page.getByLabel('Version').selectOption(version);
+  await page.getByLabel('Binding').selectOption({ label: binding });
+  await page.getByRole('button', { name: 'Add a header' }).click();
+  await page.getByLabel('Headers of every request: name 1').fill('X-Purpose');
+  await page.getByLabel('Headers of every request: value 1').fill('test');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await expect
+    .poll(() => page.locator('.talk-who p').textContent())
+    .toContain(`${binding.startsWith('JSON') ? 'JSONRPC' : 'HTTP+JSON'} ${version}`);
+  await open.say('stream 3');
+  await page.locator('.bubble').getByText('word 1 word 2 word 3').waitFor();
+
+  // The wire shows it all, and nothing is wrong with it.
+  await page.getByRole('tab', { name: 'Wire' }).click();
+  const row = page.locator('.wire-row').first();
+  expect(await row.textContent()).toContain('sendStreamingMessage');
+  expect(await row.locator('.mark.good').count()).toBe(1);
+  await page
+    .locator('.wire-side')
+    .first()
+    .getByText(/headers/)
+    .click();
+  expect(await page.locator('.wire-side').first().textContent()).toContain('x-purpose');
+  expect(await page.locator('.mark.bad').count()).toBe(0);
+});
+
+test('credentials are sent where they belong and shown nowhere', async () => {
+  const seen: (string | undefined)[] = [];
+  await using other = await serve(bakery, {
+    drainMs: 0,
+    before: (request) => {
+      if (request.method === 'POST') seen.push(request.headers.authorization);
+      return false;
+    },
+  });
+  await using server = await inspectedServer({}, { proxy: true });
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page
+    .getByLabel('Agent', { exact: true })
+    .selectOption({ label: 'Another agent, by its address' });
+  await page.getByLabel('Address of the agent').fill(other.url);
+  await page.getByLabel('Credential').selectOption({ label: 'User and password' });
+  await page.getByLabel('User', { exact: true }).fill('ada');
+  await page.getByLabel('Password').fill('very-secret');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await open.say('hello');
+  expect(seen).toEqual([`Basic ${btoa('ada:very-secret')}`]);
+  await page.getByRole('tab', { name: 'Wire' }).click();
+  for (const summary of await page.locator('.headers summary').all()) await summary.click();
+  const shown = await page.locator('body').textContent();
+  expect(shown).toContain('[redacted]');
+  expect(shown).not.toContain('very-secret');
+  expect(shown).not.toContain(btoa('ada:very-secret'));
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('secret');
+});
+
+test('what an agent gets wrong is marked, with the field at fault', async () => {
+  await using other = await serve(bakery, {
+    drainMs: 0,
+    before: (request, response) => {
+      if (request.method !== 'POST') return false;
+      const body = { jsonrpc: '2.0', id: 7, result: { task: { id: 't', status: {} } } };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      return true;
+    },
+  });
+  await using server = await inspectedServer({}, { proxy: true });
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page
+    .getByLabel('Agent', { exact: true })
+    .selectOption({ label: 'Another agent, by its address' });
+  await page.getByLabel('Address of the agent').fill(other.url);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await open.say('hello');
+  expect(await page.locator('.turn .notice.bad').textContent()).toContain('not A2A');
+  await page.getByRole('tab', { name: /Wire/ }).click();
+  const verdict = page.locator('.wire-side').last().locator('.verdict.bad');
+  await verdict.waitFor();
+  expect(await verdict.textContent()).toContain('id: must be that of the request');
+  expect(await verdict.textContent()).toContain('status.state');
+});
+
+test('several conversations stand side by side, each with its own context', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('first');
+  await page.locator('h1').click();
+  await page.keyboard.press('n');
+  const columns = page.locator('.talk');
+  await expect.poll(() => columns.count()).toBe(2);
+  await columns.last().locator('.composer-text').fill('second');
+  await columns.last().locator('.composer-text').press('Enter');
+  await columns.last().getByText('You said: second').waitFor();
+  await columns.last().locator('.talk-context').waitFor();
+  const contexts = await page.locator('.talk-context code').allTextContents();
+  expect(new Set(contexts).size).toBe(2);
+  expect(await columns.first().getByText('You said: second').count()).toBe(0);
+  await columns.last().getByRole('button', { name: 'End this conversation' }).click();
+  await expect.poll(() => columns.count()).toBe(1);
+});
