@@ -31,5 +31,4 @@ export {
 } from './http/index.ts';
 export { type GrpcDoor, openGrpc, serveGrpc } from './grpc/index.ts';
 export { Client, type ClientOptions, connect, type ConnectOptions } from './client/index.ts';
-export { type Action, type ActionContext, defineAction } from './assistant/index.ts';
 export { createLogger, type Logger, Metrics, silentLogger } from './telemetry/index.ts';
