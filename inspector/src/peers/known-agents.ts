@@ -1,7 +1,5 @@
 import { signal } from '@preact/signals';
-import { fetchAgentCard } from '../../../src/client/index.ts';
-import { LegateError } from '../../../src/protocol/index.ts';
-import { agentFetch } from '../api/agent-fetch.ts';
+import { fetchCardJson } from './card-fetch.ts';
 
 /** An agent that the operator looked up by its address. */
 export interface KnownAgent {
@@ -19,11 +17,10 @@ export const knownAgents = signal<readonly KnownAgent[]>(
 export async function lookUp(url: string): Promise<void> {
   let found: KnownAgent;
   try {
-    const { json } = await fetchAgentCard(url, { fetch: agentFetch, retry: false });
-    found = { url, json, problem: '' };
+    found = { url, json: await fetchCardJson(url), problem: '' };
   } catch (error) {
-    const isKnown = error instanceof LegateError || error instanceof Error;
-    found = { url, json: undefined, problem: isKnown ? error.message : 'it does not answer' };
+    const problem = error instanceof Error ? error.message : 'it does not answer';
+    found = { url, json: undefined, problem };
   }
   const others = knownAgents.peek().filter((agent) => agent.url !== url);
   knownAgents.value = [...others, found];

@@ -15,15 +15,21 @@ interface TrustControlProps {
 /** What a peer may do: shown, granted and taken back. */
 export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
   const [problem, setProblem] = useState('');
+  const [level, setLevel] = useState(peer.trust);
   const [skills, setSkills] = useState((peer.approvedSkills ?? []).join(', '));
-  const set = (level: string): void => {
+  const set = (wanted: string): void => {
+    const before = level;
+    setLevel(wanted);
     const approvedSkills = skills.split(/[\s,]+/).filter((id) => id !== '');
-    post(path`peers/${peer.id}/trust`, { level, approvedSkills }).then(
+    post(path`peers/${peer.id}/trust`, { level: wanted, approvedSkills }).then(
       () => {
         setProblem('');
         onChanged();
       },
-      (error: unknown) => setProblem(error instanceof Error ? error.message : 'it was refused'),
+      (error: unknown) => {
+        setLevel(before);
+        setProblem(error instanceof Error ? error.message : 'it was refused');
+      },
     );
   };
   return (
@@ -32,11 +38,11 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
       {problem !== '' && <Notice tone="bad">{problem}</Notice>}
       <div class="trust-levels" role="radiogroup" aria-label="Trust">
         {answer.levels.map(({ name, description }) => (
-          <label key={name} class={peer.trust === name ? 'trust-level chosen' : 'trust-level'}>
+          <label key={name} class={level === name ? 'trust-level chosen' : 'trust-level'}>
             <input
               type="radio"
               name={`trust ${peer.id}`}
-              checked={peer.trust === name}
+              checked={level === name}
               disabled={!answer.canSetTrust}
               onChange={() => set(name)}
             />
@@ -51,7 +57,7 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
         class="inline-form"
         onSubmit={(event) => {
           event.preventDefault();
-          set(peer.trust);
+          set(level);
         }}
       >
         <input

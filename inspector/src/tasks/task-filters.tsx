@@ -15,7 +15,7 @@ export function TaskFilters() {
   const change = (part: Partial<TaskFilter>): void => {
     filter.value = { ...filter.peek(), ...part };
     // Words are looked for in what is there already.
-    if (!('text' in part)) void loadTasks();
+    if (Object.keys(part).join() !== 'text') void loadTasks();
   };
   const { state, context, owner, minutes, text } = filter.value;
   const owners = new Map(tasks.value.map((task) => [task.owner.key, task.owner]));

@@ -1,0 +1,250 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, test } from 'vitest';
+import { inspectorDoor, serveAssistant } from '../../src/http/index.ts';
+import { inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { closeChromium } from '../support/chromium.ts';
+import { openPage } from './pages.ts';
+
+afterAll(closeChromium);
+
+async function bank() {
+  const directory = join(import.meta.dirname, '../../examples/bank');
+  const inspector = inspectorDoor();
+  return serveAssistant({
+    places: { directory },
+    store: { type: 'memory' },
+    inspector,
+    drainMs: 0,
+  });
+}
+
+/** Texts that are hard to read against what is behind them (WCAG 2.2, 1.4.3). */
+function faintTexts(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const parse = (colour: string): [number, number, number, number] => {
+      const [red = 0, green = 0, blue = 0, alpha = 1] = (colour.match(/[\d.]+/g) ?? []).map(Number);
+      return [red, green, blue, alpha];
+    };
+    const luminance = ([red, green, blue]: readonly number[]): number => {
+      const [r = 0, g = 0, b = 0] = [red, green, blue].map((part) => {
+        const value = (part ?? 0) / 255;
+        return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const groundOf = (element: Element | null): number[] => {
+      for (let at = element; at !== null; at = at.parentElement) {
+        const box = at instanceof SVGGElement ? at.querySelector('rect') : null;
+        const colour = parse(
+          box === null ? getComputedStyle(at).backgroundColor : getComputedStyle(box).fill,
+        );
+        if (colour[3] > 0.99) return colour;
+      }
+      return [255, 255, 255];
+    };
+    const found: string[] = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const element = node.parentElement;
+      const text = node.textContent?.trim() ?? '';
+      if (element === null || text === '' || element.closest('.hidden-label, option, noscript')) {
+        continue;
+      }
+      const area = element.getBoundingClientRect();
+      if (area.width < 2 || area.height < 2) continue;
+      const style = getComputedStyle(element);
+      const isDrawn = element instanceof SVGElement;
+      const [high = 0, low = 0] = [
+        luminance(parse(isDrawn ? style.fill : style.color)),
+        luminance(groundOf(element)),
+      ].toSorted((one, other) => other - one);
+      const ratio = (high + 0.05) / (low + 0.05);
+      if (ratio < 4.5) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
+    }
+    return found;
+  });
+}
+
+/** Controls that have no name for those who hear the page (4.1.2), and ids that are not unique. */
+function nameless(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const controls = document.querySelectorAll<HTMLElement>(
+      'button, a[href], input, select, textarea, [role=listbox], [role=slider], [tabindex="0"]',
+    );
+    const found = [...controls]
+      .filter((control) => {
+        const labels = control instanceof HTMLInputElement ? control.labels : null;
+        const label =
+          control.getAttribute('aria-label') ??
+          control.getAttribute('aria-labelledby') ??
+          control.closest('label')?.textContent ??
+          labels?.[0]?.textContent ??
+          document.querySelector(`label[for="${control.id}"]`)?.textContent ??
+          control.textContent;
+        return (label ?? '').trim() === '';
+      })
+      .map((control) => control.outerHTML.slice(0, 120));
+    const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+    return [...found, ...ids.filter((id, index) => ids.indexOf(id) !== index)];
+  });
+}
+
+const views = ['talk', 'tasks', 'push', 'peers', 'network'] as const;
+
+/** Every view with something in it. */
+async function visit(
+  page: Page,
+  url: string,
+  look: (view: string) => Promise<void>,
+): Promise<void> {
+  for (const view of views) {
+    await page.goto(`${url}/inspect/#/${view}`);
+    await page.locator('h1').waitFor();
+    if (view === 'tasks') {
+      await page.locator('.task-row').first().click();
+      await page.locator('.timeline .windowed-row').first().waitFor();
+      await look('tasks, timeline');
+      await page.getByRole('tab', { name: 'Wire' }).click();
+    }
+    if (view === 'push') await page.getByRole('tab', { name: 'Receiver' }).click();
+    if (view === 'network') await page.locator('.net-node').first().waitFor();
+    await look(view);
+  }
+}
+
+test.each(['light', 'dark'] as const)(
+  '%s: every text can be read, every control has a name',
+  async (colorScheme) => {
+    await using server = await bank();
+    await using open = await openPage(server.url, { colorScheme });
+    const { page } = open;
+    const look = async (view: string): Promise<void> => {
+      expect(await faintTexts(page), view).toEqual([]);
+      expect(await nameless(page), view).toEqual([]);
+    };
+    await look('empty');
+    await open.say('send 50 euros to Anna');
+    await page.locator('.node.active').waitFor();
+    await look('flow');
+    for (const tab of ['Slots', 'Turn', 'Wire', 'Agent']) {
+      await page.getByRole('tab', { name: tab }).click();
+      await look(tab);
+    }
+    await page.getByRole('button', { name: 'Whom to talk to' }).click();
+    await look('whom to talk to');
+    await page.keyboard.press('Escape');
+    await visit(page, server.url, look);
+  },
+);
+
+test('the theme follows the system until somebody chooses, and the choice stays', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url, { colorScheme: 'dark' });
+  const { page } = open;
+  const theme = () => page.locator('html').getAttribute('data-theme');
+  expect(await theme()).toBe('dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await expect.poll(theme).toBe('light');
+  await page.getByRole('button', { name: 'Use dark colours' }).click();
+  expect(await theme()).toBe('dark');
+  await page.reload();
+  expect(await theme()).toBe('dark');
+});
+
+test.each([
+  [360, 740],
+  [768, 1024],
+  [3840, 2160],
+])('at %i by %i nothing is cut off or too small to read', async (width, height) => {
+  await using server = await bank();
+  await using open = await openPage(server.url, { viewport: { width, height } });
+  const { page } = open;
+  const look = async (view: string): Promise<void> => {
+    const state = await page.evaluate(() => ({
+      overflow: document.documentElement.scrollWidth - innerWidth,
+      smallest: Math.min(
+        ...[...document.querySelectorAll<HTMLElement>('main p, main span, main button, main td')]
+          .filter((element) => element.textContent?.trim() !== '')
+          .map((element) => Number.parseFloat(getComputedStyle(element).fontSize)),
+      ),
+      // What stands outside of the window and of everything that scrolls is lost.
+      lost: [...document.querySelectorAll<HTMLElement>('main button')]
+        .filter((button) => {
+          const { left, right, width: wide } = button.getBoundingClientRect();
+          if (wide === 0 || (left >= -1 && right <= innerWidth + 1)) return false;
+          for (let at = button.parentElement; at !== null; at = at.parentElement) {
+            if (/auto|scroll/.test(getComputedStyle(at).overflowX)) return false;
+          }
+          return true;
+        })
+        .map((button) => button.outerHTML.slice(0, 100)),
+    }));
+    expect(state.overflow, view).toBeLessThanOrEqual(0);
+    expect(state.lost, view).toEqual([]);
+    expect(state.smallest, view).toBeGreaterThanOrEqual(11);
+  };
+  await open.say('send 50 euros to Anna');
+  await look('talk');
+  if ((await page.locator('.panel').count()) === 0) {
+    await page.getByRole('button', { name: 'Inspect' }).click();
+  }
+  for (const tab of ['Flow', 'Slots', 'Turn', 'Wire', 'Agent']) {
+    await page.getByRole('tab', { name: tab }).click();
+    await look(tab);
+  }
+  await visit(page, server.url, look);
+});
+
+test('everything can be done with the keyboard', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.locator('.composer').waitFor();
+  const focused = () =>
+    page.evaluate(
+      () =>
+        document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent,
+    );
+
+  // The first stop leads past the navigation.
+  await page.keyboard.press('Tab');
+  expect(await focused()).toBe('Go to the content');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+
+  await page.keyboard.press('/');
+  expect(await focused()).toBe('Message');
+  await page.keyboard.type('report');
+  await page.keyboard.press('Enter');
+  await page.locator('.turn-foot').waitFor();
+
+  // Keys do nothing while one writes.
+  await page.keyboard.type('25');
+  expect(await page.locator('.composer-text').inputValue()).toBe('25');
+
+  await page.locator('h1').click();
+  await page.keyboard.press('2');
+  await page.locator('.task-row').waitFor();
+  await page.getByRole('listbox', { name: 'Tasks' }).focus();
+  await page.keyboard.press('ArrowDown');
+  await page.locator('.timeline').waitFor();
+  await page.getByRole('tab', { name: 'Timeline' }).focus();
+  await page.keyboard.press('ArrowRight');
+  expect(await focused()).toContain('Wire');
+  await page.locator('.task-wire').waitFor();
+
+  await page.locator('h1').click();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+
+  // The divider moves with the arrow keys.
+  await page.keyboard.press('1');
+  const handle = page.getByRole('separator');
+  await handle.focus();
+  const before = Number(await handle.getAttribute('aria-valuenow'));
+  await page.keyboard.press('ArrowRight');
+  expect(Number(await handle.getAttribute('aria-valuenow'))).toBeGreaterThan(before);
+});
