@@ -10,6 +10,8 @@ export interface Replica {
   kill(): Promise<void>;
   /** Asks it to end, and waits until it has; gives its exit code. */
   stop(): Promise<number | null>;
+  /** Stops it in its tracks, as a long pause of the machine does, until the returned function is called. */
+  freeze(): () => void;
   tell(message: ToReplica): void;
 }
 
@@ -113,6 +115,10 @@ function toReplica(child: ChildProcess, port: number): Replica {
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    freeze: () => {
+      child.kill('SIGSTOP');
+      return () => void child.kill('SIGCONT');
+    },
     tell: (message) => {
       if (isAlive() && child.connected) child.send(message);
     },

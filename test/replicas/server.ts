@@ -68,7 +68,7 @@ const server = await serve(
     pollIntervalMs: settings.pollIntervalMs ?? 1_000,
     cancelGraceMs: 500,
     drainMs: 5_000,
-    push: { pollInterval: 500 },
+    push: { pollInterval: 500, timeout: 2_000, backoff: { initialDelay: 100 } },
     ...(settings.maxContexts !== undefined && { maxContexts: settings.maxContexts }),
     ...(settings.taskTimeoutMs !== undefined && { taskTimeoutMs: settings.taskTimeoutMs }),
   },

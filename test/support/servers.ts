@@ -18,6 +18,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const notes = process.env.LEGATE_TEST_SERVERS;
+/** Processes to end with this one, and their directories, where no run keeps notes. */
+const own = new Map<number, string>();
 
 /** A private directory, owned by `owner` when we are root and it is not. */
 export function serverDirectory(name: string, owner?: { uid: number; gid: number }): string {
@@ -32,8 +34,12 @@ export function serverDirectory(name: string, owner?: { uid: number; gid: number
 /** Remembers a process so that it is ended with the test run, whatever happens. */
 export function note(child: ChildProcess, directory: string): void {
   if (child.pid === undefined) return;
-  if (notes === undefined) process.once('exit', () => end(child.pid ?? 0, directory));
-  else writeFileSync(join(notes, String(child.pid)), directory);
+  if (notes !== undefined) {
+    writeFileSync(join(notes, String(child.pid)), directory);
+    return;
+  }
+  if (own.size === 0) process.once('exit', () => own.forEach((place, pid) => end(pid, place)));
+  own.set(child.pid, directory);
 }
 
 /** Starts the notes of a run; returns what ends every server that was noted. */
