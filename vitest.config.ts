@@ -8,6 +8,8 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Servers that tests started may take their time to let go.
+    teardownTimeout: 60_000,
     globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['./test/quiet-reporter.ts'],
   },
