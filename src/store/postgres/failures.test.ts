@@ -12,6 +12,7 @@ import {
   working,
 } from '../behaviour/fixtures.contract.ts';
 import { emptyDatabase, query } from './database.contract.ts';
+import { fromPayload } from './notice-payload.ts';
 import { openPostgres, type PostgresOptions } from './open-postgres.ts';
 import type { PostgresStore } from './postgres-store.ts';
 import { badNetwork } from './proxy.contract.ts';
@@ -154,6 +155,28 @@ test('what others send on the channel does no harm', async () => {
   await admit(other);
   await append(other, statusAppend('t', 1, working));
   await expect.poll(() => told).toEqual([{ taskId: 't', version: 2 }]);
+});
+
+test('a store that is alone tells nobody, and one that comes later is told', async () => {
+  const url = await emptyDatabase();
+  const store = await open({ url });
+  const heard = new Client({ connectionString: url });
+  await heard.connect();
+  const payloads: string[] = [];
+  heard.on('notification', ({ payload = '' }) => payloads.push(payload));
+  await heard.query('LISTEN legate');
+  await admit(store);
+  await append(store, statusAppend('t', 1, working));
+  const other = await open({ url });
+  // The newcomer greets, and the other greets back.
+  await expect.poll(() => payloads.length).toBeGreaterThan(1);
+  const told: string[] = [];
+  other.watch(({ taskId }) => told.push(taskId));
+  await append(store, statusAppend('t', 2, working));
+  await expect.poll(() => told).toEqual(['t']);
+  const notices = payloads.flatMap((payload) => fromPayload(payload)?.changes ?? []);
+  expect(notices).toEqual([['t', 3]]);
+  await heard.end();
 });
 
 test('a statement that waits for too long fails, and the next one does not', async () => {

@@ -1,48 +1,51 @@
-import type { Notification } from 'pg';
+import { clearInterval, setInterval } from 'node:timers';
+import type { Client, Notification } from 'pg';
 import type { Store } from '../contract.ts';
 import { Link } from './link.ts';
+import { fromPayload, toPayloads } from './notice-payload.ts';
 import type { Place } from './place.ts';
 import { send, type Statement } from './statement.ts';
 import type { TrafficCount } from './traffic.ts';
 
 type Listener = Parameters<Store['watch']>[0];
-type OnGap = () => void;
+
+interface Watcher {
+  readonly listener: Listener;
+  readonly onGap: (() => void) | undefined;
+}
 
 const channel = 'legate';
 const notify: Statement = { name: 'notify', text: `SELECT pg_notify('${channel}', $1)` };
-/** PostgreSQL takes payloads below 8,000 bytes. */
-const payloadLimit = 7_000;
 /** Notices that may wait while the database is away; readers look again by themselves later. */
 const waitingLimit = 10_000;
+/** How often a store shows that it listens, and after how much silence it counts as gone. */
+const greetingMs = 30_000;
+const silenceMs = 100_000;
 
 /**
  * Tells other replicas of changes, and this one of theirs, over a connection of its own. A notice is
  * sent after its change was committed, outside of any transaction: PostgreSQL lets transactions with
  * notices commit one by one only. Notices that come while others are under way go out together.
  *
- * A notice says `[origin, [taskId, version], ...]`; its origin ignores it.
+ * Stores greet each other when they begin to listen and every now and then, so that one that is alone
+ * tells nobody. All of this may be lost: whoever waits for a change looks for himself after a while.
  */
 export class Notices {
   readonly #origin = crypto.randomUUID();
   readonly #link: Link;
   readonly #traffic: TrafficCount;
-  readonly #watchers = new Set<{ readonly listener: Listener; readonly onGap?: OnGap }>();
+  readonly #watchers = new Set<Watcher>();
+  /** Other stores that listen, and when they were last heard of. */
+  readonly #others = new Map<string, number>();
+  readonly #greetings: NodeJS.Timeout;
   #waiting = new Map<string, number>();
   #isSending = false;
   #wasOpen = false;
 
   constructor(place: Place, traffic: TrafficCount) {
     this.#traffic = traffic;
-    this.#link = new Link(place, {
-      waitMs: 1_000,
-      prepare: async (client) => {
-        client.on('notification', (notification) => this.#receive(notification));
-        await client.query(`LISTEN ${channel}`);
-        // Whatever was told while the connection was away is lost.
-        if (this.#wasOpen) for (const { onGap } of this.#watchers) onGap?.();
-        this.#wasOpen = true;
-      },
-    });
+    this.#link = new Link(place, { waitMs: 1_000, prepare: (client) => this.#listen(client) });
+    this.#greetings = setInterval(() => this.#greetAgain(), greetingMs).unref();
   }
 
   /** Resolves once notices of others are heard. */
@@ -50,21 +53,49 @@ export class Notices {
     await this.#link.client();
   }
 
-  watch(listener: Listener, onGap?: OnGap): () => void {
-    const watcher = { listener, ...(onGap !== undefined && { onGap }) };
+  watch(listener: Listener, onGap?: () => void): () => void {
+    const watcher = { listener, onGap };
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
   tell(taskId: string, version: number): void {
-    if (this.#waiting.size >= waitingLimit) return;
+    if (this.#others.size === 0 || this.#waiting.size >= waitingLimit) return;
     this.#waiting.set(taskId, Math.max(version, this.#waiting.get(taskId) ?? 0));
     if (!this.#isSending) void this.#send();
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#greetings);
     this.#watchers.clear();
     await this.#link.close();
+  }
+
+  async #listen(client: Client): Promise<void> {
+    client.on('notification', (notification) => this.#receive(notification));
+    await client.query(`LISTEN ${channel}`);
+    this.#greet(client);
+    // Whatever was told while the connection was away is lost.
+    if (this.#wasOpen) for (const { onGap } of this.#watchers) onGap?.();
+    this.#wasOpen = true;
+  }
+
+  #greet(client: Client): void {
+    for (const payload of toPayloads(this.#origin, new Map())) {
+      send(client, notify, [payload], () => {});
+    }
+  }
+
+  #greetAgain(): void {
+    const now = performance.now();
+    for (const [origin, heard] of this.#others) {
+      if (now - heard > silenceMs) this.#others.delete(origin);
+    }
+    this.#link.client().then(
+      (client) => this.#greet(client),
+      // It greets when it is back.
+      () => {},
+    );
   }
 
   async #send(): Promise<void> {
@@ -76,19 +107,10 @@ export class Notices {
         this.#waiting = new Map();
         this.#traffic.roundTrips += 1;
         this.#traffic.statements += payloads.length;
-        await Promise.all(
-          payloads.map(
-            (payload) =>
-              new Promise<void>((resolve, reject) => {
-                send(client, notify, [payload], (error) =>
-                  error === undefined ? resolve() : reject(error),
-                );
-              }),
-          ),
-        );
+        await Promise.all(payloads.map((payload) => sent(client, payload)));
       }
     } catch {
-      // Notices may be lost: whoever waits for one looks for himself after a while.
+      // Others look for themselves after a while.
       this.#waiting.clear();
     } finally {
       this.#isSending = false;
@@ -96,41 +118,20 @@ export class Notices {
   }
 
   #receive({ payload }: Notification): void {
-    const notices = fromPayload(payload ?? '');
-    if (notices === undefined || notices.origin === this.#origin) return;
-    for (const [taskId, version] of notices.changes) {
+    const notice = fromPayload(payload ?? '');
+    if (notice === undefined || notice.origin === this.#origin) return;
+    const isNew = !this.#others.has(notice.origin);
+    this.#others.set(notice.origin, performance.now());
+    // It may have begun to listen after our own greeting.
+    if (isNew) this.#greetAgain();
+    for (const [taskId, version] of notice.changes) {
       for (const { listener } of this.#watchers) listener({ taskId, version });
     }
   }
 }
 
-function toPayloads(origin: string, changes: ReadonlyMap<string, number>): string[] {
-  const payloads: string[] = [];
-  let payload = '';
-  for (const change of changes) {
-    const text = JSON.stringify(change);
-    const size = Buffer.byteLength(payload) + Buffer.byteLength(text);
-    if (payload !== '' && size > payloadLimit) {
-      payloads.push(`${payload}]`);
-      payload = '';
-    }
-    payload += payload === '' ? `[${JSON.stringify(origin)},${text}` : `,${text}`;
-  }
-  return [...payloads, `${payload}]`];
-}
-
-/** Undefined for what is no notice of ours: anybody with access may notify. */
-function fromPayload(
-  payload: string,
-): { origin: string; changes: [taskId: string, version: number][] } | undefined {
-  try {
-    const [origin, ...changes] = JSON.parse(payload) as [string, ...[string, number][]];
-    const isValid = changes.every(
-      (change) =>
-        Array.isArray(change) && typeof change[0] === 'string' && typeof change[1] === 'number',
-    );
-    return isValid && typeof origin === 'string' ? { origin, changes } : undefined;
-  } catch {
-    return undefined;
-  }
+function sent(client: Client, payload: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    send(client, notify, [payload], (error) => (error === undefined ? resolve() : reject(error)));
+  });
 }
