@@ -90,6 +90,41 @@ test('what comes from elsewhere goes on in the page without a touch', async () =
     .toBe('Turn 2 of 2');
 });
 
+test('any conversation is gone on with by its id; prompts, tokens and sub agents are shown', async () => {
+  await using server = await bank();
+  const prompts = [
+    {
+      component: 'CommandGenerator',
+      model: 'small-1',
+      prompt: 'You read messages.',
+      answer: 'start flow transfer_money',
+      usage: { input_tokens: 812, output_tokens: 9 },
+    },
+  ];
+  await server.conversations.record('ada', [
+    { event: 'user', text: 'find me a rate', parse_data: { commands: [], prompts } },
+    { event: 'agent_started', agent_id: 'rate_finder', flow_id: 'loan' },
+    { event: 'agent_completed', agent_id: 'rate_finder', flow_id: 'loan', status: 'completed' },
+  ]);
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByLabel('Context to go on with').fill('ada');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByRole('tab', { name: 'Turn' }).click();
+  const call = page.locator('.model-call');
+  await call.waitFor();
+  expect(await call.locator('summary').textContent()).toMatch(
+    /small-1 · 812 tokens in · 9 tokens out/,
+  );
+  await call.locator('summary').click();
+  expect(await call.textContent()).toContain('You read messages.');
+  await page.getByRole('tab', { name: 'Slots' }).click();
+  expect(await page.locator('.sub-agents').textContent()).toContain('rate_findercompleted');
+  await open.say('send 50 euros to Anna');
+  expect(await server.conversations.tracker('ada')).toMatchObject({ slots: { amount: 50 } });
+});
+
 test('markdown is shown as elements, and markup in it as text', async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);

@@ -1,0 +1,196 @@
+/** Writes the pictures of the inspector that the documentation shows: `npm run screenshots`. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import {
+  inspectorDoor,
+  type NetworkProvider,
+  serve,
+  serveAssistant,
+} from '../../src/http/index.ts';
+import {
+  bakery,
+  inspectedServer,
+  type InspectedServer,
+} from '../../src/http/inspector/testing/inspected-server.ts';
+import { type JsonObject, message } from '../../src/protocol/index.ts';
+import { bodySigner, generateSigningKey } from '../../src/push/index.ts';
+import { startReceiver } from '../../src/push/receiver.contract.ts';
+import { closeChromium } from '../support/chromium.ts';
+import { openPage } from './pages.ts';
+
+const images = join(import.meta.dirname, '../../docs/images');
+mkdirSync(images, { recursive: true });
+
+const shoot = async (page: Page, name: string): Promise<void> => {
+  // Notices of changes come within a second; a picture is taken of what has settled.
+  await page.waitForTimeout(900);
+  await page.screenshot({ path: join(images, `inspector-${name}.png`) });
+  console.log(`inspector-${name}.png`);
+};
+
+async function ofTheAssistant(): Promise<void> {
+  const directory = join(import.meta.dirname, '../../examples/bank');
+  await using server = await serveAssistant({
+    places: { directory },
+    store: { type: 'memory' },
+    inspector: inspectorDoor({ version: '0.1.0' }),
+    drainMs: 0,
+  });
+  const talk = async (options: BrowserContextOptions, look: (page: Page) => Promise<void>) => {
+    await using open = await openPage(server.url, {
+      viewport: { width: 1280, height: 800 },
+      ...options,
+    });
+    await open.say('I want to send 50 euros to Anna');
+    await open.say('make it 70');
+    await look(open.page);
+  };
+  await talk({}, async (page) => {
+    await shoot(page, 'flow');
+    await page.getByRole('tab', { name: 'Turn' }).click();
+    await shoot(page, 'turn');
+    await page.getByRole('tab', { name: 'Wire' }).click();
+    await shoot(page, 'wire');
+    await page.getByRole('tab', { name: 'Agent' }).click();
+    await shoot(page, 'agent');
+  });
+  await talk({ colorScheme: 'dark' }, async (page) => {
+    await shoot(page, 'flow-dark');
+    await page.getByRole('tab', { name: 'Slots' }).click();
+    await shoot(page, 'slots-dark');
+  });
+  await talk({ viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 }, async (page) => {
+    await shoot(page, 'phone-talk');
+    await page.getByRole('button', { name: 'Inspect' }).click();
+    await shoot(page, 'phone-flow');
+  });
+}
+
+function provider(cards: { readonly mill: JsonObject }): NetworkProvider {
+  const now = Date.now();
+  const peers = [
+    ['mill', 'Old Mill', 'https://mill.example', 'act', 'reachable', 212],
+    ['dairy', 'Dairy', 'https://dairy.example', 'observe', 'reachable', 31],
+    ['courier', 'Courier', 'tasks.courier', 'propose', 'unreachable', 4],
+  ] as const;
+  return {
+    levels: [
+      { name: 'observe', description: 'It is heard, and nothing is done.' },
+      { name: 'learn', description: 'What it asks for is remembered.' },
+      { name: 'propose', description: 'What it asks for waits for a decision.' },
+      { name: 'act', description: 'Approved skills run at once.' },
+    ],
+    peers: async () =>
+      peers.map(([id, name, address, trust, reach, interactions]) => ({
+        id,
+        name,
+        address,
+        transport: id === 'courier' ? ('bus' as const) : ('http' as const),
+        trust,
+        reach,
+        interactions,
+        lastSeen: now - 60_000,
+        card: { ...cards.mill, name },
+        approvedSkills: trust === 'act' ? ['bake'] : [],
+      })),
+    setTrust: async () => {},
+    approvals: async () => [
+      {
+        id: 'a1',
+        peerId: 'courier',
+        title: 'Deliver 40 loaves before noon',
+        detail: 'Asked for with skill deliver; costs 12 euros.',
+        since: now - 120_000,
+      },
+    ],
+    decide: async () => {},
+    calls: async () => [
+      { from: bakery.name, to: 'mill', count: 212, failed: 0, lastAt: now },
+      { from: bakery.name, to: 'dairy', count: 31, failed: 3, lastAt: now },
+      { from: bakery.name, to: 'courier', count: 4, failed: 0, lastAt: now },
+    ],
+  };
+}
+
+async function send(server: InspectedServer, text: string, subject: string, url?: string) {
+  await server.serving.router.engine.send(
+    {
+      message: message(text),
+      configuration: {
+        returnImmediately: text === 'wait',
+        ...(url !== undefined && { taskPushNotificationConfig: { id: 'orders', url } }),
+      },
+    },
+    { caller: { tenant: '', subject, method: 'test' }, version: '1.0' },
+  );
+}
+
+async function ofAnAgent(): Promise<void> {
+  const key = generateSigningKey();
+  await using other = await serve(bakery, { cardKeys: [key], drainMs: 0 });
+  const mill = JSON.parse(JSON.stringify(other.router.cards.current)) as JsonObject;
+  await using broken = await startReceiver((_call, response) => void response.writeHead(503).end());
+  await using server = await inspectedServer(
+    { cardKeys: [key], push: { maxAttempts: 1, signer: bodySigner([key]) } },
+    { proxy: true, network: provider({ mill }), version: '0.1.0' },
+  );
+  for (const subject of ['alice', 'bob', 'shop.example']) {
+    for (const text of ['report', 'stream 40', 'order', 'fail', 'form']) {
+      await send(server, text, subject);
+    }
+  }
+  await send(server, 'wait', 'alice');
+  await send(server, 'order', 'bob', `${broken.url}/orders`);
+  await using open = await openPage(server.url, { viewport: { width: 1280, height: 800 } });
+  const { page } = open;
+  const go = async (hash: string): Promise<void> => {
+    await page.goto(`${server.url}/inspect/#/${hash}`);
+    await page.locator('h1').waitFor();
+  };
+  await open.say('report');
+  await page.getByRole('button', { name: 'Inspect' }).click();
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  const second = page.locator('.talk').last();
+  await second.locator('.composer-text').fill('form');
+  await second.locator('.composer-text').press('Enter');
+  await second.locator('.reply-form').waitFor();
+  await second.getByLabel('Guests').fill('4');
+  await shoot(page, 'side-by-side');
+  await second.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page
+    .getByLabel('Agent', { exact: true })
+    .selectOption({ label: 'Another agent, by its address' });
+  await page.getByLabel('Address of the agent').fill(other.url);
+  await page.getByLabel('Credential').selectOption({ label: 'API key' });
+  await shoot(page, 'any-agent');
+  await page.getByLabel('Have webhooks sent to the built-in receiver').check();
+  await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'bakery (here)' });
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await second.locator('.composer-text').fill('stream 5');
+  await second.locator('.composer-text').press('Enter');
+  await second.locator('.turn-foot').first().waitFor();
+
+  await go('tasks');
+  await page.locator('.task-row', { hasText: 'stream 40' }).first().click();
+  await page.getByText('42 of 42').waitFor();
+  await page.getByRole('slider', { name: 'Event' }).fill('24');
+  await shoot(page, 'tasks');
+  await page.getByRole('tab', { name: 'Wire' }).click();
+  await shoot(page, 'task-wire');
+  await go('push');
+  await page.getByRole('tab', { name: 'Dead letters' }).click();
+  await shoot(page, 'push');
+  await page.getByRole('tab', { name: 'Receiver' }).click();
+  await page.locator('.windowed-row').nth(1).click();
+  await shoot(page, 'receiver');
+  await go('peers/mill');
+  await page.locator('.trust').waitFor();
+  await shoot(page, 'peers');
+  await go('network');
+  await shoot(page, 'network');
+}
+
+await ofTheAssistant();
+await ofAnAgent();
+await closeChromium();
