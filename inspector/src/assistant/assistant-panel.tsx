@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { download } from '../ui/download.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
+import type { Tab } from '../ui/tabs.tsx';
 import { conversationTurns } from './conversation-turns.ts';
 import { e2eTest } from './e2e-test.ts';
 import { FlowTab } from './flow-tab.tsx';
@@ -12,6 +13,12 @@ import { useTracker } from './tracker.ts';
 import { TurnTab } from './turn-tab.tsx';
 
 export type AssistantTab = 'flow' | 'slots' | 'turn';
+
+export const assistantTabs: readonly Tab<AssistantTab>[] = [
+  { name: 'flow', title: 'Flow' },
+  { name: 'slots', title: 'Slots' },
+  { name: 'turn', title: 'Turn' },
+];
 
 interface AssistantPanelProps {
   readonly assistant: string;

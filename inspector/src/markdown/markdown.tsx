@@ -7,12 +7,31 @@ import type { Block, Inline } from './tree.ts';
 /** Blocks of one text that are in the page at once. */
 const shownAtOnce = 120;
 
+/** Characters shown of a text that is still growing: drawing all of it again and again would be too much. */
+const shownOfGrowing = 6_000;
+
+interface MarkdownProps {
+  readonly text: string;
+  /** More of it is about to come. @default false */
+  readonly isGrowing?: boolean;
+}
+
 /**
  * A text with markdown in it, as elements and never as markup. While the text grows, the blocks that
- * came before stay as they are.
+ * came before stay as they are, and of a long one only the end is shown.
  */
-export function Markdown({ text }: { readonly text: string }) {
+export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   const [isWhole, setWhole] = useState(false);
+  if (isGrowing && text.length > shownOfGrowing) {
+    return (
+      <div class="markdown">
+        <p class="faint">
+          {text.length.toLocaleString()} characters so far; this is the end of it.
+        </p>
+        <p>{text.slice(-shownOfGrowing)}</p>
+      </div>
+    );
+  }
   const blocks = splitBlocks(text);
   const hidden = isWhole ? 0 : Math.max(0, blocks.length - shownAtOnce);
   return (

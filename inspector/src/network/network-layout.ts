@@ -75,9 +75,17 @@ function lineOf(
   const startX = from.x + (isRightward ? half : -half);
   const endX = to.x + (isRightward ? -half - 8 : half + 8);
   const middle = (startX + endX) / 2;
+  // Lines meet at agents: labels stand nearer to the other end.
+  const share = from.kind === 'agent' ? 0.66 : 0.34;
   return {
     line: `M${startX} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${endX} ${to.y}`,
-    labelX: middle,
-    labelY: (from.y + to.y) / 2,
+    labelX: onCurve(share, [startX, middle, middle, endX]),
+    labelY: onCurve(share, [from.y, from.y, to.y, to.y]),
   };
+}
+
+/** One coordinate of a point on a cubic curve, from 0 at its beginning to 1 at its end. */
+function onCurve(share: number, [a, b, c, e]: readonly [number, number, number, number]): number {
+  const rest = 1 - share;
+  return rest ** 3 * a + 3 * rest ** 2 * share * b + 3 * rest * share ** 2 * c + share ** 3 * e;
 }

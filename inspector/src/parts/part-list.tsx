@@ -7,21 +7,23 @@ interface PartListProps {
   readonly parts: readonly Part[];
   /** Whether texts in a row are one text, as the chunks of an artifact are. @default false */
   readonly isStream?: boolean;
+  /** Whether more may come. @default false */
+  readonly isGrowing?: boolean;
 }
 
 /** The parts of a message or an artifact, each as what it is. */
-export function PartList({ parts, isStream = false }: PartListProps) {
+export function PartList({ parts, isStream = false, isGrowing = false }: PartListProps) {
   return (
     <>
       {(isStream ? joined(parts) : wordsFirst(parts)).map((part, index) => (
-        <OnePart key={index} part={part} />
+        <OnePart key={index} part={part} isGrowing={isGrowing} />
       ))}
     </>
   );
 }
 
-function OnePart({ part }: { readonly part: Part }) {
-  if (part.text !== undefined) return <Markdown text={part.text} />;
+function OnePart({ part, isGrowing }: { readonly part: Part; readonly isGrowing: boolean }) {
+  if (part.text !== undefined) return <Markdown text={part.text} isGrowing={isGrowing} />;
   if (part.data !== undefined) return <DataPart value={part.data} />;
   return <FilePart part={part} />;
 }

@@ -53,6 +53,7 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
           </label>
         ))}
       </div>
+      <h4 class="soft">Approved skills</h4>
       <form
         class="inline-form"
         onSubmit={(event) => {
@@ -63,7 +64,7 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
         <input
           class="input mono"
           aria-label="Approved skills"
-          placeholder="approved skills, separated by commas"
+          placeholder="skills that it may use, separated by commas"
           value={skills}
           disabled={!answer.canSetTrust}
           onInput={(event) => setSkills(event.currentTarget.value)}

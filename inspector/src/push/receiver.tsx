@@ -101,7 +101,7 @@ function Call({ call }: { readonly call: ReceivedCall }) {
   const [tone, words] = signatures[call.signature];
   const json = parsed(call.body);
   return (
-    <>
+    <section>
       <h3>
         Call {call.number} <Badge tone={tone}>{words}</Badge>
       </h3>
@@ -117,8 +117,8 @@ function Call({ call }: { readonly call: ReceivedCall }) {
           ))}
         </dl>
       </details>
-      {json === undefined ? <pre>{call.body}</pre> : <JsonView value={json} open={4} />}
-    </>
+      {json === undefined ? <pre>{call.body}</pre> : <JsonView value={json} open={6} />}
+    </section>
   );
 }
 

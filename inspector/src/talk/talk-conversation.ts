@@ -8,6 +8,7 @@ import {
   type SendMessageRequest,
 } from '../../../src/protocol/index.ts';
 import { agentFetch } from '../api/agent-fetch.ts';
+import { Breather } from '../api/breather.ts';
 import { WireLog } from '../wire/exchange.ts';
 import { recordingFetch } from '../wire/recording-fetch.ts';
 import { clientOptions, ownCard, secretsOf, type Target } from './target.ts';
@@ -63,10 +64,11 @@ export class TalkConversation {
     this.restart();
   }
 
-  restart(): void {
+  /** Leaves what was said behind, and begins anew or goes on with a context that exists. */
+  restart(contextId?: string): void {
     this.#stopping?.abort();
     this.turns.length = 0;
-    this.contextId.value = undefined;
+    this.contextId.value = contextId;
     this.problem.value = '';
     this.wire.clear();
     this.#changed();
@@ -142,9 +144,11 @@ export class TalkConversation {
     this.#stopping = stopping;
     try {
       const client = await this.#connected();
+      const breather = new Breather();
       for await (const { response } of await open(client, stopping.signal)) {
         turn.take(response);
         this.#changed();
+        await breather.breathe();
       }
       turn.close();
     } catch (error) {

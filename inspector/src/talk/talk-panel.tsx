@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { about } from '../api/about.ts';
-import { type AssistantTab, AssistantPanel } from '../assistant/assistant-panel.tsx';
+import { AssistantPanel, type AssistantTab, assistantTabs } from '../assistant/assistant-panel.tsx';
 import { CardView } from '../peers/card-view.tsx';
 import { Empty } from '../ui/notice.tsx';
 import { type Tab, Tabs } from '../ui/tabs.tsx';
@@ -11,12 +11,6 @@ import type { TalkConversation } from './talk-conversation.ts';
 type PanelTab = AssistantTab | 'wire' | 'agent';
 const chosen = signal<PanelTab>('flow');
 
-const assistantTabs: readonly Tab<PanelTab>[] = [
-  { name: 'flow', title: 'Flow' },
-  { name: 'slots', title: 'Slots' },
-  { name: 'turn', title: 'Turn' },
-];
-
 /** What is behind a conversation: the assistant's mind where it is ours, the wire, the card. */
 export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
   const { own } = talk.target.value;
@@ -24,7 +18,9 @@ export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
   const isAssistant = agent?.isAssistant === true;
   // Read so that the count follows the wire.
   const exchanges = talk.wire.version.value >= 0 ? talk.wire.exchanges : [];
-  const faults = exchanges.reduce((sum, one) => sum + JudgedExchange.of(one).count, 0);
+  const judged = exchanges.map((one) => JudgedExchange.of(one));
+  const faults = judged.reduce((sum, one) => sum + one.count, 0);
+  if (judged.some(({ isBehind }) => isBehind)) talk.wire.changed();
   const tabs: readonly Tab<PanelTab>[] = [
     ...(isAssistant ? assistantTabs : []),
     { name: 'wire', title: 'Wire', count: faults },

@@ -18,6 +18,7 @@ interface TargetDialogProps {
 export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const [target, setTarget] = useState<Target>(talk.target.peek());
   const [sending, setSending] = useState(talk.sending.peek());
+  const [context, setContext] = useState(talk.contextId.peek() ?? '');
   const { agents = [], hasProxy = false, receiverKey = '' } = about.value ?? {};
   const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
   const save = (event: Event): void => {
@@ -27,6 +28,8 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
       talk.retarget(target);
       void talk.meet();
     }
+    const wanted = context.trim() === '' ? undefined : context.trim();
+    if (wanted !== talk.contextId.peek()) talk.restart(wanted);
     onClose();
   };
   return (
@@ -102,6 +105,13 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
           hint="URIs, separated by spaces."
           value={target.extensions}
           onChange={(extensions) => change({ extensions })}
+          isMono
+        />
+        <TextField
+          label="Context to go on with"
+          hint="The id of a conversation; empty for a new one."
+          value={context}
+          onChange={setContext}
           isMono
         />
         <label class="check">

@@ -32,6 +32,7 @@ export function TurnView({ turn, isLast, isBusy, isOwn, onChoose, onAnswer }: Tu
         <OutputView
           key={output.key}
           output={output}
+          isOpen={turn.isOpen}
           canChoose={isLast && !isBusy}
           onChoose={onChoose}
         />
@@ -50,17 +51,23 @@ export function TurnView({ turn, isLast, isBusy, isOwn, onChoose, onAnswer }: Tu
 
 interface OutputViewProps {
   readonly output: Output;
+  /** Whether the turn goes on. */
+  readonly isOpen: boolean;
   readonly canChoose: boolean;
   readonly onChoose: (choice: Choice) => void;
 }
 
-function OutputView({ output, canChoose, onChoose }: OutputViewProps) {
+function OutputView({ output, isOpen, canChoose, onChoose }: OutputViewProps) {
   const choices = output.parts.flatMap(choicesOf);
   return (
     <div class={`bubble agent ${output.kind}`}>
       {output.kind === 'artifact' && <p class="artifact-name">{output.name ?? 'artifact'}</p>}
-      <PartList parts={output.parts} isStream={output.kind === 'artifact'} />
-      {!output.isSealed && <span class="caret" aria-hidden="true" />}
+      <PartList
+        parts={output.parts}
+        isStream={output.kind === 'artifact'}
+        isGrowing={isOpen && !output.isSealed}
+      />
+      {isOpen && !output.isSealed && <span class="caret" aria-hidden="true" />}
       {choices.length > 0 && (
         <div class="choices">
           {choices.map((choice) => (

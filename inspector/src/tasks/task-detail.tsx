@@ -6,7 +6,7 @@ import { get, path, post } from '../api/api.ts';
 import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
 import { goTo } from '../app/route.ts';
-import { AssistantPanel } from '../assistant/assistant-panel.tsx';
+import { AssistantPanel, assistantTabs, type AssistantTab } from '../assistant/assistant-panel.tsx';
 import { TaskPush } from '../push/task-push.tsx';
 import { begin } from '../talk/talks.ts';
 import { ownTarget } from '../talk/target.ts';
@@ -22,7 +22,7 @@ import { filter, loadTasks, noFilter } from './task-list.ts';
 import { TaskWire } from './task-wire.tsx';
 import { Timeline } from './timeline.tsx';
 
-type DetailTab = 'timeline' | 'wire' | 'task' | 'push' | 'flow';
+type DetailTab = 'timeline' | 'wire' | 'task' | 'push' | AssistantTab;
 
 /** One task: what happened to it, and what can be done with it. */
 export function TaskDetail({ taskId }: { readonly taskId: string }) {
@@ -54,7 +54,7 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
   const tabs: readonly Tab<DetailTab>[] = [
     { name: 'timeline', title: 'Timeline', count: log.problems.size },
     { name: 'wire', title: 'Wire' },
-    ...(agent?.isAssistant === true ? [{ name: 'flow' as const, title: 'Flow' }] : []),
+    ...(agent?.isAssistant === true ? assistantTabs : []),
     { name: 'task', title: 'Task' },
     { name: 'push', title: 'Push' },
   ];
@@ -65,12 +65,12 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
       <Tabs label="The task" tabs={tabs} current={tab} onChange={setTab}>
         {tab === 'timeline' && <Timeline log={log} />}
         {tab === 'wire' && <TaskWire log={log} />}
-        {tab === 'flow' && (
+        {(tab === 'flow' || tab === 'slots' || tab === 'turn') && (
           <AssistantPanel
             assistant={owner.agent}
             contextId={contextId}
             {...(owner.subject !== '' && { subject: owner.subject })}
-            tab="flow"
+            tab={tab}
           />
         )}
         {tab === 'task' && (

@@ -8,6 +8,7 @@ import {
   v1,
 } from '../../../src/protocol/index.ts';
 import { get, path, request } from '../api/api.ts';
+import { Breather } from '../api/breather.ts';
 import { SequenceCheck } from '../wire/sequence-check.ts';
 import { problemsOf } from '../wire/validate-frame.ts';
 
@@ -27,6 +28,7 @@ export class TaskLog {
   readonly state: Signal<FollowState> = signal('loading');
   readonly problem: Signal<string> = signal('');
   readonly #sequence = new SequenceCheck();
+  readonly #breather = new Breather();
   #leaving = new AbortController();
   #isDue = false;
 
@@ -71,7 +73,10 @@ export class TaskLog {
       const after = this.#last;
       const query = `events?after=${after}&limit=2000`;
       const page = await get<EventsView>(path`tasks/${this.taskId}/` + query, signal);
-      for (const event of page.events) this.#add(event);
+      for (const event of page.events) {
+        this.#add(event);
+        await this.#breather.breathe();
+      }
       if (page.events.length === 0 || this.#last >= page.version) return;
     }
   }
@@ -89,6 +94,7 @@ export class TaskLog {
         if (sequence > this.#last) {
           this.#add({ sequence, body: JSON.parse(data) as StreamResponse });
         }
+        await this.#breather.breathe();
       }
     }
   }

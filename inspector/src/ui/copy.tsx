@@ -4,6 +4,8 @@ import { Button } from './button.tsx';
 /** Copies a text; says so for a moment. */
 export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
   const [isDone, setDone] = useState(false);
+  // Browsers keep the clipboard from pages that came over an open wire.
+  if (!isSecureContext) return null;
   const copy = (): void => {
     void navigator.clipboard.writeText(text).then(() => {
       setDone(true);

@@ -3,6 +3,9 @@ import { type EventSummary, eventSummary } from './frame-summary.ts';
 import { SequenceCheck } from './sequence-check.ts';
 import { judgeFrame, judgeRequest, type Spoken, spokenIn } from './validate-frame.ts';
 
+/** Frames looked at in one go: the picture that is being drawn must not wait for more. */
+const atOnce = 500;
+
 /** What is wrong with an exchange, frame by frame. Each frame is looked at once. */
 export class JudgedExchange {
   readonly spoken: Spoken;
@@ -11,6 +14,7 @@ export class JudgedExchange {
   readonly #summaries = new Map<number, EventSummary>();
   readonly #sequence = new SequenceCheck();
   #seen = 0;
+  #isBehind = false;
 
   private constructor(exchange: Exchange) {
     this.spoken = spokenIn(exchange);
@@ -19,7 +23,7 @@ export class JudgedExchange {
 
   static readonly #known = new WeakMap<Exchange, JudgedExchange>();
 
-  /** Up to date with all that has come. */
+  /** With a further portion of what has come; `isBehind` tells whether that was all. */
   static of(exchange: Exchange): JudgedExchange {
     let judged = this.#known.get(exchange);
     if (judged === undefined) {
@@ -45,8 +49,16 @@ export class JudgedExchange {
     return this.#problems.size + (this.requestProblems.length > 0 ? 1 : 0);
   }
 
+  /** Whether there are frames that were not looked at yet. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
   #look(frames: readonly WireFrame[], dropped: number): void {
-    for (let index = Math.max(0, this.#seen - dropped); index < frames.length; index += 1) {
+    const first = Math.max(0, this.#seen - dropped);
+    const last = Math.min(frames.length, first + atOnce);
+    this.#isBehind = last < frames.length;
+    for (let index = first; index < last; index += 1) {
       const frame = frames[index];
       if (frame === undefined || frame.number <= this.#seen) continue;
       this.#seen = frame.number;

@@ -1,4 +1,5 @@
 import { SseParser } from '../../../src/protocol/index.ts';
+import { Breather } from '../api/breather.ts';
 import type { Exchange, WireLog } from './exchange.ts';
 
 const secretHeader =
@@ -65,6 +66,7 @@ async function keep(
   const reader = body.getReader();
   const parser = new SseParser();
   const decoder = new TextDecoder();
+  const breather = new Breather();
   let text = '';
   try {
     for (;;) {
@@ -75,6 +77,7 @@ async function keep(
       else {
         for (const { id, event, data } of parser.push(value)) {
           if (data !== '') log.add(exchange, { text: clean(data), id, event });
+          await breather.breathe();
         }
       }
     }
