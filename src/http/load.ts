@@ -2,6 +2,10 @@ import { performance } from 'node:perf_hooks';
 
 /** Shorter spans tell nothing, in milliseconds. */
 const spanMs = 20;
+/** From this part of the time on, the process is busy. */
+const busyFrom = 0.5;
+/** Requests that are worth one piece of work which can wait: a tenth of their effort or so. */
+const requestsPerPiece = 20;
 
 export interface LoadOptions {
   /** Milliseconds. @default the process's own */
@@ -11,20 +15,20 @@ export interface LoadOptions {
 }
 
 /**
- * How busy the process is with requests, for work that can wait. A process that is busy without any
- * has nobody to make way for.
+ * How much work that can wait may be done beside the requests of callers. A process that is busy
+ * without any has nobody to make way for.
  */
 export class Load {
   readonly #now: () => number;
   readonly #utilization: () => number;
   #requests = 0;
-  #known = 0;
-  #readAt: number;
+  #isBusy = false;
+  #lookedAt: number;
 
   constructor(options: LoadOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
     this.#utilization = options.utilization ?? ofEventLoop();
-    this.#readAt = this.#now();
+    this.#lookedAt = this.#now();
   }
 
   /** A request came. */
@@ -32,15 +36,23 @@ export class Load {
     this.#requests += 1;
   }
 
-  /** From 0 to 1, since the last look. */
-  read(): number {
+  /**
+   * Pieces of work that may begin now; `Infinity` while the process is not busy. What was allowed and
+   * not used does not add up.
+   */
+  allowance(): number {
     const now = this.#now();
-    if (now - this.#readAt < spanMs) return this.#known;
-    const utilization = this.#utilization();
-    this.#known = this.#requests === 0 ? 0 : utilization;
-    this.#readAt = now;
-    this.#requests = 0;
-    return this.#known;
+    if (now - this.#lookedAt >= spanMs) {
+      this.#isBusy = this.#utilization() >= busyFrom && this.#requests > 0;
+      this.#lookedAt = now;
+    }
+    if (!this.#isBusy) {
+      this.#requests = 0;
+      return Infinity;
+    }
+    const pieces = Math.floor(this.#requests / requestsPerPiece);
+    this.#requests -= pieces * requestsPerPiece;
+    return pieces;
   }
 }
 

@@ -35,7 +35,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
       ? undefined
       : new PushService({
           // A simulation has a time of its own, in which this process is never busy.
-          ...(scheduler === systemScheduler && { load: () => load.read() }),
+          ...(scheduler === systemScheduler && { allowance: () => load.allowance() }),
           ...options.push,
           store,
           replica,

@@ -590,7 +590,7 @@ test('sustained: 2,000 deliveries over 40 configurations with every tenth call f
 });
 
 test('a busy process makes way: fewer deliveries at a time, and pauses between; later all go out', async () => {
-  let load = 1;
+  let allowance = 16;
   await setting(
     async ({ store, receiver, scheduler, dispatcher }) => {
       for (let index = 0; index < 40; index += 1) {
@@ -608,12 +608,12 @@ test('a busy process makes way: fewer deliveries at a time, and pauses between; 
       expect(claim).toHaveBeenCalledTimes(1);
       for (let turns = 0; turns < 5; turns += 1) await turn();
       expect(claim).toHaveBeenCalledTimes(1);
-      load = 0;
+      allowance = Infinity;
       scheduler.advance(40);
       await expect.poll(() => receiver.calls.length).toBe(40);
       await expect.poll(() => deliveries(store)).toEqual([]);
     },
-    { load: () => load },
+    { allowance: () => allowance },
   );
 });
 
@@ -630,7 +630,7 @@ test('stopping does not wait for the pause of a busy process, and settles what h
       await dispatcher.stop();
       expect(await deliveries(store)).toEqual([]);
     },
-    { load: () => 1 },
+    { allowance: () => 0 },
   );
 });
 

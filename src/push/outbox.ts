@@ -19,10 +19,10 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   /** Milliseconds between looks for deliveries that nobody announced. @default 10_000 */
   readonly pollInterval?: number;
   /**
-   * How busy the process is with what its callers wait for, from 0 to 1: when it is very, deliveries
-   * make way. @default never
+   * Calls that may begin in the next round without callers of the process noticing; asked once a
+   * round. @default as many as there are
    */
-  readonly load?: () => number;
+  readonly allowance?: () => number;
 }
 
 /** Time as the dispatcher sees it; the engine's scheduler fits. */
@@ -52,11 +52,8 @@ interface Ended {
 /** Milliseconds that a claim outlasts the longest call, for settling it. */
 const leaseMargin = 10_000;
 
-/** From this load on the process is busy. */
-const busyLoad = 0.6;
-/** In a busy process, milliseconds between two rounds, and how much one of them claims. */
+/** Milliseconds between two rounds while not every call may begin. */
 const busyPause = 40;
-const busyClaims = 16;
 
 /**
  * Takes deliveries from the outbox to their webhooks: at least once each, in order per
@@ -98,7 +95,8 @@ export class PushDispatcher {
   #timer: { cancel(): void } | undefined;
   /** Calls that ended since the last round. */
   #ended: Ended[] = [];
-  #isBusy = false;
+  /** Calls that may begin in this round. */
+  #allowance = Infinity;
   #endPause: (() => void) | undefined;
   #onDrained: (() => void) | undefined;
 
@@ -193,8 +191,8 @@ export class PushDispatcher {
   /** Calls that end in the same turn of the event loop share a round; a busy process has fewer. */
   async #pause(): Promise<void> {
     await new Promise<void>((resolve) => this.#soon(resolve));
-    this.#isBusy = (this.#options.load?.() ?? 0) > busyLoad;
-    if (!this.#isBusy || this.#state !== 'running') return;
+    this.#allowance = this.#options.allowance?.() ?? Infinity;
+    if (this.#allowance === Infinity || this.#state !== 'running') return;
     await new Promise<void>((resolve) => {
       this.#endPause = resolve;
       this.#scheduler.after(busyPause, resolve);
@@ -218,7 +216,8 @@ export class PushDispatcher {
 
   async #claim(): Promise<void> {
     const room = this.#maxClaims - this.#lanes.size;
-    const limit = this.#isBusy ? Math.min(room, busyClaims) : room;
+    // At least one: late is no delivery's fate for ever.
+    const limit = Math.min(room, Math.max(1, Math.floor(this.#allowance)));
     if (this.#state !== 'running' || limit <= 0) return;
     const now = this.#scheduler.now();
     const leaseUntil = now + this.#sender.timeout * 2 + leaseMargin;
