@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agent, artifact, textOf } from '../../src/index.ts';
+import { inspectorDoor, serve } from '../../src/http/index.ts';
+
+const root = join(import.meta.dirname, '../..');
+const guide = await readFile(join(root, 'docs/guides/inspector.md'), 'utf8');
+
+test('the code of the guide shows an agent in the inspector', async () => {
+  const code = /^```ts title=inspect\.ts\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? '';
+  const names = 'agent, artifact, inspectorDoor, serve, textOf';
+  expect(code).toContain(`import { ${names} } from 'legate';`);
+  const body = code.replace(/^import .*\n/, '').replace('port: 8080', 'port: 0');
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...parts: string[]
+  ) => (
+    ...values: unknown[]
+  ) => Promise<{ server: { url: string; close(): Promise<void> }; inspector: { close(): void } }>;
+  const run = new AsyncFunction(...names.split(', '), `${body}; return { server, inspector };`);
+  const { server, inspector } = await run(agent, artifact, inspectorDoor, serve, textOf);
+  try {
+    expect((await fetch(`${server.url}/inspect/`)).status).toBe(200);
+    const about = await fetch(`${server.url}/inspect/api/about`);
+    expect(await about.json()).toMatchObject({ agents: [{ name: 'greeter' }] });
+  } finally {
+    inspector.close();
+    await server.close();
+  }
+});
+
+test('every picture and page that the guide names exists', () => {
+  const addresses = [...guide.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(
+    ([, address]) => address ?? '',
+  );
+  expect(addresses.length).toBeGreaterThan(4);
+  for (const address of addresses) {
+    expect(existsSync(join(root, 'docs/guides', address)), address).toBe(true);
+  }
+});
+
+test('the guide names every option', async () => {
+  const source = await readFile(join(root, 'src/http/inspector/options.ts'), 'utf8');
+  const block = /interface InspectorOptions \{([\s\S]*?)^\}/m.exec(source)?.[1] ?? '';
+  const options = [...block.matchAll(/readonly (\w+)\?:/g)].map(([, name]) => name ?? '');
+  expect(options).toContain('proxy');
+  for (const name of options.filter((option) => option !== 'scheduler')) {
+    expect(guide).toContain(`| \`${name}\` |`);
+  }
+});
