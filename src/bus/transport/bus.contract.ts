@@ -241,12 +241,22 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       });
       await bus.publish(queue.topic, { ...say('retried'), id: 'r' });
       await bus.publish(queue.topic, { ...say('throws'), id: 't' });
-      await expect.poll(() => seen.length).toBe(6);
-      const attempts = seen.filter(({ id }) => id === 'r');
+      // At least once: a delivery may come twice, so attempts are told apart by their number.
+      const attemptsOf = (wanted: string) =>
+        seen.filter(({ id }, index) => {
+          const first = seen.findIndex(
+            (other) => other.id === wanted && other.attempt === seen[index]?.attempt,
+          );
+          return id === wanted && first === index;
+        });
+      await expect.poll(() => attemptsOf('r').length + attemptsOf('t').length).toBe(6);
+      const attempts = attemptsOf('r');
       expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
       expect(attempts.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, true]);
       expect(attempts.every(({ topic }) => topic === queue.topic)).toBe(true);
-      await expect.poll(async () => (await bus.deadLetters(queue.name)).length).toBe(2);
+      await expect
+        .poll(async () => new Set((await bus.deadLetters(queue.name)).map(({ id }) => id)).size)
+        .toBe(2);
       const letters = await bus.deadLetters(queue.name);
       expect(letters.find(({ id }) => id === 'r')).toMatchObject({
         reason: 'not yet',
