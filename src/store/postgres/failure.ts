@@ -61,6 +61,15 @@ export function unanswered(place: string, cause: unknown): LegateError {
   );
 }
 
+/** More calls wait than the database can keep up with. */
+export function overrun(place: string): LegateError {
+  return new LegateError(
+    'STORE_FAILED',
+    `store ${place}: too many calls wait for it; look for a slow disk, or share the load`,
+    { retryAfter },
+  );
+}
+
 export function closed(place: string): LegateError {
   return new LegateError('STORE_FAILED', `store ${place} is closed`);
 }

@@ -12,7 +12,6 @@ import {
   working,
 } from '../behaviour/fixtures.contract.ts';
 import { emptyDatabase, query } from './database.contract.ts';
-import { fromPayload } from './notice-payload.ts';
 import { openPostgres, type PostgresOptions } from './open-postgres.ts';
 import type { PostgresStore } from './postgres-store.ts';
 import { badNetwork } from './proxy.contract.ts';
@@ -157,28 +156,6 @@ test('what others send on the channel does no harm', async () => {
   await expect.poll(() => told).toEqual([{ taskId: 't', version: 2 }]);
 });
 
-test('a store that is alone tells nobody, and one that comes later is told', async () => {
-  const url = await emptyDatabase();
-  const store = await open({ url });
-  const heard = new Client({ connectionString: url });
-  await heard.connect();
-  const payloads: string[] = [];
-  heard.on('notification', ({ payload = '' }) => payloads.push(payload));
-  await heard.query('LISTEN legate');
-  await admit(store);
-  await append(store, statusAppend('t', 1, working));
-  const other = await open({ url });
-  // The newcomer greets, and the other greets back.
-  await expect.poll(() => payloads.length).toBeGreaterThan(1);
-  const told: string[] = [];
-  other.watch(({ taskId }) => told.push(taskId));
-  await append(store, statusAppend('t', 2, working));
-  await expect.poll(() => told).toEqual(['t']);
-  const notices = payloads.flatMap((payload) => fromPayload(payload)?.changes ?? []);
-  expect(notices).toEqual([['t', 3]]);
-  await heard.end();
-});
-
 test('a statement that waits for too long fails, and the next one does not', async () => {
   const url = await emptyDatabase();
   const store = await open({ url, statementTimeoutMs: 150 });
@@ -226,6 +203,22 @@ test('a database that stays away: calls are refused after waitMs, later ones at 
   await expect(store.load('t')).rejects.toMatchObject(failed);
   await expect(store.admit(admission({ taskId: 'u' }))).rejects.toMatchObject(failed);
   await expect(store.heartbeat('r1', 1)).rejects.toMatchObject(failed);
+});
+
+test('more calls than can wait are refused at once, and the others are done', async () => {
+  const store = await open({ url: await emptyDatabase() });
+  const calls = Array.from({ length: 10_500 }, (_, index) =>
+    store.records.increment({ space: 's', key: `k${index % 7}`, by: 1, expiresAt: 9000, now: 1 }),
+  );
+  const results = await Promise.allSettled(calls);
+  const refused = results.filter(({ status }) => status === 'rejected');
+  expect(refused).toHaveLength(500);
+  expect(refused[0]).toMatchObject({
+    reason: { ...failed, message: expect.stringContaining('too many calls wait') },
+  });
+  const counted = await store.records.list({ space: 's', limit: 10, now: 1 });
+  const total = counted.reduce((sum, { value }) => sum + Number(value.value), 0);
+  expect(total).toBe(10_000);
 });
 
 test('after it was closed a store refuses, and closes twice', async () => {

@@ -1,6 +1,6 @@
 import { clearImmediate, setImmediate, setTimeout } from 'node:timers';
 import type { Client } from 'pg';
-import { closed, isBreak, isLostRace, storeFailure, unanswered } from './failure.ts';
+import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
 import { Link } from './link.ts';
 import type { Place } from './place.ts';
 import { corked, deadline, type Row, send, type Statement, type Value } from './statement.ts';
@@ -25,6 +25,8 @@ interface Waiting {
 
 /** Operations of one transaction: their locks are held until it commits. */
 const groupLimit = 64;
+/** Operations that may wait; further ones are refused. */
+const waitingLimit = 10_000;
 /** How often an operation is tried that loses to others. */
 const raceLimit = 10;
 
@@ -80,8 +82,8 @@ export class GroupCommit {
     locks: Locks = {},
   ): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) {
-        reject(closed(this.#place.name));
+      if (this.#isClosed || this.#waiting.length >= waitingLimit) {
+        reject((this.#isClosed ? closed : overrun)(this.#place.name));
         return;
       }
       this.#waiting.push({ statement, values, locks, resolve, reject });

@@ -21,6 +21,8 @@ const waitingLimit = 10_000;
 /** How often a store shows that it listens, and after how much silence it counts as gone. */
 const greetingMs = 30_000;
 const silenceMs = 100_000;
+/** How long a store that has heard of nobody takes it that others are about to greet. */
+const patienceMs = 5_000;
 
 /**
  * Tells other replicas of changes, and this one of theirs, over a connection of its own. A notice is
@@ -38,12 +40,15 @@ export class Notices {
   /** Other stores that listen, and when they were last heard of. */
   readonly #others = new Map<string, number>();
   readonly #greetings: NodeJS.Timeout;
+  /** On the monotonic clock: from then on, nobody heard of is nobody there. */
+  readonly #quietFrom: number;
   #waiting = new Map<string, number>();
   #isSending = false;
   #wasOpen = false;
 
-  constructor(place: Place, traffic: TrafficCount) {
+  constructor(place: Place, traffic: TrafficCount, patience = patienceMs) {
     this.#traffic = traffic;
+    this.#quietFrom = performance.now() + patience;
     this.#link = new Link(place, { waitMs: 1_000, prepare: (client) => this.#listen(client) });
     this.#greetings = setInterval(() => this.#greetAgain(), greetingMs).unref();
   }
@@ -60,7 +65,8 @@ export class Notices {
   }
 
   tell(taskId: string, version: number): void {
-    if (this.#others.size === 0 || this.#waiting.size >= waitingLimit) return;
+    const isAlone = this.#others.size === 0 && performance.now() >= this.#quietFrom;
+    if (isAlone || this.#waiting.size >= waitingLimit) return;
     this.#waiting.set(taskId, Math.max(version, this.#waiting.get(taskId) ?? 0));
     if (!this.#isSending) void this.#send();
   }

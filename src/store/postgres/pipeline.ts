@@ -1,9 +1,12 @@
 import type { Client } from 'pg';
-import { closed, isBreak, storeFailure, unanswered } from './failure.ts';
+import { closed, isBreak, overrun, storeFailure, unanswered } from './failure.ts';
 import { Link } from './link.ts';
 import type { Place } from './place.ts';
 import { deadline, type Row, send, type Statement, type Value } from './statement.ts';
 import type { TrafficCount } from './traffic.ts';
+
+/** Statements that may be under way on one connection; further ones are refused. */
+const underWayLimit = 10_000;
 
 /**
  * Statements that stand for themselves, each a transaction of its own, over a few connections. A
@@ -62,6 +65,7 @@ export class Pipeline {
   async #run(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     if (this.#isClosed) throw closed(this.#place.name);
     const lane = this.#links.reduce((best, each) => (each.underWay < best.underWay ? each : best));
+    if (lane.underWay >= underWayLimit) throw overrun(this.#place.name);
     lane.underWay += 1;
     try {
       const client = await lane.link.client();
