@@ -194,7 +194,7 @@ class Passage {
       ...(status.message !== undefined && { parts: status.message.parts }),
       ...(metadata !== undefined && { metadata }),
     };
-    return [...this.#relay.artifacts(artifacts), end];
+    return [...this.#relay.artifacts(artifacts, true), end];
   }
 
   async #know(remoteId: string | undefined): Promise<void> {

@@ -35,7 +35,7 @@ import { gateway, type GatewayOptions } from './index.ts';
 
 describeBuses('the gateway', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
-    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, ...options });
+    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, updateGraceMs: 0, ...options });
     buses.after(() => hosting.close());
     return hosting;
   }

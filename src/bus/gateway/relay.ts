@@ -38,13 +38,13 @@ export class Relay {
     this.#next = sequence + 1;
     if ('statusUpdate' in event) yield* this.#status(event.statusUpdate);
     else if ('artifactUpdate' in event) yield* this.#artifact(event.artifactUpdate);
-    else if ('task' in event) yield* this.artifacts(event.task.artifacts ?? []);
+    else if ('task' in event) yield* this.artifacts(event.task.artifacts ?? [], false);
   }
 
-  /** Tells what of these artifacts was not told yet. */
-  *artifacts(artifacts: readonly Artifact[]): Generator<ArtifactChunk> {
+  /** Tells what of these artifacts was not told yet; the last time, they are whole. */
+  *artifacts(artifacts: readonly Artifact[], isLast: boolean): Generator<ArtifactChunk> {
     for (const artifact of artifacts) {
-      const missing = this.#missing(artifact);
+      const missing = this.#missing(artifact, isLast);
       if (missing !== undefined) yield missing;
     }
   }
@@ -72,7 +72,7 @@ export class Relay {
     yield { kind: 'chunk', artifact, append, lastChunk };
   }
 
-  #missing(artifact: Artifact): ArtifactChunk | undefined {
+  #missing(artifact: Artifact, lastChunk: boolean): ArtifactChunk | undefined {
     const { artifactId, parts } = artifact;
     const told = this.#told.get(artifactId);
     if (told?.isSealed === true) return undefined;
@@ -85,11 +85,11 @@ export class Relay {
         kind: 'chunk',
         artifact: { ...artifact, parts: rest },
         append: true,
-        lastChunk: false,
+        lastChunk,
       };
     }
     this.#told.set(artifactId, { parts: [...parts], isSealed: false });
-    return { kind: 'chunk', artifact, append: false, lastChunk: false };
+    return { kind: 'chunk', artifact, append: false, lastChunk };
   }
 
   #seal(artifactId: string): void {

@@ -28,7 +28,7 @@ import { declareAgentQueue, type HostOptions, hostOnBus } from './index.ts';
 
 describeBuses('an agent on the bus', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
-    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, ...options });
+    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, updateGraceMs: 0, ...options });
     buses.after(() => hosting.close());
     return hosting;
   }
@@ -76,6 +76,44 @@ describeBuses('an agent on the bus', (buses) => {
     expect(caller.updatesOf(few).every((event) => 'statusUpdate' in event)).toBe(true);
     expect(caller.updatesOf(few)).toHaveLength(2);
     expect(caller.updatesOf(none)).toEqual([]);
+  });
+
+  test('a task that is over in a moment is told by its result, and by what was said on the way', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    await host(bus, echo(name), { updateGraceMs: 60_000 });
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    expect(caller.task(id)?.artifacts).toHaveLength(1);
+    expect(caller.updatesOf(id)).toMatchObject([
+      { statusUpdate: { status: { message: { parts: [{ text: 'on it' }] } } } },
+    ]);
+  });
+
+  test('a task that takes longer is told as it goes, in order', async () => {
+    const bus = await buses.open();
+    const name = nameOf('slow');
+    const gate = Promise.withResolvers<void>();
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        yield chunk('a', '0');
+        yield chunk('a', '1', { append: true });
+        await gate.promise;
+        yield chunk('a', '2', { append: true, last: true });
+      }),
+      { updateGraceMs: 20 },
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await expect.poll(() => caller.updatesOf(id).length).toBe(3);
+    gate.resolve();
+    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    const chunks = caller
+      .updatesOf(id)
+      .flatMap((event) => ('artifactUpdate' in event ? event.artifactUpdate.artifact.parts : []));
+    expect(chunks.map((part) => part.text)).toEqual(['0', '1', '2']);
   });
 
   test('a question waits for its answer, in the same task and context', async () => {

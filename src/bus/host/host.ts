@@ -51,6 +51,11 @@ export interface HostOptions extends EngineTuning, Identification {
   readonly announceIntervalMs?: number;
   /** Tells onlookers the states of tasks, without contents, on `agent.task.status`. @default true */
   readonly tellsStates?: boolean;
+  /**
+   * How long updates are held back, in milliseconds: a task that is over by then is told by its
+   * result alone. @default 25
+   */
+  readonly updateGraceMs?: number;
   /** Takes one task, and closes when it is answered. @default false */
   readonly once?: boolean;
   /** With `once`: how long to wait for that task, in milliseconds. @default for ever */
@@ -105,6 +110,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     announces = !once,
     announceIntervalMs = 120_000,
     tellsStates = true,
+    updateGraceMs = 25,
     idleTimeoutMs,
     verifier,
     requireSigned,
@@ -131,7 +137,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   });
   const sender = new Sender({ bus, name, signer });
   const replies = new Replies({ sender, logger });
-  const wishes = new CancelWishes({ records: store.records, scheduler, agent: name });
+  const wishes = new CancelWishes({ store, scheduler, agent: name });
+  await wishes.start();
   const jobs = new Jobs();
   const identification = {
     ...(verifier !== undefined && { verifier }),
@@ -148,8 +155,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     identification,
     logger,
     scheduler,
+    updateGraceMs,
     unwanted,
-    closing: closing.signal,
     onAnswered(answer) {
       if (!once) return;
       outcome = { kind: 'answered', isSuccess: isSuccess(answer), answer };
@@ -203,6 +210,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     // Turns that end in their time are answered; those that are cut off are given back.
     await engine.drain({ graceMs });
     closing.abort();
+    door.stop();
     await stopped;
     await engine.stop();
     if (isOwnStore) await store.close();

@@ -2,15 +2,14 @@ import type { Caller } from '../../agents/index.ts';
 import type { SendMessageRequest, TaskState } from '../../protocol/index.ts';
 import type { Call } from '../../tasks/index.ts';
 import type { Delivery } from '../transport/index.ts';
+import type { Telling } from './telling.ts';
 
 /** A task message in the hands of this process. */
 export interface Job {
   readonly delivery: Delivery;
   readonly request: SendMessageRequest;
   readonly call: Call;
-  /** Marks the updates of this delivery, and counts them. */
-  readonly series: string;
-  updates: number;
+  readonly telling: Telling;
   /** Known once the message is admitted. */
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
   /** Its caller wished so before the task was known. */

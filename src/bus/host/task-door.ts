@@ -22,6 +22,7 @@ import { type Delivery, done, release, type Verdict } from '../transport/index.t
 import type { CancelWishes } from './cancel-wishes.ts';
 import type { Job, Jobs } from './job.ts';
 import type { Replies } from './replies.ts';
+import { Telling } from './telling.ts';
 
 export interface TaskDoorOptions {
   readonly engine: Engine;
@@ -31,10 +32,10 @@ export interface TaskDoorOptions {
   readonly identification: Identification;
   readonly logger: Logger;
   readonly scheduler: Scheduler;
+  /** Milliseconds for which updates are held back, since the result may make them needless. */
+  readonly updateGraceMs: number;
   /** Messages whose tasks were cancelled before they began: the agent is not asked. */
   readonly unwanted: Set<string>;
-  /** Aborts when the host stops: what is not over is left for others. */
-  readonly closing: AbortSignal;
   /** Told how each message was answered. */
   readonly onAnswered: (answer: TaskState | LegateError) => void;
   /** Told of the states that tasks come to. */
@@ -51,9 +52,18 @@ class Stopping extends Error {}
  */
 export class TaskDoor {
   readonly #options: TaskDoorOptions;
+  /** One for each delivery in hand: a signal for all would gather the listeners of a lifetime. */
+  readonly #underWay = new Set<AbortController>();
+  #isStopped = false;
 
   constructor(options: TaskDoorOptions) {
     this.#options = options;
+  }
+
+  /** The host stops: what is not over is left for others. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const controller of this.#underWay) controller.abort();
   }
 
   async handle(delivery: Delivery): Promise<Verdict> {
@@ -70,20 +80,22 @@ export class TaskDoor {
       return { kind: 'dead', reason: error.message };
     }
     let job: Job | undefined;
+    const controller = new AbortController();
+    this.#underWay.add(controller);
     try {
-      const call = this.#call(delivery, caller, request);
+      const call = this.#call(delivery, caller, request, controller.signal);
       job = {
         delivery,
         request,
         call,
-        series: this.#options.scheduler.uuid(),
-        updates: 0,
+        telling: this.#telling(delivery),
         ids: undefined,
         isCancelled: false,
         state: undefined,
       };
       jobs.add(job);
       const outcome = await this.#answer(job);
+      await job.telling.end();
       await replies.result(delivery, resultText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
       this.#tell(job, state);
@@ -92,11 +104,30 @@ export class TaskDoor {
     } catch (error) {
       return await this.#refuse(delivery, error);
     } finally {
+      this.#underWay.delete(controller);
+      job?.telling.stop();
       if (job !== undefined) jobs.remove(job);
     }
   }
 
-  #call(delivery: Delivery, caller: Caller, { tenant }: SendMessageRequest): Call {
+  /** The updates of one delivery are a series of their own, and numbered. */
+  #telling(delivery: Delivery): Telling {
+    const { replies, scheduler, updateGraceMs: graceMs } = this.#options;
+    const series = scheduler.uuid();
+    let sequence = -1;
+    const send = (text: string): Promise<void> => {
+      sequence += 1;
+      return replies.update(delivery, text, { series, sequence });
+    };
+    return new Telling({ send, scheduler, graceMs });
+  }
+
+  #call(
+    delivery: Delivery,
+    caller: Caller,
+    { tenant }: SendMessageRequest,
+    signal: AbortSignal,
+  ): Call {
     const { correlationId, headers } = delivery;
     const { traceparent } = headers;
     if (tenant !== undefined && tenant !== caller.tenant && caller.tenant !== '') {
@@ -105,7 +136,7 @@ export class TaskDoor {
     return {
       caller: tenant === undefined ? caller : { ...caller, tenant },
       version: '1.0',
-      signal: this.#options.closing,
+      signal,
       // A first message without a context is known again by this when the broker repeats it.
       ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
@@ -157,7 +188,7 @@ export class TaskDoor {
 
   /** Waits for the end of a turn that runs already, here or elsewhere. */
   async #join(job: Job, taskId: string): Promise<SendOutcome> {
-    const { engine, closing } = this.#options;
+    const { engine } = this.#options;
     const task = await engine.getTask({ id: taskId }, job.call);
     await this.#known(job, taskId, task.value.contextId);
     for (;;) {
@@ -173,7 +204,7 @@ export class TaskDoor {
         await this.#update(job, body.value, body.text);
         if (endsTurn(body.value)) break;
       }
-      if (closing.aborted) throw new Stopping('the host stops');
+      if (this.#isStopped) throw new Stopping('the host stops');
     }
   }
 
@@ -202,9 +233,7 @@ export class TaskDoor {
     if ('statusUpdate' in event) this.#tell(job, event.statusUpdate.status.state);
     const wanted = job.delivery.headers[headerNames.updates];
     if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;
-    const place = { series: job.series, sequence: job.updates };
-    job.updates += 1;
-    await this.#options.replies.update(job.delivery, text, place);
+    await job.telling.tell(event, text);
   }
 
   #tell(job: Job, state: TaskState): void {
@@ -214,8 +243,8 @@ export class TaskDoor {
   }
 
   async #refuse(delivery: Delivery, thrown: unknown): Promise<Verdict> {
-    const { replies, logger, closing, onAnswered } = this.#options;
-    if (thrown instanceof Stopping || closing.aborted) return release;
+    const { replies, logger, onAnswered } = this.#options;
+    if (thrown instanceof Stopping || this.#isStopped) return release;
     const error = toLegateError(thrown);
     if (isOurFault(error)) {
       logger.error({ correlationId: delivery.correlationId, error: thrown }, 'bus.task.failed');

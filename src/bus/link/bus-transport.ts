@@ -2,6 +2,7 @@ import {
   busNameOf,
   type Directory,
   type Invocation,
+  Lanes,
   type PeerEvent,
   type PeerListener,
   type PeerTransport,
@@ -48,6 +49,8 @@ export class BusTransport implements PeerTransport {
   readonly #options: BusTransportOptions;
   readonly #sender: Sender;
   readonly #logger: Logger;
+  /** What is told of one task is heard in its order. */
+  readonly #lanes = new Lanes();
   #listener: PeerListener | undefined;
   #consumption: Consumption | undefined;
 
@@ -110,10 +113,14 @@ export class BusTransport implements PeerTransport {
   }
 
   async #take(delivery: Delivery): Promise<Verdict> {
-    const { correlationId, headers } = delivery;
+    const { correlationId } = delivery;
     if (correlationId === undefined) return { kind: 'dead', reason: 'it answers nothing' };
+    return this.#lanes.run(correlationId, () => this.#hear(delivery, correlationId));
+  }
+
+  async #hear(delivery: Delivery, correlationId: string): Promise<Verdict> {
     // The task was given up: how that went does not matter any more.
-    if (headers[headerNames.answers] !== undefined) return done;
+    if (delivery.headers[headerNames.answers] !== undefined) return done;
     let events: readonly PeerEvent[];
     try {
       const { method, subject } = await identify(delivery, this.#options);

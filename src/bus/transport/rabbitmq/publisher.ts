@@ -1,6 +1,6 @@
 import type { Channel, Connection, Envelope, ReturnedMessage } from 'rabbitmq-client';
 import { LegateError } from '../../../protocol/index.ts';
-import type { Scheduler } from '../../../tasks/index.ts';
+import type { Scheduler, Timer } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { busClosed, queueFull, unroutable } from '../refusals.ts';
 import { codeOf } from './topology.ts';
@@ -9,6 +9,14 @@ export interface SendOptions {
   readonly confirm: boolean;
   readonly signal?: AbortSignal | undefined;
 }
+
+interface Waiting {
+  /** Milliseconds since 1970. */
+  readonly deadline: number;
+  readonly reject: (error: Error) => void;
+}
+
+const lookEveryMs = 500;
 
 /**
  * Publishes over one channel in confirm mode, so that messages keep their order. A channel that
@@ -25,6 +33,9 @@ export class RabbitPublisher {
   #opening: Promise<Channel> | undefined;
   /** Ids of messages that came back because no queue was bound to their topic. */
   readonly #returned = new Set<string>();
+  /** What waits for the broker. */
+  readonly #waiting = new Set<Waiting>();
+  #watcher: Timer | undefined;
   #isClosed = false;
 
   constructor(options: {
@@ -73,6 +84,7 @@ export class RabbitPublisher {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#watcher?.cancel();
     const channel = this.#channel ?? (await this.#opening?.catch(() => undefined));
     await channel?.close();
   }
@@ -112,17 +124,44 @@ export class RabbitPublisher {
     if (this.#returned.delete(messageId)) throw unroutable(routingKey);
   }
 
-  /** A broker that blocks its publishers neither confirms nor refuses. */
+  /**
+   * A broker that blocks its publishers neither confirms nor refuses. One timer looks after all that
+   * waits, since a timer for each message would cost more than the message.
+   */
   #within<T>(work: Promise<T>, deadline: number, { signal }: SendOptions): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const left = Math.max(0, deadline - this.#scheduler.now());
-      const timer = this.#scheduler.after(left, () => reject(brokerAway(this.#timeoutMs)));
+      const waiting: Waiting = { deadline, reject };
+      this.#waiting.add(waiting);
+      this.#watch();
       const abort = (): void => reject(signal?.reason as Error);
       signal?.addEventListener('abort', abort, { once: true });
-      work.then(resolve, reject).finally(() => {
-        timer.cancel();
+      const settle = (): void => {
+        this.#waiting.delete(waiting);
         signal?.removeEventListener('abort', abort);
-      });
+      };
+      work.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #watch(): void {
+    this.#watcher ??= this.#scheduler.after(lookEveryMs, () => {
+      this.#watcher = undefined;
+      const now = this.#scheduler.now();
+      for (const waiting of this.#waiting) {
+        if (waiting.deadline > now) continue;
+        this.#waiting.delete(waiting);
+        waiting.reject(brokerAway(this.#timeoutMs));
+      }
+      if (this.#waiting.size > 0) this.#watch();
     });
   }
 }
