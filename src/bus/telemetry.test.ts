@@ -21,6 +21,7 @@ import { peerSubject } from '../peers/index.ts';
 import { artifact } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from './index.ts';
+import { eventually } from './testing.contract.ts';
 
 interface Recorded {
   readonly name: string;
@@ -235,8 +236,8 @@ test('the depth of dead letters can be watched', async () => {
     { bus },
   );
   await bus.publish('agent.task.echo', { type: 'task', body: 'poison' });
-  await expect
-    .poll(() => read('legate.messaging.dlq.depth'))
-    .toEqual([[1, { 'legate.messaging.queue': 'legate.task.echo' }]]);
+  await eventually(() => read('legate.messaging.dlq.depth')).toEqual([
+    [1, { 'legate.messaging.queue': 'legate.task.echo' }],
+  ]);
   expect(host.name).toBe('echo');
 });

@@ -22,7 +22,7 @@ import {
 } from './transport/index.ts';
 import { nameOf } from './transport/bus.contract.ts';
 
-export { codeOf, nameOf } from './transport/bus.contract.ts';
+export { codeOf, eventually, nameOf } from './transport/bus.contract.ts';
 
 export interface BusTest {
   /** A bus of the kind under test, closed after the test. */

@@ -29,7 +29,7 @@ import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../../store/index.ts';
 import { hostOnBus, type HostOptions } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
-import { codeOf, describeBuses, nameOf } from '../testing.contract.ts';
+import { codeOf, describeBuses, nameOf, eventually } from '../testing.contract.ts';
 import type { Bus } from '../transport/index.ts';
 import { gateway, type GatewayOptions } from './index.ts';
 
@@ -216,9 +216,9 @@ describeBuses('the gateway', (buses) => {
     const remote = await server.router.store.records.get('gateway-tasks', asked.id, Date.now());
     const cancelled = await client.cancelTask(asked.id);
     expect(cancelled.status.state).toBe('TASK_STATE_CANCELED');
-    await expect
-      .poll(async () => (await store.load(remote?.value.value as string))?.state)
-      .toBe('TASK_STATE_CANCELED');
+    await eventually(async () => (await store.load(remote?.value.value as string))?.state).toBe(
+      'TASK_STATE_CANCELED',
+    );
   });
 
   test('lists, reads, continuations and cancels are for the one who asked only', async () => {
@@ -333,7 +333,7 @@ describeBuses('the gateway', (buses) => {
     const taskPushNotificationConfig = { url: `http://127.0.0.1:${port}/hook` };
     const configuration = { taskPushNotificationConfig };
     await client.sendMessage({ message: message('x'), configuration });
-    await expect.poll(() => told.some((body) => body.includes('TASK_STATE_COMPLETED'))).toBe(true);
+    await eventually(() => told.some((body) => body.includes('TASK_STATE_COMPLETED'))).toBe(true);
   });
 
   test('the card tells what the agent announces, and never where it is', async () => {
@@ -345,9 +345,9 @@ describeBuses('the gateway', (buses) => {
       bus,
       agent({ name, description: 'Paints', skills: ['paint'] }, async function* () {}),
     );
-    await expect
-      .poll(async () => (await connect(server.url)).card.skills.map(({ id }) => id))
-      .toEqual(['paint']);
+    await eventually(async () =>
+      (await connect(server.url)).card.skills.map(({ id }) => id),
+    ).toEqual(['paint']);
     const { card } = await connect(server.url);
     expect(card.description).toBe('Paints');
     expect(card.supportedInterfaces.every(({ url }) => url === server.url)).toBe(true);
@@ -440,7 +440,7 @@ describeBuses('the gateway', (buses) => {
     const next = await open(bus, { agents: [name], store: two, leaseMs: 300 });
     const other = await connect(next.url);
     // Told anew by the agent's host, from where it is.
-    await expect.poll(() => next.router.engine.runningTurns, { timeout: 5_000 }).toBe(1);
+    await eventually(() => next.router.engine.runningTurns, { timeout: 5_000 }).toBe(1);
     gate.resolve();
     const task = await other.waitForEnd(taskId);
     expect(task.status.state).toBe('TASK_STATE_COMPLETED');

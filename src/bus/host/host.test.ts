@@ -14,7 +14,7 @@ import {
 import { artifact, data, file, message, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
-import { describeBuses, nameOf, TestCaller } from '../testing.contract.ts';
+import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import {
   type Bus,
@@ -52,7 +52,7 @@ describeBuses('an agent on the bus', (buses) => {
       text('more words'),
     ];
     const id = await caller.send(name, { message: message(parts) });
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
     expect(caller.task(id)?.artifacts).toEqual([{ artifactId: 'copy', parts }]);
     const updates = caller.updatesOf(id);
     expect(updates[0]).toMatchObject({
@@ -72,7 +72,7 @@ describeBuses('an agent on the bus', (buses) => {
     const caller = await TestCaller.start(bus);
     const few = await caller.send(name, 'x', { updates: 'status' });
     const none = await caller.send(name, 'x', { updates: 'none' });
-    await expect.poll(() => [caller.state(few), caller.state(none)]).not.toContain(undefined);
+    await eventually(() => [caller.state(few), caller.state(none)]).not.toContain(undefined);
     expect(caller.updatesOf(few).every((event) => 'statusUpdate' in event)).toBe(true);
     expect(caller.updatesOf(few)).toHaveLength(2);
     expect(caller.updatesOf(none)).toEqual([]);
@@ -84,7 +84,7 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, echo(name), { updateGraceMs: 60_000 });
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
     expect(caller.task(id)?.artifacts).toHaveLength(1);
     expect(caller.updatesOf(id)).toMatchObject([
       { statusUpdate: { status: { message: { parts: [{ text: 'on it' }] } } } },
@@ -107,9 +107,9 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.updatesOf(id).length).toBe(3);
+    await eventually(() => caller.updatesOf(id).length).toBe(3);
     gate.resolve();
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
     const chunks = caller
       .updatesOf(id)
       .flatMap((event) => ('artifactUpdate' in event ? event.artifactUpdate.artifact.parts : []));
@@ -127,11 +127,11 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, asker);
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'meet');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
     const asked = caller.task(id);
     const { id: taskId = '', contextId = '' } = asked ?? {};
     await caller.send(name, { message: message('noon', { taskId, contextId }) }, {}, id);
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
     expect(caller.task(id)).toMatchObject({
       id: taskId,
       contextId,
@@ -154,7 +154,7 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe(state);
+    await eventually(() => caller.state(id)).toBe(state);
     expect(caller.task(id)?.status.message?.parts).toEqual(end.parts);
   });
 
@@ -169,11 +169,9 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect
-      .poll(() => caller.of(id)[0]?.result)
-      .toMatchObject({
-        message: { parts: [{ text: 'hello' }] },
-      });
+    await eventually(() => caller.of(id)[0]?.result).toMatchObject({
+      message: { parts: [{ text: 'hello' }] },
+    });
   });
 
   test('an agent that throws is a failed task, not a lost one', async () => {
@@ -188,7 +186,7 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_FAILED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_FAILED');
     expect(JSON.stringify(caller.task(id))).not.toContain('secret');
     expect(await bus.deadLetters(taskQueueName(name))).toEqual([]);
   });
@@ -204,13 +202,13 @@ describeBuses('an agent on the bus', (buses) => {
       const correlationId = String(index);
       await bus.publish(topics.task(name), { type: 'task', body, correlationId, replyTo });
     }
-    await expect.poll(() => caller.answers.length).toBe(bodies.length);
+    await eventually(() => caller.answers.length).toBe(bodies.length);
     for (const { error } of caller.answers) expect(error?.code).toMatch(/^(PARSE|INVALID)_/);
-    await expect
-      .poll(async () => (await bus.deadLetters(taskQueueName(name))).length)
-      .toBe(bodies.length);
+    await eventually(async () => (await bus.deadLetters(taskQueueName(name))).length).toBe(
+      bodies.length,
+    );
     const id = await caller.send(name, 'still alive');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
   });
 
   test('refusals of the engine arrive as errors', async () => {
@@ -224,11 +222,11 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const unknown = await caller.send(name, { message: message('x', { taskId: 'nope' }) });
-    await expect.poll(() => caller.of(unknown)[0]?.error?.code).toBe('TASK_NOT_FOUND');
+    await eventually(() => caller.of(unknown)[0]?.error?.code).toBe('TASK_NOT_FOUND');
     const media = await caller.send(name, {
       message: message(text('x', { mediaType: 'image/png' })),
     });
-    await expect.poll(() => caller.of(media)[0]?.error?.code).toBe('CONTENT_TYPE_NOT_SUPPORTED');
+    await eventually(() => caller.of(media)[0]?.error?.code).toBe('CONTENT_TYPE_NOT_SUPPORTED');
   });
 
   test('a message that the broker repeats runs one turn, and is answered each time', async () => {
@@ -248,15 +246,15 @@ describeBuses('an agent on the bus', (buses) => {
     const caller = await TestCaller.start(bus);
     const request = { message: message('x') };
     await caller.send(name, request, {}, 'same');
-    await expect.poll(() => caller.updatesOf('same').length).toBe(2);
+    await eventually(() => caller.updatesOf('same').length).toBe(2);
     // While it runs: the repetition joins it.
     await caller.send(name, request, {}, 'same');
-    await expect.poll(() => caller.updatesOf('same').length).toBe(3);
+    await eventually(() => caller.updatesOf('same').length).toBe(3);
     resolve();
-    await expect.poll(() => caller.of('same').length).toBe(2);
+    await eventually(() => caller.of('same').length).toBe(2);
     // When it is over: the repetition is answered from the store.
     await caller.send(name, request, {}, 'same');
-    await expect.poll(() => caller.of('same').length).toBe(3);
+    await eventually(() => caller.of('same').length).toBe(3);
     expect(turns).toBe(1);
     const ids = caller.of('same').map(({ result }) => result && 'task' in result && result.task.id);
     expect(new Set(ids).size).toBe(1);
@@ -278,9 +276,9 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.updatesOf(id).length).toBe(2);
+    await eventually(() => caller.updatesOf(id).length).toBe(2);
     await caller.cancel(name, id);
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
     expect(isAborted).toBe(true);
   });
 
@@ -295,21 +293,19 @@ describeBuses('an agent on the bus', (buses) => {
     );
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
     const taskId = caller.task(id)?.id ?? '';
     await caller.cancel(name, id, taskId);
-    await expect
-      .poll(() =>
-        caller.answers.map(({ result, message: { headers } }) => [headers.answers, result]),
-      )
-      .toContainEqual([
-        'cancel',
-        {
-          task: expect.objectContaining({
-            status: expect.objectContaining({ state: 'TASK_STATE_CANCELED' }),
-          }),
-        },
-      ]);
+    await eventually(() =>
+      caller.answers.map(({ result, message: { headers } }) => [headers.answers, result]),
+    ).toContainEqual([
+      'cancel',
+      {
+        task: expect.objectContaining({
+          status: expect.objectContaining({ state: 'TASK_STATE_CANCELED' }),
+        }),
+      },
+    ]);
   });
 
   test('cancel of a task that has ended is refused, and its result stands', async () => {
@@ -318,11 +314,11 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, echo(name));
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
     await caller.cancel(name, id, caller.task(id)?.id);
-    await expect
-      .poll(() => caller.answers.map(({ error }) => error?.code))
-      .toContain('TASK_NOT_CANCELABLE');
+    await eventually(() => caller.answers.map(({ error }) => error?.code)).toContain(
+      'TASK_NOT_CANCELABLE',
+    );
     expect(caller.state(id)).toBe('TASK_STATE_COMPLETED');
   });
 
@@ -340,8 +336,8 @@ describeBuses('an agent on the bus', (buses) => {
       yield artifact('done');
     });
     await host(bus, made);
-    await expect.poll(() => caller.state(other)).toBe('TASK_STATE_COMPLETED');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
+    await eventually(() => caller.state(other)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
     expect(turns).toBe(1);
   });
 
@@ -362,9 +358,9 @@ describeBuses('an agent on the bus', (buses) => {
     for (const id of ids) {
       await Promise.all([caller.send(name, 'x', {}, id), caller.cancel(name, id)]);
     }
-    await expect
-      .poll(() => ids.filter((id) => caller.state(id) === 'TASK_STATE_CANCELED').length)
-      .toBe(10);
+    await eventually(
+      () => ids.filter((id) => caller.state(id) === 'TASK_STATE_CANCELED').length,
+    ).toBe(10);
   });
 
   test("nobody cancels or continues another caller's task", async () => {
@@ -379,12 +375,12 @@ describeBuses('an agent on the bus', (buses) => {
     const alice = await TestCaller.start(bus);
     const eve = await TestCaller.start(bus);
     const id = await alice.send(name, 'x');
-    await expect.poll(() => alice.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    await eventually(() => alice.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
     const { id: taskId = '', contextId = '' } = alice.task(id) ?? {};
     await eve.cancel(name, 'other', taskId);
-    await expect.poll(() => eve.answers[0]?.error?.code).toBe('TASK_NOT_FOUND');
+    await eventually(() => eve.answers[0]?.error?.code).toBe('TASK_NOT_FOUND');
     const answer = await eve.send(name, { message: message('me', { taskId, contextId }) });
-    await expect.poll(() => eve.of(answer)[0]?.error?.code).toBe('TASK_NOT_FOUND');
+    await eventually(() => eve.of(answer)[0]?.error?.code).toBe('TASK_NOT_FOUND');
   });
 
   test('tasks wait for an agent that is not there, and an undeclared one is an error', async () => {
@@ -395,7 +391,7 @@ describeBuses('an agent on the bus', (buses) => {
     await declareAgentQueue(bus, name);
     const id = await caller.send(name, 'x');
     await host(bus, echo(name));
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
   });
 
   test('a host that closes lets turns end in their time, and gives back the others', async () => {
@@ -415,14 +411,14 @@ describeBuses('an agent on the bus', (buses) => {
     const caller = await TestCaller.start(bus);
     const soon = await caller.send(name, 'soon');
     const hangs = await caller.send(name, 'hangs');
-    await expect.poll(() => attempts).toBe(2);
+    await eventually(() => attempts).toBe(2);
     const closing = first.close({ graceMs: 200 });
     gates[0]?.resolve();
     await closing;
     expect(caller.state(soon)).toBe('TASK_STATE_COMPLETED');
     expect(caller.of(hangs)).toEqual([]);
     await host(bus, slow, { store });
-    await expect.poll(() => caller.state(hangs)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(hangs)).toBe('TASK_STATE_COMPLETED');
   });
 
   test('a store that fails is tried again, and told when it keeps failing', async () => {
@@ -443,15 +439,13 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, echo(name), { store: flaky, queue: { retryDelaysMs: [20, 20] } });
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
     failures = 3;
     const lost = await caller.send(name, 'y');
-    await expect.poll(() => caller.of(lost)[0]?.error?.code).toBe('INTERNAL');
-    await expect
-      .poll(async () =>
-        (await bus.deadLetters(taskQueueName(name))).map(({ attempts }) => attempts),
-      )
-      .toEqual([3]);
+    await eventually(() => caller.of(lost)[0]?.error?.code).toBe('INTERNAL');
+    await eventually(async () =>
+      (await bus.deadLetters(taskQueueName(name))).map(({ attempts }) => attempts),
+    ).toEqual([3]);
   });
 
   test('who signs is known, and who does not is nobody', async () => {
@@ -469,20 +463,22 @@ describeBuses('an agent on the bus', (buses) => {
     const signer = new MessageSigner({ issuer: callerName, key });
     const signed = await TestCaller.start(bus, { name: callerName, signer });
     const id = await signed.send(name, 'x');
-    await expect
-      .poll(() => signed.task(id)?.artifacts?.[0]?.parts[0]?.data)
-      .toMatchObject({ subject: callerName, method: 'message-token' });
+    await eventually(() => signed.task(id)?.artifacts?.[0]?.parts[0]?.data).toMatchObject({
+      subject: callerName,
+      method: 'message-token',
+    });
     // Claiming the same name without the key, and with the token of another message.
     const thief = await TestCaller.start(bus);
     const claimed = await thief.send(name, 'x', { from: callerName });
-    await expect
-      .poll(() => thief.task(claimed)?.artifacts?.[0]?.parts[0]?.data)
-      .toMatchObject({ subject: `unverified:${callerName}`, method: 'self-asserted' });
+    await eventually(() => thief.task(claimed)?.artifacts?.[0]?.parts[0]?.data).toMatchObject({
+      subject: `unverified:${callerName}`,
+      method: 'self-asserted',
+    });
     const forged = await thief.send(name, 'x', { from: callerName, token: 'a.b.c' });
-    await expect.poll(() => thief.of(forged)[0]?.error?.code).toBe('UNAUTHENTICATED');
-    await expect
-      .poll(async () => (await bus.deadLetters(taskQueueName(name)))[0]?.reason)
-      .toMatch(/token/);
+    await eventually(() => thief.of(forged)[0]?.error?.code).toBe('UNAUTHENTICATED');
+    await eventually(async () => (await bus.deadLetters(taskQueueName(name)))[0]?.reason).toMatch(
+      /token/,
+    );
   });
 
   test('where signatures are required, nothing else is taken', async () => {
@@ -491,7 +487,7 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, echo(name), { requireSigned: true });
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.of(id)[0]?.error?.code).toBe('UNAUTHENTICATED');
+    await eventually(() => caller.of(id)[0]?.error?.code).toBe('UNAUTHENTICATED');
   });
 
   test('onlookers hear the states of tasks, and nothing of their contents', async () => {
@@ -505,7 +501,7 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, echo(name));
     const caller = await TestCaller.start(bus);
     await caller.send(name, 'private words');
-    await expect.poll(() => seen.length).toBe(2);
+    await eventually(() => seen.length).toBe(2);
     expect(seen[0]).toContain('TASK_STATE_WORKING');
     expect(seen[1]).toContain('TASK_STATE_COMPLETED');
     expect(seen.join()).not.toMatch(/private|on it/);
@@ -520,7 +516,7 @@ describeBuses('an agent on the bus', (buses) => {
       return done;
     });
     const hosting = await host(bus, echo(name), { announceIntervalMs: 20 });
-    await expect.poll(() => seen.length).toBeGreaterThan(2);
+    await eventually(() => seen.length).toBeGreaterThan(2);
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual(hosting.card);
     expect(hosting.card).toMatchObject({
       name,
@@ -529,7 +525,7 @@ describeBuses('an agent on the bus', (buses) => {
       ],
     });
     await hosting.close();
-    await expect.poll(() => seen.at(-1)?.presence).toBe('gone');
+    await eventually(() => seen.at(-1)?.presence).toBe('gone');
   });
 
   test('an agent whose name cannot stand in a topic says so, and can be given another', async () => {
@@ -540,7 +536,7 @@ describeBuses('an agent on the bus', (buses) => {
     await host(bus, bad, { name });
     const caller = await TestCaller.start(bus);
     const id = await caller.send(name, 'x');
-    await expect.poll(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
   });
 });
 
@@ -565,11 +561,11 @@ describeBuses('a worker for one task', (buses) => {
       isSuccess: true,
       answer: 'TASK_STATE_COMPLETED',
     });
-    await expect.poll(() => ids.filter((id) => caller.state(id) !== undefined).length).toBe(1);
-    await expect.poll(async () => (await bus.inspect(taskQueueName(name)))?.messages).toBe(1);
+    await eventually(() => ids.filter((id) => caller.state(id) !== undefined).length).toBe(1);
+    await eventually(async () => (await bus.inspect(taskQueueName(name)))?.messages).toBe(1);
     const second = await hostOnBus(worker(name), { bus, once: true });
     expect(await second.finished).toMatchObject({ isSuccess: true });
-    await expect.poll(() => ids.map((id) => caller.state(id))).not.toContain(undefined);
+    await eventually(() => ids.map((id) => caller.state(id))).not.toContain(undefined);
   });
 
   test.each([

@@ -19,7 +19,7 @@ import { artifact, data, file, type Task, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
 import { Engine } from '../../tasks/index.ts';
-import { busTest, type BusTest, nameOf } from '../testing.contract.ts';
+import { busTest, type BusTest, nameOf, eventually } from '../testing.contract.ts';
 import { hostOnBus } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import { type Bus, topics } from '../transport/index.ts';
@@ -149,7 +149,7 @@ describeWays('calling a peer', (way) => {
     });
     await trust.grant(peerSubject(name), { level: 'act', skills: [name], by: 'user' });
     await invoker.invoke({ agent: name, skill: name, message: 'go' }, session);
-    await expect.poll(() => notices[0], { timeout: 5_000 }).toMatch(/stuck in a loop/);
+    await eventually(() => notices[0], { timeout: 5_000 }).toMatch(/stuck in a loop/);
     expect(turns).toBe(3);
   });
 
@@ -169,7 +169,7 @@ describeWays('calling a peer', (way) => {
       session,
     );
     expect(ended.outcome?.end).toBe('timed-out');
-    await expect.poll(() => isAborted).toBe(true);
+    await eventually(() => isAborted).toBe(true);
   });
 
   test('cancelling goes from agent to agent', async () => {
@@ -201,13 +201,13 @@ describeWays('calling a peer', (way) => {
     const called = outer.invoker.call({ agent: middle, skill: middle, message: 'x' }, session, {
       signal: controller.signal,
     });
-    await expect.poll(async () => (await network.invoker.list()).length).toBe(1);
-    await expect
-      .poll(async () => (await network.invoker.list())[0]?.remote?.taskId)
-      .not.toBe(undefined);
+    await eventually(async () => (await network.invoker.list()).length).toBe(1);
+    await eventually(async () => (await network.invoker.list())[0]?.remote?.taskId).not.toBe(
+      undefined,
+    );
     controller.abort();
     await expect(called).rejects.toThrow();
-    await expect.poll(() => stopped, { timeout: 5_000 }).toEqual([name]);
+    await eventually(() => stopped, { timeout: 5_000 }).toEqual([name]);
   });
 
   test('what ends otherwise is told as such', async () => {
@@ -241,7 +241,7 @@ describeWays('calling a peer', (way) => {
     const bus = await way.bus();
     const first = await joinPeers({ name: self, store, bus, ...offered });
     const { id } = await first.invoker.invoke({ agent: name, skill: name, message: 'x' }, session);
-    await expect.poll(async () => (await first.invoker.find(id))?.remote?.taskId).toBeDefined();
+    await eventually(async () => (await first.invoker.find(id))?.remote?.taskId).toBeDefined();
     await first.close();
     const notices: string[] = [];
     const second = await join({
@@ -251,7 +251,7 @@ describeWays('calling a peer', (way) => {
       conversations: { ended: async (_invocation, { text: said }) => void notices.push(said) },
     });
     gate.resolve();
-    await expect.poll(() => notices.length, { timeout: 5_000 }).toBe(1);
+    await eventually(() => notices.length, { timeout: 5_000 }).toBe(1);
     const { outcome } = (await second.invoker.find(id)) ?? {};
     expect(outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'worth waiting for' });
     expect(turns).toBe(1);
@@ -420,7 +420,7 @@ describe('peers on the bus', () => {
       }),
       { bus },
     );
-    await expect.poll(async () => (await network.directory.list()).length).toBe(1);
+    await eventually(async () => (await network.directory.list()).length).toBe(1);
     const [found] = await network.directory.search('paint my house');
     expect(found).toMatchObject({ id: 'newcomer', type: 'a2a' });
     const called = await network.invoker.call(
@@ -429,7 +429,7 @@ describe('peers on the bus', () => {
     );
     expect(called.outcome?.text).toBe('painted');
     await host.close();
-    await expect.poll(async () => (await network.directory.list()).length).toBe(0);
+    await eventually(async () => (await network.directory.list()).length).toBe(0);
   });
 
   test('an agent that is known but was never started is an error, and not lost', async () => {
@@ -575,12 +575,9 @@ describe('an agent that calls others, as its user sees it', () => {
     const { client } = await start({ model, mode: 'dispatch', peer });
     const sent = await client.sendMessage('What is the answer?');
     const contextId = 'task' in sent ? sent.task.contextId : '';
-    await expect
-      .poll(
-        async () =>
-          (await client.listTasks({ contextId, status: 'TASK_STATE_COMPLETED' })).totalSize,
-      )
-      .toBe(2);
+    await eventually(
+      async () => (await client.listTasks({ contextId, status: 'TASK_STATE_COMPLETED' })).totalSize,
+    ).toBe(2);
     const prompt = JSON.stringify(model.requests.at(-1));
     expect(prompt).toMatch(/\[Agent 'bob' completed task/);
     expect(prompt).toContain(`session/${contextId}/a2a/bob/`);
@@ -597,7 +594,7 @@ describe('an agent that calls others, as its user sees it', () => {
     const contextId = 'task' in sent ? sent.task.contextId : '';
     const waiting = async (): Promise<Task | undefined> =>
       (await client.listTasks({ contextId, status: 'TASK_STATE_INPUT_REQUIRED' })).tasks[0];
-    await expect.poll(async () => (await waiting())?.id).toBeDefined();
+    await eventually(async () => (await waiting())?.id).toBeDefined();
     const asked = await waiting();
     expect(asked?.status.message?.parts[0]?.text).toMatch(/Agent 'bob' needs input .*Which city\?/);
     expect(model.requests).toHaveLength(2);
@@ -610,7 +607,7 @@ describe('an agent that calls others, as its user sees it', () => {
       },
     });
     expect('task' in answer && answer.task.status.message?.parts[0]?.text).toMatch(/sent to agent/);
-    await expect.poll(() => model.requests.length).toBe(3);
+    await eventually(() => model.requests.length).toBe(3);
     const [entry] = await network
       .memory({ tenant: '', subject: '', method: 'anonymous' })
       .search({ category: 'a2a-result' });

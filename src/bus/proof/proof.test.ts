@@ -8,7 +8,7 @@ import { agent, textOf } from '../../agents/index.ts';
 import { connect } from '../../client/index.ts';
 import { artifact, type Task } from '../../protocol/index.ts';
 import { openMemory, openStore } from '../../store/index.ts';
-import { nameOf, TestCaller } from '../testing.contract.ts';
+import { nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import {
   declareAgentQueue,
   gateway,
@@ -66,16 +66,14 @@ describe('a worker that is killed', () => {
       const caller = await TestCaller.start(bus);
       const first = await work(url, exchange, name, path, policy);
       const before = await caller.send(name, 'quick');
-      await expect
-        .poll(() => caller.state(before), { timeout: 5_000 })
-        .toBe('TASK_STATE_COMPLETED');
+      await eventually(() => caller.state(before), { timeout: 5_000 }).toBe('TASK_STATE_COMPLETED');
       const id = await caller.send(name, 'hang');
-      await expect.poll(() => caller.updatesOf(id).length, { timeout: 5_000 }).toBe(2);
+      await eventually(() => caller.updatesOf(id).length, { timeout: 5_000 }).toBe(2);
       await first.kill();
       expect(caller.of(id)).toEqual([]);
       await work(url, exchange, name, path, policy);
       // The broker gives the message out again; the engine knows it, and answers by what it stored.
-      await expect.poll(() => caller.state(id), { timeout: 20_000 }).toBe(state);
+      await eventually(() => caller.state(id), { timeout: 20_000 }).toBe(state);
       const begun = readFileSync(`${path}.turns`, 'utf8').trim().split('\n');
       expect(begun.filter((line) => line.startsWith('hang'))).toEqual(turns);
       // What was answered before is not done or told again.
@@ -104,7 +102,7 @@ describe('a worker that is killed', () => {
       await new Promise((resolve) => void child.once('exit', resolve));
     }
     live();
-    await expect.poll(() => caller.state(id), { timeout: 20_000 }).toBe('TASK_STATE_FAILED');
+    await eventually(() => caller.state(id), { timeout: 20_000 }).toBe('TASK_STATE_FAILED');
     const begun = readFileSync(`${path}.turns`, 'utf8').trim().split('\n');
     expect(begun).toEqual(['die 1', 'die 2', 'die 3']);
   });
@@ -126,9 +124,10 @@ test('a thousand tasks at a time all come back, each with its own answer', async
   const ids = await Promise.all(
     Array.from({ length: 1_000 }, (_, index) => caller.send(host.name, `m${index}`)),
   );
-  await expect
-    .poll(() => caller.answers.length, { timeout: 25_000, interval: 100 })
-    .toBeGreaterThanOrEqual(1_000);
+  await eventually(() => caller.answers.length, {
+    timeout: 25_000,
+    interval: 100,
+  }).toBeGreaterThanOrEqual(1_000);
   expect(ids.map((id) => caller.task(id)?.artifacts?.[0]?.parts[0]?.text)).toEqual(
     ids.map((_, index) => `echo m${index}`),
   );

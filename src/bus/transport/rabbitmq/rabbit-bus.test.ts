@@ -1,7 +1,7 @@
 import { Connection } from 'rabbitmq-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
-import { describeBus, nameOf } from '../bus.contract.ts';
+import { describeBus, nameOf, eventually } from '../bus.contract.ts';
 import { type Bus, type Delivery, done, type Queue, type Verdict } from '../bus.ts';
 import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
 
@@ -44,14 +44,14 @@ describe('the bus over RabbitMQ, disturbed', () => {
       return done;
     });
     await bus.publish(queue.topic, { type: 'task', body: '"slow"' });
-    await expect.poll(() => seen.size).toBe(1);
+    await eventually(() => seen.size).toBe(1);
     const sent: Promise<void>[] = [];
     for (let index = 0; index < 300; index += 1) {
       if (index === 100) broker.closeConnections();
       sent.push(bus.publish(queue.topic, { type: 'task', body: String(index) }));
     }
     await Promise.all(sent);
-    await expect.poll(() => seen.size, { timeout: 15_000 }).toBe(301);
+    await eventually(() => seen.size, { timeout: 15_000 }).toBe(301);
     resolve();
   });
 
@@ -81,13 +81,13 @@ describe('the bus over RabbitMQ, disturbed', () => {
       const during = bus.publish(queue.topic, { type: 'task', body: '"during"' });
       await restarted;
       await during;
-      await expect.poll(() => seen, { timeout: 30_000 }).toContain('"during"');
+      await eventually(() => seen, { timeout: 30_000 }).toContain('"during"');
       const kept = new Set<string>();
       await bus.consume(waiting, async ({ body }) => {
         kept.add(body);
         return done;
       });
-      await expect.poll(() => kept.size, { timeout: 30_000 }).toBe(20);
+      await eventually(() => kept.size, { timeout: 30_000 }).toBe(20);
     },
   );
 
@@ -113,7 +113,7 @@ describe('the bus over RabbitMQ, disturbed', () => {
       { exchange: 'legate', routingKey, headers, contentType: 'application/json' },
       Buffer.from('{ not json'),
     );
-    await expect.poll(() => seen.length).toBe(3);
+    await eventually(() => seen.length).toBe(3);
     expect(seen.map(({ body }) => body)).toEqual(['{"an":"object"}', 'text', '{ not json']);
     expect(seen[2]).toMatchObject({ type: '', attempt: 1, headers: { text: 'x' } });
     expect(new Set(seen.map(({ id }) => id)).size).toBe(3);
@@ -130,10 +130,10 @@ describe('the bus over RabbitMQ, disturbed', () => {
     });
     await other.publish(queue.topic, { type: 'task', body: `"${'x'.repeat(60)}"` });
     await other.publish(queue.topic, { type: 'task', body: '"small"' });
-    await expect.poll(() => seen).toEqual(['"small"']);
-    await expect
-      .poll(async () => (await bus.deadLetters(queue.name)).map(({ reason }) => reason))
-      .toEqual(['larger than 50 bytes (maxBodyBytes)']);
+    await eventually(() => seen).toEqual(['"small"']);
+    await eventually(async () =>
+      (await bus.deadLetters(queue.name)).map(({ reason }) => reason),
+    ).toEqual(['larger than 50 bytes (maxBodyBytes)']);
   });
 
   test('a message that is given back too often is dead by the broker itself', async () => {
@@ -150,9 +150,9 @@ describe('the bus over RabbitMQ, disturbed', () => {
       deliveries += 1;
       channel.basicNack({ deliveryTag, requeue: true });
     });
-    await expect
-      .poll(async () => (await bus.deadLetters(queue.name)).map(({ reason }) => reason))
-      .toEqual(['delivery_limit']);
+    await eventually(async () =>
+      (await bus.deadLetters(queue.name)).map(({ reason }) => reason),
+    ).toEqual(['delivery_limit']);
     expect(deliveries).toBe(21);
   });
 
@@ -161,14 +161,14 @@ describe('the bus over RabbitMQ, disturbed', () => {
     const queue = queueOf({ retryDelaysMs: [300] });
     const first = await bus.consume(queue, async () => retryable);
     await bus.publish(queue.topic, { type: 'task', body: '"x"' });
-    await expect.poll(async () => (await bus.inspect(`${queue.name}.retry.300`))?.messages).toBe(1);
+    await eventually(async () => (await bus.inspect(`${queue.name}.retry.300`))?.messages).toBe(1);
     await first.close();
     const attempts: number[] = [];
     await bus.consume(queue, async ({ attempt }) => {
       attempts.push(attempt);
       return done;
     });
-    await expect.poll(() => attempts).toEqual([2]);
+    await eventually(() => attempts).toEqual([2]);
   });
 
   test('a broker that cannot be reached is told without its password', async () => {
