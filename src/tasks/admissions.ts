@@ -212,9 +212,9 @@ export class Admissions {
     if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
     if (push !== undefined) await store.push.put(taskId, push);
     const record = (await store.load(taskId)) ?? known;
-    // The end of the task has ended the turn too.
-    if (isTerminal(record.state)) throw taskEnded(taskId);
     const before = taskOf(record);
+    // The end of the task has ended the turn too, before it began or after it ran elsewhere.
+    if (isTerminal(record.state)) return answered(before, message);
     const admitted = {
       turn: outcome.turn,
       message,
@@ -241,7 +241,7 @@ export class Admissions {
     owner: string,
     message: Message & { readonly taskId: string },
   ): Promise<AnsweredTurn> {
-    const { messageId, taskId } = message;
+    const { taskId } = message;
     switch (outcome.kind) {
       case 'duplicate': {
         if (!outcome.ended) {
@@ -259,10 +259,7 @@ export class Admissions {
           return { kind: 'answered', answer: { message: outcome.reply } };
         const record = await this.#settings.store.load(outcome.taskId, owner);
         if (record === undefined) throw taskNotFound(outcome.taskId);
-        const task = taskOf(record);
-        // Its turn was ended before it began, by the end of its task.
-        if (!hasMessage(task.value, messageId)) throw taskEnded(outcome.taskId);
-        return { kind: 'answered', answer: { task } };
+        return answered(taskOf(record), message);
       }
       case 'reused':
         throw new LegateError(
@@ -301,6 +298,12 @@ export class Admissions {
     const mayVanish = agent.replies === 'message';
     return new LogReader({ store, hub: this.#hub, taskId, cursor: 1, behind: false, mayVanish });
   }
+}
+
+/** The turn of a message has ended: with its effect, or because its task ended before it. */
+function answered(task: Json<Task>, { messageId }: Message): AnsweredTurn {
+  if (!hasMessage(task.value, messageId)) throw taskEnded(task.value.id);
+  return { kind: 'answered', answer: { task } };
 }
 
 /** Whether a task has taken in a message. */

@@ -1,7 +1,10 @@
+import type { Caller } from '../agents/index.ts';
 import {
   type CancelTaskRequest,
+  isInterrupted,
   isTerminal,
   Json,
+  type JsonObject,
   type JsonValue,
   LegateError,
   type Task,
@@ -17,15 +20,22 @@ import type { EngineSettings } from './options.ts';
 import { waitForTurn } from './turn-wait.ts';
 import type { Turns } from './turns.ts';
 
-interface CancelOptions {
+interface CancelTarget {
   readonly settings: EngineSettings;
   readonly hub: Hub;
   readonly turns: Turns;
   readonly replica: string;
   readonly owner: string;
+  readonly taskId: string;
+  /** Who wants it to be cancelled. */
+  readonly caller: Caller;
+  readonly metadata: JsonObject | undefined;
+}
+
+type CancelOptions = Pick<CancelTarget, 'settings' | 'hub' | 'turns' | 'replica' | 'owner'> & {
   readonly request: CancelTaskRequest;
   readonly call: Call;
-}
+};
 
 /**
  * Cancels a task: the wish is stored first, so it survives a crash of whoever should follow it. A
@@ -33,25 +43,35 @@ interface CancelOptions {
  * task once it has ended.
  */
 export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
-  const { settings, hub, turns, owner, request, call } = options;
+  const { settings, hub, owner, request, call } = options;
   const { store } = settings;
-  const { id } = request;
+  const { id, metadata } = request;
   const record = await store.load(id, owner);
   if (record === undefined) throw taskNotFound(id);
   if (isTerminal(record.state)) return ended(record);
-  const wish = await store.requestCancel(id);
-  if (wish?.running === true) turns.stop(id, 'cancel');
-  else if (wish !== undefined) await cancelIdle(options, wish.queued);
-  return waitForTurn(
-    hub,
-    id,
-    async () => {
-      const current = await store.load(id, owner);
-      if (current === undefined) throw taskNotFound(id);
-      return isTerminal(current.state) ? ended(current) : undefined;
-    },
-    call.signal,
-  );
+  const target = { ...options, taskId: id, caller: call.caller, metadata };
+  await carryOutCancel(target);
+  let triedAt = settings.scheduler.now();
+  const check = async (): Promise<Json<Task> | undefined> => {
+    const current = await store.load(id, owner);
+    if (current === undefined) throw taskNotFound(id);
+    if (isTerminal(current.state)) return ended(current);
+    // The turn came to another end, and whoever ran it may have died before it followed the wish.
+    const now = settings.scheduler.now();
+    if (isInterrupted(current.state) && Math.abs(now - triedAt) >= settings.pollIntervalMs) {
+      triedAt = now;
+      await carryOutCancel(target);
+    }
+    return undefined;
+  };
+  return waitForTurn(hub, id, check, call.signal);
+}
+
+/** Notes the wish and has it followed, by whoever is at work on the task. */
+export async function carryOutCancel(target: CancelTarget): Promise<void> {
+  const wish = await target.settings.store.requestCancel(target.taskId);
+  if (wish?.running === true) target.turns.stop(target.taskId, 'cancel');
+  else if (wish !== undefined) await cancelIdle(target, wish.queued);
 }
 
 /** Cancelling again answers as the first time; what ended otherwise cannot be cancelled any more. */
@@ -65,43 +85,40 @@ function ended(record: TaskRecord): Json<Task> {
 }
 
 /** No turn of the task runs. A turn that starts meanwhile loses to our append and stops. */
-async function cancelIdle(options: CancelOptions, isQueued: boolean): Promise<void> {
-  const { settings, hub, replica, request, owner } = options;
+async function cancelIdle(target: CancelTarget, isQueued: boolean): Promise<void> {
+  const { settings, hub, replica, taskId, owner, metadata } = target;
   const { store, agent } = settings;
-  const record = await store.load(request.id, owner);
+  const record = await store.load(taskId, owner);
   if (record === undefined || isTerminal(record.state)) return;
   // Its end, or the turn that abandons it, may bring a turn to this process.
-  using _ = options.turns.atWork.claiming(keyOf(options, record));
-  if (agent.abandon !== undefined && !isQueued) return await abandon(options, record);
+  using _ = target.turns.atWork.claiming(keyOf(target, record));
+  if (agent.abandon !== undefined && !isQueued) return await abandon(target, record);
   const outcome = await appendEnd({
     settings,
     hub,
     replica,
     record,
-    end: {
-      kind: 'canceled',
-      ...(request.metadata !== undefined && { metadata: request.metadata }),
-    },
+    end: { kind: 'canceled', ...(metadata !== undefined && { metadata }) },
   });
   if (outcome.kind === 'appended') {
-    if (outcome.next !== undefined) options.turns.follow(outcome.next);
+    if (outcome.next !== undefined) target.turns.follow(outcome.next);
   } else {
-    options.turns.stop(request.id, 'cancel');
-    hub.nudge(request.id);
+    target.turns.stop(taskId, 'cancel');
+    hub.nudge(taskId);
   }
 }
 
-function keyOf({ settings, owner }: CancelOptions, { id, contextId }: TaskRecord): string {
+function keyOf({ settings, owner }: CancelTarget, { id, contextId }: TaskRecord): string {
   return settings.agent.serialise === 'task' ? id : `${owner}\n${contextId}`;
 }
 
 /** Lets the agent put its conversation in order, as a turn that waits its place like any other. */
-async function abandon(options: CancelOptions, record: TaskRecord): Promise<void> {
-  const { settings, turns, replica, owner, call, request } = options;
+async function abandon(target: CancelTarget, record: TaskRecord): Promise<void> {
+  const { settings, turns, replica, owner, caller, metadata } = target;
   const { store, agent, scheduler } = settings;
   const turnRequest: TurnRequest = {
-    caller: call.caller,
-    metadata: request.metadata,
+    caller,
+    metadata,
     acceptedOutputModes: [],
     extensions: [],
     cancel: true,
@@ -109,7 +126,7 @@ async function abandon(options: CancelOptions, record: TaskRecord): Promise<void
   const outcome = await store.admit({
     agent: agent.name,
     owner,
-    key: keyOf(options, record),
+    key: keyOf(target, record),
     taskId: record.id,
     contextId: record.contextId,
     replica,

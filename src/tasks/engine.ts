@@ -311,7 +311,8 @@ export class Engine {
     this.#settings.store
       .load(taskId)
       .then((record) => {
-        if (record?.cancelRequested === true) this.#turns.stop(taskId, 'cancel');
+        if (record === undefined || isTerminal(record.state)) this.#turns.stop(taskId, 'lost');
+        else if (record.cancelRequested) this.#turns.stop(taskId, 'cancel');
       })
       .catch((error: unknown) => {
         this.#settings.logger.warn({ taskId, error }, 'tasks.notice.failed');

@@ -54,8 +54,11 @@ export class Maintenance {
     // When our own signs of life did not get through, those of others did not either: they have yet
     // to show that they live.
     const now = scheduler.now();
-    if (now - (this.#lastHeartbeat ?? now) > leaseMs) this.#patientUntil = now + leaseMs;
+    const wasCutOff = now - (this.#lastHeartbeat ?? now) > leaseMs;
     this.#lastHeartbeat = now;
+    if (!wasCutOff) return;
+    this.#patientUntil = now + leaseMs;
+    void this.#turns.probe();
   }
 
   /** Notices were lost. */

@@ -4,15 +4,18 @@ import type { Scheduler } from './scheduler.ts';
 /** Waits between tries while the store is away, in milliseconds: about half a minute in all. */
 export const retryDelays: readonly number[] = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800];
 
-/** Reads on behalf of a turn, and tries again while the store is away: the turn has time. */
-export async function patiently<T>(scheduler: Scheduler, read: () => Promise<T>): Promise<T> {
+/**
+ * Does what a turn has time for, and what does no harm when done twice: tries again while the store is
+ * away.
+ */
+export async function patiently<T>(scheduler: Scheduler, work: () => Promise<T>): Promise<T> {
   for (const delay of retryDelays) {
     try {
-      return await read();
+      return await work();
     } catch (error) {
       if (!(error instanceof LegateError && error.code === 'STORE_FAILED')) throw error;
       await new Promise<void>((resolve) => void scheduler.after(delay, resolve));
     }
   }
-  return read();
+  return work();
 }

@@ -24,6 +24,8 @@ import type { Scheduler } from './scheduler.ts';
 const pendingLimit = 256;
 
 export interface FinalWrite {
+  /** The event that ends the turn: given here, nobody can write it apart from the rest. */
+  readonly event?: StreamResponse;
   readonly context?: ContextWrite;
   readonly records?: readonly RecordWrite[];
   /** Ends the turn with a plain message: the task vanishes. */
@@ -112,6 +114,13 @@ export class TaskWriter {
     });
   }
 
+  /** Finds out whether the turn is still ours to write for; if not, it is lost. */
+  async probe(): Promise<void> {
+    // Any write tells, so one that is under way will do.
+    const isTold = this.#writing !== undefined || this.#ending !== undefined;
+    if (!isTold && this.#failure === undefined) await this.#start();
+  }
+
   /** Resolves once everything emitted so far is stored. */
   async flush(): Promise<void> {
     while (
@@ -125,13 +134,20 @@ export class TaskWriter {
   }
 
   /** Writes what is left together with the end of the turn: all of it, or nothing. */
-  async end(final: FinalWrite): Promise<{ task: Json<Task>; next: TurnRecord | undefined }> {
+  async end({
+    event,
+    ...final
+  }: FinalWrite): Promise<{ task: Json<Task>; next: TurnRecord | undefined }> {
+    if (event !== undefined) this.emit(event);
     const body = Json.of(this.task.toTask());
     this.#ending = this.#appendEnd(body, final);
     return { task: body, next: await this.#ending };
   }
 
-  async #appendEnd(body: Json<Task>, final: FinalWrite): Promise<TurnRecord | undefined> {
+  async #appendEnd(
+    body: Json<Task>,
+    final: Omit<FinalWrite, 'event'>,
+  ): Promise<TurnRecord | undefined> {
     while (this.#writing !== undefined) await this.#writing;
     if (this.#failure !== undefined) throw this.#failure;
     // Snapshots at doubling distances cost a constant per event, however many turns a task has.
@@ -198,8 +214,10 @@ export class TaskWriter {
       try {
         const outcome = await this.#store.append(append);
         if (outcome.kind === 'appended') return outcome;
-        if (uncertain && (await this.#isStored(append)))
-          return { cancelRequested: false, deliveries: true };
+        if (uncertain && (await this.#isStored(append))) {
+          const record = await this.#store.load(append.taskId);
+          return { cancelRequested: record?.cancelRequested === true, deliveries: true };
+        }
         throw new TurnLost(
           outcome.kind === 'fenced'
             ? 'the turn runs elsewhere, or its task has ended'

@@ -1,5 +1,13 @@
-import type { Agent, ContextPatch, Reply, TurnEnd, TurnEvent } from '../agents/index.ts';
-import { Json, LegateError, type Message, type Task, type TaskState } from '../protocol/index.ts';
+import type { Agent, Caller, ContextPatch, Reply, TurnEnd, TurnEvent } from '../agents/index.ts';
+import {
+  isTerminal,
+  Json,
+  LegateError,
+  type Message,
+  type StreamResponse,
+  type Task,
+  type TaskState,
+} from '../protocol/index.ts';
 import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
@@ -16,7 +24,13 @@ import { TurnView } from './turn-view.ts';
 
 /** What a turn came to. `next`: the turn of the same key that this replica now has to run. */
 export type TurnOutcome =
-  | { readonly kind: 'task'; readonly task: Json<Task>; readonly next: TurnRecord | undefined }
+  | {
+      readonly kind: 'task';
+      readonly task: Json<Task>;
+      readonly next: TurnRecord | undefined;
+      /** The task was to be cancelled when the turn had already come to another end. */
+      readonly isCancelLeft: boolean;
+    }
   | {
       readonly kind: 'message';
       readonly message: Json<Message>;
@@ -60,6 +74,7 @@ export class TurnRun {
   /** What the agent sees of all this. */
   readonly #view: TurnView;
   #stopCause: StopCause | undefined;
+  #isCancelRequested = false;
   /** The grace time is over: nobody waits for the agent any more. */
   #isForced = false;
   /** The agent was asked. */
@@ -92,7 +107,10 @@ export class TurnRun {
       scheduler: settings.scheduler,
       replica: options.replica,
       turnId: options.turn.id,
-      onCancelRequested: () => this.stop('cancel'),
+      onCancelRequested: () => {
+        this.#isCancelRequested = true;
+        this.stop('cancel');
+      },
       onLost: () => this.stop('lost'),
       onDeliveries: () => settings.push?.wake(),
     });
@@ -123,6 +141,11 @@ export class TurnRun {
     });
   }
 
+  /** Stops when the turn was given to another replica. */
+  probe(): Promise<void> {
+    return this.#writer.probe();
+  }
+
   /** Resolves when all that was emitted so far is stored. */
   stored(): Promise<void> {
     return this.#writer.flush();
@@ -148,6 +171,13 @@ export class TurnRun {
     else this.#grace = scheduler.after(cancelGraceMs, force);
   }
 
+  /** Whom the turn belongs to, and who asked for it. */
+  get owner(): string {
+    return this.#options.owner;
+  }
+  get caller(): Caller {
+    return this.#options.request.caller;
+  }
   /** W3C trace context of whoever asked. */
   get traceparent(): string | undefined {
     return this.#options.request.traceparent;
@@ -280,9 +310,11 @@ export class TurnRun {
   }
 
   #status(state: TaskState, said: Pick<TurnEnd, 'parts' | 'metadata'>): void {
-    this.#writer.emit(
-      statusEvent(this.#writer.task, state, said, this.#options.settings.scheduler),
-    );
+    this.#writer.emit(this.#statusEvent(state, said));
+  }
+
+  #statusEvent(state: TaskState, said: Pick<TurnEnd, 'parts' | 'metadata'>): StreamResponse {
+    return statusEvent(this.#writer.task, state, said, this.#options.settings.scheduler);
   }
 
   /** How a turn ends whose agent threw, or was stopped. */
@@ -324,12 +356,14 @@ export class TurnRun {
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
     const end = this.#decide(said);
-    this.#status(endStates[end.kind], end);
+    const writes = await this.#view.writes();
     const { task, next } = await this.#writer.end({
+      event: this.#statusEvent(endStates[end.kind], end),
       ...this.#contextWrite(end.context),
-      ...(await this.#view.writes()),
+      ...writes,
     });
-    return { kind: 'task', task, next };
+    const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
+    return { kind: 'task', task, next, isCancelLeft };
   }
 
   /** The cause of a stop overrules what the agent said, but keeps its words and its state. */

@@ -3,11 +3,13 @@ import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
 import type { TaskRecord, TurnRecord } from '../store/index.ts';
 import type { TurnRequest } from './admission.ts';
 import { AtWork } from './at-work.ts';
+import { carryOutCancel } from './cancel.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
+import { patiently } from './patience.ts';
 import { TurnLost } from './task-writer.ts';
 import { interruptedEnd, type TurnOutcome, TurnRun } from './turn-run.ts';
 import { TurnMeter } from './turn-meter.ts';
@@ -153,6 +155,11 @@ export class Turns {
     await outcome;
   }
 
+  /** We may have been taken for dead: turns that were taken over are stopped. */
+  async probe(): Promise<void> {
+    await Promise.all(Array.from(this.#running.values(), (run) => run.probe()));
+  }
+
   /** Stops the turn of a task, if it runs here. */
   stop(taskId: string, cause: StopCause): boolean {
     const run = this.#running.get(taskId);
@@ -198,6 +205,7 @@ export class Turns {
       const outcome = await this.#meter.measure(run);
       this.#leave(run, turn);
       if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
+      if (outcome.kind === 'task' && outcome.isCancelLeft) this.#cancelAfter(run);
       if (outcome.kind === 'lost' && !(outcome.error instanceof TurnLost)) {
         this.#givenUp.set(turn.id, turn.attempt);
       }
@@ -208,6 +216,18 @@ export class Turns {
       this.#waiting.shift()?.();
       this.#settle();
     }
+  }
+
+  /** The wish to cancel came when the turn had ended otherwise: nobody else may be left to follow it. */
+  #cancelAfter({ taskId, owner, caller }: TurnRun): void {
+    const [settings, hub, replica] = [this.#settings, this.#hub, this.#replica];
+    const target = { settings, hub, replica, turns: this, owner, taskId, caller };
+    const work = patiently(settings.scheduler, () =>
+      carryOutCancel({ ...target, metadata: undefined }),
+    );
+    this.#errand(work).catch((error: unknown) => {
+      settings.logger.error({ taskId, error }, 'tasks.cancel.failed');
+    });
   }
 
   #leave(run: TurnRun, { key }: TurnRecord): void {
