@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { StreamResponse } from '../../src/protocol/index.ts';
 import {
+  anotherTime,
   codeOf,
   eventsOf,
   finished,
@@ -149,9 +150,10 @@ export const results: { readonly [name: string]: ResultRow } = {
     without: noList,
     run: async (through) => {
       const contextId = crypto.randomUUID();
-      await send(through, 'refuse', { contextId });
-      await send(through, 'do', { contextId });
-      await send(through, 'chunks', { contextId });
+      for (const text of ['refuse', 'do', 'chunks']) {
+        await send(through, text, { contextId });
+        await anotherTime();
+      }
       const status = 'TASK_STATE_COMPLETED' as const;
       const filter = { contextId, status, pageSize: 1, includeArtifacts: true, historyLength: 1 };
       const first = await through.call('listTasks', filter, {});

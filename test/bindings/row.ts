@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { Transport } from '../../src/client/transport.ts';
 import type {
   LegateError,
@@ -72,6 +73,11 @@ export const taskOf = async (answer: ReturnType<typeof send>): Promise<Task> => 
   if (!('task' in response)) throw new Error('the answer is no task');
   return response.task;
 };
+/** Resolves in another millisecond: tasks are listed by the time of their change. */
+export async function anotherTime(): Promise<void> {
+  const before = Date.now();
+  await vi.waitUntil(() => Date.now() > before, { interval: 1 });
+}
 export const immediately = { returnImmediately: true };
 export const eventsOf = async (
   through: Transport,
