@@ -18,6 +18,15 @@ export interface PushRetryOptions {
 export function pushCommand(): Command {
   return new Command('push')
     .description('look at webhook deliveries that are due or dead, and send dead ones again')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  legate push list --state dead               what was given up, and why
+  legate push list --task 01a1… --json        what is owed to the webhooks of one task
+  legate push retry 17 18                     two deliveries again
+  legate push retry --all --store my/store.db all dead ones of another store`,
+    )
     .addCommand(listCommand())
     .addCommand(retryCommand());
 }

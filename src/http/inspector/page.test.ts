@@ -1,4 +1,7 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findPage } from './page-place.ts';
 import { inspectedServer } from './testing/inspected-server.ts';
 
 test('the page is served with a policy that lets nothing but its own files run', async () => {
@@ -64,4 +67,11 @@ test('nothing but the page can be asked for', async () => {
   // What is not below the inspector is the agent's own.
   expect((await fetch(`${server.url}/inspector`)).status).toBe(404);
   expect((await fetch(`${server.url}/.well-known/agent-card.json`)).status).toBe(200);
+});
+
+test('in a checkout the page is built once, also when several ask at once', async () => {
+  const folders = await Promise.all([findPage(), findPage(), findPage()]);
+  expect(new Set(folders).size).toBe(1);
+  expect(existsSync(join(folders[0] ?? '', 'index.html'))).toBe(true);
+  expect(readdirSync(join(folders[0] ?? '', '..'))).toHaveLength(1);
 });
