@@ -1,12 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { dbCommand } from './commands/db.ts';
-import { helloCommand } from './commands/hello.ts';
-import { pushCommand } from './commands/push.ts';
-import { runCommand } from './commands/run.ts';
-import { shellCommand } from './commands/shell.ts';
-import { testCommand } from './commands/test.ts';
-import { trainCommand } from './commands/train.ts';
-import { validateCommand } from './commands/validate.ts';
+import { catalogue } from './commands/catalogue.ts';
 
 /**
  * The `legate` command. What a subcommand needs is loaded when it is called, so that help is quick.
@@ -22,23 +15,22 @@ export async function main(args: readonly string[]): Promise<void> {
       '\nExit codes: 0 done, 1 what was checked has failures, 2 wrong usage or ' +
         'configuration,\n3 not allowed, 4 refused, 5 a fault, 6 not reachable.',
     );
-  const commands = [
-    runCommand(),
-    trainCommand(),
-    validateCommand(),
-    shellCommand(),
-    testCommand(),
-    pushCommand(),
-    dbCommand(),
-    helloCommand(),
-  ];
-  for (const command of commands) program.addCommand(command);
+  for (const { name, group, summary, load } of catalogue) {
+    const command = isCalled(name, args) ? await load() : new Command(name);
+    program.addCommand(command.description(summary).helpGroup(group));
+  }
   throwInsteadOfExit(program);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = await report(error);
   }
+}
+
+/** `legate run …` and `legate help run` need all of the command, others only its name. */
+function isCalled(name: string, args: readonly string[]): boolean {
+  const [first, second] = args.filter((arg) => !arg.startsWith('-'));
+  return first === name || (first === 'help' && second === name);
 }
 
 function throwInsteadOfExit(command: Command): void {

@@ -3,7 +3,6 @@ import { Command } from 'commander';
 /** `legate db`: the schema of a PostgreSQL database. */
 export function dbCommand(): Command {
   return new Command('db')
-    .description('look after the database of a PostgreSQL store')
     .addCommand(
       new Command('status')
         .description('show which version of the schema a database has, and which is wanted')

@@ -3,7 +3,6 @@ import { portOption } from './options.ts';
 
 export function helloCommand(): Command {
   return new Command('hello')
-    .description('serve a greeting agent, to see that everything works')
     .addOption(portOption(8000))
     .option('--data <directory>', 'where tasks are kept', '.legate')
     .action(async (options: { readonly port: number; readonly data: string }) => {

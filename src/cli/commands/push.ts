@@ -17,7 +17,6 @@ export interface PushRetryOptions {
 
 export function pushCommand(): Command {
   return new Command('push')
-    .description('look at webhook deliveries that are due or dead, and send dead ones again')
     .addHelpText(
       'after',
       `

@@ -26,7 +26,6 @@ export interface RunCommandOptions extends PlaceOptions {
 
 export function runCommand(): Command {
   return withPlaces(new Command('run'))
-    .description('serve an assistant: A2A, the REST channel and, on request, the HTTP API')
     .option('-m, --model <file>', 'a packed model (see train), or the newest of a folder of them')
     .addOption(portOption(5005))
     .option('-i, --interface <host>', 'address to listen on', '127.0.0.1')

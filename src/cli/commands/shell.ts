@@ -9,7 +9,6 @@ export interface ShellCommandOptions extends PlaceOptions {
 
 export function shellCommand(): Command {
   return withPlaces(new Command('shell'))
-    .description('talk to an assistant in the terminal')
     .option('-m, --model <file>', 'a packed model, or the newest of a folder of them')
     .option('--sender <id>', 'who speaks', 'shell')
     .addOption(logLevelOption('warn'))

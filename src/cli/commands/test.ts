@@ -13,7 +13,7 @@ export interface TestCommandOptions extends PlaceOptions {
 }
 
 export function testCommand(): Command {
-  return new Command('test').description('test an assistant').addCommand(endToEnd());
+  return new Command('test').addCommand(endToEnd());
 }
 
 function endToEnd(): Command {

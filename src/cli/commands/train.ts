@@ -9,7 +9,6 @@ export interface TrainCommandOptions extends PlaceOptions {
 
 export function trainCommand(): Command {
   return withPlaces(new Command('train'))
-    .description('check a project and pack it into one file that "legate run -m" serves')
     .option('--out <folder>', 'where the packed model goes (default: models/ of the project)')
     .option('--fixed-model-name <name>', 'instead of a name with the time')
     .option('--fail-on-validation-warnings', 'take warnings for errors')

@@ -8,7 +8,6 @@ export interface ValidateCommandOptions extends PlaceOptions {
 
 export function validateCommand(): Command {
   return withPlaces(new Command('validate'))
-    .description('report everything that is wrong with a project')
     .option('--fail-on-warnings', 'take warnings for errors')
     .option('--json', 'as a JSON list')
     .addHelpText(
