@@ -12,8 +12,8 @@ export async function main(args: readonly string[]): Promise<void> {
     .showHelpAfterError('(--help shows what is possible)')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 what was checked has failures, 2 wrong usage or ' +
-        'configuration,\n3 not allowed, 4 refused, 5 a fault, 6 not reachable.',
+      '\nExit codes: 0 done, 1 failed or refused, or what was checked has failures, 2 wrong usage ' +
+        'or\nconfiguration, 3 not reachable, 4 not authenticated, 5 out of time.',
     );
   for (const { name, group, summary, load } of catalogue) {
     const command = isCalled(name, args) ? await load() : new Command(name);

@@ -12,7 +12,7 @@ interface ErrorRow {
   readonly grpc: GrpcStatus;
   /** Where 1.0.0 differs from 1.0.1. */
   readonly v100?: { readonly http?: number; readonly grpc?: GrpcStatus };
-  /** Exit code of the `legate` command. */
+  /** Exit code of the `legate` command, by the A2A CLI specification 0.2, section 11.6. */
   readonly exit: number;
 }
 
@@ -33,84 +33,84 @@ export type GrpcStatus =
 
 /** The codes -32001 to -32009 are the specification's; -32050 and below are our own. */
 export const errorTable = {
-  TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', exit: 4 },
+  TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', exit: 1 },
   TASK_NOT_CANCELABLE: {
     jsonRpc: -32002,
     http: 400,
     grpc: 'FAILED_PRECONDITION',
     v100: { http: 409 },
-    exit: 4,
+    exit: 1,
   },
   PUSH_NOTIFICATION_NOT_SUPPORTED: {
     jsonRpc: -32003,
     http: 400,
     grpc: 'FAILED_PRECONDITION',
     v100: { grpc: 'UNIMPLEMENTED' },
-    exit: 4,
+    exit: 1,
   },
   UNSUPPORTED_OPERATION: {
     jsonRpc: -32004,
     http: 400,
     grpc: 'FAILED_PRECONDITION',
     v100: { grpc: 'UNIMPLEMENTED' },
-    exit: 4,
+    exit: 1,
   },
   CONTENT_TYPE_NOT_SUPPORTED: {
     jsonRpc: -32005,
     http: 400,
     grpc: 'INVALID_ARGUMENT',
     v100: { http: 415 },
-    exit: 4,
+    exit: 1,
   },
   INVALID_AGENT_RESPONSE: {
     jsonRpc: -32006,
     http: 500,
     grpc: 'INTERNAL',
     v100: { http: 502 },
-    exit: 5,
+    exit: 1,
   },
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: {
     jsonRpc: -32007,
     http: 400,
     grpc: 'FAILED_PRECONDITION',
-    exit: 4,
+    exit: 1,
   },
-  EXTENSION_SUPPORT_REQUIRED: { jsonRpc: -32008, http: 400, grpc: 'FAILED_PRECONDITION', exit: 4 },
+  EXTENSION_SUPPORT_REQUIRED: { jsonRpc: -32008, http: 400, grpc: 'FAILED_PRECONDITION', exit: 1 },
   VERSION_NOT_SUPPORTED: {
     jsonRpc: -32009,
     http: 400,
     grpc: 'FAILED_PRECONDITION',
     v100: { grpc: 'UNIMPLEMENTED' },
-    exit: 4,
+    exit: 1,
   },
 
-  PARSE_ERROR: { jsonRpc: -32700, http: 400, grpc: 'INVALID_ARGUMENT', exit: 4 },
-  INVALID_REQUEST: { jsonRpc: -32600, http: 400, grpc: 'INVALID_ARGUMENT', exit: 4 },
-  METHOD_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'UNIMPLEMENTED', exit: 4 },
-  INVALID_PARAMS: { jsonRpc: -32602, http: 400, grpc: 'INVALID_ARGUMENT', exit: 4 },
-  INTERNAL: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 5 },
+  PARSE_ERROR: { jsonRpc: -32700, http: 400, grpc: 'INVALID_ARGUMENT', exit: 1 },
+  INVALID_REQUEST: { jsonRpc: -32600, http: 400, grpc: 'INVALID_ARGUMENT', exit: 1 },
+  METHOD_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'UNIMPLEMENTED', exit: 1 },
+  INVALID_PARAMS: { jsonRpc: -32602, http: 400, grpc: 'INVALID_ARGUMENT', exit: 1 },
+  INTERNAL: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 1 },
 
   /** The same message is being worked on right now. */
-  MESSAGE_IN_FLIGHT: { jsonRpc: -32050, http: 409, grpc: 'ABORTED', exit: 4 },
+  MESSAGE_IN_FLIGHT: { jsonRpc: -32050, http: 409, grpc: 'ABORTED', exit: 1 },
   /** The message id was used before, for another content. */
-  MESSAGE_ID_REUSED: { jsonRpc: -32051, http: 409, grpc: 'ALREADY_EXISTS', exit: 4 },
-  UNAUTHENTICATED: { jsonRpc: -32060, http: 401, grpc: 'UNAUTHENTICATED', exit: 3 },
-  PERMISSION_DENIED: { jsonRpc: -32061, http: 403, grpc: 'PERMISSION_DENIED', exit: 3 },
-  RATE_LIMITED: { jsonRpc: -32062, http: 429, grpc: 'RESOURCE_EXHAUSTED', exit: 4 },
-  UNAVAILABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 6 },
-  PAYLOAD_TOO_LARGE: { jsonRpc: -32064, http: 413, grpc: 'RESOURCE_EXHAUSTED', exit: 4 },
-  UNSUPPORTED_ENCODING: { jsonRpc: -32065, http: 415, grpc: 'INVALID_ARGUMENT', exit: 4 },
-  ROUTE_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'NOT_FOUND', exit: 4 },
-  METHOD_NOT_ALLOWED: { jsonRpc: -32600, http: 405, grpc: 'UNIMPLEMENTED', exit: 4 },
-  REQUEST_TIMEOUT: { jsonRpc: -32066, http: 408, grpc: 'DEADLINE_EXCEEDED', exit: 6 },
+  MESSAGE_ID_REUSED: { jsonRpc: -32051, http: 409, grpc: 'ALREADY_EXISTS', exit: 1 },
+  UNAUTHENTICATED: { jsonRpc: -32060, http: 401, grpc: 'UNAUTHENTICATED', exit: 4 },
+  PERMISSION_DENIED: { jsonRpc: -32061, http: 403, grpc: 'PERMISSION_DENIED', exit: 4 },
+  RATE_LIMITED: { jsonRpc: -32062, http: 429, grpc: 'RESOURCE_EXHAUSTED', exit: 1 },
+  UNAVAILABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 3 },
+  PAYLOAD_TOO_LARGE: { jsonRpc: -32064, http: 413, grpc: 'RESOURCE_EXHAUSTED', exit: 1 },
+  UNSUPPORTED_ENCODING: { jsonRpc: -32065, http: 415, grpc: 'INVALID_ARGUMENT', exit: 1 },
+  ROUTE_NOT_FOUND: { jsonRpc: -32601, http: 404, grpc: 'NOT_FOUND', exit: 1 },
+  METHOD_NOT_ALLOWED: { jsonRpc: -32600, http: 405, grpc: 'UNIMPLEMENTED', exit: 1 },
+  REQUEST_TIMEOUT: { jsonRpc: -32066, http: 408, grpc: 'DEADLINE_EXCEEDED', exit: 5 },
 
   /** These never cross a wire: they end a command or a start-up. */
   CONFIGURATION_INVALID: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
-  STORE_FAILED: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 6 },
+  STORE_FAILED: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 1 },
   STORE_VERSION: { jsonRpc: -32603, http: 500, grpc: 'INTERNAL', exit: 2 },
   /** A peer could not be reached, or what it said was not A2A. */
-  PEER_UNREACHABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 6 },
-  PEER_INVALID: { jsonRpc: -32006, http: 502, grpc: 'INTERNAL', exit: 5 },
+  PEER_UNREACHABLE: { jsonRpc: -32063, http: 503, grpc: 'UNAVAILABLE', exit: 3 },
+  PEER_INVALID: { jsonRpc: -32006, http: 502, grpc: 'INTERNAL', exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
