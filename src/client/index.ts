@@ -10,6 +10,7 @@ export type {
 } from './options.ts';
 export type { ApiKey, Auth, CredentialRequest, HeaderProvider } from './credentials.ts';
 export type { OutgoingRequest } from './http.ts';
+export { TaskView } from './task-view.ts';
 export type { Sendable } from './sendable.ts';
 export type { StreamEvent } from './transport.ts';
 export { chooseInterface, type ChosenInterface } from './interface-choice.ts';
