@@ -84,9 +84,9 @@ function limitOf(limit: number, what: string): ConcurrencyLimit | undefined {
   return limit === 0 ? undefined : new ConcurrencyLimit({ limit, what });
 }
 
-/** Unambiguous, whatever characters the parts have. */
+/** Unambiguous, whatever characters the parts have: no network is the JSON of a list. */
 function limitKey({ tenant, subject }: Caller, address: string): string {
-  return JSON.stringify(subject === '' ? ['', '', network(address)] : [tenant, subject]);
+  return subject === '' ? network(address) : JSON.stringify([tenant, subject]);
 }
 
 /** Networks of addresses seen lately: a connection brings many requests from one address. */

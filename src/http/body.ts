@@ -25,10 +25,11 @@ export function readBody(request: IncomingMessage, limits: HttpLimits): Promise<
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => {
-      stop(new LegateError('REQUEST_TIMEOUT', 'the request body did not arrive in time'));
-    }, limits.bodyTimeoutMs);
+    let isOver = false;
+    let timer: NodeJS.Timeout | undefined;
     const stop = (error: Error): void => {
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
       request.removeListener('data', onData);
       // What still comes is thrown away, so that the answer reaches a client that is still sending.
@@ -41,7 +42,8 @@ export function readBody(request: IncomingMessage, limits: HttpLimits): Promise<
       else chunks.push(chunk);
     };
     request.on('data', onData);
-    request.once('end', () => {
+    request.on('end', () => {
+      isOver = true;
       clearTimeout(timer);
       const [only] = chunks;
       resolve(
@@ -50,10 +52,28 @@ export function readBody(request: IncomingMessage, limits: HttpLimits): Promise<
           : Buffer.concat(chunks).toString('utf8'),
       );
     });
-    request.once('error', stop);
-    request.once('close', () => {
+    request.on('error', stop);
+    request.on('close', () => {
       if (!request.complete) stop(new LegateError('INVALID_REQUEST', 'the request was broken off'));
     });
+    unlessSoon(() => {
+      if (isOver) return;
+      timer = setTimeout(() => {
+        stop(new LegateError('REQUEST_TIMEOUT', 'the request body did not arrive in time'));
+      }, limits.bodyTimeoutMs);
+    });
+  });
+}
+
+let watches: (() => void)[] = [];
+
+/** Begins to watch the time after this turn of the event loop: most bodies come with their headers. */
+function unlessSoon(watch: () => void): void {
+  if (watches.push(watch) > 1) return;
+  setImmediate(() => {
+    const all = watches;
+    watches = [];
+    for (const begin of all) begin();
   });
 }
 

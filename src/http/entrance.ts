@@ -46,7 +46,7 @@ export async function enter(
 ): Promise<Disposable> {
   service.load.note();
   const place = await service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
-  response.once('close', () => place[Symbol.dispose]());
+  response.on('close', () => place[Symbol.dispose]());
   return place;
 }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type LegateError, toLegateError } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { endSoon } from './respond.ts';
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -10,82 +11,147 @@ const headers = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/**
- * Sends a stream of events to one caller. Frames made in one turn of the event loop go out in one
- * write; a caller that does not read is waited for, and meanwhile nothing is pulled.
- */
-export async function sendEvents(
+/** Text that may wait for the socket before no more is pulled, in characters. */
+const maxPending = 64 * 1024;
+
+export interface EventSending {
+  /** The `data:` of one event. */
+  readonly encode: (event: StreamEvent) => string;
+  /** The frame that tells of a failure in the middle of the stream. */
+  readonly encodeError: (error: LegateError) => string;
+  readonly logger: Logger;
+  readonly keepAliveMs: number;
+  readonly extraHeaders?: Readonly<Record<string, string>>;
+  /** Ends the stream with a last comment: the server stops, the task goes on. */
+  readonly closing?: AbortSignal;
+}
+
+/** Sends a stream of events to one caller; resolves when it has ended. */
+export function sendEvents(
   response: ServerResponse,
   stream: EventStream,
-  options: {
-    /** The `data:` of one event. */
-    readonly encode: (event: StreamEvent) => string;
-    /** The frame that tells of a failure in the middle of the stream. */
-    readonly encodeError: (error: LegateError) => string;
-    readonly logger: Logger;
-    readonly keepAliveMs: number;
-    readonly extraHeaders?: Readonly<Record<string, string>>;
-    /** Ends the stream with a last comment: the server stops, the task goes on. */
-    readonly closing?: AbortSignal;
-  },
+  options: EventSending,
 ): Promise<void> {
-  const { encode, keepAliveMs, closing } = options;
-  let pending = '';
-  let isOver = false;
-  let flushed: (() => void) | undefined;
-  response.once('close', () => {
-    isOver = true;
-    stream.close();
-    flushed?.();
-  });
-  const onClosing = (): void => stream.close();
-  closing?.addEventListener('abort', onClosing, { once: true });
-  const keepAlive = setInterval(() => {
-    if (pending === '' && !response.writableNeedDrain) response.write(': keep-alive\n\n');
-  }, keepAliveMs).unref();
-  const flush = (): void => {
-    if (isOver || pending === '') return;
-    const text = pending;
-    pending = '';
-    response.write(text);
-    flushed?.();
-  };
-  try {
-    response.writeHead(200, { ...headers, ...options.extraHeaders });
+  return new EventSender(response, stream, options).run();
+}
+
+/**
+ * One stream on its way. Frames made in one turn of the event loop go out in one write; a caller that
+ * does not read is waited for, and meanwhile nothing is pulled.
+ *
+ * - **new**: nothing was sent. A stream that ends now is one answer of known length.
+ * - **open**: from the end of the first turn of the event loop on; kept alive by comments.
+ * - **over**: ended by us, or left by the caller.
+ */
+class EventSender {
+  readonly #response: ServerResponse;
+  readonly #stream: EventStream;
+  readonly #options: EventSending;
+  #pending = '';
+  #state: 'new' | 'open' | 'over' = 'new';
+  #isFlushing = false;
+  #flushed: (() => void) | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+
+  constructor(response: ServerResponse, stream: EventStream, options: EventSending) {
+    this.#response = response;
+    this.#stream = stream;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    this.#flushSoon();
+    try {
+      await this.#pull();
+    } catch (thrown) {
+      const error = toLegateError(thrown);
+      const { code, message, cause } = error;
+      this.#options.logger.error(
+        { code, error: cause ?? message },
+        'a2a_server.sanic_app.stream_sse.error',
+      );
+      this.#pending += this.#options.encodeError(error);
+    } finally {
+      this.#end();
+    }
+  }
+
+  async #pull(): Promise<void> {
+    const { encode } = this.#options;
     for (;;) {
-      const event = await stream.next();
-      if (event === undefined || isOver) break;
-      if (pending === '' && !event.isLast) setImmediate(flush);
-      pending += frame(event, encode(event));
-      if (event.isLast) break;
-      if (response.writableNeedDrain) {
-        await drained(response);
-      } else if (pending.length > 64 * 1024) {
+      const event = await this.#stream.next();
+      if (event === undefined || this.#state === 'over') return;
+      this.#pending += frame(event, encode(event));
+      if (event.isLast) return;
+      this.#flushSoon();
+      if (this.#response.writableNeedDrain) await drained(this.#response);
+      else if (this.#pending.length > maxPending) {
         await new Promise<void>((resolve) => {
-          flushed = resolve;
+          this.#flushed = resolve;
         });
-        flushed = undefined;
       }
     }
-  } catch (thrown) {
-    const error = toLegateError(thrown);
-    const { code, message, cause } = error;
-    options.logger.error(
-      { code, error: cause ?? message },
-      'a2a_server.sanic_app.stream_sse.error',
-    );
-    pending += options.encodeError(error);
-  } finally {
-    clearInterval(keepAlive);
-    closing?.removeEventListener('abort', onClosing);
-    stream.close();
-    if (!isOver) {
-      if (closing?.aborted === true)
-        pending += ': the server is stopping; subscribe again to go on\n\n';
-      const rest = pending;
-      pending = '';
-      response.end(rest);
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isFlushing = false;
+    if (this.#state === 'new') this.#open();
+    if (this.#state !== 'over' && this.#pending !== '') {
+      this.#response.write(this.#pending);
+      this.#pending = '';
     }
+    this.#flushed?.();
+    this.#flushed = undefined;
+  }
+
+  #open(): void {
+    const { closing, keepAliveMs, extraHeaders } = this.#options;
+    const response = this.#response;
+    if (response.destroyed) return this.#onClose();
+    this.#state = 'open';
+    response.on('close', this.#onClose);
+    closing?.addEventListener('abort', this.#onClosing);
+    if (closing?.aborted === true) this.#onClosing();
+    this.#keepAlive = setInterval(() => {
+      if (this.#pending === '' && !response.writableNeedDrain) response.write(': keep-alive\n\n');
+    }, keepAliveMs).unref();
+    response.writeHead(200, { ...headers, ...extraHeaders });
+    if (this.#pending === '') response.flushHeaders();
+  }
+
+  readonly #onClosing = (): void => this.#stream.close();
+
+  readonly #onClose = (): void => {
+    this.#state = 'over';
+    this.#stream.close();
+    this.#flushed?.();
+  };
+
+  #end(): void {
+    const { closing, extraHeaders } = this.#options;
+    clearInterval(this.#keepAlive);
+    this.#stream.close();
+    if (closing?.aborted === true)
+      this.#pending += ': the server is stopping; subscribe again to go on\n\n';
+    const text = this.#pending;
+    if (this.#state === 'new') {
+      const length = { 'content-length': Buffer.byteLength(text) };
+      if (!this.#response.destroyed) {
+        this.#response.writeHead(200, { ...headers, ...length, ...extraHeaders });
+        endSoon(this.#response, text);
+      }
+    } else {
+      this.#response.removeListener('close', this.#onClose);
+      closing?.removeEventListener('abort', this.#onClosing);
+      if (this.#state === 'open') this.#response.end(text);
+    }
+    this.#state = 'over';
   }
 }
 

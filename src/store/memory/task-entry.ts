@@ -15,8 +15,8 @@ export interface TaskEntry {
   snapshot: Snapshot;
   /** The whole log: event n stands at index n - 1. Empty once sealed. */
   events: LogEvent[];
-  /** The log of a task that has ended, as text: a fraction of what the objects take. */
-  sealed: readonly string[] | undefined;
+  /** The log of a task that has ended, as lines of text: a fraction of what the objects take. */
+  sealed: Buffer | undefined;
   /** Unset until a configuration is put. */
   push: Map<string, PushConfig> | undefined;
   /** Where the task stands in its owner's order; any other mention of it there is stale. */
@@ -25,7 +25,8 @@ export interface TaskEntry {
 
 /** An ended task never changes again: its text is all that is kept. */
 export function seal(task: TaskEntry): void {
-  task.sealed = task.events.map(({ body }) => body.text);
+  // Outside of the heap, so that the collector has nothing to carry about.
+  task.sealed = Buffer.from(task.events.map(({ body }) => body.text).join('\n'));
   task.events = [];
   const { version, body } = task.snapshot;
   task.snapshot = { version, body: Json.fromText(body.text) };
@@ -35,6 +36,8 @@ export function seal(task: TaskEntry): void {
 export function eventsAfter(task: TaskEntry, after: number, limit: number): readonly LogEvent[] {
   if (task.sealed === undefined) return task.events.slice(after, after + limit);
   return task.sealed
+    .toString()
+    .split('\n')
     .slice(after, after + limit)
     .map((text, index) => ({ sequence: after + index + 1, body: Json.fromText(text) }));
 }
