@@ -45,7 +45,7 @@ export async function openDoors(
     before,
     ...tuning
   } = options;
-  const { store, push, logger, scheduler, callerLimits, readiness, load } = shared;
+  const { store, push, logger, metrics, scheduler, callerLimits, readiness, load } = shared;
   const { capabilities, ...cardRest } = cardOptions ?? {};
   const declared = staticCard?.capabilities.extensions ?? capabilities?.extensions ?? [];
   const securitySchemes = auth.securitySchemes() ?? {};
@@ -85,6 +85,7 @@ export async function openDoors(
     agent,
     store,
     logger,
+    metrics,
     scheduler,
     replica,
     extensions: declared.map(({ uri }) => uri),
@@ -98,7 +99,8 @@ export async function openDoors(
     cards,
     limits: { ...defaultLimits, ...limits },
     logger,
-    audit: new AuditLog(logger),
+    audit: new AuditLog(logger, metrics),
+    metricsDoor: shared.metricsDoor,
     isLenient,
     errorProfile,
     setsContextHints,

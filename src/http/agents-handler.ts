@@ -46,6 +46,11 @@ export function createAgentsHandler({ doors, url, isReady }: ManyAgents): Handle
       only(method, response, 'GET', 'HEAD');
       return sendKeys(response, service.jwks());
     }
+    if (path === service.metricsDoor?.path) {
+      only(method, response, 'GET', 'HEAD');
+      const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+      return service.metricsDoor.send(service, request, response, query);
+    }
     if (path === '/health' || path === '/ready') {
       only(method, response, 'GET', 'HEAD');
       return sendWell(response, path === '/health' || (await isReady()));

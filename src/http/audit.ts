@@ -3,7 +3,7 @@ import type { Caller } from '../agents/index.ts';
 import { AuthError } from '../auth/index.ts';
 import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import { type Counter, type Logger, Metrics, metricTable } from '../telemetry/index.ts';
 
 /** What a door knows of a request that was refused. Nothing of it may be secret. */
 export interface DeniedRequest {
@@ -30,14 +30,17 @@ const events: Readonly<Record<string, string>> = {
  */
 export class AuditLog {
   readonly #logger: Logger;
+  readonly #denied: Counter;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, metrics: Metrics = new Metrics()) {
     this.#logger = logger;
+    this.#denied = metrics.counter('legate.http.denied', metricTable['legate.http.denied'].help);
   }
 
   denied(error: LegateError, { address, what, caller }: DeniedRequest): void {
     const event = error instanceof UrlRefused ? 'audit.url_refused' : events[error.code];
     if (event === undefined) return;
+    this.#denied.add(1, { code: error.code });
     this.#logger.warn(
       {
         audit: 'denied',

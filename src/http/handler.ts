@@ -56,6 +56,10 @@ async function route(
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   if (allowOrigin(service.corsOrigins, request, response)) return;
+  if (path === service.metricsDoor?.path) {
+    only(method, response, 'GET', 'HEAD');
+    return service.metricsDoor.send(service, request, response, query);
+  }
   if (options.before !== undefined && (await options.before(request, response, path, query)))
     return;
   if (path === '/' && method === 'POST') {

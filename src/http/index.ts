@@ -4,6 +4,7 @@ export { extensionHeaders } from './extension-headers.ts';
 export { createHandler, type Handler } from './handler.ts';
 export { listOf } from './http-call.ts';
 export { execute, type OperationResult } from './operations.ts';
+export { MetricsDoor, type PrometheusOptions } from './metrics-door.ts';
 export { type PushOptions, PushService } from './push-service.ts';
 export type { ConnectionLimits, ListenOptions } from './http-server.ts';
 export type { AgentOptions, RouterOptions, SharedOptions } from './router-options.ts';

@@ -8,9 +8,10 @@ import type { AgentCapabilities, AgentCard } from '../protocol/index.ts';
 import type { SigningKey } from '../push/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { CardOptions, ExtendedCard } from './cards.ts';
 import type { HandlerOptions } from './handler.ts';
+import type { PrometheusOptions } from './metrics-door.ts';
 import type { PushOptions } from './push-service.ts';
 import type { HttpLimits } from './service.ts';
 
@@ -18,7 +19,14 @@ import type { HttpLimits } from './service.ts';
 export type EngineTuning = Partial<
   Omit<
     EngineOptions,
-    'agent' | 'store' | 'logger' | 'push' | 'replica' | 'extensions' | 'requiredExtensions'
+    | 'agent'
+    | 'store'
+    | 'logger'
+    | 'metrics'
+    | 'push'
+    | 'replica'
+    | 'extensions'
+    | 'requiredExtensions'
   >
 >;
 
@@ -33,6 +41,13 @@ export interface SharedOptions {
   /** Webhooks; without it the capability is off. */
   push?: PushOptions;
   logger?: Logger;
+  /**
+   * Where everything is counted; with `startTelemetry` give its own. @default nowhere that is shown,
+   * and with `prometheus` the metrics of the process
+   */
+  metrics?: Metrics;
+  /** Shows the metrics to Prometheus at `/metrics`. @default false */
+  prometheus?: boolean | PrometheusOptions;
   /** @default the system's clock, timers and ids */
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
@@ -91,6 +106,8 @@ export function agentOptionsOf(options: RouterOptions): Omit<RouterOptions, keyo
     clusterRate: _clusterRate,
     push: _push,
     logger: _logger,
+    metrics: _metrics,
+    prometheus: _prometheus,
     scheduler: _scheduler,
     ...rest
   } = options;

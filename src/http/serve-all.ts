@@ -40,7 +40,7 @@ export interface ServingAll extends AsyncDisposable {
 
 /** Safe in a path, a URN and a log; begins with a letter or digit, so that no well-known path fits. */
 const usableName = /^[a-z0-9][a-z0-9._~-]{0,62}$/i;
-const reserved = new Set(['health', 'ready', 'v1']);
+const reserved = new Set(['health', 'ready', 'metrics', 'v1']);
 
 /**
  * Serves several agents on one port and one store: each below `/{name}` with a card of its own, and a

@@ -5,6 +5,7 @@ import type { Engine } from '../tasks/index.ts';
 import type { AuditLog } from './audit.ts';
 import type { Cards } from './cards.ts';
 import type { Load } from './load.ts';
+import type { MetricsDoor } from './metrics-door.ts';
 
 /** Bounds and habits of the HTTP doors. */
 export interface HttpLimits {
@@ -31,6 +32,8 @@ export interface Service {
   readonly cards: Cards;
   readonly limits: HttpLimits;
   readonly logger: Logger;
+  /** Where Prometheus reads the metrics of the process; undefined unless asked for. */
+  readonly metricsDoor: MetricsDoor | undefined;
   /** Where refusals are told. */
   readonly audit: AuditLog;
   /** Takes PascalCase methods without a version header as 1.0 instead of refusing them. */

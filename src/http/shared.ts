@@ -1,8 +1,9 @@
 import { CallerLimits, ClusterRate } from '../auth/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { type Logger, Metrics, silentLogger, startTelemetry } from '../telemetry/index.ts';
 import { Load } from './load.ts';
+import { MetricsDoor } from './metrics-door.ts';
 import { PushService } from './push-service.ts';
 import { Readiness } from './readiness.ts';
 import type { SharedOptions } from './router-options.ts';
@@ -16,6 +17,9 @@ export interface Shared {
   /** Told of requests, so that webhooks can make way for them. */
   readonly load: Load;
   readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Where Prometheus reads them; undefined unless asked for. */
+  readonly metricsDoor: MetricsDoor | undefined;
   readonly scheduler: Scheduler;
   /** The name under which webhooks are claimed; the first engine lives under it too. */
   readonly replica: string;
@@ -25,9 +29,15 @@ export interface Shared {
 
 export async function openShared(options: SharedOptions): Promise<Shared> {
   const { store: storeOption = { type: 'memory' }, logger = silentLogger } = options;
-  const { scheduler = systemScheduler, clusterRate } = options;
+  const { scheduler = systemScheduler, clusterRate, prometheus = false } = options;
+  const shown = prometheus === false ? undefined : prometheus === true ? {} : prometheus;
+  if (shown !== undefined) MetricsDoor.check(shown);
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  // Whoever looks wants to see all of the process: bus, peers and models count by OpenTelemetry.
+  const telemetry = shown === undefined ? undefined : await startTelemetry({ logger });
+  const metrics = options.metrics ?? telemetry?.metrics ?? new Metrics();
+  const metricsDoor = shown === undefined ? undefined : new MetricsDoor(metrics, shown);
   const replica = scheduler.uuid();
   const load = new Load();
   const push =
@@ -41,6 +51,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
           replica,
           scheduler,
           logger,
+          metrics,
         });
   const { records } = store;
   return {
@@ -57,9 +68,12 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
     readiness: new Readiness(store, scheduler),
     load,
     logger,
+    metrics,
+    metricsDoor,
     scheduler,
     replica,
     async close() {
+      await telemetry?.close();
       if (isOwnStore) await store.close();
     },
   };

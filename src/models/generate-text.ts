@@ -10,6 +10,7 @@ import type {
 } from '@ai-sdk/provider';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure, timedOut } from './failure.ts';
+import { meterModelCall } from './model-meter.ts';
 import { stripReasoning } from './reasoning.ts';
 
 /** What is passed to the model as it is. */
@@ -90,13 +91,17 @@ export async function generateText(
   const signal =
     options.signal === undefined ? timer.signal : AbortSignal.any([options.signal, timer.signal]);
   const call = toCallOptions(options, signal);
+  const meter = meterModelCall(name, now);
+  let usage: TokenUsage | undefined;
 
   try {
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       try {
         const result = await untilAborted(model.doGenerate(call), signal);
-        return toGeneratedText(result, attempt);
+        const generated = toGeneratedText(result, attempt);
+        usage = generated.usage;
+        return generated;
       } catch (thrown) {
         signal.throwIfAborted();
         const failure = describeFailure(thrown, name, now());
@@ -114,6 +119,7 @@ export async function generateText(
     }
   } finally {
     clearTimeout(timeout);
+    meter.end(usage);
   }
 }
 

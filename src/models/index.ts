@@ -8,6 +8,7 @@ export {
   type TokenUsage,
 } from './generate-text.ts';
 export { type ModelConfig, type ModelGroup, readModelGroup } from './model-group.ts';
+export { meterModelCall } from './model-meter.ts';
 export { providerNames } from './providers.ts';
 export { recordedModel, type RecordedModelOptions, type RecordingMode } from './recorded-model.ts';
 export { offersStructuredOutput, RoutedModel, type RoutedModelOptions } from './routed-model.ts';

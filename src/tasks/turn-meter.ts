@@ -1,4 +1,12 @@
-import { type Counter, endSpan, type Histogram, startSpan } from '../telemetry/index.ts';
+import {
+  type Counter,
+  endSpan,
+  type Histogram,
+  inLogScope,
+  isTraced,
+  metricTable,
+  startSpan,
+} from '../telemetry/index.ts';
 import type { EngineSettings } from './options.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 
@@ -15,10 +23,13 @@ export class TurnMeter {
     const { metrics, agent } = settings;
     const labels = { agent: agent.name };
     this.#settings = settings;
-    this.#turns = metrics.counter('legate_turns_total', 'Turns that ended, by how they ended');
-    this.#seconds = metrics.histogram('legate_turn_duration_seconds', 'How long turns took');
-    this.#running = metrics.gauge('legate_turns_running', 'Turns that run now').bind(labels);
-    this.#events = metrics.counter('legate_events_total', 'Events made by turns').bind(labels);
+    const help = (name: keyof typeof metricTable): string => metricTable[name].help;
+    this.#turns = metrics.counter('legate.turns', help('legate.turns'));
+    this.#seconds = metrics.histogram('legate.turn.duration', help('legate.turn.duration'));
+    this.#running = metrics
+      .gauge('legate.turns.running', help('legate.turns.running'))
+      .bind(labels);
+    this.#events = metrics.counter('legate.events', help('legate.events')).bind(labels);
   }
 
   async measure(run: TurnRun): Promise<TurnOutcome> {
@@ -28,6 +39,7 @@ export class TurnMeter {
       attributes: {
         'legate.agent': agent.name,
         'legate.task_id': run.taskId,
+        'legate.turn_id': run.turnId,
         'legate.context_id': run.contextId,
         'legate.attempt': run.attempt,
       },
@@ -36,7 +48,9 @@ export class TurnMeter {
     const before = run.version;
     this.#running(1);
     try {
-      const outcome = await run.run(span.isRecording() ? span : undefined);
+      const outcome = await inLogScope({ turnId: run.turnId }, () =>
+        run.run(isTraced(span) ? span : undefined),
+      );
       const end = endOf(outcome);
       this.#count(end);
       span.setAttribute('legate.outcome', end);

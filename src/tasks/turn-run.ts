@@ -114,12 +114,11 @@ export class TurnRun {
       onLost: () => this.stop('lost'),
       onDeliveries: () => settings.push?.wake(),
     });
-    // A turn that runs again may have written its message before its process died.
-    const isNoted =
-      options.turn.attempt > 1 &&
-      task.history.some(({ messageId }) => messageId === options.message.messageId);
+    // The turn may have written its message before it was given back or its process died.
     const isContinuation = options.request.message !== undefined;
-    if (isContinuation && !isNoted) this.#writer.emit({ message: options.message });
+    if (isContinuation && !hasMessage(task, options.message.messageId)) {
+      this.#writer.emit({ message: options.message });
+    }
     this.#view = new TurnView(options);
   }
 
@@ -128,6 +127,10 @@ export class TurnRun {
   }
   get contextId(): string {
     return this.#view.contextId;
+  }
+  /** The same for every attempt at the turn; part of every log line. */
+  get turnId(): string {
+    return this.#view.turnId;
   }
   get attempt(): number {
     return this.#view.attempt;
@@ -202,7 +205,7 @@ export class TurnRun {
       return await this.#end(end);
     } catch (error) {
       if (error instanceof TurnLost) return { kind: 'lost', error };
-      settings.logger.error({ taskId: this.taskId, error }, 'tasks.turn.lost');
+      settings.logger.error({ taskId: this.taskId, turnId: this.turnId, error }, 'tasks.turn.lost');
       return { kind: 'lost', error: error as Error };
     } finally {
       await this.#superseded;
@@ -418,4 +421,8 @@ export function interruptedEnd(): TurnEnd {
 
 function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
   return { ...decided, ...(said.context !== undefined && { context: said.context }) };
+}
+
+function hasMessage({ history }: LiveTask, id: string): boolean {
+  return history.some(({ messageId }) => messageId === id);
 }

@@ -1,8 +1,13 @@
 import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../agents/index.ts';
 import type { JsonObject, Message } from '../protocol/index.ts';
-import type { RecordWrite } from '../store/index.ts';
+import type { RecordWrite, TurnRecord } from '../store/index.ts';
 import { patiently } from './patience.ts';
 import type { TurnRunOptions } from './turn-run.ts';
+
+/** What log lines call a turn: the task, and which of its turns. */
+export function turnIdOf({ taskId, id }: TurnRecord): string {
+  return `${taskId}.${id}`;
+}
 
 /** A turn as its agent sees it. Made after the present message was noted in the task's history. */
 export class TurnView implements Turn {
@@ -10,6 +15,7 @@ export class TurnView implements Turn {
   readonly taskId: string;
   readonly contextId: string;
   readonly attempt: number;
+  readonly turnId: string;
   readonly isContinuation: boolean;
   readonly #options: TurnRunOptions;
   /** Messages in the task's history before the present one. */
@@ -27,6 +33,7 @@ export class TurnView implements Turn {
     this.taskId = task.id;
     this.contextId = task.contextId;
     this.attempt = turn.attempt;
+    this.turnId = turnIdOf(turn);
     this.isContinuation = request.message !== undefined;
     this.#earlier = Math.max(0, task.history.length - 1);
   }
@@ -60,7 +67,8 @@ export class TurnView implements Turn {
   }
 
   get logger(): Turn['logger'] {
-    return this.#options.settings.logger.child({ taskId: this.taskId, contextId: this.contextId });
+    const { taskId, contextId, turnId } = this;
+    return this.#options.settings.logger.child({ taskId, contextId, turnId });
   }
 
   get state(): ContextState {

@@ -14,6 +14,7 @@ import { TurnLost } from './task-writer.ts';
 import { interruptedEnd, type TurnOutcome, TurnRun } from './turn-run.ts';
 import { TurnMeter } from './turn-meter.ts';
 import type { StopCause } from './turn-stopped.ts';
+import { turnIdOf } from './turn-view.ts';
 
 /**
  * The turns that run in this process. A turn given to `start` or `resume` is already marked as
@@ -127,7 +128,8 @@ export class Turns {
     // A terminal state has ended the turn too.
     if (isTerminal(record.state)) return;
     if (turn.attempt > 1) {
-      logger.warn({ taskId: turn.taskId, attempt: turn.attempt }, 'tasks.turn.taken_over');
+      const { taskId, attempt } = turn;
+      logger.warn({ taskId, turnId: turnIdOf(turn), attempt }, 'tasks.turn.taken_over');
       if (record.cancelRequested) return this.#endWith(turn, record, { kind: 'canceled' });
       if (agent.onInterrupted !== 'run-again') return this.#endWith(turn, record, interruptedEnd());
       if (turn.attempt > maxAttempts) {
@@ -268,8 +270,10 @@ export class Turns {
   }
 
   /** The next look for turns that nobody runs finds it again. */
-  #notStarted({ taskId }: TurnRecord, error: unknown): void {
-    this.#settings.logger.error({ taskId, error }, 'tasks.turn.not_started');
+  #notStarted(turn: TurnRecord, error: unknown): void {
+    const { taskId } = turn;
+    const fields = { taskId, turnId: turnIdOf(turn), error };
+    this.#settings.logger.error(fields, 'tasks.turn.not_started');
   }
 
   async #endWith(turn: TurnRecord, record: TaskRecord, end: TurnEnd): Promise<void> {

@@ -1,17 +1,98 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLogger } from './index.ts';
+import { createLogger, inLogScope, redact } from './index.ts';
+
+async function lines(): Promise<{
+  readonly logger: Awaited<ReturnType<typeof createLogger>>;
+  readonly written: string[];
+  readonly last: () => Record<string, unknown>;
+}> {
+  const written: string[] = [];
+  const logger = await createLogger({ write: (line) => written.push(line) });
+  return {
+    logger,
+    written,
+    last: () => JSON.parse(written.at(-1) ?? '{}') as Record<string, unknown>,
+  };
+}
 
 test('lines are JSON with the event, and secrets are blotted out wherever they stand', async () => {
-  const lines: string[] = [];
-  const logger = await createLogger({ write: (line) => lines.push(line) });
+  const { logger, written, last } = await lines();
   logger
-    .child({ taskId: 't' })
+    .child({ taskId: 't', apiKey: 'hunter2' })
     .warn(
-      { token: 'hunter2', request: { headers: { authorization: 'Bearer hunter2' } } },
+      { token: 'hunter2', request: { headers: { Authorization: 'Bearer hunter2' } } },
       'auth.denied',
     );
   logger.debug({}, 'not.shown');
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).not.toContain('hunter2');
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'auth.denied', taskId: 't' });
+  expect(written).toHaveLength(1);
+  expect(written[0]).not.toContain('hunter2');
+  expect(last()).toMatchObject({ level: 'warn', event: 'auth.denied', taskId: 't' });
+});
+
+test.each([
+  ['a bearer token in a text', { why: 'refused Bearer abc.def-ghi_123' }, 'abc.def'],
+  ['a password in an address', { url: 'postgres://me:hunter2@db/x' }, 'hunter2'],
+  ['a token that speaks for itself', { said: 'eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln' }, 'eyJzdWIi'],
+  ['a key in a query', { path: '/x?api_key=hunter2&y=1' }, 'hunter2'],
+  ['a key by another spelling', { 'X-API-KEY': 'hunter2', client_secret: 'hunter2' }, 'hunter2'],
+  ['deep down', { a: { b: { c: { d: [{ password: 'hunter2' }] } } } }, 'hunter2'],
+  ['in an error and its cause', { error: failed() }, 'hunter2'],
+])('%s is not logged', async (_, fields, secret) => {
+  const { logger, written } = await lines();
+  logger.error(fields, 'x');
+  expect(written.join('')).not.toContain(secret);
+});
+
+function failed(): Error {
+  const cause = Object.assign(new Error('amqp://u:hunter2@h'), { code: 'E' });
+  return new Error('Basic aHVudGVyMjpodW50ZXIy hunter', { cause });
+}
+
+test('errors are told with their code, their stack and their cause', async () => {
+  const { logger, last } = await lines();
+  logger.error({ error: failed() }, 'x');
+  expect(last()['error']).toMatchObject({
+    type: 'Error',
+    stack: expect.stringContaining('create-logger.test.ts'),
+    cause: { code: 'E', message: 'amqp://u:[redacted]@h' },
+  });
+});
+
+test('every line of a turn bears its id, however deep it is written, and only once', async () => {
+  const { logger, written, last } = await lines();
+  await inLogScope({ turnId: 't.1' }, async () => {
+    await Promise.resolve();
+    logger.info({}, 'shared.logger');
+    expect(last()).toMatchObject({ event: 'shared.logger', turnId: 't.1' });
+    logger.child({ turnId: 't.1' }).info({}, 'own.logger');
+    expect(written.at(-1)?.match(/turnId/g)).toHaveLength(1);
+  });
+  logger.info({}, 'outside');
+  expect(last()).not.toHaveProperty('turnId');
+});
+
+test('whatever is logged, the line is bounded and can be read', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.anything({ maxDepth: 8 })), (fields) => {
+      const text = JSON.stringify(redact(fields));
+      expect(typeof JSON.parse(text)).toBe('object');
+    }),
+    { numRuns: 200 },
+  );
+  const endless: Record<string, unknown> = {};
+  endless['self'] = endless;
+  expect(JSON.stringify(redact(endless)).length).toBeLessThan(1_000);
+  const polluting = JSON.parse('{"__proto__":{"polluted":true}}') as Record<string, unknown>;
+  expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  expect(JSON.stringify(redact(polluting))).toContain('polluted');
+});
+
+test('for people a line begins with the time, the level and the event', async () => {
+  const written: string[] = [];
+  const logger = await createLogger({ format: 'pretty', write: (line) => written.push(line) });
+  logger.warn({ problem: 'a "b"' }, 'project.warning');
+  expect(written.join('')).toMatch(
+    /^\S*\d\d:\d\d:\d\d\S* \S*warn\s+\S*\s?project\.warning problem="a \\"b\\""\n$/,
+  );
 });

@@ -30,11 +30,11 @@ test('a histogram counts into cumulative buckets', () => {
   durations.record(0.2);
   durations.record(1_000);
   const text = metrics.render();
-  expect(text).toContain('d_bucket{le="0.005"} 1\n');
-  expect(text).toContain('d_bucket{le="0.5"} 2\n');
-  expect(text).toContain('d_bucket{le="600"} 2\n');
-  expect(text).toContain('d_bucket{le="+Inf"} 3\n');
-  expect(text).toContain('d_count 3\n');
+  expect(text).toContain('d_seconds_bucket{le="0.005"} 1\n');
+  expect(text).toContain('d_seconds_bucket{le="0.5"} 2\n');
+  expect(text).toContain('d_seconds_bucket{le="600"} 2\n');
+  expect(text).toContain('d_seconds_bucket{le="+Inf"} 3\n');
+  expect(text).toContain('d_seconds_count 3\n');
 });
 
 test('labels chosen by callers cannot grow memory without bound', () => {
@@ -44,7 +44,7 @@ test('labels chosen by callers cannot grow memory without bound', () => {
   const lines = metrics
     .render()
     .split('\n')
-    .filter((line) => line.startsWith('c{'));
+    .filter((line) => line.startsWith('c_total{'));
   expect(lines).toHaveLength(1_001);
-  expect(lines).toContain('c{other="true"} 1000');
+  expect(lines).toContain('c_total{other="true"} 1000');
 });

@@ -8,8 +8,8 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  TraceFlags,
 } from '@opentelemetry/api';
+import { formatTraceparent, parseTraceparent } from './w3c-context.ts';
 
 export type { Attributes, Span };
 
@@ -44,8 +44,13 @@ export function startSpan(name: string, options: SpanOptions = {}): Span {
 
 /** Runs work inside a span: what it starts becomes part of the same trace. */
 export function inSpan<T>(span: Span, work: () => T): T {
-  if (!span.isRecording()) return work();
+  if (!isTraced(span)) return work();
   return context.with(trace.setSpan(context.active(), span), work);
+}
+
+/** Whether a span belongs to a trace, be it one that is left out of the sample. */
+export function isTraced(span: Span): boolean {
+  return span.isRecording() || isSpanContextValid(span.spanContext());
 }
 
 /** Ends a span, as failed when there is an error; the error's text stays out of the trace. */
@@ -63,20 +68,34 @@ export function endSpan(span: Span, error?: { readonly code?: string }): void {
 export function traceparentOf(span: Span | undefined = trace.getActiveSpan()): string | undefined {
   const spanContext = span?.spanContext();
   if (spanContext === undefined || !isSpanContextValid(spanContext)) return undefined;
-  const flags = (spanContext.traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0');
-  return `00-${spanContext.traceId}-${spanContext.spanId}-${flags}`;
+  return formatTraceparent(spanContext);
 }
 
-const pattern = /^00-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/;
+/**
+ * The headers that carry the active trace over HTTP; none when nothing is being traced.
+ * @example await fetch(url, { headers: { ...traceHeaders(), accept: 'application/json' } });
+ */
+export function traceHeaders(): Readonly<Record<string, string>> {
+  const span = trace.getActiveSpan();
+  const traceparent = traceparentOf(span);
+  if (traceparent === undefined) return {};
+  const tracestate = span?.spanContext().traceState?.serialize();
+  return { traceparent, ...(tracestate !== undefined && tracestate !== '' && { tracestate }) };
+}
+
+/** A `fetch` whose requests carry the trace that is active when they are made. */
+export function tracedFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return (input, init) => {
+    const carried = Object.entries(traceHeaders());
+    if (carried.length === 0) return fetch(input, init);
+    const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : {}));
+    for (const [name, value] of carried) headers.set(name, value);
+    return fetch(input, { ...init, headers });
+  };
+}
 
 /** What is not a valid `traceparent` begins a trace of its own. */
 function contextOf(traceparent: string): Context {
-  const { traceId, spanId, flags } = pattern.exec(traceparent)?.groups ?? {};
-  if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
-  return trace.setSpanContext(ROOT_CONTEXT, {
-    traceId,
-    spanId,
-    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
-    isRemote: true,
-  });
+  const parent = parseTraceparent(traceparent);
+  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
 }

@@ -1,6 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { describeFailure, generateText, type ModelFailure } from '../../models/index.ts';
+import {
+  describeFailure,
+  generateText,
+  meterModelCall,
+  type ModelFailure,
+} from '../../models/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Clock } from '../agent.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -52,6 +57,18 @@ async function* askWhole(options: AskOptions): AsyncGenerator<TextPiece, ModelAn
 }
 
 async function* askStreaming(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
+  const { model, clock } = options;
+  const meter = meterModelCall(model.modelId, () => clock.now());
+  let answer: ModelAnswer | undefined;
+  try {
+    answer = yield* streamPatiently(options);
+    return answer;
+  } finally {
+    meter.end(answer?.usage);
+  }
+}
+
+async function* streamPatiently(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
   const { model, call, retries, timeoutMs, signal, clock, random, logger } = options;
   for (let attempt = 1; ; attempt += 1) {
     try {

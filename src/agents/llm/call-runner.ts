@@ -4,7 +4,7 @@ import {
   LegateError,
   type Message,
 } from '../../protocol/index.ts';
-import { endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
+import { endSpan, inSpan, lateCounter, startSpan } from '../../telemetry/index.ts';
 import type { Turn } from '../agent.ts';
 import type { EventChannel } from '../event-channel.ts';
 import { type PatienceOptions, within } from '../patience.ts';
@@ -255,6 +255,8 @@ function askOf(pause: ToolPause, tool: Tool): Ask {
   };
 }
 
+const toolCalls = lateCounter('legate.tool.calls');
+
 /** Runs a tool within its time, as a piece of the trace. */
 async function traced<T>(
   name: string,
@@ -267,9 +269,11 @@ async function traced<T>(
   try {
     const value = await inSpan(span, () => within(limits, run));
     endSpan(span);
+    toolCalls.add(1, { tool: name, outcome: 'ok' });
     return value;
   } catch (error) {
     endSpan(span, error instanceof LegateError ? { code: error.code } : {});
+    toolCalls.add(1, { tool: name, outcome: 'error' });
     throw error;
   }
 }

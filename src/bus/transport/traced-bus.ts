@@ -1,7 +1,5 @@
 import {
   context,
-  type Counter,
-  type Histogram,
   metrics,
   type ObservableResult,
   propagation,
@@ -10,8 +8,8 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  type UpDownCounter,
 } from '@opentelemetry/api';
+import { lateCounter, lateGauge, lateHistogram, metricTable } from '../../telemetry/index.ts';
 import type {
   Bus,
   ConsumeOptions,
@@ -34,25 +32,20 @@ const library = 'legate.bus';
 export class TracedBus implements Bus {
   readonly #bus: Bus;
   readonly #tracer = trace.getTracer(library);
-  readonly #published: Counter;
-  readonly #publishTime: Histogram;
-  readonly #processed: Counter;
-  readonly #processTime: Histogram;
-  readonly #active: UpDownCounter;
+  readonly #published = lateCounter('legate.messaging.publish.messages');
+  readonly #publishTime = lateHistogram('legate.messaging.publish.duration');
+  readonly #processed = lateCounter('legate.messaging.process.messages');
+  readonly #processTime = lateHistogram('legate.messaging.process.duration');
+  readonly #active = lateGauge('legate.messaging.active_messages');
   /** Queues that are consumed here and keep dead letters. */
   readonly #watched = new Set<string>();
 
   constructor(bus: Bus) {
     this.#bus = bus;
     const meter = metrics.getMeter(library);
-    const time = { unit: 'ms' };
-    this.#published = meter.createCounter('legate.messaging.publish.messages');
-    this.#publishTime = meter.createHistogram('legate.messaging.publish.duration', time);
-    this.#processed = meter.createCounter('legate.messaging.process.messages');
-    this.#processTime = meter.createHistogram('legate.messaging.process.duration', time);
-    this.#active = meter.createUpDownCounter('legate.messaging.active_messages');
+    const description = metricTable['legate.messaging.dlq.depth'].help;
     meter
-      .createObservableGauge('legate.messaging.dlq.depth')
+      .createObservableGauge('legate.messaging.dlq.depth', { description })
       .addCallback((result) => this.#observeDead(result));
   }
 

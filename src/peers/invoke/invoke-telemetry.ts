@@ -1,12 +1,5 @@
-import {
-  type Attributes,
-  type Counter,
-  type Histogram,
-  metrics,
-  type Span,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import { type Attributes, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import { lateCounter, lateHistogram } from '../../telemetry/index.ts';
 import type { Invocation, InvocationOutcome } from './invocation.ts';
 
 const library = 'legate.a2a';
@@ -16,27 +9,15 @@ const fast = 5_000;
 /** What OpenTelemetry is told about the calling of peers. Without an SDK it says nothing. */
 export class InvokeTelemetry {
   readonly #tracer = trace.getTracer(library);
-  readonly #requests: Counter;
-  readonly #failures: Counter;
-  readonly #rounds: Counter;
-  readonly #breaks: Counter;
-  readonly #polls: Counter;
-  readonly #events: Counter;
-  readonly #fallbacks: Counter;
-  readonly #duration: Histogram;
+  readonly #requests = lateCounter('legate.a2a.requests');
+  readonly #failures = lateCounter('legate.a2a.failures');
+  readonly #rounds = lateCounter('legate.a2a.input_required_rounds');
+  readonly #breaks = lateCounter('legate.a2a.input_required_breaks');
+  readonly #polls = lateCounter('legate.a2a.polling_attempts');
+  readonly #events = lateCounter('legate.a2a.streaming_events');
+  readonly #fallbacks = lateCounter('legate.a2a.subscribe_fallbacks');
+  readonly #duration = lateHistogram('legate.a2a.duration');
   readonly #spans = new Map<string, { readonly invoke: Span; loop?: Span }>();
-
-  constructor() {
-    const meter = metrics.getMeter(library);
-    this.#requests = meter.createCounter('legate.a2a.requests');
-    this.#failures = meter.createCounter('legate.a2a.failures');
-    this.#rounds = meter.createCounter('legate.a2a.input_required_rounds');
-    this.#breaks = meter.createCounter('legate.a2a.input_required_breaks');
-    this.#polls = meter.createCounter('legate.a2a.polling_attempts');
-    this.#events = meter.createCounter('legate.a2a.streaming_events');
-    this.#fallbacks = meter.createCounter('legate.a2a.subscribe_fallbacks');
-    this.#duration = meter.createHistogram('legate.a2a.duration', { unit: 'ms' });
-  }
 
   began(invocation: Invocation): void {
     this.#requests.add(1, labels(invocation));

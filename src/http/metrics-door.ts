@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isLoopbackHost } from '../auth/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { type Metrics, prometheusType } from '../telemetry/index.ts';
+import { authenticate } from './entrance.ts';
+import type { Service } from './service.ts';
+
+export interface PrometheusOptions {
+  /** @default '/metrics' */
+  readonly path?: string;
+  /**
+   * Who may read. `callers`: whoever may call the agents, and where everybody may, this machine only.
+   * `local`: this machine only. `everybody`: no question asked, for networks that ask it themselves.
+   * @default 'callers'
+   */
+  readonly access?: 'callers' | 'local' | 'everybody';
+}
+
+/** Headers by which proxies say that they speak for others. */
+const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/** The metrics of the process, for Prometheus to read. */
+export class MetricsDoor {
+  readonly path: string;
+  readonly #metrics: Metrics;
+  readonly #access: 'callers' | 'local' | 'everybody';
+
+  constructor(metrics: Metrics, options: PrometheusOptions = {}) {
+    const { path = '/metrics', access = 'callers' } = options;
+    MetricsDoor.check(options);
+    this.path = path;
+    this.#metrics = metrics;
+    this.#access = access;
+  }
+
+  /** Throws where the door could not be opened. */
+  static check({ path = '/metrics' }: PrometheusOptions): void {
+    if (!/^\/[\w./-]{1,200}$/.test(path)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `prometheus.path: ${JSON.stringify(path)} is no path; write one like /metrics`,
+      );
+    }
+  }
+
+  async send(
+    service: Service,
+    request: IncomingMessage,
+    response: ServerResponse,
+    query: URLSearchParams,
+  ): Promise<void> {
+    if (this.#access === 'callers') await authenticate(service, request, response, query);
+    const isOpen = this.#access === 'callers' && service.auth.isOpen;
+    if (isOpen || this.#access === 'local') requireThisMachine(request);
+    await this.#metrics.collect();
+    const text = this.#metrics.render();
+    response.writeHead(200, {
+      'content-type': prometheusType,
+      'content-length': Buffer.byteLength(text),
+      'cache-control': 'no-store',
+    });
+    response.end(request.method === 'HEAD' ? undefined : text);
+  }
+}
+
+/** A proxy on this machine is not this machine. */
+function requireThisMachine({ socket, headers }: IncomingMessage): void {
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const isForwarded = forwarding.some((name) => headers[name] !== undefined);
+  if (isLoopbackHost(address) && !isForwarded) return;
+  throw new LegateError(
+    'PERMISSION_DENIED',
+    'metrics are for this machine only; set prometheus.access to let others read them',
+  );
+}

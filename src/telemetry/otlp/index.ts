@@ -1,0 +1,1 @@
+export { OtlpExporter, type OtlpOptions } from './exporter.ts';

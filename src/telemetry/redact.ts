@@ -1,0 +1,89 @@
+/** Names of fields whose values never reach a log, whatever their spelling: `apiKey`, `API-KEY`. */
+const secretNames = new Set([
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'token',
+  'accesstoken',
+  'refreshtoken',
+  'idtoken',
+  'apikey',
+  'xapikey',
+  'password',
+  'passphrase',
+  'secret',
+  'clientsecret',
+  'credentials',
+  'privatekey',
+  'signature',
+]);
+const censored = '[redacted]';
+/** Bounds of what one line may hold. */
+const maxDepth = 6;
+const maxItems = 100;
+const longestText = 10_000;
+
+/** Credentials after their scheme, passwords in addresses, and tokens that speak for themselves. */
+const inText: readonly (readonly [RegExp, string])[] = [
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${censored}`],
+  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${censored}@`],
+  [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, censored],
+  [/([?&](?:token|api_?key|access_token|key)=)[^\s&#]+/gi, `$1${censored}`],
+];
+
+/** A text without what looks like a secret in it. */
+export function hideSecrets(text: string): string {
+  return inText.reduce((hidden, [secret, instead]) => hidden.replace(secret, instead), text);
+}
+
+/** A copy that may be logged: bounded in size, without secrets, errors as what they say. */
+export function redact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return redactFields(fields, 0);
+}
+
+function redactFields(fields: object, depth: number): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields).slice(0, maxItems)) {
+    const isSecret = secretNames.has(name.replaceAll(/[-_\s]/g, '').toLowerCase());
+    const isSaid = value !== undefined && value !== null && typeof value !== 'boolean';
+    // A key of its own, even where the name is one that objects give a meaning to.
+    Object.defineProperty(copy, name, {
+      value: isSecret && isSaid ? censored : redactValue(value, depth + 1),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return copy;
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') {
+    return hideSecrets(value.length > longestText ? `${value.slice(0, longestText)}...` : value);
+  }
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > maxDepth) return '[deeper]';
+  if (value instanceof Error) return redactFields(describeError(value), depth);
+  if (Array.isArray(value)) {
+    return value.slice(0, maxItems).map((item) => redactValue(item, depth + 1));
+  }
+  if (value instanceof Date || value instanceof URL) return redactValue(String(value), depth);
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (value instanceof Map) return redactFields(Object.fromEntries(value), depth);
+  if (value instanceof Set) return redactValue([...value], depth);
+  return redactFields(value, depth);
+}
+
+function describeError(error: Error): object {
+  const { name, message, stack, cause } = error;
+  const { code } = error as { readonly code?: unknown };
+  return {
+    type: name,
+    message,
+    ...(code !== undefined && { code }),
+    ...(stack !== undefined && { stack }),
+    ...(cause !== undefined && { cause }),
+  };
+}

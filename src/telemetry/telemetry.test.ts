@@ -1,0 +1,255 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import {
+  inSpan,
+  endSpan,
+  lateCounter,
+  lateHistogram,
+  startSpan,
+  startTelemetry,
+  type TelemetryOptions,
+  traceHeaders,
+  traceparentOf,
+} from './index.ts';
+
+interface Received {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Readonly<Record<string, never>>;
+}
+
+/** A collector that keeps what it is sent, and answers as it is told. */
+async function collector(answer: () => number = () => 200) {
+  const received: Received[] = [];
+  const server: Server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({
+        path: request.url ?? '',
+        headers: request.headers,
+        body: JSON.parse(Buffer.concat(chunks).toString()) as Received['body'],
+      });
+      response.writeHead(answer(), { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  closing.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { endpoint, received };
+}
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function telemetryTo(endpoint: string, options: Partial<TelemetryOptions> = {}) {
+  const telemetry = await startTelemetry({
+    serviceName: 'bank',
+    ...options,
+    otlp: { endpoint, ...options.otlp },
+  });
+  closing.push(() => telemetry.close());
+  return telemetry;
+}
+
+interface WireSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { key: string; value: object }[];
+  readonly status: object;
+}
+
+function spansOf(received: readonly Received[]): WireSpan[] {
+  return received
+    .filter(({ path }) => path === '/v1/traces')
+    .flatMap(({ body }) => {
+      const [resource] = body['resourceSpans'] as unknown as {
+        scopeSpans: [{ spans: WireSpan[] }];
+      }[];
+      return resource?.scopeSpans[0].spans ?? [];
+    });
+}
+
+test('OTLP: spans are sent as JSON, with their trace, their times and who sends them', async () => {
+  const { endpoint, received } = await collector();
+  const telemetry = await telemetryTo(`${endpoint}/`, {
+    otlp: { endpoint, headers: { 'x-team': 'a' } },
+  });
+  const outer = startSpan('outer', { kind: 'server', attributes: { 'legate.attempt': 1 } });
+  const inner = inSpan(outer, () => startSpan('inner', { attributes: { share: 0.5, ok: true } }));
+  endSpan(inner, { code: 'TIMEOUT' });
+  endSpan(outer);
+  await telemetry.flush();
+  const [first, second] = spansOf(received);
+  expect(received[0]?.headers).toMatchObject({ 'x-team': 'a', 'content-type': 'application/json' });
+  expect(received[0]?.body).toMatchObject({
+    resourceSpans: [
+      {
+        resource: {
+          attributes: expect.arrayContaining([
+            { key: 'service.name', value: { stringValue: 'bank' } },
+          ]),
+        },
+      },
+    ],
+  });
+  expect(first).toMatchObject({
+    name: 'inner',
+    traceId: second?.traceId,
+    parentSpanId: second?.spanId,
+    kind: 1,
+    status: { code: 2, message: 'TIMEOUT' },
+    attributes: [
+      { key: 'share', value: { doubleValue: 0.5 } },
+      { key: 'ok', value: { boolValue: true } },
+    ],
+  });
+  expect(second).toMatchObject({
+    name: 'outer',
+    kind: 2,
+    traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+    attributes: [{ key: 'legate.attempt', value: { intValue: '1' } }],
+  });
+  expect(second).not.toHaveProperty('parentSpanId');
+  expect(BigInt(second?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(
+    BigInt(first?.endTimeUnixNano ?? 0),
+  );
+});
+
+test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted them', async () => {
+  const { endpoint, received } = await collector();
+  // What is made before telemetry starts counts from then on.
+  const calls = lateCounter('legate.model.calls');
+  const seconds = lateHistogram('legate.model.duration');
+  calls.add(1, { model: 'm', outcome: 'ok' });
+  const telemetry = await telemetryTo(endpoint);
+  calls.add(2, { model: 'm', outcome: 'ok' });
+  seconds.record(0.2, { model: 'm', outcome: 'ok' });
+  telemetry.metrics.gauge('open', 'Open').add(3);
+  await telemetry.flush();
+  const body = received.find(({ path }) => path === '/v1/metrics')?.body as unknown as {
+    resourceMetrics: [{ scopeMetrics: [{ metrics: { name: string }[] }] }];
+  };
+  const [{ metrics }] = body.resourceMetrics[0].scopeMetrics;
+  const named = new Map(metrics.map((metric) => [metric.name, metric]));
+  expect(named.get('legate.model.calls')).toMatchObject({
+    description: 'Answers asked of language models, by what came of them',
+    sum: {
+      isMonotonic: true,
+      aggregationTemporality: 2,
+      dataPoints: [
+        {
+          asDouble: 2,
+          attributes: [
+            { key: 'model', value: { stringValue: 'm' } },
+            { key: 'outcome', value: { stringValue: 'ok' } },
+          ],
+        },
+      ],
+    },
+  });
+  expect(named.get('legate.model.duration')).toMatchObject({
+    unit: 's',
+    histogram: {
+      dataPoints: [{ count: '1', sum: 0.2, bucketCounts: expect.arrayContaining(['1']) }],
+    },
+  });
+  expect(named.get('open')).toMatchObject({ gauge: { dataPoints: [{ asDouble: 3 }] } });
+  expect(named.has('process.resident_memory')).toBe(true);
+  expect(telemetry.metrics.render()).toContain(
+    'legate_model_calls_total{model="m",outcome="ok"} 2\n',
+  );
+});
+
+test('a collector that is away costs spans, not memory, and is complained of once', async () => {
+  const { endpoint, received } = await collector(() => 400);
+  const said: string[] = [];
+  const say = (_: object, event: string): void => void said.push(event);
+  const logger = { debug: say, info: say, warn: say, error: say, child: () => logger };
+  const telemetry = await telemetryTo(endpoint, {
+    logger,
+    otlp: { endpoint, maxQueue: 4, batchSize: 100, metrics: false },
+  });
+  for (let count = 0; count < 10; count += 1) startSpan('x').end();
+  await telemetry.flush();
+  for (let count = 0; count < 2; count += 1) startSpan('x').end();
+  await telemetry.flush();
+  expect(spansOf(received)).toHaveLength(6);
+  const text = telemetry.metrics.render();
+  expect(text).toContain('legate_telemetry_dropped_total{reason="queue_full"} 6\n');
+  expect(text).toContain('legate_telemetry_dropped_total{reason="not_delivered"} 6\n');
+  expect(said.filter((event) => event === 'telemetry.export.failed')).toHaveLength(1);
+});
+
+test('closing sends what is left', async () => {
+  const { endpoint, received } = await collector();
+  const telemetry = await telemetryTo(endpoint);
+  startSpan('last words').end();
+  await telemetry.close();
+  expect(spansOf(received).map(({ name }) => name)).toEqual(['last words']);
+  startSpan('after').end();
+  await telemetry.close();
+  expect(spansOf(received)).toHaveLength(1);
+  expect(traceparentOf(startSpan('off'))).toBeUndefined();
+});
+
+test('whoever starts telemetry again shares it, and it ends with the last of them', async () => {
+  const { endpoint, received } = await collector();
+  const first = await telemetryTo(endpoint);
+  const second = await startTelemetry();
+  expect(second.metrics).toBe(first.metrics);
+  await first.close();
+  startSpan('still on').end();
+  await second.close();
+  expect(spansOf(received).map(({ name }) => name)).toEqual(['still on']);
+});
+
+test('W3C: a trace that was begun elsewhere is continued, sampled or not', async () => {
+  const { endpoint, received } = await collector();
+  const telemetry = await telemetryTo(endpoint, { sampleRatio: 0 });
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const sampled = startSpan('a', { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+  const other = startSpan('b', { traceparent: `00-${traceId}-00f067aa0ba902b7-00` });
+  expect(inSpan(sampled, traceHeaders)).toEqual({
+    traceparent: `00-${traceId}-${sampled.spanContext().spanId}-01`,
+  });
+  expect(inSpan(other, () => traceparentOf(startSpan('c')))).toMatch(
+    new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`),
+  );
+  const own = startSpan('d', { traceparent: 'not a traceparent' });
+  expect(own.isRecording()).toBe(false);
+  expect(own.spanContext().traceId).not.toBe(traceId);
+  for (const span of [sampled, other, own]) span.end();
+  await telemetry.flush();
+  expect(spansOf(received)).toMatchObject([
+    { name: 'a', traceId, parentSpanId: '00f067aa0ba902b7' },
+  ]);
+});
+
+test('secrets and endless texts do not get into spans', async () => {
+  const { endpoint, received } = await collector();
+  const telemetry = await telemetryTo(endpoint);
+  const span = startSpan('x', {
+    attributes: { url: 'amqp://me:hunter2@host', long: 'a'.repeat(5_000) },
+  });
+  span.recordException(new Error('Bearer hunter2hunter2 was refused'));
+  span.end();
+  await telemetry.flush();
+  const text = JSON.stringify(spansOf(received));
+  expect(text).not.toContain('hunter2');
+  expect(text.length).toBeLessThan(3_000);
+});
