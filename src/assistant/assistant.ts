@@ -34,8 +34,10 @@ export interface AssistantOptions {
   readonly generator: CommandGenerator;
   /** @default none: an action of the project fails when it is reached. */
   readonly actions?: ActionRunner;
-  /** For `call:` steps that lead to agents and tools. @default [] */
+  /** For `call:` steps that lead to agents and tools; closed with the assistant. @default [] */
   readonly callHandlers?: readonly CallHandler[];
+  /** What each sub agent does, by its name. @default none */
+  readonly agentDescriptions?: ReadonlyMap<string, string>;
   /** @default none: responses are said as they are written. */
   readonly rephraser?: Rephraser;
   /** Of one message. @default 420 */
@@ -95,7 +97,7 @@ const noActions: ActionRunner = {
  * const assistant = new Assistant({ domain, flows, generator })
  * const { messages, tracker } = await assistant.handle({ senderId: 'ada', tracker: undefined, text: 'hi' })
  */
-export class Assistant {
+export class Assistant implements AsyncDisposable {
   readonly domain: Domain;
   readonly flows: ReadonlyMap<string, Flow>;
   readonly #options: AssistantOptions;
@@ -105,6 +107,8 @@ export class Assistant {
   readonly #responder: Responder;
   readonly #reading: ReadOptions;
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
+  /** Turns under way. */
+  readonly #turns = new Set<Promise<unknown>>();
 
   constructor(options: AssistantOptions) {
     this.domain = options.domain;
@@ -131,7 +135,11 @@ export class Assistant {
    * Takes a turn. Failures of actions, agents and generators become part of the conversation; what
    * is thrown is an abort, or a tracker that is not ours.
    */
-  async handle(request: TurnRequest): Promise<TurnResult> {
+  handle(request: TurnRequest): Promise<TurnResult> {
+    return this.#during(this.#handle(request));
+  }
+
+  async #handle(request: TurnRequest): Promise<TurnResult> {
     const dialogue = this.#dialogue(request);
     const { tracker } = dialogue;
     if (tracker.state.terminated) return result(dialogue);
@@ -158,7 +166,11 @@ export class Assistant {
   }
 
   /** Ends every flow of a conversation at once, without a word: its caller gave it up. */
-  async abandon(
+  abandon(request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>): Promise<TurnResult> {
+    return this.#during(this.#abandon(request));
+  }
+
+  async #abandon(
     request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>,
   ): Promise<TurnResult> {
     const dialogue = this.#dialogue({ ...request, text: '' });
@@ -183,6 +195,26 @@ export class Assistant {
     return result(dialogue);
   }
 
+  /** Waits for the turns under way, and gives back what calls to agents and tools hold open. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#turns);
+    const handlers = this.#options.callHandlers ?? [];
+    await Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #during<T>(turn: Promise<T>): Promise<T> {
+    this.#turns.add(turn);
+    try {
+      return await turn;
+    } finally {
+      this.#turns.delete(turn);
+    }
+  }
+
   #dialogue(request: TurnRequest): Dialogue {
     const options = this.#options;
     const trackerOptions = {
@@ -205,6 +237,7 @@ export class Assistant {
       responder: this.#responder,
       actions: options.actions ?? noActions,
       callHandlers: options.callHandlers ?? [],
+      agentDescriptions: options.agentDescriptions ?? new Map(),
       channel: request.channel ?? 'rest',
       userMessage: request.text,
       metadata: request.metadata ?? {},

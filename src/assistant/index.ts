@@ -22,11 +22,12 @@ export type {
   CommandGenerator,
   GeneratorInput,
 } from './commands/index.ts';
-export type { Call, CallHandler, CallOutcome } from './executor/index.ts';
+export type { Call, CallHandler, CallOutcome, LeftCall } from './executor/index.ts';
 export { defaultFlows, defaultResponses } from './patterns/index.ts';
 export type { Rephraser, RephraseRequest } from './responses/index.ts';
 export {
   type EventDraft,
+  slotSet,
   Tracker,
   trackerJson,
   type TrackerState,
@@ -34,6 +35,20 @@ export {
 } from './tracker/index.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
 export { buildAssistant, type BuildOptions } from './build/index.ts';
+export {
+  type AgentInput,
+  type AgentInputSlot,
+  type AgentOutput,
+  type AgentStatus,
+  type AgentWork,
+  type StructuredResult,
+  type SubAgentModule,
+  type SubAgentTool,
+  subAgentTool,
+  type SubAgentToolContext,
+  type SubAgentToolOptions,
+  type ToolOutput,
+} from './sub-agents/index.ts';
 export {
   type CaseResult,
   checkNames,

@@ -1,6 +1,11 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
-import { type Assistant, type BotMessage, buildAssistant } from '../assistant/index.ts';
+import {
+  type Assistant,
+  type BotMessage,
+  buildAssistant,
+  type TrackerEvent,
+} from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { JsonObject } from '../protocol/index.ts';
 import type { ShellCommandOptions } from './commands/shell.ts';
@@ -12,7 +17,7 @@ import { loadFrom } from './places.ts';
  * prompt; with a pipe only what the assistant says is printed.
  */
 export async function shell(directory: string, options: ShellCommandOptions): Promise<void> {
-  const assistant = await load(directory, options);
+  await using assistant = await load(directory, options);
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const conversation = new ShellConversation(assistant, options.sender);
   const lines = createInterface({
@@ -42,6 +47,7 @@ class ShellConversation {
   readonly #assistant: Assistant;
   readonly #senderId: string;
   #tracker: JsonObject | undefined;
+  readonly #log: TrackerEvent[] = [];
   #buttons: NonNullable<BotMessage['buttons']> = [];
 
   constructor(assistant: Assistant, senderId: string) {
@@ -57,11 +63,12 @@ class ShellConversation {
 
   async say(text: string): Promise<void> {
     this.#buttons = [];
-    const { tracker } = await this.#assistant.handle({
+    const { tracker, events } = await this.#assistant.handle({
       senderId: this.#senderId,
       tracker: this.#tracker,
       text,
       channel: 'cmdline',
+      history: async ({ last }) => this.#log.slice(-last),
       onMessage: (message) => this.#show(message),
       onChunk: (piece) => {
         if (piece.kind === 'chunk') process.stdout.write(piece.text);
@@ -69,6 +76,7 @@ class ShellConversation {
       },
     });
     this.#tracker = tracker;
+    this.#log.push(...events);
   }
 
   #show(message: BotMessage): void {

@@ -89,7 +89,7 @@ export class RemoteActions implements ActionRunner {
       try {
         return await this.#fetch(url, {
           method: 'POST',
-          headers: { ...headers?.(), 'content-type': 'application/json' },
+          headers: { ...traceHeaders(), ...headers?.(), 'content-type': 'application/json' },
           body,
           redirect: 'error',
           signal,

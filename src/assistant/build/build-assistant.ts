@@ -5,12 +5,20 @@ import { Assistant } from '../assistant.ts';
 import type { CallHandler } from '../executor/index.ts';
 import { createGenerator } from '../generators/index.ts';
 import type { Project } from '../project/index.ts';
+import { createHandlers } from '../sub-agents/index.ts';
 import { actionsOf } from './actions.ts';
 import { rephraserOf } from './rephraser.ts';
 
 export interface BuildOptions {
-  /** For `call:` steps that lead to agents and tools. @default [] */
+  /**
+   * For `call:` steps that lead to agents and tools; closed with the assistant.
+   * @default those of the project's sub_agents and mcp_servers
+   */
   readonly callHandlers?: readonly CallHandler[];
+  /** For calls to agents and MCP servers. @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Between two attempts to call an agent. @default a timer */
+  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly newId?: () => string;
@@ -31,13 +39,20 @@ export async function buildAssistant(
   const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
   const rephraser = rephraserOf(endpoints.nlg, models, files, logger);
   const actions = options.actions ?? (await actionsOf(project));
+  const generator = createGenerator(config.generator, { models, files, logger });
+  const { fetch, sleep } = options;
+  const callHandlers =
+    options.callHandlers ?? (await createHandlers(project, { models, logger, fetch, sleep }));
   return new Assistant({
     domain: project.domain,
     flows: project.flows,
-    generator: createGenerator(config.generator, { models, files, logger }),
+    generator,
     ...(actions !== undefined && { actions }),
     ...(rephraser !== undefined && { rephraser }),
-    callHandlers: options.callHandlers ?? [],
+    callHandlers,
+    agentDescriptions: new Map(
+      [...project.subAgents.values()].map(({ name, description }) => [name, description]),
+    ),
     maxCharacters: config.generator?.maxCharacters ?? 420,
     clarifyOnMultipleStartFlows: environment['CLARIFY_ON_MULTIPLE_START_FLOWS'] === 'True',
     maxSteps: Number(environment['MAX_NUMBER_OF_PREDICTIONS_CALM'] ?? 1_000),

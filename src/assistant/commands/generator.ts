@@ -58,4 +58,6 @@ export interface AgentsView {
   readonly active: string | undefined;
   /** Those of the active flow that ended and may be restarted. */
   readonly completed: readonly string[];
+  /** What each sub agent of the project does, by its name. */
+  readonly descriptions?: ReadonlyMap<string, string>;
 }

@@ -77,7 +77,7 @@ function generate(
     flows: startable,
     allFlows: dialogue.flows,
     domain,
-    agents: agentsView(tracker.stack),
+    agents: agentsView(tracker.stack, options.agentDescriptions),
     language: typeof language === 'string' ? language : undefined,
     signal: options.signal,
     clock: options.clock,

@@ -80,7 +80,10 @@ export function activeFlows(dialogue: Dialogue): {
   };
 }
 
-export function agentsView(stack: readonly StackFrame[]): AgentsView {
+export function agentsView(
+  stack: readonly StackFrame[],
+  descriptions?: ReadonlyMap<string, string>,
+): AgentsView {
   const segment = activeSegment(stack);
   const agent = agentOf(segment);
   const isWaiting = agent !== undefined && isOnTop(stack, agent);
@@ -88,6 +91,7 @@ export function agentsView(stack: readonly StackFrame[]): AgentsView {
   return {
     active: isWaiting ? agent.agentId : undefined,
     completed: [...new Set(completed.map((run) => run.agentId))],
+    ...(descriptions !== undefined && { descriptions }),
   };
 }
 

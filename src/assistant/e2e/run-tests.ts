@@ -37,7 +37,7 @@ export async function runTests(
 ): Promise<TestReport> {
   const { build = {}, signal = new AbortController().signal } = options;
   const actions = new StubbedActions(build.actions ?? (await actionsOf(project)));
-  const assistant = await buildAssistant(project, {
+  await using assistant = await buildAssistant(project, {
     // The first of several equal responses, so that a test says the same every time.
     random: () => 0,
     ...build,

@@ -16,7 +16,16 @@ export interface CallHandler {
   handles(step: CallStep): boolean;
   run(call: Call): Promise<CallOutcome>;
   /** The flow that waited for the agent was cancelled: whatever runs elsewhere for it may stop. */
-  cancel?(left: { readonly step: CallStep; readonly metadata: JsonObject }): Promise<void>;
+  cancel?(left: LeftCall): Promise<void>;
+  /** Gives back what the handler holds: connections, processes. No call comes after it. */
+  close?(): Promise<void>;
+}
+
+/** What is left of a call when nobody waits for its answer any more. */
+export interface LeftCall {
+  readonly step: CallStep;
+  readonly metadata: JsonObject;
+  readonly logger: Logger;
 }
 
 export interface Call {
@@ -27,6 +36,8 @@ export interface Call {
    * `resume`: back after an interruption. `restart`: the user wants a finished agent again.
    */
   readonly mode: 'start' | 'continue' | 'resume' | 'restart';
+  /** It goes on because the user changed a slot, with a message that says so. */
+  readonly isCorrection: boolean;
   /** What the handler returned last for this run; empty at the start. */
   readonly metadata: JsonObject;
   /** The last run of the same step in this flow, when there was one. */

@@ -30,7 +30,7 @@ function goBack(
   const agent = agentOf(segment);
   if (agent !== undefined) {
     // An agent sees every slot when it is called: it goes on with the new values.
-    dialogue.replace({ ...agent, state: 'resuming' });
+    if (agent.state === 'waiting_for_input') dialogue.replace({ ...agent, state: 'resuming' });
     return;
   }
   const target = segment.root.collected?.find(({ slot }) => Object.hasOwn(slots, slot));

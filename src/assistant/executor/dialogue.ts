@@ -30,6 +30,7 @@ export interface DialogueOptions {
   readonly responder: Responder;
   readonly actions: ActionRunner;
   readonly callHandlers: readonly CallHandler[];
+  readonly agentDescriptions: ReadonlyMap<string, string>;
   readonly channel: string;
   readonly userMessage: string;
   /** Of the message. */

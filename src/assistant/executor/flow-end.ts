@@ -96,7 +96,7 @@ async function tellAgent(dialogue: Dialogue, frame: AgentFrame): Promise<void> {
   if (step?.kind !== 'call') return;
   try {
     const handler = callHandlers.find((one) => one.handles(step));
-    await handler?.cancel?.({ step, metadata: frame.metadata });
+    await handler?.cancel?.({ step, metadata: frame.metadata, logger });
   } catch (error) {
     logger.warn({ agent: frame.agentId, error }, 'agent.cancel_failed');
   }

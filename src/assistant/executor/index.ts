@@ -1,5 +1,5 @@
 export { applyEvents } from './apply-events.ts';
-export type { Call, CallHandler, CallOutcome } from './call-handler.ts';
+export type { Call, CallHandler, CallOutcome, LeftCall } from './call-handler.ts';
 export { Dialogue, type DialogueOptions, type History, type TurnFacts } from './dialogue.ts';
 export { ensureSession } from './ensure-session.ts';
 export { clearStack } from './flow-end.ts';

@@ -1,6 +1,7 @@
+import { compileCondition } from '../conditions/index.ts';
 import type { AgentFrame, AgentRun, FlowFrame } from '../model.ts';
 import { activeSegment, callChain, removeFrames } from '../stack/index.ts';
-import { agentEvent } from '../tracker/index.ts';
+import { agentEvent, slotSet } from '../tracker/index.ts';
 import type { Prediction } from './advance.ts';
 import { applyEvents } from './apply-events.ts';
 import type { Call, CallOutcome } from './call-handler.ts';
@@ -15,7 +16,10 @@ type CallPrediction = Extract<Prediction, { kind: 'call' }>;
 export async function runCall(dialogue: Dialogue, prediction: CallPrediction): Promise<void> {
   const { handler, step } = prediction;
   const run = runOf(dialogue, prediction);
-  if (handler.kind === 'agent') announce(dialogue, prediction, run);
+  if (handler.kind === 'agent') {
+    announce(dialogue, prediction, run);
+    forgetFormerRun(dialogue, prediction, run);
+  }
   dialogue.facts.forAgent = false;
   const outcome = await outcomeOf(dialogue, prediction, run);
   if (outcome.status === 'failed') {
@@ -76,6 +80,21 @@ function announce(dialogue: Dialogue, { agent, frame, step }: CallPrediction, ru
   }
 }
 
+/** An agent that begins once more must not find what it was to find out filled from the last time. */
+function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }: Run): void {
+  const { tracker, domain, facts } = dialogue;
+  if (mode !== 'restart' && !(mode === 'start' && tracker.state.agents.includes(step.target)))
+    return;
+  for (const condition of step.exitIf ?? []) {
+    for (const name of compileCondition(condition).references.slots) {
+      const initial = domain.slots.get(name)?.initialValue ?? null;
+      // What the user just said is of now.
+      if (facts.filled.has(name) || tracker.slot(name) === initial) continue;
+      tracker.apply(slotSet(name, initial));
+    }
+  }
+}
+
 async function outcomeOf(
   dialogue: Dialogue,
   { handler, step, frame }: CallPrediction,
@@ -87,6 +106,7 @@ async function outcomeOf(
   try {
     return await handler.run({
       ...run,
+      isCorrection: dialogue.facts.patterns.some(({ flowId }) => flowId === 'pattern_correction'),
       step,
       flow,
       senderId: tracker.state.senderId,

@@ -67,6 +67,7 @@ test('whatever the files say, a project is assembled with problems and nothing i
             part('a', agent),
             part('b', { agent: { name: 'b', description: 'd' }, configuration: agent }),
           ],
+          subAgentsDirectory: 'sub_agents',
           file: () => Promise.resolve(undefined),
         };
         const project = await assemble(parts, { V: '7' }, problems);

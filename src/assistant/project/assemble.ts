@@ -68,6 +68,7 @@ export async function assemble(
     credentials:
       credentialsFile === undefined ? new Map() : readCredentials(credentialsFile, problems),
     subAgents: new Map([...agents].map(([name, { agent }]) => [name, agent])),
+    subAgentsDirectory: parts.subAgentsDirectory,
     files: await readFiles(parts, uses, problems),
   };
 }

@@ -1,4 +1,10 @@
-import { Field, type Section, type YamlFile, type Problems } from '../../config/index.ts';
+import {
+  Field,
+  type Problems,
+  readTelemetry,
+  type Section,
+  type YamlFile,
+} from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Use } from '../domain/index.ts';
 import { readA2aServer, refuseTls } from './a2a-server.ts';
@@ -13,6 +19,7 @@ export const noEndpoints: Endpoints = {
   modelGroups: new Map(),
   mcpServers: new Map(),
   a2aServer: undefined,
+  telemetry: undefined,
   sections: new Map(),
 };
 
@@ -29,7 +36,7 @@ const absent = [
   'action_server',
 ];
 /** Read by those who need them. */
-const loose = ['store', 'bus', 'telemetry'];
+const loose = ['store', 'bus'];
 
 /** endpoints.yml. */
 export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): Endpoints {
@@ -37,6 +44,7 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
   const section = Field.root(file, problems).section();
   if (section === undefined) return noEndpoints;
   const a2a = section.section('a2a_server');
+  const telemetry = section.section('telemetry');
   const sections = new Map<string, JsonObject>();
   for (const key of loose) {
     const value = section.object(key);
@@ -49,6 +57,7 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     modelGroups: readModelGroups(section.list('model_groups')),
     mcpServers: readMcpServers(section.list('mcp_servers'), uses),
     a2aServer: a2a && readA2aServer(a2a),
+    telemetry: telemetry && readTelemetry(telemetry),
     sections,
   };
   refuseTls(section);

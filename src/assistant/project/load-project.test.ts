@@ -90,6 +90,7 @@ test('a whole project loads without a problem', async () => {
     modelGroup: 'main',
     promptTemplate: 'sub_agents/rate_finder/prompt.jinja2',
     includeDateTime: true,
+    startupCheck: 'warn',
     timezone: 'Europe/Berlin',
     enableFillerMessages: true,
     toolTimeout: undefined,

@@ -1,8 +1,10 @@
-import type { Field } from '../../config/index.ts';
+import type { Field, Section } from '../../config/index.ts';
 import type { Use } from '../domain/index.ts';
 import { readAuthentication } from './authentication.ts';
 import { readUrl } from './readers.ts';
 import type { McpServer } from './model.ts';
+
+const types = ['http', 'https', 'stdio'] as const;
 
 /** `mcp_servers:` by name. */
 export function readMcpServers(
@@ -14,16 +16,35 @@ export function readMcpServers(
     const section = item.section();
     if (section === undefined) continue;
     const name = section.require('name')?.name();
-    const url = readUrl(section.require('url'));
-    section.get('type')?.oneOf(['http', 'https'], { ignoreCase: true });
-    const auth = readAuthentication(section);
+    const type = section.get('type')?.oneOf(types, { ignoreCase: true });
+    const isProgram = type === 'stdio' || (type === undefined && section.has('command'));
+    const way = isProgram ? readProgram(section) : readAddress(section);
     const metaMap = readMetaMap(section.get('meta_map'), uses);
     section.finish();
     if (name === undefined) continue;
     if (servers.has(name)) section.get('name')?.error(`a server named "${name}" is there already`);
-    else servers.set(name, { name, url: url ?? '', auth, metaMap });
+    else servers.set(name, { name, ...way, metaMap });
   }
   return servers;
+}
+
+function readAddress(section: Section) {
+  const url = readUrl(section.require('url', 'or write type: stdio and a command'));
+  return { url: url ?? '', auth: readAuthentication(section) };
+}
+
+/** A program sees only the variables that are given to it here. */
+function readProgram(section: Section) {
+  const command = section.require('command', 'the program to start')?.name();
+  const env = Object.fromEntries(
+    (section.section('env')?.entries() ?? []).flatMap(([name, field]) => {
+      const isSecret = /token|secret|key|password/i.test(name);
+      const value = isSecret ? field.secret() : field.text();
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const args = section.list('args').map((item) => item.text() ?? '');
+  return { command: command ?? '', args, env };
 }
 
 function readMetaMap(field: Field | undefined, uses: Use[]): McpServer['metaMap'] {

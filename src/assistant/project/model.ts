@@ -1,3 +1,4 @@
+import type { TelemetrySettings } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Domain, Flow } from '../model.ts';
 
@@ -18,6 +19,8 @@ export interface Project {
   readonly credentials: ReadonlyMap<string, JsonObject>;
   /** By name. */
   readonly subAgents: ReadonlyMap<string, SubAgent>;
+  /** Where the modules of sub agents are looked for, each in the agent's folder. */
+  readonly subAgentsDirectory: string;
   /** Texts that the project refers to: prompts and agent cards. */
   readonly files: ReadonlyMap<string, string>;
 }
@@ -66,7 +69,9 @@ export interface Endpoints {
   /** By name. */
   readonly mcpServers: ReadonlyMap<string, McpServer>;
   readonly a2aServer: A2aServer | undefined;
-  /** Sections that their owners read themselves: `store`, `bus`, `telemetry`. */
+  /** What is told about all this; undefined where nothing is. */
+  readonly telemetry: TelemetrySettings | undefined;
+  /** Sections that their owners read themselves: `store`, `bus`. */
   readonly sections: ReadonlyMap<string, JsonObject>;
 }
 
@@ -97,16 +102,26 @@ export type NlgEndpoint =
       readonly prompt: string | undefined;
     };
 
-export interface McpServer {
+interface McpServerBase {
   readonly name: string;
-  readonly url: string;
-  readonly auth: Authentication | undefined;
   /** What goes into `_meta` of each tool call. */
   readonly metaMap: {
     readonly static: JsonObject;
     readonly fromSlots: readonly { readonly slot: string; readonly param: string }[];
   };
 }
+
+/** A server behind an address, or a program that is spoken to over its standard input and output. */
+export type McpServer = McpServerBase &
+  (
+    | { readonly url: string; readonly auth: Authentication | undefined }
+    | {
+        /** Started in the folder of the project; `node` is the one that runs us. */
+        readonly command: string;
+        readonly args: readonly string[];
+        readonly env: Readonly<Record<string, string>>;
+      }
+  );
 
 /** How we show who we are to a server. */
 export type Authentication =
@@ -181,6 +196,8 @@ interface SubAgentBase {
   /** Seconds. */
   readonly timeout: number | undefined;
   readonly maxRetries: number;
+  /** Whether an agent that does not answer keeps the assistant from starting. */
+  readonly startupCheck: 'fail' | 'warn' | 'lazy';
 }
 
 /** An agent elsewhere, called over A2A. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Source } from '../../config/index.ts';
 import { type Part, type ProjectParts, readInside } from './project-folder.ts';
 import type { TarEntry } from './tar.ts';
@@ -47,6 +48,8 @@ export function fromEntries(
       ...part,
       name: part.name.replace(/\/config\.yml$/, ''),
     })),
+    // Code is not packed.
+    subAgentsDirectory: join(outside.directory, 'sub_agents'),
     // What only endpoints.yml refers to lies where endpoints.yml does.
     file: async (path, problems) =>
       texts.get(`files/${encodeURIComponent(path)}`) ??

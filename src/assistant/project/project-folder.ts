@@ -43,6 +43,8 @@ export interface ProjectParts {
   readonly credentials: Source | undefined;
   /** Each `name` is that of the agent's folder. */
   readonly subAgents: readonly Part[];
+  /** The folder of these folders. */
+  readonly subAgentsDirectory: string;
   /** Reads another text of the project; undefined when there is none at that path. */
   file(path: string, problems: Problems): Promise<string | undefined>;
 }
@@ -76,6 +78,7 @@ export async function readFolder(places: ProjectPlaces, problems: Problems): Pro
     endpoints: await single(places.endpoints, 'endpoints.yml'),
     credentials: await single(places.credentials, 'credentials.yml'),
     subAgents: await folder.agents(agents),
+    subAgentsDirectory: agents,
     file: (path, problems) => {
       const ofAgent = places.subAgents !== undefined && path.startsWith('sub_agents/');
       return ofAgent

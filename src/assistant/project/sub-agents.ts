@@ -5,6 +5,7 @@ import { readFilePath, readModelGroupName, readTimezone, readUrl } from './reade
 import type { ReactAgent, SubAgent } from './model.ts';
 
 const protocols = ['RASA', 'A2A'] as const;
+const startupChecks = ['fail', 'warn', 'lazy'] as const;
 
 export interface LoadedSubAgent {
   readonly agent: SubAgent;
@@ -39,6 +40,9 @@ export function readSubAgent(
     module: configuration?.name('module'),
     timeout: configuration?.number('timeout', { minimum: 0 }),
     maxRetries: configuration?.number('max_retries', { minimum: 0, isInteger: true }) ?? 3,
+    startupCheck:
+      configuration?.get('startup_check')?.oneOf(startupChecks) ??
+      (protocol === 'A2A' ? 'fail' : 'warn'),
   };
   const parts = { section, configuration, connections };
   const read =

@@ -34,6 +34,8 @@ export interface TrackerState {
   readonly terminated: boolean;
   /** The user was asked for a rating in this session. */
   readonly surveyed: boolean;
+  /** Sub agents that ended in this session, each once. */
+  readonly agents: readonly string[];
   readonly transcript: readonly TranscriptEntry[];
   /** What the bot said last, for saying it again: all since the user's message before. */
   readonly spoken: readonly BotMessage[];
@@ -68,6 +70,7 @@ export function emptyState(conversation: NewConversation): TrackerState {
     inactive: false,
     terminated: false,
     surveyed: false,
+    agents: [],
     transcript: [],
     spoken: [],
     heard: false,

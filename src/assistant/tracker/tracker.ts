@@ -181,6 +181,10 @@ export class Tracker {
       case 'followup':
         state.followupAction = typeof event['name'] === 'string' ? event['name'] : null;
         return;
+      case 'agent_completed':
+      case 'agent_cancelled':
+        state.agents = [...new Set([...state.agents, textOf(event, 'agent_id')])].slice(-100);
+        return;
       default:
       // Everything else tells what happened and changes nothing.
     }
@@ -235,6 +239,7 @@ export class Tracker {
     state.paused = false;
     state.inactive = false;
     state.surveyed = false;
+    state.agents = [];
     state.transcript = [];
     state.spoken = [];
     this.#resetSlots();

@@ -32,6 +32,8 @@ export class ModelHolder {
   #model: LoadedModel | undefined;
   #listener: Listener = async () => {};
   #last: Promise<unknown> = Promise.resolve();
+  /** Former models whose turns have not ended. */
+  readonly #leaving = new Set<Promise<void>>();
 
   get current(): LoadedModel | undefined {
     return this.#model;
@@ -51,10 +53,25 @@ export class ModelHolder {
   /** Puts what `load` gives in place of the present model. */
   change(load: () => Promise<LoadedModel | undefined>): Promise<void> {
     const changed = this.#last.then(async () => {
+      const former = this.#model;
       this.#model = await load();
+      if (former !== undefined) this.#release(former);
       await this.#listener(this.#model);
     });
     this.#last = changed.catch(() => {});
     return changed;
+  }
+
+  /** Lets all models go, once their turns have ended. */
+  async close(): Promise<void> {
+    await this.#last;
+    if (this.#model !== undefined) this.#release(this.#model);
+    this.#model = undefined;
+    await Promise.all(this.#leaving);
+  }
+
+  #release({ assistant }: LoadedModel): void {
+    const closed = assistant.close().finally(() => this.#leaving.delete(closed));
+    this.#leaving.add(closed);
   }
 }

@@ -14,6 +14,7 @@ import { checkReach, checkWorkers } from './guards.ts';
 import { ModelHolder } from './model-holder.ts';
 import { makeReady, readModel } from './model-loading.ts';
 import { storeOf } from './store-options.ts';
+import { telemetryOf } from './telemetry-options.ts';
 
 export interface ServeAssistantOptions extends Pick<
   ServeOptions,
@@ -67,7 +68,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   };
   // How to listen stands in the project, so it is read first; what may take time comes after.
   const first = await readModel({ places, file: options.model }, environment, logger);
-  const { a2aServer, sections } = first.project.endpoints;
+  const { a2aServer, telemetry, sections } = first.project.endpoints;
   const storage = options.store ?? storeOf(sections.get('store'), places.directory);
   if (a2aServer !== undefined) checkWorkers(environment, storage, logger);
   const access = new ApiAccess(options.api ?? {});
@@ -110,6 +111,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
           : async (...call) => (await inspector.handle(...call)) || doors.handle(...call),
       cors: options.cors ?? [],
       logger,
+      ...telemetryOf(telemetry, first.project.name),
       ...(a2aServer !== undefined && (await a2aOptions(a2aServer, places.directory, logger))),
     },
   );
@@ -128,9 +130,13 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     push,
     access: apiTokenAccess(access),
   });
-  const close = (): Promise<void> => {
+  const close = async (): Promise<void> => {
     inspector?.close();
-    return serving.close();
+    try {
+      await serving.close();
+    } finally {
+      await models.close();
+    }
   };
   try {
     await options.onListening?.(serving.url);

@@ -87,7 +87,7 @@ function flowFacts(input: GeneratorInput, flow: Flow): FlowFacts {
     slots: fillable(input, flow).map(slotFacts),
     agent_info: [...new Set(agents.map((step) => step.target))].map((name) => ({
       name,
-      description: '',
+      description: sanitise(input.agents.descriptions?.get(name) ?? '', 1_000),
     })),
   };
 }

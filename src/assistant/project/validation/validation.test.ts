@@ -34,6 +34,7 @@ async function check(
       endpoints: more.endpoints === undefined ? undefined : source('endpoints.yml', more.endpoints),
       credentials: undefined,
       subAgents: [],
+      subAgentsDirectory: 'sub_agents',
       file: () => Promise.resolve(undefined),
     },
     {},

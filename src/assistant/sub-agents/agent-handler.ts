@@ -1,0 +1,157 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { compileCondition } from '../conditions/index.ts';
+import type { Call, CallHandler, CallOutcome, LeftCall } from '../executor/index.ts';
+import type { BotMessage } from '../model.ts';
+import type { SubAgent } from '../project/index.ts';
+import { agentInput } from './agent-input.ts';
+import { ExternalCaller } from './external/external-agent.ts';
+import type { McpPool } from './mcp-pool.ts';
+import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
+import { type Sleep, TimeLimit, withRetries } from './patience.ts';
+import { runReactAgent } from './react/react-agent.ts';
+
+export interface AgentHandlerParts {
+  readonly agent: SubAgent;
+  readonly module: SubAgentModule;
+  /** Of agents with protocol RASA. */
+  readonly model: LanguageModelV4 | undefined;
+  readonly pool: McpPool;
+  readonly files: ReadonlyMap<string, string>;
+  readonly modelId: string;
+  readonly sleep: Sleep;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** Carries out `call: agent` of one sub agent, whichever protocol it has. */
+export class AgentHandler implements CallHandler {
+  readonly kind = 'agent';
+  readonly #parts: AgentHandlerParts;
+  readonly #external: ExternalCaller | undefined;
+
+  constructor(parts: AgentHandlerParts) {
+    this.#parts = parts;
+    const { agent, files, fetch } = parts;
+    this.#external =
+      agent.protocol === 'A2A' ? new ExternalCaller({ agent, files, fetch }) : undefined;
+  }
+
+  handles({ target, mcpServer }: Call['step']): boolean {
+    return mcpServer === undefined && target === this.#parts.agent.name;
+  }
+
+  async run(call: Call): Promise<CallOutcome> {
+    const { agent, module, modelId, sleep } = this.#parts;
+    const { signal, logger } = call;
+    const given = await agentInput(agent, call, { modelId });
+    const input = (await module.processInput?.(given)) ?? given;
+    const said = new Set<string>();
+    const output = await withRetries(
+      async () =>
+        this.#processed(await this.#attempt({ ...call, say: sayOnce(call, said) }, input)),
+      { agent: agent.name, retries: agent.maxRetries, sleep, signal, logger },
+    );
+    return outcomeOf(call, output);
+  }
+
+  async cancel({ metadata, logger }: LeftCall): Promise<void> {
+    await this.#external?.cancel(metadata, logger);
+  }
+
+  /** Whether the agent can be called at all. */
+  async check(signal?: AbortSignal): Promise<void> {
+    const { agent, pool } = this.#parts;
+    await this.#external?.check(signal);
+    if (agent.protocol === 'A2A') return;
+    for (const { name } of agent.mcpServers) {
+      await pool.connection(name).tools(signal === undefined ? {} : { signal });
+    }
+  }
+
+  async #attempt(call: Call, input: AgentInput): Promise<AgentOutput> {
+    const { agent, module, model, files } = this.#parts;
+    if (module.run !== undefined) return this.#runModule(module.run, call, input);
+    if (this.#external !== undefined) {
+      const isAnswer = call.mode !== 'resume' || call.isCorrection;
+      const again = isAnswer ? undefined : await this.#external.lookAgain(call, input);
+      return again ?? this.#external.run(call, input);
+    }
+    if (agent.protocol === 'A2A' || model === undefined) {
+      return { id: input.id, status: 'fatal_error', errorMessage: 'the agent has no model' };
+    }
+    const promptTemplate =
+      agent.promptTemplate === undefined ? undefined : files.get(agent.promptTemplate);
+    return runReactAgent({ ...this.#parts, agent, model, promptTemplate }, call, input);
+  }
+
+  async #runModule(
+    run: NonNullable<SubAgentModule['run']>,
+    call: Call,
+    input: AgentInput,
+  ): Promise<AgentOutput> {
+    const { agent } = this.#parts;
+    using limit = new TimeLimit(agent.timeout, call.signal);
+    const { signal } = limit;
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      const work = {
+        say: (message: BotMessage) => call.say(message),
+        signal,
+        channel: call.channel,
+      };
+      return await Promise.race([run(input, work), aborted]);
+    } catch (error) {
+      call.signal.throwIfAborted();
+      call.logger.error({ agent: agent.name, error }, 'sub_agent.module.failed');
+      const errorMessage = error instanceof Error ? error.message : 'its module failed';
+      return { id: input.id, status: 'fatal_error', errorMessage };
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #processed(output: AgentOutput): Promise<AgentOutput> {
+    const { agent, module } = this.#parts;
+    const own =
+      agent.protocol === 'A2A' ? ((await module.processAgentOutput?.(output)) ?? output) : output;
+    return (await module.processOutput?.(own)) ?? own;
+  }
+}
+
+/** What an agent tells again because it is called again was heard already. */
+function sayOnce(call: Call, said: Set<string>): Call['say'] {
+  const before = new Set(said);
+  return async (message) => {
+    const identity = JSON.stringify(message);
+    if (before.has(identity)) return;
+    said.add(identity);
+    await call.say(message);
+  };
+}
+
+function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
+  const { status, responseMessage, events = [], metadata = {}, errorMessage } = output;
+  if (status === 'fatal_error' || status === 'recoverable_error') {
+    return { status: 'failed', reason: errorMessage ?? 'the agent failed' };
+  }
+  const isDone = status === 'completed' || isExit(call, output);
+  return {
+    status: isDone ? 'completed' : 'input-required',
+    messages:
+      responseMessage === undefined || responseMessage === '' ? [] : [{ text: responseMessage }],
+    events,
+    metadata,
+  };
+}
+
+/** Conditions of the call count after the hooks: they may have filled what the flow waits for. */
+function isExit({ step, slots, domain }: Call, { events = [] }: AgentOutput): boolean {
+  if (step.exitIf === undefined || step.exitIf.length === 0) return false;
+  const values = { ...slots };
+  for (const { event, name, value = null } of events) {
+    if (event === 'slot' && typeof name === 'string' && domain.slots.has(name))
+      values[name] = value;
+  }
+  return step.exitIf.every((text) => compileCondition(text).evaluate({ slots: values }));
+}

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { Call } from '../executor/index.ts';
+import type { Slot, TrackerEvent } from '../model.ts';
+import type { SubAgent } from '../project/index.ts';
+import type { TranscriptEntry } from '../tracker/index.ts';
+import type { AgentInput, AgentInputSlot } from './model.ts';
+
+/** What the agent is told about a call: everything but the slots that are the engine's own. */
+export async function agentInput(
+  agent: SubAgent,
+  call: Call,
+  facts: { readonly modelId: string },
+): Promise<AgentInput> {
+  const tracker = await call.tracker();
+  const events = (tracker['events'] ?? []) as readonly TrackerEvent[];
+  return {
+    id: idOf(agent, call, events),
+    userMessage: call.userMessage,
+    slots: [...call.domain.slots.values()]
+      .filter((slot) => !slot.builtin)
+      .map((slot) => inputSlot(slot, call.slots[slot.name] ?? null)),
+    conversationHistory: historyText(call.transcript),
+    events,
+    metadata: {
+      ...call.metadata,
+      sender_id: call.senderId,
+      agent_id: agent.name,
+      flow_id: call.flow.id,
+      model_id: facts.modelId,
+      ...(call.step.exitIf !== undefined && { exit_if: call.step.exitIf }),
+      ...(call.mode === 'resume' && { resumed_after_interruption: true }),
+      ...(call.mode === 'restart' && { restarted: true }),
+    },
+    timestamp: new Date(call.clock.now()).toISOString(),
+    recipientId: call.senderId,
+  };
+}
+
+function inputSlot(slot: Slot, value: JsonValue): AgentInputSlot {
+  const allowedValues = slot.type === 'bool' ? [true, false] : slot.values;
+  return {
+    name: slot.name,
+    value,
+    type: slot.type,
+    ...(allowedValues !== undefined && { allowedValues }),
+  };
+}
+
+const speakers = { user: 'USER', bot: 'AI' } as const;
+
+export function historyText(transcript: readonly TranscriptEntry[]): string {
+  return transcript
+    .map(({ speaker, text, agentId }) => {
+      const who = speaker === 'agent' ? `AGENT ${agentId ?? ''}`.trim() : speakers[speaker];
+      return `${who}: ${text.replaceAll(/\s*\n\s*/g, ' ')}`;
+    })
+    .join('\n');
+}
+
+/**
+ * The same when a turn is taken again, so that an agent elsewhere takes it once; another one for
+ * each call of the agent within a turn.
+ */
+function idOf(agent: SubAgent, call: Call, events: readonly TrackerEvent[]): string {
+  const heardAt = events.findLastIndex(({ event }) => event === 'user');
+  const messageId = events[heardAt]?.['message_id'] ?? '';
+  const calls = events
+    .slice(heardAt + 1)
+    .filter((event) => /^agent_(started|resumed|completed)$/.test(event.event)).length;
+  const identity = [call.senderId, messageId, agent.name, call.step.id, call.mode, calls];
+  return hash('sha256', JSON.stringify(identity), 'base64url').slice(0, 32);
+}
+
+/** How many of the last entries of the transcript belong to the present run of the agent. */
+export function entriesOfRun(agent: string, input: AgentInput): number {
+  const { events } = input;
+  const begin = events.findLastIndex(
+    ({ event, agent_id: id }) => event === 'agent_started' && id === agent,
+  );
+  // The message that led to the agent was heard before the agent began.
+  const from = events.slice(0, begin + 1).findLastIndex(({ event }) => event === 'user');
+  return events.slice(Math.max(0, from)).filter(isUtterance).length;
+}
+
+function isUtterance({ event, text }: TrackerEvent): boolean {
+  return (event === 'user' || event === 'bot') && typeof text === 'string' && text !== '';
+}
+
+/** The input's slots by name. */
+export function slotValues(input: AgentInput): JsonObject {
+  return Object.fromEntries(input.slots.map(({ name, value }) => [name, value]));
+}

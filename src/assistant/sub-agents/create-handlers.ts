@@ -1,0 +1,147 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { suggest } from '../../config/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { CallHandler } from '../executor/index.ts';
+import type { Project, SubAgent } from '../project/index.ts';
+import { AgentHandler } from './agent-handler.ts';
+import { loadModule } from './load-module.ts';
+import { McpPool } from './mcp-pool.ts';
+import { pause, type Sleep } from './patience.ts';
+import { toolHandler } from './tool-handler.ts';
+
+export interface SubAgentOptions {
+  readonly models: ReadonlyMap<string, LanguageModelV4>;
+  readonly logger: Logger;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Between two attempts. @default a timer */
+  readonly sleep?: Sleep | undefined;
+}
+
+/**
+ * What carries out the `call:` steps of a project that lead to sub agents and tools. Agents are
+ * looked at as their `startup_check` says: one that must be there and is not is thrown.
+ */
+export async function createHandlers(
+  project: Project,
+  options: SubAgentOptions,
+): Promise<readonly CallHandler[]> {
+  const { subAgents, endpoints, files, directory, modelId } = project;
+  const { logger, fetch, sleep = pause } = options;
+  if (subAgents.size === 0 && endpoints.mcpServers.size === 0) return [];
+  const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch });
+  const leaving = new AbortController();
+  const checks: Promise<void>[] = [];
+  // One of the handlers closes what all of them share.
+  const handlers: CallHandler[] = [
+    {
+      ...toolHandler(pool),
+      close: async () => {
+        leaving.abort();
+        await pool.close();
+        await Promise.allSettled(checks);
+      },
+    },
+  ];
+  try {
+    checks.push(warnOfTools(project, pool, logger, leaving.signal));
+    for (const agent of subAgents.values()) {
+      const module = await loadModule(agent, project);
+      const model = modelOf(agent, options.models, module.run !== undefined);
+      const handler = new AgentHandler({
+        agent,
+        module,
+        model,
+        pool,
+        files,
+        modelId,
+        sleep,
+        fetch,
+      });
+      handlers.push(handler);
+      const { startupCheck } = agent;
+      if (startupCheck === 'fail') await mustAnswer(agent, handler);
+      else if (startupCheck === 'warn')
+        checks.push(warnUnless(agent, handler, logger, leaving.signal));
+    }
+  } catch (error) {
+    await closeHandlers(handlers);
+    throw error;
+  }
+  return handlers;
+}
+
+export async function closeHandlers(handlers: readonly CallHandler[]): Promise<void> {
+  await Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
+}
+
+function modelOf(
+  agent: SubAgent,
+  models: ReadonlyMap<string, LanguageModelV4>,
+  isOwn: boolean,
+): LanguageModelV4 | undefined {
+  if (agent.protocol === 'A2A' || isOwn) return undefined;
+  const { modelGroup } = agent;
+  // Without a name there is no choice to make only when there is one group.
+  const only = models.size === 1 ? [...models.values()][0] : undefined;
+  const model = modelGroup === undefined ? only : models.get(modelGroup);
+  if (model !== undefined) return model;
+  const ids = [...models.keys()];
+  const hint =
+    modelGroup === undefined
+      ? 'name one of the model_groups of endpoints.yml in configuration.llm.model_group'
+      : suggest(modelGroup, ids, 'describe it under model_groups in endpoints.yml');
+  throw new LegateError('CONFIGURATION_INVALID', `sub agent ${agent.name} needs a model; ${hint}`);
+}
+
+async function mustAnswer(agent: SubAgent, handler: AgentHandler): Promise<void> {
+  try {
+    await handler.check();
+  } catch (error) {
+    throw new LegateError(
+      'UNAVAILABLE',
+      `sub agent ${agent.name} does not answer: ${error instanceof Error ? error.message : 'unknown failure'}; start it, or set configuration.startup_check to warn or lazy`,
+      { cause: error },
+    );
+  }
+}
+
+/** Tools that flows call and their servers do not have. Does not hold up the start. */
+async function warnOfTools(
+  { flows }: Project,
+  pool: McpPool,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const steps = [...flows.values()].flatMap((flow) => [...flow.steps.values()]);
+  const calls = steps.filter((step) => step.kind === 'call');
+  for (const server of new Set(calls.map((step) => step.mcpServer))) {
+    if (server === undefined || !pool.has(server)) continue;
+    try {
+      const names = (await pool.connection(server).tools({ signal })).map(({ name }) => name);
+      for (const { target, mcpServer } of calls) {
+        if (mcpServer !== server || names.includes(target)) continue;
+        const hint = suggest(target, names, `it has ${names.join(', ')}`);
+        logger.warn({ server, tool: target, hint }, 'mcp_tool.unknown');
+      }
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ server, error }, 'mcp_server.startup_check_failed');
+    }
+  }
+}
+
+/** Does not hold up the start. */
+async function warnUnless(
+  agent: SubAgent,
+  handler: AgentHandler,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await handler.check(signal);
+  } catch (error) {
+    if (!signal.aborted)
+      logger.warn({ agent: agent.name, error }, 'sub_agent.startup_check_failed');
+  }
+}

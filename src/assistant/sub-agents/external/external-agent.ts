@@ -1,0 +1,230 @@
+import type { Client, ClientOptions } from '../../../client/index.ts';
+import { authenticationHeaders } from '../../../mcp/index.ts';
+import {
+  isTerminal,
+  type JsonObject,
+  LegateError,
+  toLegateError,
+} from '../../../protocol/index.ts';
+import { type Logger, traceparentOf } from '../../../telemetry/index.ts';
+import type { Call } from '../../executor/index.ts';
+import type { ExternalAgent } from '../../project/index.ts';
+import type { AgentInput, AgentOutput } from '../model.ts';
+import { TimeLimit } from '../patience.ts';
+import { toMessage } from './external-message.ts';
+import { PeerProgress } from './peer-progress.ts';
+
+export interface ExternalParts {
+  readonly agent: ExternalAgent;
+  /** Texts of the project: cards. */
+  readonly files: ReadonlyMap<string, string>;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
+const longestStream = 600;
+const cancelTimeoutMs = 4_000;
+/** Errors that may have gone by the next time. */
+const passing = new Set(['PEER_UNREACHABLE', 'UNAVAILABLE', 'RATE_LIMITED', 'REQUEST_TIMEOUT']);
+
+/** An agent with protocol A2A. The connection is made when it is first needed. */
+export class ExternalCaller {
+  readonly #parts: ExternalParts;
+  #connecting: Promise<Client> | undefined;
+
+  constructor(parts: ExternalParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks the agent for a task that cannot be there: whoever says so is alive and lets us in. */
+  async check(signal?: AbortSignal): Promise<void> {
+    const client = await this.#client();
+    try {
+      await client.getTask('startup-check', { timeoutMs: 10_000, ...(signal && { signal }) });
+    } catch (error) {
+      const { code } = toLegateError(error);
+      if (passing.has(code) || code === 'UNAUTHENTICATED' || code === 'PERMISSION_DENIED') {
+        throw error;
+      }
+    }
+  }
+
+  async run(call: Call, input: AgentInput): Promise<AgentOutput> {
+    const { agent } = this.#parts;
+    let client: Client;
+    try {
+      client = await this.#client();
+    } catch (error) {
+      call.signal.throwIfAborted();
+      return failure(input.id, error, agent.name, call.logger);
+    }
+    const isStreaming = client.card.capabilities.streaming === true;
+    const seconds = agent.timeout ?? (isStreaming ? longestStream : agent.maxPollingTime);
+    using limit = new TimeLimit(seconds, call.signal);
+    const progress = new PeerProgress(agent.name, artifactsOf(call.metadata));
+    try {
+      await this.#follow(client, progress, { call, input, signal: limit.signal });
+    } catch (error) {
+      if (isGivenUp(call.signal) || limit.isOver) {
+        await cancel(client, progress.taskId ?? taskOf(call.metadata), agent.name, call.logger);
+      }
+      call.signal.throwIfAborted();
+      if (!limit.isOver) return failure(input.id, error, agent.name, call.logger);
+      const errorMessage = `took longer than ${seconds} s`;
+      return { id: input.id, status: 'fatal_error', errorMessage };
+    }
+    const output = progress.output(input.id);
+    if (output.status !== 'input_required') return output;
+    return { ...output, metadata: waitingFor(progress, output) };
+  }
+
+  /** The conversation has no use for the task any more. */
+  async cancel(metadata: JsonObject, logger: Logger): Promise<void> {
+    const taskId = taskOf(metadata);
+    if (taskId !== undefined) {
+      await cancel(await this.#client(), taskId, this.#parts.agent.name, logger);
+    }
+  }
+
+  async #follow(
+    client: Client,
+    progress: PeerProgress,
+    { call, input, signal }: { call: Call; input: AgentInput; signal: AbortSignal },
+  ): Promise<void> {
+    for await (const { response } of client.sendStreamingMessage(
+      { message: toMessage(input) },
+      { signal },
+    )) {
+      const words = progress.accept(response);
+      if (words !== undefined && words !== '') {
+        await call.say({ text: words, metadata: { intermediate: true } });
+      }
+      if (progress.isWaitingForConsent) break;
+    }
+    if (progress.status === undefined) {
+      throw new LegateError('PEER_INVALID', 'the agent ended its answer without an end');
+    }
+    if (progress.isWaitingForConsent) {
+      await cancel(client, progress.taskId, this.#parts.agent.name, call.logger);
+    }
+  }
+
+  /**
+   * After an interruption the user's message is no answer to the agent, so it is not sent: the
+   * task is looked at, and what it waits for is asked again.
+   */
+  async lookAgain(call: Call, input: AgentInput): Promise<AgentOutput | undefined> {
+    const taskId = taskOf(call.metadata);
+    const { last_message: last } = call.metadata;
+    if (taskId === undefined) {
+      if (typeof last !== 'string' || last === '') return undefined;
+      const metadata = call.metadata;
+      return { id: input.id, status: 'input_required', responseMessage: last, metadata };
+    }
+    const { agent } = this.#parts;
+    try {
+      const client = await this.#client();
+      const task = await client.getTask(taskId, { signal: call.signal, timeoutMs: 30_000 });
+      const progress = new PeerProgress(agent.name, artifactsOf(call.metadata));
+      progress.accept({ task });
+      const { state } = task.status;
+      // It went on without us: whatever comes of it is told when it is there.
+      if (!isTerminal(state) && progress.status === undefined) {
+        using limit = new TimeLimit(agent.maxPollingTime, call.signal);
+        const ended = await client.waitForEnd(taskId, { signal: limit.signal });
+        progress.accept({ task: ended });
+      }
+      const output = progress.output(input.id);
+      if (output.status !== 'input_required') return output;
+      const { responseMessage = typeof last === 'string' ? last : '' } = output;
+      return { ...output, responseMessage, metadata: waitingFor(progress, { responseMessage }) };
+    } catch (error) {
+      call.signal.throwIfAborted();
+      return failure(input.id, error, agent.name, call.logger);
+    }
+  }
+
+  #client(): Promise<Client> {
+    this.#connecting ??= this.#connect().catch((error: unknown) => {
+      // The next call may find it.
+      this.#connecting = undefined;
+      throw error;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<Client> {
+    const { agent, files, fetch } = this.#parts;
+    // What is needed to call is loaded when somebody is called.
+    const { connect } = await import('../../../client/index.ts');
+    const card = files.get(agent.agentCard);
+    const address = card === undefined ? agent.agentCard : (JSON.parse(card) as JsonObject);
+    const options: ClientOptions = {
+      // Repeated by whoever calls the agent, with waits that are told in the log.
+      retry: false,
+      timeoutMs: 60_000,
+      poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
+      ...(fetch !== undefined && { fetch }),
+      ...(agent.auth !== undefined && {
+        auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
+      }),
+      onRequest: ({ headers }) => {
+        // What the agent does is part of the same trace.
+        const traceparent = traceparentOf();
+        if (traceparent !== undefined) headers.set('traceparent', traceparent);
+      },
+    };
+    return connect(address, options);
+  }
+}
+
+/** What has to be known for the user's answer to reach the same task. */
+function waitingFor(
+  { contextId, taskId, digests }: PeerProgress,
+  { responseMessage = '' }: Pick<AgentOutput, 'responseMessage'>,
+): JsonObject {
+  return {
+    ...(contextId !== undefined && { context_id: contextId }),
+    ...(taskId !== undefined && { task_id: taskId }),
+    last_message: responseMessage.slice(0, 2_000),
+    ...(Object.keys(digests).length > 0 && { artifacts: digests }),
+  };
+}
+
+function taskOf({ task_id: id }: JsonObject): string | undefined {
+  return typeof id === 'string' ? id : undefined;
+}
+
+function artifactsOf({ artifacts }: JsonObject): JsonObject {
+  const isObject = typeof artifacts === 'object' && artifacts !== null && !Array.isArray(artifacts);
+  return isObject ? (artifacts as JsonObject) : {};
+}
+
+/** Another process goes on with the same turn, and so with the same task, when it is not given up. */
+function isGivenUp(signal: AbortSignal): boolean {
+  const cause = (signal.reason as { readonly stopCause?: unknown } | undefined)?.stopCause;
+  return signal.aborted && cause !== 'shutdown' && cause !== 'lost';
+}
+
+/** An agent that cannot or will not stop is no reason for us not to. */
+async function cancel(
+  client: Client,
+  taskId: string | undefined,
+  agent: string,
+  logger: Logger,
+): Promise<void> {
+  if (taskId === undefined) return;
+  try {
+    await client.cancelTask(taskId, { timeoutMs: cancelTimeoutMs });
+  } catch (error) {
+    logger.warn({ agent, taskId, error }, 'sub_agent.cancel_failed');
+  }
+}
+
+function failure(id: string, error: unknown, agent: string, logger: Logger): AgentOutput {
+  const { code, message } = toLegateError(error);
+  logger.warn({ agent, error }, 'sub_agent.external.failed');
+  const status = passing.has(code) ? 'recoverable_error' : 'fatal_error';
+  return { id, status, errorMessage: message.slice(0, 500) };
+}

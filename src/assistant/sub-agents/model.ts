@@ -1,0 +1,104 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { BotMessage, SlotType, TrackerEvent } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
+import type { SubAgentTool } from './sub-agent-tool.ts';
+
+/** A slot as a sub agent sees it. */
+export interface AgentInputSlot {
+  readonly name: string;
+  readonly value: JsonValue;
+  readonly type: SlotType;
+  /** Of categorical and boolean slots. */
+  readonly allowedValues?: readonly JsonValue[];
+}
+
+/** All that a sub agent is told. */
+export interface AgentInput {
+  /** Of this call: the same when it is tried again. */
+  readonly id: string;
+  readonly userMessage: string;
+  /** Slots of the project, whether they have a value or not. */
+  readonly slots: readonly AgentInputSlot[];
+  /** What was said last, one line each, with the present message. */
+  readonly conversationHistory: string;
+  /** The last events of the conversation, oldest first. */
+  readonly events: readonly TrackerEvent[];
+  /** For programs, never for a model: `sender_id`, `agent_id`, `exit_if`, `context_id`, ... */
+  readonly metadata: JsonObject;
+  /** ISO 8601. */
+  readonly timestamp: string;
+  readonly recipientId: string;
+}
+
+/**
+ * - `input_required`: the agent asks, and goes on with the user's answer.
+ * - `completed`: the flow goes on.
+ * - `recoverable_error`: it is called again, a few times; then it is fatal.
+ * - `fatal_error`: the flow ends with an apology.
+ */
+export type AgentStatus = 'input_required' | 'completed' | 'recoverable_error' | 'fatal_error';
+
+/** What one use of a tool, or one artifact, came to. */
+export interface StructuredResult {
+  readonly name: string;
+  readonly result: JsonValue;
+  readonly type?: string;
+  readonly isError?: boolean;
+}
+
+/** What a sub agent answers. */
+export interface AgentOutput {
+  /** That of the input. */
+  readonly id: string;
+  readonly status: AgentStatus;
+  readonly responseMessage?: string;
+  /** Made part of the conversation; those that make no sense are left out. */
+  readonly events?: readonly EventDraft[];
+  /** One list for each step of the agent. */
+  readonly structuredResults?: readonly (readonly StructuredResult[])[];
+  /** Kept with the agent while the user is asked, and part of the next input. Keep it small. */
+  readonly metadata?: JsonObject;
+  readonly timestamp?: string;
+  /** For the log; users never see it. */
+  readonly errorMessage?: string;
+}
+
+/** What an agent's own code may do while it works. */
+export interface AgentWork {
+  /** Tells the user something at once. */
+  readonly say: (message: BotMessage) => Promise<void>;
+  /** Aborts with the turn, and when the agent's time is up. */
+  readonly signal: AbortSignal;
+  readonly channel: string;
+}
+
+export interface ToolOutput {
+  /** Of this step. */
+  readonly current: readonly StructuredResult[];
+  /** Of all steps, this one included. */
+  readonly cumulative: readonly (readonly StructuredResult[])[];
+  readonly channel: string;
+}
+
+/**
+ * What the module of a sub agent may export, each under its name here.
+ * @example
+ * export const processToolOutput: SubAgentModule['processToolOutput'] = ({ current }) =>
+ *   current.filter(({ name }) => name === 'find_hotels').map(({ result }) => slotSet('hotels', result));
+ */
+export interface SubAgentModule {
+  /** Changes what the agent is told; a slot that is left out here goes nowhere. */
+  readonly processInput?: (input: AgentInput) => AgentInput | Promise<AgentInput>;
+  /** Changes what the agent answered, whichever protocol it has. */
+  readonly processOutput?: (output: AgentOutput) => AgentOutput | Promise<AgentOutput>;
+  /** As `processOutput`, for agents with protocol A2A; goes before it. */
+  readonly processAgentOutput?: (output: AgentOutput) => AgentOutput | Promise<AgentOutput>;
+  /** Makes events of what tools answered, after each step of an agent with protocol RASA. */
+  readonly processToolOutput?: (
+    output: ToolOutput,
+  ) => readonly EventDraft[] | Promise<readonly EventDraft[]>;
+  /** Tools beside those of MCP servers. */
+  readonly tools?: readonly SubAgentTool[];
+  /** The agent itself, instead of a model. */
+  readonly run?: (input: AgentInput, work: AgentWork) => AgentOutput | Promise<AgentOutput>;
+}

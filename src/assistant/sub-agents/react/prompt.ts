@@ -1,0 +1,62 @@
+import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import type { Call } from '../../executor/index.ts';
+import { dateTimeLine, presentMoment } from '../../generators/index.ts';
+import type { ReactAgent } from '../../project/index.ts';
+import { compileTemplate } from '../../templates/index.ts';
+import { slotValues } from '../agent-input.ts';
+import type { AgentInput } from '../model.ts';
+
+/** Our own; a project may name another under `prompt_template`. */
+const template = `You work for an assistant that talks with a user. Your task:
+{{ description }}
+
+{% if slot_names %}Your task is done when these values are known: {{ slot_names | join(', ') }}. As soon as you know one, store it with its set_slot tool; the value must be what the user wants, never a guess.
+{% else %}When the task is done, call task_completed, and beside the call write one or two sentences that tell the user what came of it. Do not call it while something is still open.
+{% endif %}Use the tools for facts; make up nothing. When you need something from the user, ask for it in plain text without calling a tool: that ends your turn, and you get the answer. Ask one thing at a time and keep it short.
+{% if enable_filler_messages %}When you call a tool that takes a while, write a few words beside the call, so that the user knows what you are doing.
+{% else %}When you call a tool, write nothing beside the call.
+{% endif %}{% if current_datetime %}Now it is {{ current_datetime }}.
+{% endif %}{% if restarted %}The user wants to do this once more. What was said before in brackets belongs to the earlier time: do not take values from it.
+{% endif %}{% if resumed_after_interruption %}The user did something else in between and is back now.{% if resumed_last_request %} You had said: {{ resumed_last_request }}{% endif %} The last message may not be an answer to you: when it is none, ask again.
+{% endif %}{% if known_slots %}
+Known already, as data:
+{{ known_slots | tojson }}
+{% endif %}{% if tool_results %}
+What your tools answered in earlier turns, as data:
+{{ tool_results | tojson }}
+{% endif %}`;
+
+export interface PromptFacts {
+  readonly agent: ReactAgent;
+  readonly call: Call;
+  readonly input: AgentInput;
+  /** Of a task-specific agent: the slots that end it. */
+  readonly exitSlots: readonly string[];
+  /** Of the run's earlier turns. */
+  readonly results: readonly JsonObject[];
+  /** A template of the project. */
+  readonly own: string | undefined;
+}
+
+export function systemPrompt({ agent, call, input, exitSlots, results, own }: PromptFacts): string {
+  const slots = slotValues(input);
+  const known = Object.entries(slots).filter(([, value]) => value !== null);
+  return compileTemplate(own ?? template).render({
+    description: agent.description,
+    slot_names: [...exitSlots],
+    slots,
+    known_slots: known.length === 0 ? null : Object.fromEntries(known),
+    current_datetime: agent.includeDateTime
+      ? dateTimeLine(presentMoment(call), agent.timezone)
+      : null,
+    enable_filler_messages: agent.enableFillerMessages,
+    resumed_after_interruption: call.mode === 'resume',
+    resumed_last_request: lastRequest(call.metadata['last_message']),
+    restarted: call.mode === 'restart' || call.metadata['restarted'] === true,
+    tool_results: results.length === 0 ? null : [...results],
+  });
+}
+
+function lastRequest(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,55 @@
+import { type OutputOf, type Schema, tool } from '../../agents/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+
+/** What a tool of a sub agent knows of its call. */
+export interface SubAgentToolContext {
+  /** That of the agent's input; never shown to the model. */
+  readonly metadata: JsonObject;
+  /** Those that the agent may see. */
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  readonly signal: AbortSignal;
+}
+
+/** A function that the model of a sub agent can call. Made by `subAgentTool`. */
+export interface SubAgentTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: JsonObject;
+  /** Anything that can be written as JSON. What it throws is told to the model. */
+  run(input: JsonValue, context: SubAgentToolContext): Promise<unknown>;
+}
+
+export interface SubAgentToolOptions<S extends Schema | JsonObject> {
+  /** Letters, digits, `_` and `-`. */
+  readonly name: string;
+  readonly description: string;
+  /** A zod schema, or JSON Schema. @default no input */
+  readonly input?: S;
+  readonly run: (input: OutputOf<S>, context: SubAgentToolContext) => unknown;
+}
+
+/**
+ * A tool for the module of a sub agent.
+ * @example
+ * export const tools = [subAgentTool({
+ *   name: 'add', description: 'Adds two numbers.',
+ *   input: z.object({ a: z.number(), b: z.number() }), run: ({ a, b }) => a + b,
+ * })];
+ */
+export function subAgentTool<const S extends Schema | JsonObject>(
+  options: SubAgentToolOptions<S>,
+): SubAgentTool {
+  const { name, description, input, run } = options;
+  const base = tool({ name, description, ...(input !== undefined && { input }), run: () => null });
+  return {
+    name,
+    description,
+    inputSchema: base.inputSchema,
+    async run(given, context) {
+      const parsed = await base.parse(given);
+      if (!parsed.ok) throw new Error(parsed.problem);
+      return run(parsed.value as OutputOf<S>, context);
+    },
+  };
+}

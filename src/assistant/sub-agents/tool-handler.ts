@@ -1,0 +1,70 @@
+import { suggest } from '../../config/index.ts';
+import { type McpToolResult, metaOf } from '../../mcp/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { Call, CallHandler, CallOutcome } from '../executor/index.ts';
+import { evaluateExpression, TemplateError } from '../templates/index.ts';
+import { slotSet } from '../tracker/index.ts';
+import type { McpPool } from './mcp-pool.ts';
+
+/** Carries out `call: tool` with `mcp_server`: slots become parameters, the result becomes slots. */
+export function toolHandler(pool: McpPool): CallHandler {
+  return {
+    kind: 'tool',
+    handles: (step) => step.mcpServer !== undefined && pool.has(step.mcpServer),
+    async run(call) {
+      try {
+        return await callTool(pool, call);
+      } catch (error) {
+        call.signal.throwIfAborted();
+        const isOurs = error instanceof LegateError || error instanceof TemplateError;
+        call.logger.error({ tool: call.step.target, error }, 'mcp_tool.failed');
+        return failed(call, isOurs ? error.message : 'the tool could not be called');
+      }
+    },
+  };
+}
+
+async function callTool(pool: McpPool, call: Call): Promise<CallOutcome> {
+  const { step, slots, signal, logger } = call;
+  const { target, mcpServer = '', mapping = { input: [], output: [] } } = step;
+  const connection = pool.connection(mcpServer);
+  const tools = await connection.tools({ signal });
+  const tool = tools.find(({ name }) => name === target);
+  if (tool === undefined) {
+    const names = tools.map(({ name }) => name);
+    const hint = suggest(target, names, `it has ${names.join(', ')}`);
+    return failed(call, `MCP server "${mcpServer}" has no tool "${target}"; ${hint}`);
+  }
+  const input = Object.fromEntries(
+    mapping.input.map(({ param, slot }) => [param, slots[slot] ?? null]),
+  );
+  const meta = metaOf(pool.server(mcpServer).metaMap, (name) => slots[name]);
+  logger.info({ tool: target, server: mcpServer, meta: Object.keys(meta) }, 'mcp_tool.called');
+  const result = await connection.call(tool, input, { signal, meta });
+  if (result.isError) return failed(call, `the tool failed: ${result.text.slice(0, 300)}`);
+  const scope = { result: resultScope(result) };
+  return {
+    status: 'completed',
+    messages: [],
+    events: mapping.output.map(({ slot, value }) =>
+      slotSet(slot, evaluateExpression(value, scope) ?? null),
+    ),
+    metadata: {},
+  };
+}
+
+/** As expressions of a mapping see it. */
+function resultScope({ structured, parts, isError }: McpToolResult): JsonObject {
+  return {
+    content: parts.map(({ text, ...rest }): JsonValue =>
+      text === undefined ? { ...(rest as JsonObject), type: 'file' } : { type: 'text', text },
+    ),
+    structuredContent: structured ?? null,
+    isError,
+  };
+}
+
+function failed({ step }: Call, reason: string): CallOutcome {
+  const { target: tool, mcpServer } = step;
+  return { status: 'failed', reason, info: { tool, mcp_server: mcpServer ?? null } };
+}

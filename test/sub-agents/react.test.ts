@@ -1,0 +1,268 @@
+import { expect, test } from 'vitest';
+import { continueAgent, set, start } from '../../src/assistant/testing/conversation.ts';
+import { reactTalk } from './support.ts';
+
+const toRome = [start('trip'), set('city', 'Rome')] as const;
+const APOLOGY = 'Something went wrong on my side. Please try that again.';
+
+function calls(name: string, input: object, text?: string) {
+  return { toolCalls: [{ name, input: input as never }], ...(text !== undefined && { text }) };
+}
+
+test('a task-specific agent looks things up, asks, fills its slot silently, and the flow goes on', async () => {
+  await using one = await reactTalk([
+    calls('find_hotels', { city: 'Rome' }, 'Let me look for hotels.'),
+    'The Ritz or the Savoy?',
+    calls('set_slot_hotel', { slot_value: 'ritz' }, 'Noted.'),
+  ]);
+  const { chat, model, hotels } = one;
+  expect(await chat.say('to Rome', ...toRome)).toEqual([
+    'Let me look for hotels.',
+    'The Ritz or the Savoy?',
+  ]);
+  expect(hotels.calls).toEqual({ 'find_hotels Rome': 1 });
+  expect(chat.outcome.waitingAgent).toBe('finder');
+  expect(await chat.say('the Ritz', continueAgent)).toEqual(['Noted.', 'Booked Ritz.']);
+  expect(chat.slot('hotel')).toBe('Ritz');
+  expect(model.requests.map(({ tools }) => tools.toSorted())).toEqual(
+    Array.from({ length: 3 }, () => ['book', 'find_hotels', 'hang', 'say', 'set_slot_hotel']),
+  );
+  // What the tool answered is known in the next turn, too.
+  expect(model.requests[2]?.promptText).toContain('find_hotels');
+  expect(model.requests[2]?.lastUserText).toBe('the Ritz');
+  const fillers = chat.log.filter(
+    (event) => (event['metadata'] as { filler?: boolean } | undefined)?.filler === true,
+  );
+  expect(fillers.map((event) => event['text'])).toEqual(['Let me look for hotels.', 'Noted.']);
+});
+
+test('an open-ended agent ends with task_completed and the words beside it', async () => {
+  await using one = await reactTalk([
+    'Where do you want to go?',
+    {
+      text: 'Rome is lovely in May.',
+      toolCalls: [
+        { name: 'find_hotels', input: { city: 'Rome' } },
+        { name: 'task_completed', input: {} },
+      ],
+    },
+  ]);
+  const { chat, hotels } = one;
+  expect(await chat.say('advice', start('chat'))).toEqual(['Where do you want to go?']);
+  expect(await chat.say('Rome', continueAgent)).toEqual(['Rome is lovely in May.', 'Booked None.']);
+  // Other calls of the same answer are carried out as well.
+  expect(hotels.calls).toEqual({ 'find_hotels Rome': 1 });
+  expect(chat.flowEvents).toEqual(['agent_completed finder', 'flow_completed chat']);
+});
+
+test('an agent that says nothing beside task_completed is asked for a closing line, without tools', async () => {
+  await using one = await reactTalk([calls('task_completed', {}), 'Have a good trip.']);
+  expect(await one.chat.say('advice', start('chat'))).toEqual([
+    'Have a good trip.',
+    'Booked None.',
+  ]);
+  expect(one.model.requests[1]?.tools).toEqual([]);
+});
+
+test('a value that the slot does not take is told to the model', async () => {
+  await using one = await reactTalk([
+    calls('set_slot_hotel', { slot_value: 'Hilton' }),
+    calls('set_slot_hotel', { slot_value: 'Savoy' }),
+  ]);
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['Booked Savoy.']);
+  expect(one.model.requests[1]?.promptText).toContain('use one of Ritz, Savoy');
+});
+
+test('tools are chosen by include_tools and exclude_tools', async () => {
+  await using included = await reactTalk(['Hm?'], {
+    connection: 'name: hotels, include_tools: [find_hotels]',
+  });
+  await included.chat.say('advice', start('chat'));
+  expect(included.model.requests[0]?.tools).toEqual(['task_completed', 'find_hotels']);
+  await using excluded = await reactTalk(['Hm?'], {
+    connection: 'name: hotels, exclude_tools: [book, hang]',
+  });
+  await excluded.chat.say('advice', start('chat'));
+  expect(excluded.model.requests[0]?.tools).toEqual(['task_completed', 'find_hotels', 'say']);
+});
+
+test('meta_map goes along with each call of a tool, and never into a prompt or a log', async () => {
+  await using one = await reactTalk([calls('find_hotels', { city: 'Rome' }), 'Which one?'], {
+    server:
+      ', meta_map: {static: {tenant: acme-17}, from_slots: [{slot: customer, param: customer_id}, {slot: nights, param: nights}]}',
+  });
+  await one.chat.say('to Rome', ...toRome);
+  expect(one.hotels.metas).toEqual([{ tenant: 'acme-17', customer_id: 'ada' }]);
+  expect(one.model.requests.map(({ promptText }) => promptText).join()).not.toContain('acme-17');
+  expect(JSON.stringify(one.logged)).not.toContain('acme-17');
+});
+
+test('filler messages can be turned off, and the prompt says so', async () => {
+  await using one = await reactTalk(
+    [calls('find_hotels', { city: 'Rome' }, 'Looking.'), 'Which one?'],
+    { configuration: ', enable_filler_messages: false' },
+  );
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['Which one?']);
+  expect(one.model.requests[0]?.promptText).toContain('write nothing beside the call');
+});
+
+test('the prompt names the day in the time zone of the agent, or not at all', async () => {
+  await using berlin = await reactTalk(['Hm?'], { configuration: ', timezone: Europe/Berlin' });
+  await berlin.chat.say('advice', start('chat'));
+  expect(berlin.model.requests[0]?.promptText).toMatch(/Now it is .*\(Europe\/Berlin\)/);
+  await using none = await reactTalk(['Hm?'], { configuration: ', include_date_time: false' });
+  await none.chat.say('advice', start('chat'));
+  expect(none.model.requests[0]?.promptText).not.toContain('Now it is');
+});
+
+test('a prompt template of the project knows the names of the format', async () => {
+  await using one = await reactTalk(['Hm?'], {
+    configuration: ', prompt_template: prompt.jinja2',
+    files: {
+      'sub_agents/finder/prompt.jinja2':
+        'D={{ description }} N={{ slot_names | join(",") }} C={{ slots.city }} F={{ enable_filler_messages }} R={{ restarted }} I={{ resumed_after_interruption }}',
+    },
+  });
+  await one.chat.say('to Rome', ...toRome);
+  expect(one.model.requests[0]?.messages[0]).toEqual({
+    role: 'system',
+    text: 'D=Finds a hotel. N=hotel C=Rome F=True R=False I=False',
+  });
+});
+
+test('the whole run has a time, and a run that takes longer ends the flow with one message', async () => {
+  await using one = await reactTalk([{ hang: true }], {
+    configuration: ', timeout: 0.2, max_retries: 0',
+  });
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual([APOLOGY]);
+  expect(one.chat.flowEvents.slice(-2)).toEqual(['agent_cancelled finder', 'flow_cancelled trip']);
+});
+
+test('a tool that takes too long is told to the model, which goes on without it', async () => {
+  await using one = await reactTalk([calls('hang', {}), 'I cannot find any.'], {
+    configuration: ', tool_timeout: 0.1',
+  });
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['I cannot find any.']);
+  expect(one.model.requests[1]?.promptText).toMatch(/longer than 0\.1 s|timed? ?out/i);
+});
+
+test('tools that fail or do not exist, and input that is no JSON, are told to the model', async () => {
+  await using one = await reactTalk([
+    {
+      toolCalls: [
+        { name: 'book', input: { hotel: 'Savoy' } },
+        { name: 'fly', input: {} },
+      ],
+    },
+    'No room.',
+  ]);
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['No room.']);
+  const { promptText = '' } = one.model.requests[1] ?? {};
+  expect(promptText).toContain('no room left');
+  expect(promptText).toContain('there is no such tool');
+});
+
+test('an agent that finds no end asks the user, and keeps what it found', async () => {
+  await using one = await reactTalk(
+    (request) =>
+      request.tools.length === 0 ? 'How shall I go on?' : calls('find_hotels', { city: 'Rome' }),
+    { configuration: ', max_iterations: 2' },
+  );
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['How shall I go on?']);
+  expect(one.hotels.calls).toEqual({ 'find_hotels Rome': 2 });
+  expect(one.chat.outcome.waitingAgent).toBe('finder');
+});
+
+test('a model that fails for a moment is asked again; one that refuses ends the flow with one message', async () => {
+  const busy = { error: { status: 503, message: 'busy' } };
+  await using passing = await reactTalk([busy, busy, 'Which one?']);
+  expect(await passing.chat.say('to Rome', ...toRome)).toEqual(['Which one?']);
+  expect(passing.waits).toHaveLength(2);
+  await using lasting = await reactTalk([busy, busy, busy, busy, 'never asked']);
+  expect(await lasting.chat.say('to Rome', ...toRome)).toEqual([APOLOGY]);
+  await using refusing = await reactTalk([{ error: { status: 400, message: 'no' } }]);
+  expect(await refusing.chat.say('to Rome', ...toRome)).toEqual([APOLOGY]);
+  expect(refusing.waits).toEqual([]);
+  expect(refusing.chat.outcome.error).toEqual({
+    type: 'agent_failed',
+    info: { target: 'finder', error_source: 'agent' },
+  });
+});
+
+test('a module changes what the agent is told, adds tools, and makes slots of results', async () => {
+  await using one = await reactTalk(
+    [
+      {
+        toolCalls: [
+          { name: 'find_hotels', input: { city: 'Rome' } },
+          { name: 'count_nights', input: { from: 3, to: 7 } },
+        ],
+      },
+      calls('count_nights', { from: 'x' }),
+      'Which one?',
+    ],
+    {
+      configuration: ', module: ./agent.ts',
+      files: {
+        'sub_agents/finder/agent.ts': `
+export const processInput = (input) => ({
+  ...input,
+  userMessage: input.userMessage.toUpperCase(),
+  slots: input.slots.filter(({ name }) => name !== 'customer'),
+  metadata: { ...input.metadata, trip: 'r-1' },
+});
+export const processToolOutput = ({ current, cumulative, channel }) =>
+  current
+    .filter(({ name }) => name === 'find_hotels')
+    .map(({ result }) => ({ event: 'slot', name: 'found', value: [result, cumulative.length, channel] }));
+export const processOutput = (output) => ({ ...output, responseMessage: output.responseMessage + '!' });
+export const tools = [
+  {
+    name: 'count_nights',
+    description: 'Counts nights.',
+    inputSchema: { type: 'object', properties: { from: { type: 'number' }, to: { type: 'number' } } },
+    async run({ from, to }, { metadata }) {
+      if (typeof from !== 'number') throw new Error('from must be a number');
+      return { nights: to - from, trip: metadata.trip };
+    },
+  },
+];
+`,
+      },
+      server: ', meta_map: {from_slots: [{slot: customer, param: customer_id}]}',
+    },
+  );
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['Which one?!']);
+  const { requests } = one.model;
+  expect(requests[0]?.lastUserText).toBe('TO ROME');
+  expect(requests[1]?.promptText).toContain('{"nights":4,"trip":"r-1"}');
+  expect(requests[2]?.promptText).toContain('from must be a number');
+  expect(one.chat.slot('found')).toEqual([{ hotels: ['Ritz', 'Savoy'] }, 1, 'rest']);
+  // A slot that the module took away is not sent to tools either.
+  expect(one.hotels.metas).toEqual([{}]);
+});
+
+test('an agent begun once more finds its slots empty, and one that is done already does not begin', async () => {
+  await using one = await reactTalk([
+    calls('set_slot_hotel', { slot_value: 'Ritz' }),
+    calls('set_slot_hotel', { slot_value: 'Savoy' }),
+  ]);
+  const { chat, model } = one;
+  expect(await chat.say('to Rome', ...toRome)).toEqual(['Booked Ritz.']);
+  expect(chat.slot('hotel')).toBe('Ritz');
+  expect(await chat.say('to Rome again', ...toRome)).toEqual(['Booked Savoy.']);
+  expect(model.requests).toHaveLength(2);
+  await chat.send({ text: '/restart' });
+  chat.tracker = chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
+    { event: 'slot', name: 'hotel', value: 'Ritz' },
+  ]).tracker;
+  expect(await chat.say('to Rome', ...toRome)).toEqual(['Booked Ritz.']);
+  expect(model.requests).toHaveLength(2);
+});
+
+test('thoughts of a model are for nobody', async () => {
+  await using one = await reactTalk([
+    { text: '<think>The user is rude.</think>Which one?', reasoning: 'hm' },
+  ]);
+  expect(await one.chat.say('to Rome', ...toRome)).toEqual(['Which one?']);
+});
