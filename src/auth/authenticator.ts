@@ -53,9 +53,14 @@ export class Authenticator {
     return this.#verifiers.length === 0 || this.#allowsAnonymous;
   }
 
+  /** Who every caller is, where there is nothing to prove. */
+  get everybody(): Caller | undefined {
+    return this.#verifiers.length === 0 ? anonymous : undefined;
+  }
+
   /** The caller. Rejects with `AuthError` (401), or `UNAVAILABLE` when it cannot be told now. */
   async authenticate(request: AuthRequest): Promise<Caller> {
-    if (this.#verifiers.length === 0) return anonymous;
+    if (this.everybody !== undefined) return this.everybody;
     const reasons: string[] = [];
     let unavailable: unknown;
     for (const verifier of this.#verifiers) {

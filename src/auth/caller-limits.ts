@@ -66,10 +66,11 @@ export class CallerLimits {
   }
 
   /** Admits one request; dispose of the place when it has been answered. */
-  async request(caller: Caller, address: string): Promise<Disposable> {
+  request(caller: Caller, address: string): Disposable | Promise<Disposable> {
     const key = limitKey(caller, address);
-    await this.#rate?.take(key);
-    return this.#requests?.enter(key) ?? nothing;
+    const enter = (): Disposable => this.#requests?.enter(key) ?? nothing;
+    const taken = this.#rate?.take(key);
+    return taken instanceof Promise ? taken.then(enter) : enter();
   }
 
   /** Admits one stream; dispose of the place when it closes. */

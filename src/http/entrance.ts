@@ -7,13 +7,15 @@ import { refuseForeignPages } from './browser-guard.ts';
 import type { Service } from './service.ts';
 
 /** Who sends a request, before anything of it is read. */
-export async function authenticate(
+export function authenticate(
   service: Service,
   request: IncomingMessage,
   response: ServerResponse,
   query: URLSearchParams,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
   refuseForeignPages(request, response, service.corsOrigins);
+  const { everybody } = service.auth;
+  if (everybody !== undefined) return everybody;
   const peer = peerOf(request);
   return service.callerLimits.authentication(request.socket.remoteAddress ?? '', () =>
     service.auth.authenticate({
@@ -38,16 +40,19 @@ function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
  * A place among the caller's requests under way; dispose of it once the answer is sent. A caller that
  * leaves gives it back, however long the answer takes.
  */
-export async function enter(
+export function enter(
   service: Service,
   request: IncomingMessage,
   response: ServerResponse,
   caller: Caller,
-): Promise<Disposable> {
+): Disposable | Promise<Disposable> {
   service.load.note();
-  const place = await service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
-  response.on('close', () => place[Symbol.dispose]());
-  return place;
+  const place = service.callerLimits.request(caller, request.socket.remoteAddress ?? '');
+  const leave = (held: Disposable): Disposable => {
+    response.on('close', () => held[Symbol.dispose]());
+    return held;
+  };
+  return place instanceof Promise ? place.then(leave) : leave(place);
 }
 
 /** A place among the caller's open streams, for operations that stream. */

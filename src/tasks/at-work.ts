@@ -7,6 +7,37 @@ export interface Look {
   end(): void;
 }
 
+/** Calls under way on one key. They are many and short, and nearly never waited for. */
+class Calls {
+  #last = 0;
+  #open = 0;
+  #waiting: { readonly upTo: number; left: number; readonly resolve: () => void }[] | undefined;
+
+  begin(): number {
+    this.#open += 1;
+    this.#last += 1;
+    return this.#last;
+  }
+
+  /** Says whether it was the last one. */
+  end(call: number): boolean {
+    this.#open -= 1;
+    for (const waiter of this.#waiting ?? []) {
+      if (call <= waiter.upTo) waiter.left -= 1;
+      if (waiter.left === 0) waiter.resolve();
+    }
+    return this.#open === 0;
+  }
+
+  /** Resolves when those that are under way now have ended. */
+  ended(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting ??= [];
+      this.#waiting.push({ upTo: this.#last, left: this.#open, resolve });
+    });
+  }
+}
+
 /**
  * What this process is at work on, by key: turns that run here, and calls under way that may bring one
  * here. A turn that the store has running in our name under any other key was claimed by a call whose
@@ -16,21 +47,18 @@ export interface Look {
  * calls under way on the key of what it found, and knows which turns were started meanwhile.
  */
 export class AtWork {
-  /** Each ends with its call. */
-  readonly #calls = new Map<string, Set<Promise<void>>>();
+  readonly #calls = new Map<string, Calls>();
   readonly #turns = new Map<string, number>();
   readonly #looks = new Set<Set<number>>();
 
   /** To be held from before a call that may claim a turn of this key until the turn is started. */
   claiming(key: string): Disposable {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const calls = this.#calls.get(key) ?? new Set();
-    this.#calls.set(key, calls.add(promise));
+    let calls = this.#calls.get(key);
+    if (calls === undefined) this.#calls.set(key, (calls = new Calls()));
+    const call = calls.begin();
     return {
       [Symbol.dispose]: () => {
-        calls.delete(promise);
-        if (calls.size === 0) this.#calls.delete(key);
-        resolve();
+        if (calls.end(call)) this.#calls.delete(key);
       },
     };
   }
@@ -42,7 +70,7 @@ export class AtWork {
 
   /** Resolves once those that are under way now have ended. */
   async claimed(): Promise<void> {
-    await Promise.all(Array.from(this.#calls.values(), (calls) => Promise.all(calls)));
+    await Promise.all(Array.from(this.#calls.values(), (calls) => calls.ended()));
   }
 
   /** To be held while a turn runs. */
@@ -64,7 +92,7 @@ export class AtWork {
     return {
       keys: [...new Set([...this.#calls.keys(), ...this.#turns.keys()])],
       isStarted: async ({ id, key }) => {
-        for (const call of this.#calls.get(key) ?? []) await call;
+        await this.#calls.get(key)?.ended();
         return started.has(id);
       },
       end: () => void this.#looks.delete(started),

@@ -210,7 +210,8 @@ export class TaskWriter {
     append: Append,
   ): Promise<{ next?: TurnRecord; cancelRequested: boolean; deliveries: boolean }> {
     let uncertain = false;
-    for (const delay of [...retryDelays, undefined]) {
+    for (let tries = 0; ; tries += 1) {
+      const delay = retryDelays[tries];
       try {
         const outcome = await this.#store.append(append);
         if (outcome.kind === 'appended') return outcome;
@@ -230,7 +231,6 @@ export class TaskWriter {
         await new Promise<void>((resolve) => void this.#scheduler.after(delay, resolve));
       }
     }
-    throw new TurnLost('the store did not come back');
   }
 
   /** Whether a try whose answer was lost took effect: all that it wrote is there, or nothing. */
