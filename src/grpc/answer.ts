@@ -1,6 +1,6 @@
 import type { Metadata, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { execute, extensionHeaders, type OperationResult, type Service } from '../http/index.ts';
-import { LegateError, v03Rest, v1 } from '../protocol/index.ts';
+import { LegateError, toLegateError, v03Rest, v1 } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
 import type { Admission, Entrance } from './entrance.ts';
 import { callOf, checkVersion } from './grpc-call.ts';
@@ -29,7 +29,9 @@ export async function answerOnce(
   call: ServerUnaryCall<Buffer, Buffer>,
 ): Promise<Buffer> {
   using admission = context.entrance.take(call.metadata);
-  const result = await perform(context, method, call, admission);
+  const result = await audited(context, method, admission, () =>
+    perform(context, method, call, admission),
+  );
   const json = result.kind === 'json' ? (JSON.parse(result.text) as unknown) : {};
   return encode(method, json);
 }
@@ -42,8 +44,11 @@ export async function answerStream(
 ): Promise<void> {
   const { service, entrance, closing } = context;
   using admission = entrance.take(call.metadata);
-  using _stream = service.callerLimits.stream(admission.caller, admission.address);
-  const result = await perform(context, method, call, admission);
+  using place = new DisposableStack();
+  const result = await audited(context, method, admission, () => {
+    place.use(service.callerLimits.stream(admission.caller, admission.address));
+    return perform(context, method, call, admission);
+  });
   if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
   const { stream } = result;
   const stop = (): void => stream.close();
@@ -76,6 +81,21 @@ export async function pour(
     if (event.isLast) return true;
   }
   return false;
+}
+
+/** Refusals stand in the audit log, as those of the HTTP doors do. */
+async function audited<T>(
+  { service }: DoorContext,
+  { path }: RpcMethod,
+  { caller, address }: Admission,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    service.audit.denied(toLegateError(thrown), { address, what: path, caller });
+    throw thrown;
+  }
 }
 
 async function perform(

@@ -7,7 +7,7 @@ import {
 import type { Caller } from '../agents/index.ts';
 import { tlsPeer, type TlsPeer } from '../auth/index.ts';
 import type { Service } from '../http/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { LegateError, toLegateError } from '../protocol/index.ts';
 import { headersOf } from './grpc-call.ts';
 import type { CallStatus } from './status.ts';
 
@@ -44,7 +44,7 @@ export class Entrance {
     this.#arrivalTimeoutMs = options.arrivalTimeoutMs;
   }
 
-  readonly interceptor: ServerInterceptor = (_method, call) => {
+  readonly interceptor: ServerInterceptor = ({ path }, call) => {
     let timer: NodeJS.Timeout | undefined;
     let received: Metadata | undefined;
     let isOver = false;
@@ -54,7 +54,7 @@ export class Entrance {
           onReceiveMetadata: (metadata, proceed) => {
             received = metadata;
             timer = setTimeout(() => call.sendStatus(this.#fail(late())), this.#arrivalTimeoutMs);
-            this.#admit(call, metadata)
+            this.#admit(call, metadata, path)
               .then((admission) => {
                 if (isOver) return admission[Symbol.dispose]();
                 this.#admitted.set(metadata, admission);
@@ -85,16 +85,29 @@ export class Entrance {
     return admission;
   }
 
-  async #admit(call: ServerInterceptingCallInterface, metadata: Metadata): Promise<Admission> {
-    const { auth, callerLimits } = this.#service;
+  async #admit(
+    call: ServerInterceptingCallInterface,
+    metadata: Metadata,
+    what: string,
+  ): Promise<Admission> {
+    const { auth, callerLimits, load, audit } = this.#service;
     const peer = peerOf(call);
-    const caller = await auth.authenticate({
-      headers: headersOf(metadata),
-      ...(peer !== undefined && { tlsPeer: peer }),
-    });
     const address = call.getConnectionInfo().remoteAddress ?? '';
-    const place = await callerLimits.request(caller, address);
-    return { caller, address, [Symbol.dispose]: () => place[Symbol.dispose]() };
+    let caller: Caller | undefined;
+    try {
+      caller = await callerLimits.authentication(address, () =>
+        auth.authenticate({
+          headers: headersOf(metadata),
+          ...(peer !== undefined && { tlsPeer: peer }),
+        }),
+      );
+      load.note();
+      const place = await callerLimits.request(caller, address);
+      return { caller, address, [Symbol.dispose]: () => place[Symbol.dispose]() };
+    } catch (thrown) {
+      audit.denied(toLegateError(thrown), { address, what, caller });
+      throw thrown;
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import { router, type Router, type RouterOptions } from '../http/index.ts';
 import { artifact, type JsonObject, type LegateError, type Task } from '../protocol/index.ts';
 import { openStore } from '../store/index.ts';
 import { anonymous } from '../tasks/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { type GrpcDoor, type ServeGrpcOptions, serveGrpc } from './index.ts';
 import { GrpcClient, type GrpcClientOptions } from './testing/grpc-client.ts';
 
@@ -250,6 +251,41 @@ describe('authentication', () => {
     const { engine } = opened.router;
     expect((await engine.getTask(asked, { caller: ann, version: '1.0' })).value.id).toBe(task.id);
     await expect(engine.getTask(asked, { caller: anonymous, version: '1.0' })).rejects.toThrow();
+  });
+
+  test('whoever is refused stands in the audit log, with what was asked and by whom', async () => {
+    const denied: object[] = [];
+    const warn: Logger['warn'] = (fields, event) => {
+      if (fields['audit'] === 'denied') denied.push({ ...fields, event });
+    };
+    const logger: Logger = { ...silentLogger, warn };
+    const callerLimits = { requestsPerSecond: 1, burst: 1, clock: { now: () => 0 } };
+    const client = await clientOf(await start({ auth, logger, callerLimits }));
+    const ask = (token: string) =>
+      failure(
+        client.call('getTask', { id: 'no' }, { metadata: { authorization: `Bearer ${token}` } }),
+      );
+    await ask('wrong');
+    await ask('right');
+    await ask('right');
+    const what = '/lf.a2a.v1.A2AService/GetTask';
+    expect(denied).toMatchObject([
+      { event: 'a2a_server.sanic_app.auth_rejected', what, address: '127.0.0.1' },
+      { event: 'audit.limited', what, subject: 'ann', code: 'RATE_LIMITED' },
+    ]);
+    expect(JSON.stringify(denied)).not.toMatch(/wrong|right/);
+  });
+
+  test('whoever guesses credentials is soon not even listened to', async () => {
+    const callerLimits = { failuresPerMinute: 2, clock: { now: () => 0 } };
+    const client = await clientOf(await start({ auth, callerLimits }));
+    const codes: string[] = [];
+    for (const token of ['a', 'b', 'c', 'd', 'right']) {
+      const metadata = { authorization: `Bearer ${token}` };
+      codes.push((await failure(client.call('getTask', { id: 'no' }, { metadata }))).code);
+    }
+    expect(codes.slice(0, 2)).toEqual(['UNAUTHENTICATED', 'UNAUTHENTICATED']);
+    expect(codes.slice(-2)).toEqual(['RATE_LIMITED', 'RATE_LIMITED']);
   });
 
   test('a remote address needs authentication', async () => {
