@@ -10,9 +10,18 @@ import { greenhouseFolder } from '../support/greenhouse.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
-function get(url: string, ca: string): Promise<{ status: number; text: string }> {
+interface Asking {
+  readonly ca: string;
+  /** Shows a certificate. */
+  readonly cert?: string;
+  readonly key?: string;
+  readonly method?: string;
+}
+
+function ask(url: string, options: Asking): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest(url, { ca, agent: false }, (response) => {
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' };
+    const outgoing = httpsRequest(url, { ...options, headers, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
@@ -22,7 +31,7 @@ function get(url: string, ca: string): Promise<{ status: number; text: string }>
   });
 }
 
-test('a certificate, its locked key and an authority: the port speaks HTTPS and the card says so', async () => {
+test('a certificate, its locked key and an authority: HTTPS, and callers show a certificate of theirs', async () => {
   await using folder = await greenhouseFolder();
   const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
   const pair = makeCertificate({
@@ -60,9 +69,17 @@ test('a certificate, its locked key and an authority: the port speaks HTTPS and 
       .poll(() => /at (https:\/\/localhost:\d+)/.exec(said)?.[1], { timeout: 20_000 })
       .toBeDefined();
     const url = /at (https:\/\/localhost:\d+)/.exec(said)?.[1] ?? '';
-    const card = await get(`${url}/.well-known/agent-card.json`, authority.certificate);
+    const ca = authority.certificate;
+    const card = await ask(`${url}/.well-known/agent-card.json`, { ca });
     expect(card.status).toBe(200);
-    expect(JSON.parse(card.text)).toMatchObject({ url });
+    expect(JSON.parse(card.text)).toMatchObject({
+      supportedInterfaces: expect.arrayContaining([expect.objectContaining({ url })]),
+      securitySchemes: { mtls: {} },
+    });
+    const partner = makeCertificate({ commonName: 'partner', issuer: authority });
+    const shown = { ca, cert: partner.certificate, key: partner.key };
+    expect((await ask(`${url}/tasks`, { ca })).status).toBe(401);
+    expect((await ask(`${url}/tasks`, shown)).status).toBe(200);
     await expect(fetch(url.replace('https', 'http'))).rejects.toThrow();
     expect(said).not.toContain(password);
   } finally {

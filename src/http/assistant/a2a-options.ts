@@ -1,17 +1,26 @@
 import { resolve } from 'node:path';
 import type { A2aServer } from '../../assistant/index.ts';
-import { Authenticator, jwtVerifier } from '../../auth/index.ts';
+import { Authenticator, jwtVerifier, mtlsVerifier, type Verifier } from '../../auth/index.ts';
 import { sealedPolicy } from '../../push/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ServeOptions } from '../serve.ts';
+import type { TlsFiles } from '../tls.ts';
 
 /** What `a2a_server:` says, in the words of the server. */
 export async function a2aOptions(
   server: A2aServer,
-  directory: string,
-  logger: Logger,
+  {
+    directory,
+    tls,
+    logger,
+  }: { readonly directory: string; readonly tls: TlsFiles | undefined; readonly logger: Logger },
 ): Promise<ServeOptions> {
   const { auth, pushNotificationAllowedHosts: allowedHosts } = server;
+  // Who names authorities of client certificates wants callers to have one.
+  const verifiers = [
+    ...(auth === undefined ? [] : [await tokenVerifier(auth, directory)]),
+    ...(tls?.ca === undefined ? [] : [mtlsVerifier()]),
+  ];
   return {
     ...(server.url !== undefined && { url: server.url.replace(/\/+$/, '') }),
     taskTimeoutMs: server.taskTimeoutSeconds * 1000,
@@ -24,32 +33,20 @@ export async function a2aOptions(
         resolveAtRegistration: true,
       },
     }),
-    ...(auth !== undefined && {
-      auth: await authenticator(auth, directory, logger),
-      protectsCard: true,
-    }),
+    ...(verifiers.length > 0 && { auth: new Authenticator({ logger, verifiers }) }),
+    ...(auth !== undefined && { protectsCard: true }),
   };
 }
 
-async function authenticator(
-  auth: NonNullable<A2aServer['auth']>,
-  directory: string,
-  logger: Logger,
-): Promise<Authenticator> {
+function tokenVerifier(auth: NonNullable<A2aServer['auth']>, directory: string): Promise<Verifier> {
   const { secret, publicKeyPath = '', algorithm, issuer, audience } = auth.jwt;
-  return new Authenticator({
-    logger,
-    verifiers: [
-      await jwtVerifier({
-        keys:
-          secret === undefined ? { publicKeyFile: resolve(directory, publicKeyPath) } : { secret },
-        algorithms: [algorithm],
-        // The token speaks for the orchestrator: one that names no subject is still one.
-        defaultSubject: 'orchestrator',
-        requireExpiry: false,
-        ...(issuer !== undefined && { issuer }),
-        ...(audience !== undefined && { audience }),
-      }),
-    ],
+  return jwtVerifier({
+    keys: secret === undefined ? { publicKeyFile: resolve(directory, publicKeyPath) } : { secret },
+    algorithms: [algorithm],
+    // The token speaks for the orchestrator: one that names no subject is still one.
+    defaultSubject: 'orchestrator',
+    requireExpiry: false,
+    ...(issuer !== undefined && { issuer }),
+    ...(audience !== undefined && { audience }),
   });
 }

@@ -112,7 +112,12 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       cors: options.cors ?? [],
       logger,
       ...telemetryOf(telemetry, first.project.name),
-      ...(a2aServer !== undefined && (await a2aOptions(a2aServer, places.directory, logger))),
+      ...(a2aServer !== undefined &&
+        (await a2aOptions(a2aServer, {
+          directory: places.directory,
+          tls: options.tls,
+          logger,
+        }))),
     },
   );
   const cardFor = cardMaker(serving.router.cards.current, a2aServer, staticCard);
