@@ -8,7 +8,7 @@ import type { AgentCapabilities, AgentCard } from '../protocol/index.ts';
 import type { SigningKey } from '../push/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
-import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { Logger, Metrics, TelemetryOptions } from '../telemetry/index.ts';
 import type { CardOptions, ExtendedCard } from './cards.ts';
 import type { HandlerOptions } from './handler.ts';
 import type { PrometheusOptions } from './metrics-door.ts';
@@ -42,8 +42,13 @@ export interface SharedOptions {
   push?: PushOptions;
   logger?: Logger;
   /**
-   * Where everything is counted; with `startTelemetry` give its own. @default nowhere that is shown,
-   * and with `prometheus` the metrics of the process
+   * Turns telemetry on for the process while this is served: see `startTelemetry`. @default off,
+   * unless somebody else turned it on
+   */
+  telemetry?: TelemetryOptions;
+  /**
+   * Where everything is counted. @default the metrics of the process with `telemetry` or
+   * `prometheus`, otherwise nowhere that is shown
    */
   metrics?: Metrics;
   /** Shows the metrics to Prometheus at `/metrics`. @default false */
@@ -106,6 +111,7 @@ export function agentOptionsOf(options: RouterOptions): Omit<RouterOptions, keyo
     clusterRate: _clusterRate,
     push: _push,
     logger: _logger,
+    telemetry: _telemetry,
     metrics: _metrics,
     prometheus: _prometheus,
     scheduler: _scheduler,

@@ -35,7 +35,8 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption) : storeOption;
   // Whoever looks wants to see all of the process: bus, peers and models count by OpenTelemetry.
-  const telemetry = shown === undefined ? undefined : await startTelemetry({ logger });
+  const isCounted = shown !== undefined || options.telemetry !== undefined;
+  const telemetry = isCounted ? await startTelemetry({ logger, ...options.telemetry }) : undefined;
   const metrics = options.metrics ?? telemetry?.metrics ?? new Metrics();
   const metricsDoor = shown === undefined ? undefined : new MetricsDoor(metrics, shown);
   const replica = scheduler.uuid();

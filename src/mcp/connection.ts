@@ -1,7 +1,7 @@
 import type { Client, Tool } from '@modelcontextprotocol/client';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { type Logger, silentLogger, traceHeaders } from '../telemetry/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
 import { type McpToolResult, toResult } from './result.ts';
 import type { McpServerConfig } from './server-config.ts';
@@ -82,7 +82,9 @@ export class McpConnection implements AsyncDisposable {
     options: McpCallOptions = {},
   ): Promise<McpToolResult> {
     const { callTimeoutMs = 60_000, toolTimeouts = {} } = this.#config;
-    const { signal, meta, timeoutMs } = options;
+    const { signal, timeoutMs } = options;
+    // A program that is spoken to by its standard input has no other place for the trace.
+    const meta = { ...traceHeaders(), ...options.meta };
     const own = Object.hasOwn(toolTimeouts, tool.name) ? toolTimeouts[tool.name] : undefined;
     const timeout = timeoutMs ?? own ?? callTimeoutMs;
     const isRepeatable = tool.isReadOnly === true || tool.isIdempotent === true;
@@ -92,7 +94,7 @@ export class McpConnection implements AsyncDisposable {
           {
             name: tool.name,
             arguments: { ...input },
-            ...(meta !== undefined && Object.keys(meta).length > 0 && { _meta: { ...meta } }),
+            ...(Object.keys(meta).length > 0 && { _meta: meta }),
           },
           {
             timeout,

@@ -2,7 +2,7 @@ import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { HeaderProvider } from '../client/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import { type Logger, tracedFetch } from '../telemetry/index.ts';
 import { authenticationHeaders } from './authentication.ts';
 import { requireSafeWire } from './safe-wire.ts';
 import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
@@ -26,7 +26,7 @@ function overHttp(config: McpHttpServer): OpenTransport {
   return async () => {
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
     return new StreamableHTTPClientTransport(url, {
-      fetch: send,
+      fetch: tracedFetch(send),
       requestInit: { headers: { ...headers } },
       // A call is repeated by whoever made it, or not at all.
       reconnectionOptions: {

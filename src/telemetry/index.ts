@@ -27,5 +27,6 @@ export {
   traceHeaders,
   traceparentOf,
 } from './tracing.ts';
+export { telemetryOptionsOf } from './from-settings.ts';
 export type { OtlpOptions } from './otlp/index.ts';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.ts';

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { OtlpCollector } from '../../test/support/otlp-collector.ts';
 import {
   inSpan,
   endSpan,
@@ -14,35 +12,10 @@ import {
   traceparentOf,
 } from './index.ts';
 
-interface Received {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: Readonly<Record<string, never>>;
-}
-
-/** A collector that keeps what it is sent, and answers as it is told. */
-async function collector(answer: () => number = () => 200) {
-  const received: Received[] = [];
-  const server: Server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      received.push({
-        path: request.url ?? '',
-        headers: request.headers,
-        body: JSON.parse(Buffer.concat(chunks).toString()) as Received['body'],
-      });
-      response.writeHead(answer(), { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  closing.push(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { endpoint, received };
+async function collector(answer?: () => number): Promise<OtlpCollector> {
+  const opened = await OtlpCollector.open(answer);
+  closing.push(() => opened[Symbol.asyncDispose]());
+  return opened;
 }
 
 const closing: (() => Promise<void>)[] = [];
@@ -60,31 +33,9 @@ async function telemetryTo(endpoint: string, options: Partial<TelemetryOptions> 
   return telemetry;
 }
 
-interface WireSpan {
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly { key: string; value: object }[];
-  readonly status: object;
-}
-
-function spansOf(received: readonly Received[]): WireSpan[] {
-  return received
-    .filter(({ path }) => path === '/v1/traces')
-    .flatMap(({ body }) => {
-      const [resource] = body['resourceSpans'] as unknown as {
-        scopeSpans: [{ spans: WireSpan[] }];
-      }[];
-      return resource?.scopeSpans[0].spans ?? [];
-    });
-}
-
 test('OTLP: spans are sent as JSON, with their trace, their times and who sends them', async () => {
-  const { endpoint, received } = await collector();
+  const collecting = await collector();
+  const { endpoint } = collecting;
   const telemetry = await telemetryTo(`${endpoint}/`, {
     otlp: { endpoint, headers: { 'x-team': 'a' } },
   });
@@ -93,9 +44,12 @@ test('OTLP: spans are sent as JSON, with their trace, their times and who sends 
   endSpan(inner, { code: 'TIMEOUT' });
   endSpan(outer);
   await telemetry.flush();
-  const [first, second] = spansOf(received);
-  expect(received[0]?.headers).toMatchObject({ 'x-team': 'a', 'content-type': 'application/json' });
-  expect(received[0]?.body).toMatchObject({
+  const [first, second] = collecting.spans;
+  expect(collecting.received[0]?.headers).toMatchObject({
+    'x-team': 'a',
+    'content-type': 'application/json',
+  });
+  expect(collecting.received[0]?.body).toMatchObject({
     resourceSpans: [
       {
         resource: {
@@ -131,7 +85,8 @@ test('OTLP: spans are sent as JSON, with their trace, their times and who sends 
 });
 
 test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted them', async () => {
-  const { endpoint, received } = await collector();
+  const collecting = await collector();
+  const { endpoint } = collecting;
   // What is made before telemetry starts counts from then on.
   const calls = lateCounter('legate.model.calls');
   const seconds = lateHistogram('legate.model.duration');
@@ -141,11 +96,7 @@ test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted the
   seconds.record(0.2, { model: 'm', outcome: 'ok' });
   telemetry.metrics.gauge('open', 'Open').add(3);
   await telemetry.flush();
-  const body = received.find(({ path }) => path === '/v1/metrics')?.body as unknown as {
-    resourceMetrics: [{ scopeMetrics: [{ metrics: { name: string }[] }] }];
-  };
-  const [{ metrics }] = body.resourceMetrics[0].scopeMetrics;
-  const named = new Map(metrics.map((metric) => [metric.name, metric]));
+  const named = collecting.metrics;
   expect(named.get('legate.model.calls')).toMatchObject({
     description: 'Answers asked of language models, by what came of them',
     sum: {
@@ -176,7 +127,8 @@ test('OTLP: metrics are sent as sums, gauges and histograms, whoever counted the
 });
 
 test('a collector that is away costs spans, not memory, and is complained of once', async () => {
-  const { endpoint, received } = await collector(() => 400);
+  const collecting = await collector(() => 400);
+  const { endpoint } = collecting;
   const said: string[] = [];
   const say = (_: object, event: string): void => void said.push(event);
   const logger = { debug: say, info: say, warn: say, error: say, child: () => logger };
@@ -188,7 +140,7 @@ test('a collector that is away costs spans, not memory, and is complained of onc
   await telemetry.flush();
   for (let count = 0; count < 2; count += 1) startSpan('x').end();
   await telemetry.flush();
-  expect(spansOf(received)).toHaveLength(6);
+  expect(collecting.spans).toHaveLength(6);
   const text = telemetry.metrics.render();
   expect(text).toContain('legate_telemetry_dropped_total{reason="queue_full"} 6\n');
   expect(text).toContain('legate_telemetry_dropped_total{reason="not_delivered"} 6\n');
@@ -196,30 +148,33 @@ test('a collector that is away costs spans, not memory, and is complained of onc
 });
 
 test('closing sends what is left', async () => {
-  const { endpoint, received } = await collector();
+  const collecting = await collector();
+  const { endpoint } = collecting;
   const telemetry = await telemetryTo(endpoint);
   startSpan('last words').end();
   await telemetry.close();
-  expect(spansOf(received).map(({ name }) => name)).toEqual(['last words']);
+  expect(collecting.spans.map(({ name }) => name)).toEqual(['last words']);
   startSpan('after').end();
   await telemetry.close();
-  expect(spansOf(received)).toHaveLength(1);
+  expect(collecting.spans).toHaveLength(1);
   expect(traceparentOf(startSpan('off'))).toBeUndefined();
 });
 
 test('whoever starts telemetry again shares it, and it ends with the last of them', async () => {
-  const { endpoint, received } = await collector();
+  const collecting = await collector();
+  const { endpoint } = collecting;
   const first = await telemetryTo(endpoint);
   const second = await startTelemetry();
   expect(second.metrics).toBe(first.metrics);
   await first.close();
   startSpan('still on').end();
   await second.close();
-  expect(spansOf(received).map(({ name }) => name)).toEqual(['still on']);
+  expect(collecting.spans.map(({ name }) => name)).toEqual(['still on']);
 });
 
 test('W3C: a trace that was begun elsewhere is continued, sampled or not', async () => {
-  const { endpoint, received } = await collector();
+  const collecting = await collector();
+  const { endpoint } = collecting;
   const telemetry = await telemetryTo(endpoint, { sampleRatio: 0 });
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const sampled = startSpan('a', { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
@@ -235,13 +190,14 @@ test('W3C: a trace that was begun elsewhere is continued, sampled or not', async
   expect(own.spanContext().traceId).not.toBe(traceId);
   for (const span of [sampled, other, own]) span.end();
   await telemetry.flush();
-  expect(spansOf(received)).toMatchObject([
+  expect(collecting.spans).toMatchObject([
     { name: 'a', traceId, parentSpanId: '00f067aa0ba902b7' },
   ]);
 });
 
 test('secrets and endless texts do not get into spans', async () => {
-  const { endpoint, received } = await collector();
+  const collecting = await collector();
+  const { endpoint } = collecting;
   const telemetry = await telemetryTo(endpoint);
   const span = startSpan('x', {
     attributes: { url: 'amqp://me:hunter2@host', long: 'a'.repeat(5_000) },
@@ -249,7 +205,7 @@ test('secrets and endless texts do not get into spans', async () => {
   span.recordException(new Error('Bearer hunter2hunter2 was refused'));
   span.end();
   await telemetry.flush();
-  const text = JSON.stringify(spansOf(received));
+  const text = JSON.stringify(collecting.spans);
   expect(text).not.toContain('hunter2');
   expect(text.length).toBeLessThan(3_000);
 });

@@ -1,6 +1,7 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { JsonObject, Part } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
+import { endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
 import type { Agent, Caller, TurnEvent } from '../agent.ts';
 import { textOf } from '../define.ts';
 import type { Invocation, InvocationResult } from '../runner/invocation.ts';
@@ -68,7 +69,22 @@ export class Serving {
     return server;
   }
 
+  /** As a piece of the trace that the caller names, if it does. */
   async #call(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
+    const { traceparent } = context.mcpReq._meta ?? {};
+    const span = startSpan('legate.mcp.call', {
+      kind: 'server',
+      attributes: { 'legate.agent': this.#agent.name },
+      ...(typeof traceparent === 'string' && { traceparent }),
+    });
+    try {
+      return await inSpan(span, () => this.#answer(input, caller, context));
+    } finally {
+      endSpan(span);
+    }
+  }
+
+  async #answer(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
     const invocation = await this.#begin(input, caller, context.mcpReq.signal);
     if (invocation === undefined) {
       const text = `There is no open question ${input.invocation ?? ''}; leave "invocation" out.`;

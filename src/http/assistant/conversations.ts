@@ -6,7 +6,7 @@ import {
 } from '../../assistant/index.ts';
 import { type JsonObject, LegateError, message, type Part } from '../../protocol/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
-import type { Engine, EventStream } from '../../tasks/index.ts';
+import type { Call, Engine, EventStream } from '../../tasks/index.ts';
 import type { ModelHolder } from './model-holder.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
@@ -18,6 +18,8 @@ export interface SayOptions {
   /** @default {} */
   readonly metadata?: JsonObject;
   readonly signal?: AbortSignal;
+  /** W3C trace context of whoever asked. */
+  readonly traceparent?: string;
 }
 
 /** A whole message, or a piece of one that comes to be. */
@@ -57,11 +59,11 @@ export class Conversations {
    * wrong from the start rejects, before there is a stream.
    */
   async stream(id: string, text: string, options: SayOptions): Promise<AsyncGenerator<Spoken>> {
-    const { channel, metadata = {}, signal } = options;
+    const { channel, metadata = {} } = options;
     this.#models.require();
     const events = await this.#engine.stream(
       { message: message(text, { contextId: id, metadata }), metadata: { channel } },
-      { caller: this.#caller, version: '1.0', ...(signal !== undefined && { signal }) },
+      this.#call(options),
     );
     return spoken(events);
   }
@@ -96,6 +98,15 @@ export class Conversations {
     return { tenant: '', subject: this.#subject, method: 'channel' } as const;
   }
 
+  #call({ signal, traceparent }: SayOptions): Call {
+    return {
+      caller: this.#caller,
+      version: '1.0',
+      ...(signal !== undefined && { signal }),
+      ...(traceparent !== undefined && { traceparent }),
+    };
+  }
+
   get #owner(): string {
     return ownerKey({ agent: assistantName, tenant: '', subject: this.#subject });
   }
@@ -103,12 +114,13 @@ export class Conversations {
   async #turn(
     contextId: string,
     parts: readonly Part[],
-    { channel, metadata = {}, signal }: SayOptions,
+    options: SayOptions,
   ): Promise<readonly Part[]> {
+    const { channel, metadata = {} } = options;
     this.#models.require();
     const outcome = await this.#engine.send(
       { message: message(parts, { contextId, metadata }), metadata: { channel, direct: true } },
-      { caller: this.#caller, version: '1.0', ...(signal !== undefined && { signal }) },
+      this.#call(options),
     );
     if ('message' in outcome) return outcome.message.value.parts;
     const { status } = outcome.task.value;

@@ -1,6 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import { type Client, type ClientOptions, connect, type StreamEvent } from '../../client/index.ts';
 import { LegateError, type Message, type StreamResponse } from '../../protocol/index.ts';
+import { traceHeaders } from '../../telemetry/index.ts';
 import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
 import { textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
@@ -158,6 +159,9 @@ export class HttpTransport implements PeerTransport {
         ...clientAuth(await directory.credential(agent), fetching),
         onRequest: async (request) => {
           if (request.operation === 'getTask') this.#polled({ agent, ...invocation });
+          for (const [name, value] of Object.entries(traceHeaders())) {
+            request.headers.set(name, value);
+          }
           await this.#options.client?.onRequest?.(request);
         },
       },

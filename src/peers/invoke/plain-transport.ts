@@ -7,6 +7,7 @@ import {
   type SendMessageResponse,
   type TaskState,
 } from '../../protocol/index.ts';
+import { traceHeaders } from '../../telemetry/index.ts';
 import { type Directory, plainBinding } from '../directory/index.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
@@ -127,7 +128,10 @@ export class PlainTransport implements PeerTransport {
     const fetching = directory.cards.fetchFor(
       peer.origin === 'well-known' ? 'operator' : 'stranger',
     );
-    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    const headers: Record<string, string> = {
+      ...traceHeaders(),
+      'content-type': 'application/json',
+    };
     if (credential !== undefined) headers[credential.headerName] = credential.headerValue;
     return { url, headers, fetching };
   }

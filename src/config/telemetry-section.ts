@@ -1,0 +1,101 @@
+import type { Section } from './section.ts';
+
+const accesses = ['callers', 'local', 'everybody'] as const;
+
+/** `telemetry:` of endpoints.yml, as it was written: what is absent has its default elsewhere. */
+export interface TelemetrySettings {
+  readonly serviceName: string | undefined;
+  readonly resource: Readonly<Record<string, string>>;
+  readonly sampleRatio: number | undefined;
+  /** Undefined where metrics are not shown. */
+  readonly prometheus:
+    | {
+        readonly path: string | undefined;
+        readonly access: (typeof accesses)[number] | undefined;
+      }
+    | undefined;
+  /** Undefined where nothing is sent. */
+  readonly otlp: OtlpSettings | undefined;
+}
+
+export interface OtlpSettings {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly traces: boolean | undefined;
+  readonly metrics: boolean | undefined;
+  readonly batchDelaySeconds: number | undefined;
+  readonly metricsIntervalSeconds: number | undefined;
+  readonly timeoutSeconds: number | undefined;
+  readonly maxQueue: number | undefined;
+}
+
+export function readTelemetry(section: Section): TelemetrySettings {
+  const settings: TelemetrySettings = {
+    serviceName: section.name('service_name'),
+    resource: textsOf(section.section('resource')),
+    sampleRatio: section.number('sample_ratio', { minimum: 0, maximum: 1 }),
+    prometheus: readPrometheus(section),
+    otlp: readOtlp(section.section('otlp')),
+  };
+  section.finish();
+  return settings;
+}
+
+/** `prometheus: true`, or a mapping. */
+function readPrometheus(section: Section): TelemetrySettings['prometheus'] {
+  const field = section.get('prometheus');
+  if (field === undefined) return undefined;
+  if (!field.isMapping()) {
+    return field.boolean() === true ? { path: undefined, access: undefined } : undefined;
+  }
+  const inner = field.section();
+  const path = inner?.get('path');
+  const text = path?.name();
+  if (text !== undefined && !/^\/[\w./-]{1,200}$/.test(text)) {
+    path?.error('must be a path such as /metrics');
+  }
+  const access = inner?.get('access')?.oneOf(accesses);
+  inner?.finish();
+  return { path: text, access };
+}
+
+function readOtlp(section: Section | undefined): OtlpSettings | undefined {
+  if (section === undefined) return undefined;
+  const field = section.require('endpoint');
+  const endpoint = field?.name();
+  const url = endpoint === undefined ? undefined : URL.parse(endpoint);
+  if (endpoint !== undefined && (url === null || !/^https?:$/.test(url?.protocol ?? ''))) {
+    field?.error('must be an http or https URL, such as http://localhost:4318');
+  }
+  const seconds = { minimum: 0.1, maximum: 3_600 };
+  const settings = {
+    headers: readHeaders(section.section('headers')),
+    traces: section.boolean('traces'),
+    metrics: section.boolean('metrics'),
+    batchDelaySeconds: section.number('batch_delay_seconds', seconds),
+    metricsIntervalSeconds: section.number('metrics_interval_seconds', seconds),
+    timeoutSeconds: section.number('timeout_seconds', seconds),
+    maxQueue: section.number('max_queue', { minimum: 1, maximum: 1_000_000, isInteger: true }),
+  };
+  section.finish();
+  return endpoint === undefined ? undefined : { endpoint, ...settings };
+}
+
+/** Headers of collectors are credentials more often than not, so their values come from outside. */
+function readHeaders(section: Section | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (section?.entries() ?? []).flatMap(([name, field]) => {
+      const value = field.secret();
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function textsOf(section: Section | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (section?.entries() ?? []).flatMap(([name, field]) => {
+      const value = field.text();
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,193 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import {
+  type Agent,
+  agent,
+  llmAgent,
+  mcpHandler,
+  mcpTools,
+  remoteAgent,
+  textOf,
+} from '../../src/agents/index.ts';
+import { RemoteActions } from '../../src/assistant/index.ts';
+import { gateway, hostOnBus, openBus } from '../../src/bus/index.ts';
+import { connect } from '../../src/client/index.ts';
+import { serveGrpc } from '../../src/grpc/index.ts';
+import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
+import { serve } from '../../src/http/index.ts';
+import { McpConnection } from '../../src/mcp/index.ts';
+import { scriptedModel } from '../../src/models/index.ts';
+import { artifact, message } from '../../src/protocol/index.ts';
+import { silentLogger, startTelemetry } from '../../src/telemetry/index.ts';
+import { domain, TestClock } from '../../src/assistant/testing/domain.ts';
+import { OtlpCollector } from '../support/otlp-collector.ts';
+
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+function keep<T extends AsyncDisposable>(opened: T): T {
+  closing.push(() => Promise.resolve(opened[Symbol.asyncDispose]()));
+  return opened;
+}
+
+const echo = agent({ name: 'echo' }, async function* (turn) {
+  yield artifact(textOf(turn.message));
+});
+
+/** Something that is called over HTTP by others, and remembers under which trace. */
+async function listener(answer = '{}') {
+  const seen: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      const { traceparent: given } = request.headers;
+      seen.push(typeof given === 'string' ? given : undefined);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, seen };
+}
+
+async function served(agentToServe: Agent, options = {}) {
+  const server = keep(await serve(agentToServe, { drainMs: 0, ...options }));
+  return server.url;
+}
+
+/** Sends a message under the trace. */
+async function send(url: string, binding: 'JSONRPC' | 'HTTP+JSON' = 'JSONRPC') {
+  const client = await connect(url, { binding, headers: { traceparent } });
+  return client.sendMessage('x');
+}
+
+/**
+ * The hops of a trace. Each takes a message under a trace in at one end; `legate.turn` of the last
+ * agent, another span, or a header at the other end shows that it arrived.
+ */
+const hops: Readonly<Record<string, () => Promise<string | readonly (string | undefined)[]>>> = {
+  'JSON-RPC into a turn': async () => {
+    await send(await served(echo));
+    return 'legate.turn';
+  },
+  'REST into a turn': async () => {
+    await send(await served(echo), 'HTTP+JSON');
+    return 'legate.turn';
+  },
+  'gRPC into a turn': async () => {
+    const server = keep(await serve(echo, { drainMs: 0 }));
+    const door = await serveGrpc(server.router, {});
+    closing.push(() => door.close({ graceMs: 0 }));
+    const client = await GrpcClient.connect({
+      url: door.url,
+      version: '1.0',
+      metadata: { traceparent },
+    });
+    closing.push(async () => client[Symbol.dispose]());
+    await client.call('sendMessage', { message: message('x') });
+    return 'legate.turn';
+  },
+  'a turn to a remote agent': async () => {
+    const far = agent({ name: 'far' }, async function* () {
+      yield artifact('x');
+    });
+    await send(await served(remoteAgent({ url: await served(far), name: 'near' })));
+    return 'legate.turn of far';
+  },
+  'the gateway over the bus into a turn': async () => {
+    const bus = keep(await openBus({ type: 'memory' }));
+    keep(await hostOnBus(echo, { bus }));
+    const server = keep(await gateway({ bus, agents: ['echo'], drainMs: 0 }));
+    await send(server.url);
+    return 'legate.messaging.process';
+  },
+  'a task to its webhook': async () => {
+    const webhook = await listener();
+    const url = await served(echo, { push: {} });
+    const client = await connect(url, { headers: { traceparent } });
+    await client.sendMessage({
+      message: message('x'),
+      configuration: { taskPushNotificationConfig: { url: webhook.url } },
+    });
+    await expect.poll(() => webhook.seen.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    return webhook.seen;
+  },
+  'a tool call to an MCP server': async () => {
+    const mcp = await mcpHandler(echo);
+    const server = createServer((request, response) => void mcp.handler(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(async () => {
+      await mcp.close();
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const connection = new McpConnection({ name: 'tools', url });
+    closing.push(() => connection.close());
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'echo', input: { message: 'x' } }] },
+      'done',
+    ]);
+    await send(await served(llmAgent({ name: 'asks', model, tools: [mcpTools(connection)] })));
+    return 'legate.mcp.call';
+  },
+  'an action to the action server': async () => {
+    const { url, seen } = await listener('{"events":[],"responses":[]}');
+    const acting = agent({ name: 'acting' }, async function* () {
+      await new RemoteActions({ url }).run({
+        name: 'action_x',
+        senderId: 'ada',
+        slots: {},
+        tracker: () => Promise.resolve({}),
+        domain: domain([]),
+        context: {},
+        channel: 'rest',
+        stream: () => Promise.resolve(),
+        newId: () => 'id',
+        signal: new AbortController().signal,
+        clock: new TestClock(),
+        logger: silentLogger,
+      });
+      yield artifact('x');
+    });
+    await send(await served(acting));
+    return seen;
+  },
+};
+
+test.each(Object.entries(hops))('W3C trace context goes from %s', async (_, hop) => {
+  const collector = keep(await OtlpCollector.open());
+  const telemetry = keep(await startTelemetry({ otlp: { endpoint: collector.endpoint } }));
+  const shown = await hop();
+  if (typeof shown !== 'string') {
+    expect(shown.length).toBeGreaterThan(0);
+    for (const header of shown) expect(header).toMatch(new RegExp(`^00-${traceId}-`));
+    return;
+  }
+  const [name, of] = shown.split(' of ');
+  const matching = async () => {
+    await telemetry.flush();
+    return collector.spans.filter(
+      (span) =>
+        span.name === name &&
+        (of === undefined || JSON.stringify(span.attributes).includes(`"${of}"`)),
+    );
+  };
+  await expect.poll(async () => (await matching()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+  const spans = await matching();
+  expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
+  const known = new Set(['00f067aa0ba902b7', ...collector.spans.map(({ spanId }) => spanId)]);
+  for (const { parentSpanId } of spans) expect(known).toContain(parentSpanId);
+});
