@@ -1,0 +1,338 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import {
+  type Agent,
+  agent,
+  authRequired,
+  completed,
+  failed,
+  inputRequired,
+  rejected,
+  reply,
+  textOf,
+  type Turn,
+  working,
+} from '../../src/agents/index.ts';
+import { apiKeyVerifier, Authenticator } from '../../src/auth/index.ts';
+import {
+  cancel,
+  chitchat,
+  continueAgent,
+  set,
+  start,
+} from '../../src/assistant/testing/conversation.ts';
+import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
+import { artifact, data } from '../../src/protocol/index.ts';
+import { talk, type TalkOptions } from './support.ts';
+
+const APOLOGY = 'Something went wrong on my side. Please try that again.';
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+async function serving(served: Agent, options: ServeOptions = {}): Promise<Serving> {
+  const server = await serve(served, { drainMs: 0, cancelGraceMs: 500, ...options });
+  open.push(server);
+  return server;
+}
+
+function talkTo(card: string, configuration = '', options: TalkOptions = {}) {
+  return talk({
+    ...options,
+    files: {
+      'sub_agents/finder/config.yml': `
+agent: {name: finder, protocol: a2a, description: Finds a hotel.}
+configuration: {agent_card: "${card}"${configuration}}
+`,
+      ...options.files,
+    },
+  });
+}
+
+/** Asks once, notes what it was told. */
+function asking(heard: Turn['message'][] = []): Agent {
+  return agent({ name: 'hotels' }, async function* (turn) {
+    heard.push(turn.message);
+    yield working('Looking around.');
+    if (!turn.isContinuation) {
+      yield artifact(data({ hotels: ['Ritz'] }), { artifactId: 'list', name: 'hotel_list' });
+      yield inputRequired('Which hotel?');
+      return;
+    }
+    yield artifact(data({ hotel: textOf(turn.message) }), { name: 'choice' });
+    yield completed('Fine.');
+  });
+}
+
+for (const streaming of [true, false]) {
+  for (const version of ['1.0', '0.3'] as const) {
+    test(`an agent elsewhere asks, is answered, and completes (${version}, streaming: ${streaming})`, async () => {
+      const heard: Turn['message'][] = [];
+      const { url } = await serving(asking(heard), { streaming });
+      const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as {
+        supportedInterfaces?: { protocolVersion: string }[];
+      };
+      const offered = (card.supportedInterfaces ?? []).filter(
+        ({ protocolVersion }) => protocolVersion === version,
+      );
+      await using one = await talkTo('card.json', ', polling_initial_delay: 0.01', {
+        files: {
+          'sub_agents/finder/card.json': JSON.stringify({ ...card, supportedInterfaces: offered }),
+        },
+      });
+      const { chat } = one;
+      const first = await chat.say('to Rome', start('chat'), set('city', 'Rome'));
+      // A poll may come after the words on the way.
+      expect(first.at(-1)).toBe('Which hotel?');
+      if (streaming) expect(first).toEqual(['Looking around.', 'Which hotel?']);
+      expect(chat.outcome.waitingAgent).toBe('finder');
+      const second = await chat.say('the Ritz', continueAgent);
+      expect(second.slice(-2)).toEqual(['Fine.', 'Booked None.']);
+      expect(heard).toHaveLength(2);
+      expect(heard[1]?.taskId).toBeDefined();
+      expect(heard[1]?.contextId).toBe(heard[0]?.contextId);
+    });
+  }
+}
+
+test('the message holds the words, slots and history, and all of the metadata', async () => {
+  const heard: Turn['message'][] = [];
+  const { url } = await serving(asking(heard));
+  await using one = await talkTo(url);
+  await one.chat.say('to Rome', start('trip'), set('city', 'Rome'));
+  expect(heard[0]?.parts).toEqual([
+    { text: 'to Rome' },
+    {
+      data: {
+        slots: { city: 'Rome', customer: 'ada' },
+        conversation_history: 'USER: to Rome',
+      },
+    },
+  ]);
+  expect(heard[0]?.metadata).toMatchObject({
+    sender_id: 'ada',
+    agent_id: 'finder',
+    flow_id: 'trip',
+    exit_if: ['slots.hotel is not null'],
+  });
+  await one.chat.say('the Ritz', continueAgent);
+  expect(heard[1]?.metadata).toMatchObject({
+    context_id: heard[1]?.contextId,
+    task_id: heard[1]?.taskId,
+  });
+  const text = JSON.stringify(heard[1]?.parts[1]?.data);
+  expect(text).toContain('AGENT finder: Which hotel?');
+});
+
+test('hooks shape what goes out and make slots of what comes back; exit_if counts after them', async () => {
+  const heard: Turn['message'][] = [];
+  const { url } = await serving(asking(heard));
+  await using one = await talkTo(url, ', module: ./agent.ts', {
+    files: {
+      'sub_agents/finder/agent.ts': `
+export const processInput = (input) => ({
+  ...input,
+  slots: input.slots.filter(({ name }) => name === 'city'),
+  metadata: { ...input.metadata, ticket: 'T1' },
+});
+export const processAgentOutput = (output) => ({
+  ...output,
+  events: (output.structuredResults ?? []).flat()
+    .filter(({ name }) => name === 'hotel_list')
+    .map(({ result }) => ({ event: 'slot', name: 'hotel', value: result.hotels[0] })),
+});
+export const processOutput = (output) => ({ ...output, responseMessage: undefined });
+`,
+    },
+  });
+  const { chat } = one;
+  expect(await chat.say('to Rome', start('trip'), set('city', 'Rome'))).toEqual([
+    'Looking around.',
+    'Booked Ritz.',
+  ]);
+  expect(chat.slot('hotel')).toBe('Ritz');
+  expect(heard[0]?.parts[1]?.data).toMatchObject({ slots: { city: 'Rome' } });
+  expect(heard[0]?.metadata).toMatchObject({ ticket: 'T1' });
+});
+
+test('a plain message never completes', async () => {
+  const { url } = await serving(
+    agent({ name: 'quick', replies: 'message' }, async function* (turn) {
+      yield reply(`You said ${textOf(turn.message)}.`);
+    }),
+  );
+  await using one = await talkTo(url);
+  expect(await one.chat.say('hello', start('chat'))).toEqual(['You said hello.']);
+  expect(await one.chat.say('again', continueAgent)).toEqual(['You said again.']);
+  expect(one.chat.outcome.waitingAgent).toBe('finder');
+  // After an interruption it says what it said: there is no task to look at.
+  expect((await one.chat.say('nice day', chitchat)).at(-1)).toBe('You said again.');
+});
+
+test('an agent that fails, rejects, wants a login or ends without an answer ends the flow with one message', async () => {
+  for (const end of [failed('broken'), rejected('no'), authRequired('log in')]) {
+    const { url } = await serving(
+      agent({ name: 'no' }, async function* () {
+        yield end;
+      }),
+    );
+    await using one = await talkTo(url);
+    expect(await one.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
+    expect(one.chat.flowEvents).toEqual([
+      'flow_started chat',
+      'agent_started finder',
+      'agent_cancelled finder',
+      'flow_cancelled chat',
+    ]);
+    expect(one.waits).toEqual([]);
+  }
+});
+
+test('errors that may pass are tried again, three times with growing waits, with one and the same message', async () => {
+  const heard: Turn['message'][] = [];
+  const { url } = await serving(asking(heard));
+  let failures = 3;
+  const ids: string[] = [];
+  // A gate that answers 503 for a while.
+  const gate = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes: Buffer) => (body += bytes.toString()));
+    request.on('end', () => {
+      const id = /"messageId":"([^"]+)"/.exec(body)?.[1];
+      if (id !== undefined) ids.push(id);
+      if (id !== undefined && failures > 0) {
+        failures -= 1;
+        response.writeHead(503).end();
+        return;
+      }
+      const { method = 'GET', headers } = request;
+      void fetch(url + (request.url ?? ''), {
+        method,
+        headers: {
+          'content-type': headers['content-type'] ?? 'application/json',
+          accept: headers.accept ?? '*/*',
+          'a2a-version': String(headers['a2a-version'] ?? '1.0'),
+        },
+        ...(method === 'POST' && { body }),
+      }).then(async (answer) => {
+        response.writeHead(answer.status, {
+          'content-type': answer.headers.get('content-type') ?? 'application/json',
+        });
+        const text = await answer.text();
+        response.end(text.replaceAll(url, `http://127.0.0.1:${port}`));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve));
+  const { port } = gate.address() as AddressInfo;
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        gate.close(() => resolve());
+        gate.closeAllConnections();
+      }),
+  });
+  await using one = await talkTo(`http://127.0.0.1:${port}`);
+  expect((await one.chat.say('hello', start('chat'))).at(-1)).toBe('Which hotel?');
+  expect(one.waits).toEqual([500, 1000, 2000]);
+  expect(ids).toHaveLength(4);
+  expect(new Set(ids).size).toBe(1);
+  failures = 4;
+  await using other = await talkTo(`http://127.0.0.1:${port}`);
+  expect(await other.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
+  expect(other.waits).toHaveLength(3);
+});
+
+test('the time for an answer is limited, and the task there is cancelled', async () => {
+  const left: string[] = [];
+  const slow = agent({ name: 'slow' }, async function* (turn) {
+    yield working('On it.');
+    await new Promise((resolve) => {
+      turn.signal.addEventListener('abort', resolve, { once: true });
+    });
+    left.push('cancelled');
+  });
+  for (const streaming of [true, false]) {
+    const { url } = await serving(slow, { streaming });
+    const key = streaming ? 'timeout' : 'max_polling_time';
+    await using one = await talkTo(url, `, ${key}: 0.5, polling_initial_delay: 0.01`);
+    const said = await one.chat.say('hello', start('chat'));
+    expect(said.at(-1)).toBe(APOLOGY);
+  }
+  await expect.poll(() => left, { timeout: 10_000 }).toEqual(['cancelled', 'cancelled']);
+});
+
+test('cancelling the flow cancels the task that waits elsewhere; aborting the turn cancels the one at work', async () => {
+  const states: string[] = [];
+  const patient: Agent = {
+    ...asking(),
+    abandon: async () => {
+      states.push('abandoned');
+      return undefined;
+    },
+  };
+  const { url } = await serving(patient);
+  await using one = await talkTo(url);
+  await one.chat.say('hello', start('chat'));
+  await one.chat.say('stop', cancel);
+  expect(one.chat.flowEvents).toEqual(['agent_cancelled finder', 'flow_cancelled chat']);
+  await expect.poll(() => states, { timeout: 10_000 }).toEqual(['abandoned']);
+
+  const entered = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const busy = await serving(
+    agent({ name: 'busy' }, async function* (turn) {
+      if (!turn.isContinuation) {
+        yield inputRequired('Which hotel?');
+        return;
+      }
+      yield working('On it.');
+      entered.resolve();
+      await new Promise((resolve) => {
+        turn.signal.addEventListener('abort', resolve, { once: true });
+      });
+      left.resolve();
+    }),
+  );
+  await using other = await talkTo(busy.url);
+  await other.chat.say('hello', start('chat'));
+  const leaving = new AbortController();
+  const turn = other.chat.send({ text: 'the Ritz', signal: leaving.signal });
+  await entered.promise;
+  leaving.abort(new Error('gone'));
+  await expect(turn).rejects.toThrow('gone');
+  await left.promise;
+});
+
+test('the start fails, warns or goes on when the agent is not there', async () => {
+  const gone = 'http://127.0.0.1:9';
+  await expect(talkTo(gone)).rejects.toThrow(
+    /sub agent finder does not answer: .*startup_check to warn or lazy/,
+  );
+  await using warned = await talkTo(gone, ', startup_check: warn');
+  await expect
+    .poll(() => warned.logged.map(({ event }) => event), { timeout: 10_000 })
+    .toContain('sub_agent.startup_check_failed');
+  await using lazy = await talkTo(gone, ', startup_check: lazy, max_retries: 0');
+  expect(lazy.logged).toEqual([]);
+  expect(await lazy.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
+  expect(await lazy.chat.say('weather?', start('weather'))).toEqual(['Sunny.']);
+});
+
+test('credentials come from the environment and reach the agent', async () => {
+  const keys = [{ key: 'Key-hunter2', subject: 'us' }];
+  const { url } = await serving(asking(), {
+    auth: new Authenticator({ verifiers: [apiKeyVerifier({ keys })] }),
+  });
+  const auth = (header: string) =>
+    `, auth: {api_key: "\${HOTEL_KEY}", header_name: ${header}, header_format: "Key-{key}"}`;
+  const environment = { HOTEL_KEY: 'hunter2' };
+  await using one = await talkTo(url, auth('X-Api-Key'), { environment });
+  expect((await one.chat.say('hello', start('chat'))).at(-1)).toBe('Which hotel?');
+  expect(JSON.stringify(one.logged)).not.toContain('hunter2');
+  await expect(talkTo(url, auth('X-Other-Key'), { environment })).rejects.toThrow(
+    /sub agent finder does not answer/,
+  );
+});
