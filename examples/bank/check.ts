@@ -72,6 +72,7 @@ const asked = await converse(
       directory,
       config: join(directory, 'model', 'config.yml'),
       endpoints: join(directory, 'model', 'endpoints.yml'),
+      subAgents: join(directory, 'model', 'sub_agents'),
     },
     environment,
   ),

@@ -3,6 +3,7 @@ import {
   type ScriptedRequest,
   startScriptedModelServer,
 } from '../../../src/models/index.ts';
+import { agentFor } from './agents.ts';
 
 /** What a model makes of the messages of the tests, in the language of commands. */
 const meanings: Readonly<Record<string, readonly string[]>> = {
@@ -55,6 +56,9 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   'remove Ann from my contacts': ['start flow remove_contact', 'set slot contact_name Ann'],
   'remove Bob from my contacts': ['start flow remove_contact', 'set slot contact_name Bob'],
   'I want to leave feedback': ['start flow give_feedback'],
+  'I want a loan': ['start flow plan_loan'],
+  'run the loan calculator again': ['restart agent loan_calculator'],
+  'open a savings account': ['start flow open_savings'],
 };
 
 /** Answers to one question that mean another thing than they say. */
@@ -64,13 +68,16 @@ const answers: Readonly<Record<string, string>> = {
 
 /** A model for the tests of this bank: the same message always means the same. */
 export function startBankModel(): Promise<ScriptedModelServer> {
-  return startScriptedModelServer((request) => commandsFor(request).join('\n'));
+  return startScriptedModelServer(
+    (request) => agentFor(request) ?? commandsFor(request).join('\n'),
+  );
 }
 
 function commandsFor(request: ScriptedRequest): readonly string[] {
   const text = latestMessage(request);
   const known = meanings[text];
   if (known !== undefined) return known;
+  if (isAgentActive(request)) return ['continue agent'];
   const question = openQuestion(request);
   if (question === undefined) return ['offtopic reply'];
   const value = text === 'yes' ? 'True' : text === 'no' ? 'False' : text;
@@ -84,4 +91,8 @@ function latestMessage({ lastUserText }: ScriptedRequest): string {
 
 function openQuestion({ lastUserText }: ScriptedRequest): string | undefined {
   return /"question_to_the_user": \{\s*"slot": "(\w+)"/.exec(lastUserText)?.[1];
+}
+
+function isAgentActive({ lastUserText }: ScriptedRequest): boolean {
+  return /"active_agent": "\w+"/.test(lastUserText);
 }
