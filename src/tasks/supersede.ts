@@ -17,19 +17,24 @@ export async function supersede(options: {
   owner: string;
   contextId: string;
   taskId: string;
+  /** Whether the turn that supersedes is still this process's, as the store sees it. */
+  isOurs: () => Promise<boolean>;
 }): Promise<{ readonly written: Promise<void> }> {
-  const { settings, hub, replica, owner, contextId, taskId } = options;
+  const { settings, hub, replica, owner, contextId, taskId, isOurs } = options;
   const page = await settings.store.list({
     owner,
     contextId,
     state: 'TASK_STATE_INPUT_REQUIRED',
     limit: 100,
   });
+  const open = page.records.filter((record) => record.id !== taskId);
+  // A process that was held up may find questions of later turns; while the turn is ours, none ran.
+  if (open.length > 0 && settings.store.shared && !(await isOurs())) {
+    return { written: Promise.resolve() };
+  }
   const end = { kind: 'completed', metadata: { superseded_by: taskId } } as const;
   // A lost race means that the task went on or was cancelled meanwhile: then it is not ours to end.
-  const ends = page.records
-    .filter((record) => record.id !== taskId)
-    .map((record) => appendEnd({ settings, hub, replica, record, end }));
+  const ends = open.map((record) => appendEnd({ settings, hub, replica, record, end }));
   const written = Promise.all(ends).then(() => undefined);
   return {
     written: written.catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import type { Agent, Caller, ContextPatch, Reply, TurnEnd, TurnEvent } from '../agents/index.ts';
 import {
+  isInterrupted,
   isTerminal,
   Json,
   LegateError,
@@ -87,6 +88,8 @@ export class TurnRun {
   #inactivity: Timer | undefined;
   #grace: Timer | undefined;
   #hasSpoken = false;
+  /** The task says already that the message is being worked on. */
+  #isAtWork = false;
   #firstEvent: (() => void) | undefined;
   #span: Span | undefined;
   /** The ends of older questions are stored. */
@@ -114,10 +117,12 @@ export class TurnRun {
       onLost: () => this.stop('lost'),
       onDeliveries: () => settings.push?.wake(),
     });
-    // The turn may have written its message before it was given back or its process died.
     const isContinuation = options.request.message !== undefined;
-    if (isContinuation && !hasMessage(task, options.message.messageId)) {
+    if (isContinuation && !isNoted(task, options.message.messageId)) {
       this.#writer.emit({ message: options.message });
+      // At once: a task that has the message and still asks would look as if that were the answer.
+      this.#status('TASK_STATE_WORKING', {});
+      this.#isAtWork = true;
     }
     this.#view = new TurnView(options);
   }
@@ -230,7 +235,7 @@ export class TurnRun {
         return { ...end, kind: 'canceled' };
       }
       if (this.#view.isContinuation) {
-        this.#status('TASK_STATE_WORKING', {});
+        if (!this.#isAtWork) this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
       } else await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
@@ -271,9 +276,14 @@ export class TurnRun {
     const { settings, hub, replica, owner } = this.#options;
     const { contextId, taskId } = view;
     const { written } = await this.#guard(
-      supersede({ settings, hub, replica, owner, contextId, taskId }),
+      supersede({ settings, hub, replica, owner, contextId, taskId, isOurs: () => this.#isOurs() }),
     );
     this.#superseded = written;
+  }
+
+  async #isOurs(): Promise<boolean> {
+    await this.#writer.probe();
+    return this.#stopCause !== 'lost';
   }
 
   /** Waits for the agent, but not beyond a forced stop. No listener outlives its wait. */
@@ -423,6 +433,11 @@ function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
   return { ...decided, ...(said.context !== undefined && { context: said.context }) };
 }
 
-function hasMessage({ history }: LiveTask, id: string): boolean {
-  return history.some(({ messageId }) => messageId === id);
+/**
+ * Whether the turn wrote its message before it was given back or its process died. It is written
+ * together with the word that it is being worked on: a task that asks has not heard of it, though it
+ * may know another message of the same id.
+ */
+function isNoted({ status, history }: LiveTask, id: string): boolean {
+  return !isInterrupted(status.state) && history.some(({ messageId }) => messageId === id);
 }
