@@ -175,7 +175,7 @@ export class TaskDoor {
         const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
         const working: StreamResponse = { statusUpdate: { ...ids, status } };
         await this.#update(job, working, JSON.stringify(working));
-      } else if (isLast && job.ids !== undefined) {
+      } else if (isLast && job.ids !== undefined && isFirst(job)) {
         return { task: await engine.getTask({ id: job.ids.taskId }, job.call) };
       } else {
         await this.#update(job, event, body.text);
@@ -188,24 +188,31 @@ export class TaskDoor {
 
   /** Waits for the end of a turn that runs already, here or elsewhere. */
   async #join(job: Job, taskId: string): Promise<SendOutcome> {
-    const { engine } = this.#options;
-    const task = await engine.getTask({ id: taskId }, job.call);
-    await this.#known(job, taskId, task.value.contextId);
     for (;;) {
-      const answered = await this.#outcome(job);
+      const answered = (await this.#outcome(job)) ?? (await this.#watch(job, taskId));
       if (answered !== undefined) return answered;
-      const stream = await engine.subscribe({ id: taskId }, job.call).catch((error: unknown) => {
-        // It ended in between.
-        if (error instanceof LegateError && error.code === 'UNSUPPORTED_OPERATION')
-          return undefined;
-        throw error;
-      });
-      for await (const { body } of stream ?? []) {
-        await this.#update(job, body.value, body.text);
-        if (endsTurn(body.value)) break;
-      }
       if (this.#isStopped) throw new Stopping('the host stops');
     }
+  }
+
+  /** Passes on what happens in a task until the message is answered, or the task is over. */
+  async #watch(job: Job, taskId: string): Promise<SendOutcome | undefined> {
+    const { engine } = this.#options;
+    try {
+      if (job.ids === undefined) {
+        const task = await engine.getTask({ id: taskId }, job.call);
+        await this.#known(job, taskId, task.value.contextId);
+      }
+      for await (const { body } of await engine.subscribe({ id: taskId }, job.call)) {
+        await this.#update(job, body.value, body.text);
+        // It may have come to this before anybody watched; or it waits for its turn still.
+        const outcome = endsTurn(body.value) ? await this.#outcome(job) : undefined;
+        if (outcome !== undefined) return outcome;
+      }
+    } catch (error) {
+      if (!isOver(error)) throw error;
+    }
+    return undefined;
   }
 
   /** The answer to the message, once there is one. */
@@ -258,12 +265,25 @@ export class TaskDoor {
   }
 }
 
+/** A message that began its task is in it; one to a task that was there may have come too late. */
+function isFirst({ request }: Job): boolean {
+  return request.message.taskId === undefined;
+}
+
 const completed = { state: 'TASK_STATE_COMPLETED' } as const;
 
 function endsTurn(event: StreamResponse): boolean {
-  if (!('statusUpdate' in event)) return false;
-  const { state } = event.statusUpdate.status;
+  if (!('statusUpdate' in event) && !('task' in event)) return false;
+  const { state } = ('task' in event ? event.task : event.statusUpdate).status;
   return isTerminal(state) || isInterrupted(state);
+}
+
+/** The task ended in between, or a plain message took its place. */
+function isOver(error: unknown): boolean {
+  return (
+    error instanceof LegateError &&
+    (error.code === 'UNSUPPORTED_OPERATION' || error.code === 'TASK_NOT_FOUND')
+  );
 }
 
 function taskInFlight(error: unknown): string | undefined {
