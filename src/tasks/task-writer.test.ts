@@ -80,8 +80,10 @@ test('the end of a turn is one write with the context, though somebody waits for
   emit('TASK_STATE_WORKING');
   const flushed = writer.flush();
   emit('TASK_STATE_COMPLETED');
-  const ended = writer.end({ context: { owner: 'owner', contextId: 'c', value: Json.of(1) } });
-  await Promise.all([flushed, ended]);
+  const { written } = writer.end({
+    context: { owner: 'owner', contextId: 'c', value: Json.of(1) },
+  });
+  await Promise.all([flushed, written]);
   expect(gate.appends.map(({ events, endsTurn }) => [events.length, endsTurn])).toEqual([
     [1, undefined],
     [1, true],
@@ -94,11 +96,11 @@ test('whoever waits for what was emitted waits for the end that takes it along',
   const { promise, resolve } = Promise.withResolvers<void>();
   gate.before = () => promise;
   emit('TASK_STATE_COMPLETED');
-  const ended = writer.end({});
+  const { written } = writer.end({});
   const flushed = writer.flush().then(() => store.load('t'));
   resolve();
   expect((await flushed)?.state).toBe('TASK_STATE_COMPLETED');
-  await ended;
+  await written;
 });
 
 test('an end whose answer was lost is recognised as stored', async () => {
@@ -108,7 +110,8 @@ test('an end whose answer was lost is recognised as stored', async () => {
     return storeFailed();
   };
   emit('TASK_STATE_COMPLETED');
-  const { task } = await writer.end({});
+  const { task, written } = writer.end({});
+  await written;
   expect(task.value.status.state).toBe('TASK_STATE_COMPLETED');
   expect(gate.appends).toHaveLength(2);
 });
@@ -120,7 +123,7 @@ test('a plain message whose answer was lost is recognised as stored', async () =
     return storeFailed();
   };
   const reply = Json.of<Message>({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] });
-  await writer.end({ reply });
+  await writer.end({ reply }).written;
   expect(await store.load('t')).toBeUndefined();
 });
 
@@ -147,5 +150,5 @@ test('an end that another replica began the same way is not taken for our own', 
   };
   writer.emit({ artifactUpdate });
   emit('TASK_STATE_COMPLETED');
-  await expect(writer.end({})).rejects.toThrow(TurnLost);
+  await expect(writer.end({}).written).rejects.toThrow(TurnLost);
 });

@@ -9,6 +9,7 @@ import {
 } from '../protocol/index.ts';
 import type {
   Append,
+  AppendOutcome,
   ContextWrite,
   LogEvent,
   RecordWrite,
@@ -35,6 +36,22 @@ export interface FinalWrite {
 /** The turn was taken over or its task was changed by another: nothing more may be written. */
 export class TurnLost extends Error {
   override readonly name = 'TurnLost';
+}
+
+/** What is known of a write that took effect. */
+interface Stored {
+  readonly next?: TurnRecord;
+  readonly cancelRequested: boolean;
+  readonly deliveries: boolean;
+}
+
+function storedOf(outcome: AppendOutcome): Stored {
+  if (outcome.kind === 'appended') return outcome;
+  throw new TurnLost(
+    outcome.kind === 'fenced'
+      ? 'the turn runs elsewhere, or its task has ended'
+      : 'the task was changed by another writer',
+  );
 }
 
 /**
@@ -134,22 +151,20 @@ export class TaskWriter {
   }
 
   /** Writes what is left together with the end of the turn: all of it, or nothing. */
-  async end({
-    event,
-    ...final
-  }: FinalWrite): Promise<{ task: Json<Task>; next: TurnRecord | undefined }> {
+  end({ event, ...final }: FinalWrite): {
+    readonly task: Json<Task>;
+    /** Stored; the turn of the same key that is now to be run here. */
+    readonly written: Promise<TurnRecord | undefined>;
+  } {
     if (event !== undefined) this.emit(event);
-    const body = Json.of(this.task.toTask());
-    this.#ending = this.#appendEnd(body, final);
-    return { task: body, next: await this.#ending };
+    const task = Json.of(this.task.toTask());
+    const write = (): Promise<TurnRecord | undefined> => this.#appendEnd(task, final);
+    this.#ending = this.#writing === undefined ? write() : this.#writing.then(write);
+    return { task, written: this.#ending };
   }
 
-  async #appendEnd(
-    body: Json<Task>,
-    final: Omit<FinalWrite, 'event'>,
-  ): Promise<TurnRecord | undefined> {
-    while (this.#writing !== undefined) await this.#writing;
-    if (this.#failure !== undefined) throw this.#failure;
+  #appendEnd(body: Json<Task>, final: Omit<FinalWrite, 'event'>): Promise<TurnRecord | undefined> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     // Snapshots at doubling distances cost a constant per event, however many turns a task has.
     const due = this.task.version - this.#snapshotVersion >= this.#snapshotVersion;
     return this.#append({
@@ -192,7 +207,12 @@ export class TaskWriter {
       now: this.#scheduler.now(),
       ...rest,
     };
-    const outcome = await this.#appendPersistently(append);
+    let outcome: Stored;
+    try {
+      outcome = storedOf(await this.#store.append(append));
+    } catch (error) {
+      outcome = await this.#appendAgain(append, error);
+    }
     this.#written += events.length;
     if (rest.snapshot !== undefined) this.#snapshotVersion = rest.snapshot.version;
     if (outcome.cancelRequested) this.#onCancelRequested();
@@ -206,31 +226,22 @@ export class TaskWriter {
    * Tries again while the store is away. A try whose answer was lost may have been stored: then the
    * next one conflicts with our own events, which tells.
    */
-  async #appendPersistently(
-    append: Append,
-  ): Promise<{ next?: TurnRecord; cancelRequested: boolean; deliveries: boolean }> {
-    let uncertain = false;
-    for (let tries = 0; ; tries += 1) {
-      const delay = retryDelays[tries];
+  async #appendAgain(append: Append, failure: unknown): Promise<Stored> {
+    let error = failure;
+    for (const delay of retryDelays) {
+      if (!(error instanceof LegateError && error.code === 'STORE_FAILED')) throw error;
+      await new Promise<void>((resolve) => void this.#scheduler.after(delay, resolve));
       try {
         const outcome = await this.#store.append(append);
-        if (outcome.kind === 'appended') return outcome;
-        if (uncertain && (await this.#isStored(append))) {
-          const record = await this.#store.load(append.taskId);
-          return { cancelRequested: record?.cancelRequested === true, deliveries: true };
-        }
-        throw new TurnLost(
-          outcome.kind === 'fenced'
-            ? 'the turn runs elsewhere, or its task has ended'
-            : 'the task was changed by another writer',
-        );
-      } catch (error) {
-        const isAway = error instanceof LegateError && error.code === 'STORE_FAILED';
-        if (!isAway || delay === undefined) throw error;
-        uncertain = true;
-        await new Promise<void>((resolve) => void this.#scheduler.after(delay, resolve));
+        if (outcome.kind === 'appended' || !(await this.#isStored(append)))
+          return storedOf(outcome);
+        const record = await this.#store.load(append.taskId);
+        return { cancelRequested: record?.cancelRequested === true, deliveries: true };
+      } catch (again) {
+        error = again;
       }
     }
+    throw error;
   }
 
   /** Whether a try whose answer was lost took effect: all that it wrote is there, or nothing. */

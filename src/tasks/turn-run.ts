@@ -360,21 +360,22 @@ export class TurnRun {
         parts: event.parts,
         ...(event.metadata !== undefined && { metadata: event.metadata }),
       });
-      const { next } = await this.#writer.end({
+      const { written } = this.#writer.end({
         reply: message,
         ...this.#contextWrite(event.context),
         ...(await this.#view.writes()),
       });
-      return { kind: 'message', message, next };
+      return { kind: 'message', message, next: await written };
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
     const end = this.#decide(said);
-    const writes = await this.#view.writes();
-    const { task, next } = await this.#writer.end({
+    const writes = this.#view.hasWrites ? await this.#view.writes() : undefined;
+    const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
       ...this.#contextWrite(end.context),
       ...writes,
     });
+    const next = await written;
     const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
     return { kind: 'task', task, next, isCancelLeft };
   }

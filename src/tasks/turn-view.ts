@@ -105,6 +105,11 @@ export class TurnView implements Turn {
     return records.length === 0 ? {} : { records };
   }
 
+  /** Whether `writes` may have anything to tell. */
+  get hasWrites(): boolean {
+    return this.#kept !== undefined;
+  }
+
   get #records(): TurnRecords {
     const { settings, request, turn } = this.#options;
     this.#kept ??= turnRecords({
