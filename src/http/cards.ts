@@ -15,6 +15,8 @@ import {
 import { sendJson } from './respond.ts';
 
 export interface CardOptions {
+  /** @default the agent's own */
+  name?: string;
   /** @default '1.0.0' */
   version?: string;
   provider?: AgentProvider;

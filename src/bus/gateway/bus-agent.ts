@@ -53,7 +53,8 @@ export function busAgent(options: BusAgentOptions): Agent {
   const name = checkBusName(options.name, 'the agent');
   const { description = name, skills = [], inputModes = ['*/*'], outputModes, replyKind } = options;
   return {
-    name,
+    // The tasks of a gateway are not those of the agent, also where both are in one store.
+    name: `${options.gateway}/${name}`,
     description,
     skills,
     inputModes,

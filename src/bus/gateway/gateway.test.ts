@@ -448,6 +448,27 @@ describeBuses('the gateway', (buses) => {
     expect(turns).toBe(1);
   });
 
+  test('a gateway and the agent behind it may share one store, and take no turns of each other', async () => {
+    const bus = await buses.open();
+    const store = openMemory();
+    const name = nameOf('echo');
+    const turns: string[] = [];
+    const echo = agent({ name }, async function* (turn) {
+      turns.push(textOf(turn.message));
+      yield artifact(`echo ${textOf(turn.message)}`);
+    });
+    await host(bus, echo, { store });
+    const server = await open(bus, { agents: [name], store });
+    const client = await connect(server.url);
+    expect(client.card.name).toBe(name);
+    for (const words of ['one', 'two']) {
+      const { artifacts } = taskOf(await client.sendMessage(words));
+      expect(artifacts?.[0]?.parts).toMatchObject([{ text: `echo ${words}` }]);
+    }
+    expect(turns).toEqual(['one', 'two']);
+    expect((await client.listTasks()).tasks).toHaveLength(2);
+  });
+
   test('an agent that answers with plain messages does so here too, where that is declared', async () => {
     const name = nameOf('replier');
     const bus = await buses.open();

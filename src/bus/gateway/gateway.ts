@@ -129,8 +129,10 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     if (isOwnStore) await store.close();
   };
   try {
+    const cardOf = ({ name: shown }: GatewayAgent) => ({ ...serving.card, name: shown });
     server = await serve(toAgent(first), {
       ...serving,
+      card: cardOf(first),
       store,
       before: async (request, response, path, query) =>
         (await serving.before?.(request, response, path, query)) === true ||
@@ -140,7 +142,9 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     for (const agent of agents) {
       const url = `${server.url}${prefix}${agent.name}`;
       const made =
-        agent === first ? server.router : await router(toAgent(agent), { ...tuning, store, url });
+        agent === first
+          ? server.router
+          : await router(toAgent(agent), { ...tuning, card: cardOf(agent), store, url });
       routers.set(agent.name, made);
     }
     if (follows) {

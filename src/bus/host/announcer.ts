@@ -29,11 +29,16 @@ export class Announcer {
   }
 
   async start(): Promise<void> {
+    await this.once();
+    this.#again();
+  }
+
+  /** Announces now and not again: for agents that come only when there is work. */
+  async once(): Promise<void> {
     const { card, cardKeys } = this.#options;
     const shown = cardKeys === undefined ? card : await signCard(card, { keys: cardKeys });
     this.#body = JSON.stringify(shown);
     await this.#announce();
-    this.#again();
   }
 
   async stop(): Promise<void> {

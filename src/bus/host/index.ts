@@ -1,3 +1,4 @@
+export { announceOnce, type AnnounceOnceOptions } from './announce-once.ts';
 export {
   declareAgentQueue,
   type HostOptions,

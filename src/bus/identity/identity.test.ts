@@ -1,6 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../test/support/stores.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
-import { MessageSigner, MessageVerifier, selfAsserted, type SignedMessage } from './index.ts';
+import {
+  MessageSigner,
+  MessageVerifier,
+  readBusIdentity,
+  selfAsserted,
+  type SignedMessage,
+} from './index.ts';
 
 const alice = generateSigningKey();
 const gatewayKey = generateSigningKey();
@@ -87,4 +96,34 @@ test('who proves nothing is called by the name it gives itself, marked as unprov
   });
   expect(selfAsserted('#').subject).toBe('unverified:unknown');
   expect(selfAsserted(undefined).subject).toBe('unverified:unknown');
+});
+
+test('keys are read from the files that the configuration names', async () => {
+  await using folder = await temporaryDirectory();
+  const directory = folder.path;
+  const key = generateSigningKey();
+  const pem = key.privateKey.export({ type: 'pkcs8', format: 'pem' });
+  await writeFile(join(directory, 'own.pem'), pem);
+  await writeFile(join(directory, 'own.jwks.json'), JSON.stringify(publicKeySet([key])));
+  await writeFile(join(directory, 'no.json'), '{"keys": 1, "secret": "hunter2"}');
+  const read = (section: object) => readBusIdentity(section, { directory, issuer: 'alice' });
+  const own = await read({
+    type: 'rabbitmq',
+    signing_key: 'own.pem',
+    trusted: [{ issuer: 'alice', keys: 'own.jwks.json' }],
+    require_signed: true,
+  });
+  const token = (await own.signer?.sign(message)) ?? '';
+  expect(await own.verifier?.verify(token, message)).toMatchObject({ subject: 'alice' });
+  expect(own.requireSigned).toBe(true);
+  expect(await read({ type: 'memory' })).toEqual({});
+  for (const [section, words] of [
+    [{ signing_key: 'none.pem' }, /bus\.signing_key: the file none\.pem/],
+    [{ trusted: [{ issuer: 'a', keys: 'no.json' }] }, /bus\.trusted\[0\]\.keys: no\.json/],
+    [{ trusted: [{ issuer: 'a', key: 'own.jwks.json' }] }, /bus\.trusted\.0/],
+    [{ require_signed: true }, /nobody is trusted/],
+  ] as const) {
+    await expect(read(section)).rejects.toThrow(words);
+    await expect(read(section)).rejects.not.toThrow(/hunter2/);
+  }
 });

@@ -2,3 +2,4 @@ export { selfAsserted } from './self-asserted.ts';
 export type { SignedMessage } from './signed-message.ts';
 export { MessageSigner, type MessageSignerOptions, type Principal } from './signer.ts';
 export { MessageVerifier, type MessageVerifierOptions, type TrustedIssuer } from './verifier.ts';
+export { type BusIdentity, readBusIdentity } from './read-identity.ts';

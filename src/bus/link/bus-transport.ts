@@ -25,6 +25,7 @@ import {
   type Consumption,
   type Delivery,
   done,
+  ownResponseQueue,
   responseQueue,
   topics,
   type Verdict,
@@ -36,6 +37,11 @@ export interface BusTransportOptions extends Identification {
   readonly name: string;
   readonly directory: Directory;
   readonly signer?: MessageSigner;
+  /**
+   * Where answers come to when they are for this process alone: the queue goes soon after it.
+   * @default the name, whose queue stays for the next process
+   */
+  readonly ownReplies?: string;
   readonly logger?: Logger;
 }
 
@@ -62,11 +68,11 @@ export class BusTransport implements PeerTransport {
   }
 
   async start(listener: PeerListener): Promise<void> {
-    const { bus, name } = this.#options;
+    const { bus, name, ownReplies } = this.#options;
     this.#listener = listener;
-    this.#consumption = await bus.consume(responseQueue(name), (delivery) => this.#take(delivery), {
-      prefetch: 50,
-    });
+    const queue = ownReplies === undefined ? responseQueue(name) : ownResponseQueue(ownReplies);
+    const take = (delivery: Delivery): Promise<Verdict> => this.#take(delivery);
+    this.#consumption = await bus.consume(queue, take, { prefetch: 50 });
   }
 
   async send(invocation: Invocation, message: Message): Promise<void> {
@@ -78,7 +84,7 @@ export class BusTransport implements PeerTransport {
         type: 'task',
         body,
         correlationId: invocation.id,
-        replyTo: topics.response(this.#options.name),
+        replyTo: this.#replyTo,
         headers: { [headerNames.updates]: 'status' },
       },
       { mandatory: true },
@@ -95,7 +101,7 @@ export class BusTransport implements PeerTransport {
         type: 'cancel',
         body: JSON.stringify({ id: invocation.remote?.taskId ?? invocation.id }),
         correlationId: invocation.id,
-        replyTo: topics.response(this.#options.name),
+        replyTo: this.#replyTo,
       },
       { mandatory: true },
     );
@@ -103,6 +109,11 @@ export class BusTransport implements PeerTransport {
 
   async stop(): Promise<void> {
     await this.#consumption?.close();
+  }
+
+  get #replyTo(): string {
+    const { name, ownReplies = name } = this.#options;
+    return topics.response(ownReplies);
   }
 
   async #nameOf({ agent }: Invocation): Promise<string> {

@@ -46,6 +46,11 @@ export interface PeerNetworkOptions
   /** @default none: peers are reached over HTTP only */
   readonly bus?: Bus;
   readonly signer?: MessageSigner;
+  /**
+   * Ends with what it calls, as a command does: its answers are not kept for a process after it.
+   * @default false
+   */
+  readonly isShortLived?: boolean;
   /** Keys by which announced cards are proved. */
   readonly cardKeys?: readonly TrustedKeys[];
   readonly conversations?: Conversations;
@@ -86,6 +91,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     verifier,
     requireSigned,
     cardKeys,
+    isShortLived = false,
     wellKnown,
     requireSignedCards,
     strangerPolicy,
@@ -133,6 +139,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
             logger,
             ...identification,
             ...(signer !== undefined && { signer }),
+            ...(isShortLived && { ownReplies: `${name.slice(0, 60)}-${scheduler.uuid()}` }),
           }),
         ];
   const transports = [

@@ -4,10 +4,22 @@ import type { BusOptions } from './open-bus.ts';
 
 const positive = z.number().int().positive();
 
+/** Who sends and who is believed: read where the keys are, see `readBusIdentity`. */
+const identity = {
+  signing_key: z.unknown().optional(),
+  trusted: z.unknown().optional(),
+  require_signed: z.unknown().optional(),
+};
+
 const schema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('memory'), max_body_bytes: positive.optional() }),
+  z.strictObject({
+    type: z.literal('memory'),
+    max_body_bytes: positive.optional(),
+    ...identity,
+  }),
   z.strictObject({
     type: z.literal('rabbitmq'),
+    ...identity,
     url: z.string().min(1),
     exchange: z.string().optional(),
     queue_type: z.enum(['quorum', 'classic']).optional(),

@@ -9,6 +9,7 @@ export interface CommandEntry {
 }
 
 const assistants = 'Assistants:';
+const bus = 'Agents on the bus:';
 const operation = 'Operation:';
 
 /** Every command of `legate`, in the order of its help. */
@@ -42,6 +43,36 @@ export const catalogue: readonly CommandEntry[] = [
     group: assistants,
     summary: 'test an assistant',
     load: async () => (await import('./test.ts')).testCommand(),
+  },
+  {
+    name: 'work',
+    group: bus,
+    summary: 'host an agent on the bus: it takes its tasks from RabbitMQ',
+    load: async () => (await import('./work.ts')).workCommand(),
+  },
+  {
+    name: 'gateway',
+    group: bus,
+    summary: 'serve agents of the bus over HTTP: every binding, streams, webhooks, lists',
+    load: async () => (await import('./gateway.ts')).gatewayCommand(),
+  },
+  {
+    name: 'call',
+    group: bus,
+    summary: 'give an agent a task, over the bus or HTTP, and wait for what comes of it',
+    load: async () => (await import('./call.ts')).callCommand(),
+  },
+  {
+    name: 'trust',
+    group: bus,
+    summary: 'say what those who call an agent may do, and whom it may answer by itself',
+    load: async () => (await import('./trust.ts')).trustCommand(),
+  },
+  {
+    name: 'bus',
+    group: bus,
+    summary: 'look after queues, dead letters and keys of the bus',
+    load: async () => (await import('./bus.ts')).busCommand(),
   },
   {
     name: 'push',

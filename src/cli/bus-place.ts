@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  type Bus,
+  type BusIdentity,
+  openBus,
+  readBusIdentity,
+  readBusOptions,
+} from '../bus/index.ts';
+import { formatProblem, Problems, YamlFile } from '../config/index.ts';
+import { type JsonObject, LegateError } from '../protocol/index.ts';
+import type { StoreOptions } from '../store/index.ts';
+import type { BusPlaceOptions } from './commands/bus-options.ts';
+
+/** What endpoints.yml and the command line say of the bus and the store. */
+export interface BusPlace {
+  readonly directory: string;
+  /** The section `bus`, with the address in its place; undefined where no bus is named. */
+  readonly bus: JsonObject | undefined;
+  /** The section `store`. */
+  readonly store: JsonObject | undefined;
+}
+
+/** Reads endpoints.yml of a folder, or the file that is named. Other sections are not looked at. */
+export async function readBusPlace(
+  directory: string,
+  { endpoints, busUrl }: BusPlaceOptions,
+): Promise<BusPlace> {
+  const usual = join(directory, 'endpoints.yml');
+  const file = endpoints ?? (existsSync(usual) ? usual : undefined);
+  const { bus, store } = file === undefined ? {} : await readSections(file);
+  const url = busUrl ?? (bus === undefined ? process.env['AMQP_URL'] : undefined);
+  const isGiven = url !== undefined && url !== '';
+  return { directory, store, bus: isGiven ? { ...bus, type: 'rabbitmq', url } : bus };
+}
+
+/** Opens the bus; one in memory only where nobody else has to reach it. */
+export async function openBusAt(
+  { bus }: BusPlace,
+  { allowsMemory = false }: { readonly allowsMemory?: boolean } = {},
+): Promise<Bus> {
+  if (bus === undefined) {
+    throw invalid(
+      'which bus? Name it: --bus-url amqp://host, or AMQP_URL, or in endpoints.yml ' +
+        'bus: {type: rabbitmq, url: ${AMQP_URL}}',
+    );
+  }
+  const options = readBusOptions(bus);
+  if (options.type === 'memory' && !allowsMemory) {
+    throw invalid(
+      'bus.type: a bus in memory is reached from its own process only; use rabbitmq here, or ' +
+        '"legate gateway --work", which hosts agents in one process',
+    );
+  }
+  return openBus(options);
+}
+
+export function identityAt({ bus, directory }: BusPlace, issuer: string): Promise<BusIdentity> {
+  return readBusIdentity(bus ?? {}, { directory, issuer });
+}
+
+/** The store that is named, or of endpoints.yml, or beside the project. */
+export function storeAt({ store, directory }: BusPlace, given: string | undefined): StoreOptions {
+  if (given !== undefined) return namedStore(given);
+  const { type = 'sqlite', path = join('.legate', 'store.db'), url } = store ?? {};
+  if (type === 'memory') return { type };
+  if (type === 'sqlite' && typeof path === 'string')
+    return { type, path: resolve(directory, path) };
+  if (type === 'postgres' && typeof url === 'string') return { type, url };
+  throw invalid(
+    'endpoints.yml store: write {type: sqlite, path: file}, {type: postgres, url: ${DATABASE_URL}} or {type: memory}',
+  );
+}
+
+/** A file, or the address of a database. */
+export function namedStore(place: string): StoreOptions {
+  return /^postgres(?:ql)?:\/\//.test(place)
+    ? { type: 'postgres', url: place }
+    : { type: 'sqlite', path: resolve(place) };
+}
+
+async function readSections(
+  file: string,
+): Promise<{ readonly bus?: JsonObject; readonly store?: JsonObject }> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new LegateError('CONFIGURATION_INVALID', `${file} cannot be read`, { cause });
+  });
+  const problems = new Problems();
+  const yaml = YamlFile.parse({ file, text }, problems, { environment: process.env });
+  const ours = problems.errors.filter(({ path }) => /^(?:$|bus\b|store\b)/.test(path));
+  if (ours.length > 0) throw invalid(ours.map(formatProblem).join('\n'));
+  const { bus, store } = (yaml.value ?? {}) as { bus?: unknown; store?: unknown };
+  refuseWrittenPassword(yaml, bus);
+  return {
+    ...(isObject(bus) && { bus }),
+    ...(isObject(store) && { store }),
+  };
+}
+
+/** An address with a password in it is a secret, and belongs into the environment. */
+function refuseWrittenPassword(yaml: YamlFile, bus: unknown): void {
+  const url = isObject(bus) ? bus['url'] : undefined;
+  const path = ['bus', 'url'];
+  const isSecret = typeof url === 'string' && /:\/\/[^/@]*:[^/@]+@/.test(url);
+  if (!isSecret || yaml.isInterpolated(path)) return;
+  const { file, line, column } = yaml.at(path);
+  throw invalid(
+    `${file}:${line}:${column} bus.url: a secret must not be written into a file; write "\${AMQP_URL}"`,
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}

@@ -1,0 +1,110 @@
+import { readFile, stat } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { agent } from '../agents/index.ts';
+import { hostOnBus, joinPeers, taskQueueName, topics } from '../bus/index.ts';
+import { openMemory } from '../store/index.ts';
+import { busFolder, legate, slow } from './testing.contract.ts';
+
+test('declare makes the queue before any worker is there, so that tasks wait', slow, async () => {
+  await using folder = await busFolder();
+  const { bus, name } = folder;
+  expect(await bus.inspect(taskQueueName(name))).toBeUndefined();
+  const declared = await folder.run(['bus', 'declare', name]);
+  expect(declared).toMatchObject({ code: 0, out: `legate.task.${name}\n` });
+  await bus.publish(topics.task(name), { type: 'task', body: '{}' }, { mandatory: true });
+  expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 1, consumers: 0 });
+  // Once more changes nothing, and takes nothing away.
+  expect((await folder.run(['bus', 'declare', name])).code).toBe(0);
+  expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 1 });
+});
+
+test('declare --announce makes an agent known that does not run', slow, async () => {
+  await using folder = await busFolder();
+  await using network = await joinPeers({ name: 'me', store: openMemory(), bus: folder.bus });
+  const declared = await folder.run(['bus', 'declare', './agent.ts', '--announce']);
+  expect(declared).toMatchObject({ code: 0, out: `legate.task.${folder.name}\n` });
+  await expect
+    .poll(async () => (await network.directory.list({ skill: 'echo' })).map(({ name }) => name), {
+      timeout: 10_000,
+    })
+    .toEqual([folder.name]);
+});
+
+test('dead letters are listed with their reason, and replayed into their queue', slow, async () => {
+  await using folder = await busFolder();
+  const { bus, name } = folder;
+  const silent = agent({ name }, async function* () {});
+  const host = await hostOnBus(silent, { bus });
+  for (const correlationId of ['one', 'two']) {
+    await bus.publish(topics.task(name), { type: 'task', body: '{"secret":', correlationId });
+  }
+  await expect
+    .poll(() => bus.inspect(taskQueueName(name)), { timeout: 10_000 })
+    .toMatchObject({ deadLetters: 2 });
+  await host.close();
+  const listed = await folder.run(['bus', 'dead', 'list', name, '--json']);
+  const letters = listed.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string });
+  expect(letters).toMatchObject([
+    { correlationId: 'one', type: 'task', reason: expect.stringContaining('JSON') as unknown },
+    { correlationId: 'two' },
+  ]);
+  // What was sent is shown only to those who ask for it.
+  expect(listed.out).not.toContain('secret');
+  const shown = await folder.run(['bus', 'dead', 'list', `legate.task.${name}`, '--bodies']);
+  expect(shown.out).toContain('{"secret":');
+
+  const [first] = letters;
+  const one = await folder.run(['bus', 'dead', 'replay', name, first?.id ?? '']);
+  expect(one).toMatchObject({ code: 0, out: `1 put back into legate.task.${name}\n` });
+  const wrong = await folder.run(['bus', 'dead', 'replay', name, 'no-such-id']);
+  expect(wrong).toMatchObject({ code: 1 });
+  const rest = await folder.run(['bus', 'dead', 'replay', name, '--all']);
+  expect(rest).toMatchObject({ code: 0, out: `1 put back into legate.task.${name}\n` });
+  expect(await bus.inspect(taskQueueName(name))).toMatchObject({ messages: 2, deadLetters: 0 });
+  const none = await folder.run(['bus', 'dead', 'list', name]);
+  expect(none).toMatchObject({ code: 0, out: '' });
+  expect(none.err).toContain('There are no dead letters');
+});
+
+test('what is not there is said with what to do', slow, async () => {
+  await using folder = await busFolder();
+  const unknown = await folder.run(['bus', 'dead', 'list', 'nobody-at-all']);
+  expect(unknown).toMatchObject({ code: 1, out: '' });
+  expect(unknown.err).toContain('legate bus declare nobody-at-all');
+  const vague = await folder.run(['bus', 'dead', 'replay', folder.name]);
+  expect(vague).toMatchObject({ code: 2 });
+  expect(vague.err).toContain('--all');
+  expect((await folder.run(['bus', 'declare', 'a.b#*'])).code).toBe(2);
+  const away = await folder.run([
+    'bus',
+    'declare',
+    'x',
+    '--bus-url',
+    'amqp://me:pw123@127.0.0.1:1',
+  ]);
+  expect(away).toMatchObject({ code: 3, out: '' });
+  expect(away.err).not.toContain('pw123');
+});
+
+test('a key is made for one who signs, and never written over', slow, async () => {
+  await using folder = await busFolder();
+  const made = await folder.run(['bus', 'key', 'alice', '--out', 'keys']);
+  expect(made).toMatchObject({ code: 0, out: 'keys/alice.pem\nkeys/alice.jwks.json\n' });
+  expect((await stat(folder.path('keys/alice.pem'))).mode & 0o077).toBe(0);
+  const shown = JSON.parse(await readFile(folder.path('keys/alice.jwks.json'), 'utf8')) as {
+    keys: object[];
+  };
+  expect(shown.keys[0]).not.toHaveProperty('d');
+  expect((await folder.run(['bus', 'key', 'alice', '--out', 'keys'])).code).toBe(2);
+});
+
+test('every command of the bus has help with examples', slow, async () => {
+  for (const name of [['work'], ['gateway'], ['call'], ['trust'], ['bus'], ['bus', 'declare']]) {
+    const { code, out } = await legate([...name, '--help']);
+    expect({ name, code }).toEqual({ name, code: 0 });
+    expect(out).toMatch(/Examples?:/);
+  }
+});

@@ -1,0 +1,128 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  announceOnce,
+  type Bus,
+  checkBusName,
+  type DeadLetter,
+  declareAgentQueue,
+  isBusName,
+  taskQueueName,
+} from '../bus/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { generateSigningKey, publicKeySet } from '../push/index.ts';
+import { silentLogger } from '../telemetry/index.ts';
+import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
+import type {
+  DeadListOptions,
+  DeadReplayOptions,
+  DeclareOptions,
+  KeyOptions,
+} from './commands/bus.ts';
+import { loadAgent } from './load-agent.ts';
+
+/** Makes the queues of an agent that does not run yet. */
+export async function declareAgent(place: string, options: DeclareOptions): Promise<void> {
+  const isNameOnly = isBusName(place) && options.announce !== true;
+  const loaded = isNameOnly
+    ? undefined
+    : await loadAgent(place, { ...options, logger: silentLogger });
+  const busPlace = await readBusPlace(loaded?.directory ?? '.', options);
+  const name = checkBusName(options.name ?? loaded?.agent.name ?? place, 'the agent');
+  await using bus = await openBusAt(busPlace);
+  await declareAgentQueue(bus, name);
+  if (loaded !== undefined && options.announce === true) {
+    const { signer } = await identityAt(busPlace, name);
+    await announceOnce(loaded.agent, { bus, name, ...(signer !== undefined && { signer }) });
+  }
+  console.log(taskQueueName(name));
+}
+
+/** Shows what was given up, and why. */
+export async function listDead(agent: string, options: DeadListOptions): Promise<void> {
+  const busPlace = await readBusPlace('.', options);
+  await using bus = await openBusAt(busPlace);
+  const queue = await existingQueue(bus, agent);
+  const letters = await bus.deadLetters(queue, { limit: options.limit });
+  for (const letter of letters) {
+    console.log(options.json === true ? json(letter, options) : line(letter, options));
+  }
+  if (letters.length === 0 && options.json !== true) {
+    console.error(`There are no dead letters of ${queue}.`);
+  }
+}
+
+/** Puts dead letters back into their queue. */
+export async function replayDead(
+  agent: string,
+  ids: readonly string[],
+  options: DeadReplayOptions,
+): Promise<void> {
+  if ((ids.length === 0) === (options.all !== true)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      'say which dead letters to put back: their ids, or --all',
+    );
+  }
+  const busPlace = await readBusPlace('.', options);
+  await using bus = await openBusAt(busPlace);
+  const queue = await existingQueue(bus, agent);
+  const replayed = await bus.replay(queue, options.all === true ? {} : { ids });
+  console.log(`${replayed} put back into ${queue}`);
+  if (options.all === true || replayed === new Set(ids).size) return;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `${new Set(ids).size - replayed} of these are no dead letters of ${queue}; "legate bus dead list" shows those there are`,
+  );
+}
+
+/** Makes a pair of keys: the private half for its owner, the public one for those who believe it. */
+export async function makeKey(name: string, { out }: KeyOptions): Promise<void> {
+  checkBusName(name, 'the key');
+  const [secret, shown] = [join(out, `${name}.pem`), join(out, `${name}.jwks.json`)];
+  if (existsSync(secret)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `${secret} is there already, and stays as it is`,
+    );
+  }
+  const key = generateSigningKey();
+  await mkdir(out, { recursive: true });
+  const pem = key.privateKey.export({ type: 'pkcs8', format: 'pem' });
+  await writeFile(secret, pem, { mode: 0o600, flag: 'wx' });
+  await writeFile(shown, `${JSON.stringify(publicKeySet([key]), null, 2)}\n`);
+  console.log(`${secret}\n${shown}`);
+}
+
+/** The queue with the tasks of an agent, or the one of that name; a name of an agent has no dots. */
+async function existingQueue(bus: Bus, agent: string): Promise<string> {
+  const name = agent.includes('.') ? agent : taskQueueName(agent);
+  if ((await bus.inspect(name)) !== undefined) return name;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `there is no queue ${name}; "legate bus declare ${agent.includes('.') ? '<agent>' : agent}" makes one`,
+  );
+}
+
+function json(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
+  const { id, reason, diedAt, attempts, message } = letter;
+  const { type, topic, correlationId, replyTo, body } = message;
+  return JSON.stringify({
+    id,
+    diedAt: new Date(diedAt).toISOString(),
+    reason,
+    attempts,
+    type,
+    topic,
+    ...(correlationId !== undefined && { correlationId }),
+    ...(replyTo !== undefined && { replyTo }),
+    ...(bodies && { body }),
+  });
+}
+
+function line(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
+  const { id, reason, diedAt, attempts, message } = letter;
+  const head = `${id}  ${new Date(diedAt).toISOString()}  ${message.type}  attempts ${attempts}  ${reason}`;
+  return bodies ? `${head}\n  ${message.body}` : head;
+}

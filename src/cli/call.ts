@@ -1,0 +1,212 @@
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { text as readAll } from 'node:stream/consumers';
+import { joinPeers, type PeerNetwork } from '../bus/index.ts';
+import {
+  type Invocation,
+  type InvocationEnd,
+  type InvokeRequest,
+  readWellKnownAgents,
+  type WellKnownPeer,
+} from '../peers/index.ts';
+import { httpsOrLoopbackPolicy } from '../push/index.ts';
+import { type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
+import { openMemory } from '../store/index.ts';
+import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
+import type { CallCommandOptions } from './commands/call.ts';
+import { createLogger } from './logger.ts';
+
+const session = { id: 'call', caller: { tenant: '', subject: 'user', method: 'local' } };
+
+/** Gives an agent one task and waits for what comes of it, asking whoever sits here if need be. */
+export async function call(
+  agent: string,
+  skill: string,
+  message: string,
+  options: CallCommandOptions,
+): Promise<void> {
+  const request = await requestOf(agent, skill, message, options);
+  const peers = await peersOf(agent, options);
+  const place = await readBusPlace('.', options);
+  const isOverHttp = peers.some(({ name, url }) => isSame(name, request.agent) && url);
+  const bus = isOverHttp ? undefined : await openBusAt(place);
+  await using stack = new AsyncDisposableStack();
+  if (bus !== undefined) stack.use(bus);
+  const network = stack.use(
+    await joinPeers({
+      name: options.name,
+      store: openMemory(),
+      ...(bus !== undefined && { bus, ...(await identityAt(place, options.name)) }),
+      wellKnown: peers,
+      isShortLived: true,
+      operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },
+      logger: createLogger(options.logLevel),
+    }),
+  );
+  const lines = new Answers(options.answer ?? [], message !== '-');
+  stack.defer(() => lines.close());
+  const ended = await converse(network, request, lines);
+  show(ended, options);
+  process.exitCode = exitCodes[ended.outcome?.end ?? 'error'];
+}
+
+/** Until the task is over: what is asked on the way is answered, or the task cancelled. */
+async function converse(
+  { invoker }: PeerNetwork,
+  request: InvokeRequest,
+  answers: Answers,
+): Promise<Invocation> {
+  const stop = new AbortController();
+  const cancel = (): void => stop.abort(new LegateError('UNAVAILABLE', 'cancelled'));
+  process.once('SIGINT', cancel);
+  process.once('SIGTERM', cancel);
+  const waiting = {
+    signal: stop.signal,
+    onProgress: (said: string) => console.error(`${request.agent}: ${said}`),
+  };
+  try {
+    let task = await invoker.call(request, session, waiting);
+    while (task.state === 'asking') {
+      const { text = '', needsAuthorization = false } = task.question ?? {};
+      console.error(`${request.agent} asks: ${text}`);
+      const answer = needsAuthorization ? undefined : await answers.next();
+      if (answer === undefined) {
+        await invoker.cancel(task.id);
+        const end = needsAuthorization ? 'TASK_STATE_AUTH_REQUIRED' : 'TASK_STATE_INPUT_REQUIRED';
+        return { ...task, outcome: { end, text, data: [] } };
+      }
+      await invoker.answer(task.id, answer);
+      task = await invoker.wait(task.id, waiting);
+    }
+    return task;
+  } finally {
+    process.removeListener('SIGINT', cancel);
+    process.removeListener('SIGTERM', cancel);
+  }
+}
+
+/** Answers given beforehand, then those of standard input, line by line. */
+class Answers {
+  readonly #given: string[];
+  readonly #readsInput: boolean;
+  #lines: ReturnType<typeof createInterface> | undefined;
+  #iterator: AsyncIterator<string> | undefined;
+
+  constructor(given: readonly string[], readsInput: boolean) {
+    this.#given = [...given];
+    this.#readsInput = readsInput;
+  }
+
+  async next(): Promise<string | undefined> {
+    const given = this.#given.shift();
+    if (given !== undefined || !this.#readsInput) return given;
+    this.#lines ??= createInterface({ input: process.stdin });
+    this.#iterator ??= this.#lines[Symbol.asyncIterator]();
+    const line = await this.#iterator.next();
+    return line.done === true ? undefined : line.value;
+  }
+
+  close(): void {
+    this.#lines?.close();
+  }
+}
+
+const exitCodes: Readonly<Record<InvocationEnd, number>> = {
+  TASK_STATE_COMPLETED: 0,
+  TASK_STATE_FAILED: 1,
+  TASK_STATE_REJECTED: 1,
+  TASK_STATE_CANCELED: 1,
+  TASK_STATE_INPUT_REQUIRED: 1,
+  error: 1,
+  TASK_STATE_AUTH_REQUIRED: 4,
+  'timed-out': 5,
+};
+
+function show(
+  { id, agent, skill, remote, outcome }: Invocation,
+  { json }: CallCommandOptions,
+): void {
+  const { end = 'error', text = '', data = [] } = outcome ?? {};
+  if (json === true) {
+    const { taskId, contextId } = remote ?? {};
+    console.log(JSON.stringify({ id, agent, skill, end, text, data, taskId, contextId }));
+    return;
+  }
+  if (end !== 'TASK_STATE_COMPLETED') {
+    console.error(`${agent}: ${endWords(end)}${text === '' ? '' : `: ${text}`}`);
+    return;
+  }
+  if (text !== '') console.log(text);
+  for (const each of data) console.log(JSON.stringify(each));
+}
+
+function endWords(end: InvocationEnd): string {
+  return end
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replaceAll('_', ' ');
+}
+
+async function requestOf(
+  agent: string,
+  skill: string,
+  message: string,
+  { data, metadata = [], timeout }: CallCommandOptions,
+): Promise<InvokeRequest> {
+  return {
+    agent: isAddress(agent) ? nameFor(agent) : agent,
+    skill,
+    message: message === '-' ? (await readAll(process.stdin)).trimEnd() : message,
+    timeoutMs: timeout * 60_000,
+    ...(data !== undefined && { data: readData(data) }),
+    ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata.map(readPair)) }),
+  };
+}
+
+function readData(json: string): JsonObject {
+  try {
+    return parseJson(json) as JsonObject;
+  } catch {
+    throw invalid('--data: is not JSON; write for instance \'{"minutes": 30}\'');
+  }
+}
+
+function readPair(pair: string): [string, string] {
+  const at = pair.indexOf('=');
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
+  throw invalid(`--metadata ${pair}: write name=value`);
+}
+
+/** The agent that is called is known by what the command says: nobody has to announce it. */
+async function peersOf(
+  agent: string,
+  { wellKnown }: CallCommandOptions,
+): Promise<readonly WellKnownPeer[]> {
+  const known = wellKnown === undefined ? [] : readWellKnownAgents(await readText(wellKnown));
+  if (isAddress(agent)) return [...known, { name: nameFor(agent), url: agent }];
+  return known.some(({ name }) => isSame(name, agent)) ? known : [...known, { name: agent }];
+}
+
+function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new LegateError('CONFIGURATION_INVALID', `${file} cannot be read`, { cause });
+  });
+}
+
+function isAddress(agent: string): boolean {
+  return /^https?:\/\//.test(agent);
+}
+
+function nameFor(address: string): string {
+  const url = URL.parse(address);
+  if (url === null) throw invalid(`${address} is no address`);
+  return `${url.host}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function isSame(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}

@@ -1,0 +1,187 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import {
+  apiKeyVerifier,
+  Authenticator,
+  bearerTokenVerifier,
+  type CallerLimitsOptions,
+  type JwtAlgorithm,
+  jwtAlgorithms,
+  jwtVerifier,
+  type Verifier,
+} from '../auth/index.ts';
+import { type Bus, gateway, type GatewayOptions, hostOnBus } from '../bus/index.ts';
+import { suggest } from '../config/index.ts';
+import { LegateError, parseJson } from '../protocol/index.ts';
+import { sealedPolicy } from '../push/index.ts';
+import type { StoreOptions } from '../store/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { type BusPlace, identityAt, openBusAt, readBusPlace, storeAt } from './bus-place.ts';
+import type { GatewayCommandOptions } from './commands/gateway.ts';
+import { loadAgent } from './load-agent.ts';
+import { createLogger } from './logger.ts';
+import { untilSignal } from './signals.ts';
+
+/** Serves agents of the bus over HTTP until told to stop. */
+export async function serveGateway(
+  agents: readonly string[],
+  options: GatewayCommandOptions,
+): Promise<void> {
+  const logger = createLogger(options.logLevel);
+  const [first = '', ...others] = agents;
+  const verifiers = await verifiersOf(options);
+  const place = await readBusPlace('.', options);
+  const store = storeAt(besides(place), options.store);
+  const identity = await identityAt(place, options.name);
+  const hosted = options.work ?? [];
+  await using bus = await openBusAt(place, { allowsMemory: hosted.length > 0 });
+  await using workers = new AsyncDisposableStack();
+  for (const worker of hosted) {
+    workers.use(await hostHere(worker, { bus, place, store, options, logger }));
+  }
+  await using serving = await gateway({
+    bus,
+    agents: [first, ...others],
+    name: options.name,
+    ...identity,
+    store,
+    logger,
+    port: options.port,
+    host: options.interface,
+    ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),
+    ...(verifiers.length > 0 && { auth: new Authenticator({ verifiers, logger }) }),
+    protectsCard: options.protectCard === true,
+    callerLimits: limitsOf(options),
+    ...pushOf(options),
+    cors: options.cors ?? [],
+    ...tlsOf(options),
+    dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
+  });
+  const lines = agents.map((name) => `  ${name}  ${serving.url}/agents/${name}`);
+  console.log(
+    [`Serving agents of the bus at ${serving.url}`, ...lines, 'Stop:   Ctrl+C'].join('\n'),
+  );
+  await untilSignal();
+  console.error('Stopping: waiting for what is under way.');
+}
+
+/** Without a word on it, the tasks of a gateway are in a file of their own beside those of agents. */
+function besides(place: BusPlace): BusPlace {
+  return place.store === undefined
+    ? { ...place, store: { type: 'sqlite', path: join('.legate', 'gateway.db') } }
+    : place;
+}
+
+async function hostHere(
+  worker: string,
+  from: {
+    readonly bus: Bus;
+    readonly place: BusPlace;
+    readonly store: StoreOptions;
+    readonly options: GatewayCommandOptions;
+    readonly logger: Logger;
+  },
+): Promise<AsyncDisposable> {
+  const { bus, place, store, logger } = from;
+  const { agent } = await loadAgent(worker, { logger });
+  return hostOnBus(agent, {
+    bus,
+    logger,
+    ...(await identityAt(place, agent.name)),
+    // One process owns a file; the databases of others can be shared.
+    store:
+      store.type === 'sqlite'
+        ? { type: 'sqlite', path: join(dirname(store.path), `work-${agent.name}.db`) }
+        : store,
+  });
+}
+
+async function verifiersOf(options: GatewayCommandOptions): Promise<readonly Verifier[]> {
+  const { authToken, apiKeys, jwtSecret, jwksUrl, jwtIssuer, jwtAudience } = options;
+  const verifiers: Verifier[] = [];
+  if (authToken !== undefined) {
+    verifiers.push(bearerTokenVerifier({ tokens: [{ token: authToken, subject: 'token' }] }));
+  }
+  if (apiKeys !== undefined) verifiers.push(apiKeyVerifier({ keys: await readKeys(apiKeys) }));
+  if (jwtSecret !== undefined && jwksUrl !== undefined) {
+    throw invalid('--jwt-secret and --jwks-url are two ways to verify tokens: use one of them');
+  }
+  if (jwtSecret !== undefined || jwksUrl !== undefined) {
+    const usual = jwtSecret === undefined ? 'RS256' : 'HS256';
+    verifiers.push(
+      await jwtVerifier({
+        keys: jwtSecret === undefined ? { jwksUrl: jwksUrl ?? '' } : { secret: jwtSecret },
+        algorithms: [algorithmOf(options.jwtMethod ?? usual)],
+        ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
+        ...(jwtAudience !== undefined && { audience: jwtAudience }),
+      }),
+    );
+  }
+  return verifiers;
+}
+
+const keyFile = z
+  .array(z.strictObject({ subject: z.string(), key: z.string(), tenant: z.string().optional() }))
+  .min(1)
+  .max(10_000);
+
+/** Says where the file is wrong, and never what is in it. */
+async function readKeys(file: string) {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new LegateError('CONFIGURATION_INVALID', `--api-keys: ${file} cannot be read`, { cause });
+  });
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    throw invalid(`--api-keys: ${file} is not JSON`);
+  }
+  const parsed = keyFile.safeParse(value);
+  if (!parsed.success) {
+    const where = parsed.error.issues[0]?.path.join('.') ?? '';
+    throw invalid(`--api-keys: ${file} ${where}: write [{"subject": "bob", "key": "..."}]`);
+  }
+  return parsed.data.map(({ tenant, ...rest }) => ({
+    ...rest,
+    ...(tenant !== undefined && { tenant }),
+  }));
+}
+
+function algorithmOf(method: string): JwtAlgorithm {
+  const found = jwtAlgorithms.find((each) => each === method);
+  if (found !== undefined) return found;
+  const known = `use ${jwtAlgorithms.join(', ')}`;
+  throw invalid(`--jwt-method ${method}: ${suggest(method, jwtAlgorithms, known)}`);
+}
+
+function limitsOf(options: GatewayCommandOptions): CallerLimitsOptions {
+  const { requestsPerSecond, concurrentRequests, openStreams } = options;
+  return {
+    // Guessing tokens is slow from the first minute on.
+    failuresPerMinute: 60,
+    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
+    ...(concurrentRequests !== undefined && { concurrentRequests }),
+    ...(openStreams !== undefined && { openStreams }),
+  };
+}
+
+function pushOf({ pushHosts }: GatewayCommandOptions): Pick<GatewayOptions, 'push'> {
+  if (pushHosts === undefined) return {};
+  const policy = pushHosts.includes('*')
+    ? sealedPolicy
+    : { ...sealedPolicy, allowedHosts: pushHosts };
+  return { push: { policy, resolveAtRegistration: true } };
+}
+
+function tlsOf({ sslCertificate, sslKeyfile }: GatewayCommandOptions): Pick<GatewayOptions, 'tls'> {
+  if (sslCertificate === undefined && sslKeyfile === undefined) return {};
+  if (sslCertificate === undefined || sslKeyfile === undefined) {
+    throw invalid('HTTPS needs both --ssl-certificate and --ssl-keyfile');
+  }
+  return { tls: { certificate: sslCertificate, key: sslKeyfile } };
+}
+
+function invalid(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}

@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import {
+  type AuditLine,
+  type Proposal,
+  Proposals,
+  readTrustName,
+  type TrustEntry,
+  TrustLedger,
+  trustName,
+} from '../peers/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { openStore, type Store } from '../store/index.ts';
+import { namedStore } from './bus-place.ts';
+import type { AuditOptions, GrantOptions, TrustOptions } from './commands/trust.ts';
+
+/** Shows who is known, and what they may do. */
+export async function listTrust(options: TrustOptions): Promise<void> {
+  await inStore(options, async ({ records }) => {
+    const entries = await new TrustLedger({ records }).list();
+    for (const entry of entries) print(options, entryOf(entry), entryLine(entry));
+    if (entries.length === 0 && options.json !== true) console.error('Nobody is known yet.');
+  });
+}
+
+export async function grantTrust(caller: string, options: GrantOptions): Promise<void> {
+  const { level, skill: skills, by } = options;
+  if (level === undefined && skills === undefined) {
+    throw new LegateError('CONFIGURATION_INVALID', 'say what to grant: --level, --skill, or both');
+  }
+  const subject = readTrustName(caller);
+  await inStore(options, async ({ records }) => {
+    const entry = await new TrustLedger({ records }).grant(subject, {
+      by,
+      ...(level !== undefined && { level }),
+      ...(skills !== undefined && { skills }),
+    });
+    print(options, entryOf(entry), entryLine(entry));
+  });
+}
+
+export async function revokeTrust(caller: string, options: GrantOptions): Promise<void> {
+  const { skill: skills, by } = options;
+  const subject = readTrustName(caller);
+  await inStore(options, async ({ records }) => {
+    const taken = { by, ...(skills !== undefined && { skills }) };
+    const entry = await new TrustLedger({ records }).revoke(subject, taken);
+    print(options, entryOf(entry), entryLine(entry));
+  });
+}
+
+/** Shows what waits for the user. */
+export async function listProposals(options: TrustOptions): Promise<void> {
+  await inStore(options, async ({ records }) => {
+    const open = await new Proposals({ records }).list();
+    for (const proposal of open) print(options, proposal, proposalLine(proposal));
+    if (open.length === 0 && options.json !== true) console.error('Nothing waits for you.');
+  });
+}
+
+export async function decide(
+  decision: 'approve' | 'refuse',
+  id: string,
+  options: GrantOptions,
+): Promise<void> {
+  await inStore(options, async ({ records }) => {
+    const decided = await new Proposals({ records })[decision](id, options.by);
+    print(options, decided, `${decided.state}: ${proposalLine(decided)}`);
+  });
+}
+
+export async function showAudit(options: AuditOptions): Promise<void> {
+  await inStore(options, async ({ records }) => {
+    const lines = await new TrustLedger({ records }).audit.read({ limit: options.limit });
+    for (const line of lines) print(options, line, auditLine(line));
+  });
+}
+
+/** Works on a store that an agent may have open. */
+async function inStore(
+  { store: place }: TrustOptions,
+  action: (store: Store) => Promise<void>,
+): Promise<void> {
+  const named = namedStore(place);
+  if (named.type === 'sqlite' && !existsSync(named.path)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `there is no store ${place}; name that of the agent with --store or LEGATE_STORE`,
+    );
+  }
+  const store = await openStore(
+    named.type === 'sqlite'
+      ? { ...named, guest: true }
+      : named.type === 'postgres'
+        ? { ...named, migrates: false }
+        : named,
+  );
+  try {
+    await action(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function print({ json }: TrustOptions, value: object, line: string): void {
+  console.log(json === true ? JSON.stringify(value) : line);
+}
+
+function entryOf(entry: TrustEntry): object {
+  const { firstSeen, lastInteraction, ...rest } = entry;
+  return {
+    name: trustName(entry),
+    ...rest,
+    firstSeen: new Date(firstSeen).toISOString(),
+    ...(lastInteraction !== undefined && {
+      lastInteraction: new Date(lastInteraction).toISOString(),
+    }),
+  };
+}
+
+function entryLine(entry: TrustEntry): string {
+  const { level, approvedSkills, interactionCount } = entry;
+  const skills = approvedSkills.length === 0 ? 'no skills' : approvedSkills.join(', ');
+  return `${trustName(entry)}  ${level}  ${skills}  interactions ${interactionCount}`;
+}
+
+function proposalLine(proposal: Proposal): string {
+  const { id, skill = 'no skill', text } = proposal;
+  return `${id}  ${trustName(proposal)}  ${skill}  ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`;
+}
+
+function auditLine({ at, by, event, subject, details }: AuditLine): string {
+  return `${at}  ${by}  ${event}  ${subject}${details === undefined ? '' : `  ${JSON.stringify(details)}`}`;
+}

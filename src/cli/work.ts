@@ -1,0 +1,104 @@
+import type { Agent } from '../agents/index.ts';
+import { type Bus, type BusIdentity, type HostOutcome, hostOnBus, topics } from '../bus/index.ts';
+import { Proposals, TrustLedger, trustGate, WorkingMemory } from '../peers/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { openStore, ownerKey, type Store } from '../store/index.ts';
+import { systemScheduler } from '../tasks/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { identityAt, openBusAt, readBusPlace, storeAt } from './bus-place.ts';
+import type { WorkCommandOptions } from './commands/work.ts';
+import { loadAgent } from './load-agent.ts';
+import { createLogger } from './logger.ts';
+import { untilSignal } from './signals.ts';
+
+/** How long turns under way may take when the process is asked to stop. */
+const graceMs = 10_000;
+
+/** Hosts an agent on the bus, until told to stop or, with `--once`, for one task. */
+export async function work(place: string, options: WorkCommandOptions): Promise<void> {
+  const logger = createLogger(options.logLevel);
+  const { agent, directory } = await loadAgent(place, { ...options, logger });
+  const busPlace = await readBusPlace(directory, options);
+  const name = options.name ?? agent.name;
+  const identity = await identityAt(busPlace, name);
+  await using bus = await openBusAt(busPlace);
+  const store = await openStore(storeAt(busPlace, options.store));
+  try {
+    const outcome = await host(agent, { ...options, name, bus, store, identity, logger });
+    process.exitCode = report(outcome, options);
+  } finally {
+    await store.close();
+  }
+}
+
+interface Hosting extends Omit<WorkCommandOptions, 'store'> {
+  readonly name: string;
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly identity: BusIdentity;
+  readonly logger: Logger;
+}
+
+async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
+  const { bus, store, name, identity, logger, once = false, idleTimeout } = options;
+  const hosting = await hostOnBus(options.trust === true ? gated(agent, name, store) : agent, {
+    bus,
+    store,
+    name,
+    once,
+    logger,
+    ...identity,
+    // A worker of one task makes itself known only when it is asked to: it is gone in a moment.
+    announces: options.announce && !once,
+    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
+    ...(options.prefetch !== undefined && { prefetch: options.prefetch }),
+    ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
+  });
+  const topic = topics.task(hosting.name);
+  if (once) console.error(`Waiting for one task of "${hosting.name}" on ${topic}`);
+  else console.log(`Working as "${hosting.name}" on ${topic}\nStop:   Ctrl+C`);
+  const isStopped = await Promise.race([
+    untilSignal().then(() => true),
+    hosting.finished.then(() => false),
+  ]);
+  if (isStopped) {
+    console.error('Stopping: waiting for what is under way.');
+    await hosting.close({ graceMs });
+  }
+  return hosting.finished;
+}
+
+/** The agent, as far as its callers are trusted; what they ask is kept for the user. */
+export function gated(agent: Agent, name: string, { records }: Store): Agent {
+  return trustGate(agent, {
+    ledger: new TrustLedger({ records }),
+    proposals: new Proposals({ records }),
+    memory: new WorkingMemory({
+      records,
+      owner: ownerKey({ agent: name, tenant: '', subject: 'user' }),
+      clock: systemScheduler,
+    }),
+  });
+}
+
+/** Says how one task went, and gives the exit code. */
+function report(outcome: HostOutcome, { once = false, json = false }: WorkCommandOptions): number {
+  if (!once) return 0;
+  const isSuccess = outcome.kind === 'idle' || (outcome.kind === 'answered' && outcome.isSuccess);
+  const answer = outcome.kind === 'answered' ? outcome.answer : undefined;
+  const state = typeof answer === 'string' ? answer : undefined;
+  const error = answer instanceof LegateError ? answer : undefined;
+  if (json) {
+    console.log(
+      JSON.stringify({
+        outcome: outcome.kind,
+        isSuccess,
+        ...(state !== undefined && { state }),
+        ...(error !== undefined && { error: { code: error.code, message: error.message } }),
+      }),
+    );
+  } else {
+    console.log(state ?? error?.message ?? outcome.kind);
+  }
+  return isSuccess ? 0 : 1;
+}
