@@ -55,7 +55,11 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
     };
   }
   const { metadata } = agent;
-  if (agent.state === 'waiting_for_input') return { mode: 'continue', metadata, previous };
+  // An interrupted agent may get its answer all the same: the user left what came between.
+  const isAnswered = agent.state === 'interrupted' && dialogue.facts.forAgent;
+  if (agent.state === 'waiting_for_input' || isAnswered) {
+    return { mode: 'continue', metadata, previous };
+  }
   return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata, previous };
 }
 
@@ -75,7 +79,7 @@ function announce(dialogue: Dialogue, { agent, frame, step }: CallPrediction, ru
   if (run.mode === 'start' || run.mode === 'restart') {
     const contextId = run.metadata['context_id'] ?? null;
     tracker.apply(agentEvent('started', frame.flowId, step.target, { context_id: contextId }));
-  } else if (run.mode === 'resume' && agent?.state !== 'resuming') {
+  } else if (agent?.state === 'interrupted' || (agent === undefined && run.mode === 'resume')) {
     tracker.apply(agentEvent('resumed', frame.flowId, step.target));
   }
 }
