@@ -13,12 +13,23 @@ export interface StoreConditions {
   repeatedNotices: number;
 }
 
+/** What may go wrong between one replica and the broker at present. */
+export interface BusConditions {
+  /** Share of messages that are refused, or whose receipt is lost. */
+  failing: number;
+  /** Of those, the share that arrived nevertheless. */
+  late: number;
+  /** Share of deliveries that come again though they were settled. */
+  repeated: number;
+}
+
 /**
  * The weather of a world: what the faults that are in force add up to. Two faults of a kind in one
  * place: the later one holds until either ends.
  */
 export class Conditions {
   readonly stores: readonly StoreConditions[];
+  readonly buses: readonly BusConditions[];
   /** Share of answers to clients that are lost. */
   lostAnswers = 0;
   /** Share of webhook calls that fail. */
@@ -32,6 +43,7 @@ export class Conditions {
       lostNotices: 0,
       repeatedNotices: 0,
     }));
+    this.buses = this.stores.map(() => ({ failing: 0, late: 0, repeated: 0 }));
   }
 
   begin(fault: Fault): void {
@@ -61,6 +73,14 @@ export class Conditions {
         if (store === undefined) break;
         store.lostNotices = isOn ? fault.lost : 0;
         store.repeatedNotices = isOn ? fault.repeated : 0;
+        break;
+      }
+      case 'bad-bus': {
+        const bus = this.buses[fault.replica];
+        if (bus === undefined) break;
+        bus.failing = isOn ? fault.failing : 0;
+        bus.late = fault.late;
+        bus.repeated = isOn ? fault.repeated : 0;
         break;
       }
       case 'bad-network':

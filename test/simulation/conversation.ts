@@ -4,6 +4,7 @@ import {
   type TaskPushNotificationConfig,
 } from '../../src/protocol/index.ts';
 import type { Call } from '../../src/tasks/index.ts';
+import type { BusClient } from './bus-client.ts';
 import { Exchange, type Outcome } from './exchange.ts';
 import type { History } from './history.ts';
 import type { Ledger } from './ledger/ledger.ts';
@@ -23,6 +24,8 @@ export interface ConversationOptions {
   readonly random: Random;
   readonly outside: Lane;
   readonly report: Report;
+  /** The way to the agent over the bus, where it is there. */
+  readonly busClient: BusClient | undefined;
 }
 
 const callers = 5;
@@ -41,6 +44,8 @@ export class Conversation {
   readonly #questions = new Set<string>();
   /** All tasks it has heard of. */
   readonly #tasks: string[] = [];
+  /** The name it goes by on the bus, if it sends its messages there. */
+  readonly #busName: string | undefined;
   #contextId: string | undefined;
   #sent = 0;
 
@@ -50,9 +55,15 @@ export class Conversation {
     this.#options = options;
     this.#random = random;
     const subject = `caller-${random.integer(1, callers)}`;
+    this.#busName = options.busClient !== undefined && random.chance(0.5) ? subject : undefined;
+    const isOnBus = this.#busName !== undefined;
     this.#call = {
-      caller: { tenant: '', subject, method: 'simulated' },
-      version: random.chance(0.2) ? '0.3' : '1.0',
+      caller: {
+        tenant: '',
+        subject: isOnBus ? `unverified:${subject}` : subject,
+        method: 'simulated',
+      },
+      version: !isOnBus && random.chance(0.2) ? '0.3' : '1.0',
     };
     this.#exchange = new Exchange({ ...options, call: this.#call });
     // Else the first answer names the context.
@@ -84,7 +95,7 @@ export class Conversation {
       'ask again later': 8,
       'ask several at once': isNew || left < 2 ? 0 : 12,
       cancel: this.#questions.size > 0 ? 8 : 0,
-      push: this.#questions.size > 0 ? 6 : 0,
+      push: this.#questions.size > 0 && this.#mayPush ? 6 : 0,
       list: isNew ? 0 : 5,
     });
     switch (what) {
@@ -93,7 +104,11 @@ export class Conversation {
         return;
       case 'ask and cancel': {
         const message = this.#message();
-        await Promise.all([this.#ask(message), this.#cancelSoon(message.taskId)]);
+        const [outcome] = await Promise.all([this.#ask(message), this.#cancelSoon(message)]);
+        // A wish on the bus is not answered when its task was not known yet: it is put once more.
+        if (this.#busName !== undefined && outcome.kind === 'task' && !isTerminal(outcome.state)) {
+          await this.#cancel(outcome.taskId);
+        }
         return;
       }
       case 'ask twice': {
@@ -129,9 +144,16 @@ export class Conversation {
     const random = this.#random;
     const { taskId } = message;
     if (taskId !== undefined) this.#questions.delete(taskId);
-    const push = taskId === undefined && random.chance(0.1) ? this.#pushConfig() : undefined;
-    const way = random.weighted({ wait: 40, stream: 40, poll: 20 });
-    const outcome = await this.#exchange.ask(message, way, push);
+    const push =
+      taskId === undefined && this.#mayPush && random.chance(0.1) ? this.#pushConfig() : undefined;
+    const outcome =
+      this.#busName === undefined
+        ? await this.#exchange.ask(
+            message,
+            random.weighted({ wait: 40, stream: 40, poll: 20 }),
+            push,
+          )
+        : await this.#exchange.askByBus(message, this.#busName);
     if (outcome.kind === 'refused') return outcome;
     this.#contextId ??= outcome.contextId;
     if (outcome.kind === 'task' && !this.#tasks.includes(outcome.taskId)) {
@@ -144,8 +166,13 @@ export class Conversation {
   }
 
   /** Cancels the task that a message is for, or else one that the client finds in its list. */
-  async #cancelSoon(taskId: string | undefined): Promise<void> {
-    await this.#options.outside.sleep(this.#random.between(0, 30));
+  async #cancelSoon({ taskId, messageId }: Message): Promise<void> {
+    const { outside, busClient } = this.#options;
+    await outside.sleep(this.#random.between(0, 30));
+    if (this.#busName !== undefined && this.#random.chance(0.7)) {
+      await busClient?.cancel(messageId, this.#busName);
+      return;
+    }
     const target = taskId ?? (await this.#exchange.findUnfinished(this.#contextId ?? ''));
     if (target !== undefined) await this.#cancel(target);
   }
@@ -160,6 +187,10 @@ export class Conversation {
   async #changePush(taskId: string): Promise<void> {
     await this.#exchange.createPush({ ...this.#pushConfig(), taskId, id: 'extra' });
     if (this.#random.chance(0.3)) await this.#exchange.deletePush(taskId, 'extra');
+  }
+
+  get #mayPush(): boolean {
+    return this.#options.busClient === undefined;
   }
 
   #pushConfig(): TaskPushNotificationConfig {

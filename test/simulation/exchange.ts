@@ -7,6 +7,7 @@ import {
   type TaskState,
 } from '../../src/protocol/index.ts';
 import type { Call, Engine } from '../../src/tasks/index.ts';
+import type { BusClient } from './bus-client.ts';
 import type { History } from './history.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { nextVisible } from './ledger/logs.ts';
@@ -35,6 +36,7 @@ export interface ExchangeOptions {
   readonly outside: Lane;
   readonly report: Report;
   readonly call: Call;
+  readonly busClient: BusClient | undefined;
 }
 
 /** What a client does when a request did not work out. */
@@ -70,6 +72,30 @@ export class Exchange {
     return this.#wait(`${way} for ${message.messageId}`, () => {
       if (way === 'wait') return this.#askAndWait(message, push);
       return way === 'poll' ? this.#askAndPoll(message, push) : this.#askAndRead(message, push);
+    });
+  }
+
+  /** Sends the message over the bus, and again as long as nobody says what came of it. */
+  askByBus(message: Message, from: string): Promise<Outcome> {
+    return this.#wait(`the bus for ${message.messageId}`, async () => {
+      const { busClient, random, history } = this.#options;
+      if (busClient === undefined) throw new RangeError('a world without a bus');
+      for (;;) {
+        const answer = await busClient.ask(message, from, random);
+        if (answer.kind === 'silence') {
+          history.note('client', () => `${message.messageId} has no answer`);
+          continue;
+        }
+        if (answer.kind === 'result') {
+          const { result } = answer;
+          return 'task' in result
+            ? this.#answered(message, { task: { value: result.task } })
+            : this.#answered(message, { message: { value: result.message } });
+        }
+        const verdict = this.#judge(answer.error);
+        if (verdict.kind === 'ended') return this.#refused(message);
+        await this.#rest(answer.error, verdict, 'again');
+      }
     });
   }
 

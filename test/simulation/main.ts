@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { drawPlan, type Plan } from './plan.ts';
-import { shrink } from './shrink.ts';
+import { drawPlan } from './plan.ts';
 import { type Result, simulate } from './simulate.ts';
+import { describePlan, tellFailure } from './tell.ts';
 
 const usage = `npm run simulate -- [--seed S] [--turns N] [--replicas R] [--worlds W] [--history]
 
@@ -12,9 +12,6 @@ const usage = `npm run simulate -- [--seed S] [--turns N] [--replicas R] [--worl
   --without K   no faults of these kinds, separated by commas
   --history     prints what happened even when nothing went wrong
 `;
-
-/** The end of a long history tells most. */
-const shownLines = 400;
 
 const { values } = parseArgs({
   options: {
@@ -47,36 +44,19 @@ async function live(seed: string): Promise<boolean> {
   });
   const left = values.without.split(',');
   const plan = { ...drawn, faults: drawn.faults.filter(({ kind }) => !left.includes(kind)) };
-  process.on('uncaughtException', (error) => {
-    print(`seed ${seed}: ${error.stack ?? error.message}`);
-    process.exit(2);
-  });
   const started = performance.now();
   const result = await simulate(plan, { keepsHistory: values.history });
   const seconds = (performance.now() - started) / 1000;
-  print(`seed ${seed}: ${describe(plan)}`);
+  print(`seed ${seed}: ${describePlan(plan)}`);
   print(`  ${summary(result)} in ${seconds.toFixed(1)} s`);
   if (values.history) for (const line of result.history) print(line);
   if (result.violation === undefined) return true;
-  print(`  BROKEN: ${result.violation.invariant}\n  ${result.violation.detail}`);
-  const smallest = await shrink({ plan, result });
-  const told = await simulate(smallest.plan, { keepsHistory: true });
-  print(`\nthe shortest history found: ${describe(smallest.plan)}`);
-  for (const each of smallest.plan.conversations) print(`  ${JSON.stringify(each)}`);
-  for (const each of smallest.plan.faults) print(`  ${JSON.stringify(each)}`);
-  for (const line of told.history.slice(-shownLines)) print(line);
-  print(`BROKEN: ${told.violation?.invariant}\n${told.violation?.detail}`);
-  print(`seed ${seed}, at ${told.violation?.at.toFixed(2)}`);
+  print(await tellFailure(plan, result));
   return false;
 }
 
-function describe(plan: Plan): string {
-  const traits = Object.entries(plan.agent).map(([name, value]) => `${name}=${value}`);
-  return `${plan.replicas} replicas, ${plan.conversations.length} conversations, ${plan.faults.length} faults, ${traits.join(' ')}`;
-}
-
-function summary({ turns, steps, duration, webhookCalls }: Result): string {
-  return `${turns} turns, ${webhookCalls} webhook calls, ${steps} steps, ${(duration / 1000).toFixed(0)} s of virtual time`;
+function summary({ turns, steps, duration, webhookCalls, busAnswers }: Result): string {
+  return `${turns} turns, ${webhookCalls} webhook calls, ${busAnswers} answers over the bus, ${steps} steps, ${(duration / 1000).toFixed(0)} s of virtual time`;
 }
 
 function print(line: string): void {

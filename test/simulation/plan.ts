@@ -43,6 +43,14 @@ export type Fault = { readonly at: number; readonly for: number } & (
   /** Answers to clients are lost. */
   | { readonly kind: 'bad-network'; readonly share: number }
   | { readonly kind: 'bad-webhooks'; readonly share: number }
+  /** The connection to the broker breaks, and is bad for a while. */
+  | {
+      readonly kind: 'bad-bus';
+      readonly replica: number;
+      readonly failing: number;
+      readonly late: number;
+      readonly repeated: number;
+    }
 );
 
 /** All that is to happen in a world from outside. Any part of it makes a world as well. */
@@ -50,6 +58,8 @@ export interface Plan {
   readonly seed: string;
   readonly replicas: number;
   readonly agent: AgentTraits;
+  /** Whether the agent works on the bus as well; then it has no webhooks. */
+  readonly hasBus: boolean;
   readonly conversations: readonly ConversationPlan[];
   readonly faults: readonly Fault[];
 }
@@ -72,6 +82,7 @@ export function drawPlan(options: PlanOptions): Plan {
   const random = new Random(options.seed).fork('plan');
   const replicas = options.replicas ?? random.integer(2, 4);
   const agent = drawTraits(random);
+  const hasBus = random.chance(0.4);
   const conversations: ConversationPlan[] = [];
   let at = 0;
   for (let left = options.turns; left > 0;) {
@@ -83,10 +94,10 @@ export function drawPlan(options: PlanOptions): Plan {
   const faults: Fault[] = [];
   const end = at + 2_000;
   for (let time = random.between(0, 2 * faultGap); time < end;) {
-    faults.push(drawFault(random, time, replicas));
+    faults.push(drawFault(random, { at: time, replicas, hasBus }));
     time += random.between(0, 2 * faultGap);
   }
-  return { seed: options.seed, replicas, agent, conversations, faults };
+  return { seed: options.seed, replicas, agent, hasBus, conversations, faults };
 }
 
 function drawTraits(random: Random): AgentTraits {
@@ -101,7 +112,11 @@ function drawTraits(random: Random): AgentTraits {
   };
 }
 
-function drawFault(random: Random, at: number, replicas: number): Fault {
+function drawFault(
+  random: Random,
+  world: { readonly at: number; readonly replicas: number; readonly hasBus: boolean },
+): Fault {
+  const { at, replicas, hasBus } = world;
   const kind = random.weighted({
     crash: 3,
     pause: 3,
@@ -111,7 +126,8 @@ function drawFault(random: Random, at: number, replicas: number): Fault {
     'slow-store': 2,
     'bad-notices': 2,
     'bad-network': 2,
-    'bad-webhooks': 2,
+    'bad-webhooks': hasBus ? 0 : 2,
+    'bad-bus': hasBus ? 4 : 0,
   });
   const replica = random.integer(0, replicas - 1);
   const short = random.between(20, 800);
@@ -153,5 +169,15 @@ function drawFault(random: Random, at: number, replicas: number): Fault {
       return { kind, at, for: short, share: random.between(0.05, 0.5) };
     case 'bad-webhooks':
       return { kind, at, for: random.between(100, 4_000), share: random.between(0.1, 1) };
+    case 'bad-bus':
+      return {
+        kind,
+        at,
+        for: random.between(50, 2_000),
+        replica,
+        failing: random.pick([0, 0.3, 1]),
+        late: random.pick([0, 0.5, 1]),
+        repeated: random.pick([0, 0.5]),
+      };
   }
 }

@@ -1,13 +1,15 @@
+import { type Bus, hostOnBus, type Hosting } from '../../src/bus/index.ts';
 import { PushDispatcher, sealedPolicy } from '../../src/push/index.ts';
 import type { Store } from '../../src/store/index.ts';
 import { Engine, readTaskAt } from '../../src/tasks/index.ts';
-import type { StoreConditions } from './conditions.ts';
+import type { BusConditions, StoreConditions } from './conditions.ts';
+import { FaultyBus } from './faulty-bus.ts';
 import { FaultyStore } from './faulty-store.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { History } from './history.ts';
 import type { AgentTraits } from './plan.ts';
 import type { Random } from './random.ts';
-import { scriptedAgent } from './scripted-agent.ts';
+import { agentName, scriptedAgent } from './scripted-agent.ts';
 import { logTo } from './history-logger.ts';
 import type { Lane, VirtualTime } from './virtual-time.ts';
 import type { Webhooks } from './webhooks.ts';
@@ -34,15 +36,19 @@ export interface ReplicaOptions {
   readonly random: Random;
   readonly traits: AgentTraits;
   readonly webhooks: Webhooks;
+  /** The broker, in worlds that have one. */
+  readonly broker: Bus | undefined;
+  readonly busConditions: BusConditions;
 }
 
-/** A process that takes part in serving the agent: its engine and its outbox. */
+/** A process that takes part in serving the agent: its engine, and its outbox or its place on the bus. */
 export interface Life {
   readonly name: string;
   readonly lane: Lane;
   readonly engine: Engine;
-  readonly dispatcher: PushDispatcher;
   readonly store: FaultyStore;
+  /** Ends its work; rejects when it could not say goodbye. */
+  readonly stop: (graceMs: number) => Promise<void>;
   /** Told when the process is gone, or lets nobody in any more. */
   readonly connections: Set<Connection>;
 }
@@ -57,6 +63,7 @@ export interface Connection {
 interface Present {
   readonly lane: Lane;
   readonly store: FaultyStore;
+  readonly bus: FaultyBus | undefined;
   life: Life | undefined;
 }
 
@@ -87,16 +94,28 @@ export class Replica {
 
   /** Starts processes until one serves. */
   start(): void {
-    const { time, history, index } = this.#options;
+    const { time, history, index, broker, busConditions, database, random } = this.#options;
     this.#generation += 1;
-    const name = `r${index + 1}.${this.#generation}`;
+    const name = `r${index + 1}-${this.#generation}`;
     const lane = time.lane();
     lane.skew = this.#skew;
     const store = new FaultyStore({ ...this.#options, replica: name, lane });
-    const present: Present = { lane, store, life: undefined };
+    const bus =
+      broker &&
+      new FaultyBus({
+        inner: broker,
+        replica: name,
+        lane,
+        broker: database,
+        conditions: busConditions,
+        history,
+        random,
+        now: () => time.now,
+      });
+    const present: Present = { lane, store, bus, life: undefined };
     this.#present = present;
     history.note(name, () => 'starts');
-    this.#serve(name, lane, store).then(
+    this.#serve(name, lane, store, bus).then(
       (life) => {
         if (lane.isDead) return;
         present.life = life;
@@ -116,12 +135,18 @@ export class Replica {
     if (present === undefined) return;
     present.lane.kill();
     void present.store.close();
+    void present.bus?.close();
     this.#vacate(present.life);
     this.#startIn(downFor);
   }
 
   pause(duration: number): void {
     this.#present?.lane.pause(duration);
+  }
+
+  /** The connection to the broker breaks; another is made at once. */
+  cutBus(): void {
+    this.#present?.bus?.cut();
   }
 
   setSkew(skew: number): void {
@@ -147,15 +172,52 @@ export class Replica {
     return { name: life.name, leaked: life.lane.pending };
   }
 
-  async #serve(name: string, lane: Lane, store: FaultyStore): Promise<Life> {
-    const { ledger, traits, webhooks, random, history } = this.#options;
-    const logger = logTo(history, name);
-    const dispatcher = new PushDispatcher({
+  async #serve(
+    name: string,
+    lane: Lane,
+    store: FaultyStore,
+    bus: FaultyBus | undefined,
+  ): Promise<Life> {
+    const { ledger, traits, history } = this.#options;
+    const agent = scriptedAgent({ replica: name, lane, ledger, traits });
+    const common = {
+      ...tuning,
+      store,
+      replica: name,
+      scheduler: lane,
+      logger: logTo(history, name),
+    };
+    const life = { name, lane, store, connections: new Set<Connection>() };
+    if (bus !== undefined) {
+      const host: Hosting = await hostOnBus(agent, {
+        ...common,
+        bus,
+        name: agentName,
+        announces: false,
+        tellsStates: false,
+        queue: { retryDelaysMs: [50, 200, 500] },
+      });
+      return { ...life, engine: host.engine, stop: (graceMs) => host.close({ graceMs }) };
+    }
+    const dispatcher = this.#dispatcher(name, lane, store);
+    const engine = await Engine.start({ ...common, agent, push: dispatcher });
+    dispatcher.start();
+    const stop = async (graceMs: number): Promise<void> => {
+      await engine.drain({ graceMs });
+      await dispatcher.stop({ drainTimeout: 200 });
+      await engine.stop();
+    };
+    return { ...life, engine, stop };
+  }
+
+  #dispatcher(name: string, lane: Lane, store: FaultyStore): PushDispatcher {
+    const { webhooks, random, history } = this.#options;
+    return new PushDispatcher({
       store,
       replica: name,
       scheduler: lane,
       random: () => random.next(),
-      logger,
+      logger: logTo(history, name),
       policy: sealedPolicy,
       taskAt: (taskId, sequence) => readTaskAt(store, taskId, sequence),
       transport: webhooks.from(lane),
@@ -165,27 +227,14 @@ export class Replica {
       maxAttempts: 1_000,
       backoff: { initialDelay: 50, factor: 2, maxDelay: 500 },
     });
-    const engine = await Engine.start({
-      ...tuning,
-      agent: scriptedAgent({ replica: name, lane, ledger, traits }),
-      store,
-      replica: name,
-      scheduler: lane,
-      push: dispatcher,
-      logger,
-    });
-    dispatcher.start();
-    return { name, lane, engine, dispatcher, store, connections: new Set() };
   }
 
   async #stop(life: Life, graceMs: number): Promise<void> {
     this.#options.history.note(life.name, () => `drains for ${graceMs} ms`);
     if (this.life === life) this.life = undefined;
     for (const connection of life.connections) connection.closing();
-    await life.engine.drain({ graceMs });
-    await life.dispatcher.stop({ drainTimeout: 200 });
     // A process that cannot say goodbye goes nevertheless.
-    await life.engine.stop().catch((error: Error) => {
+    await life.stop(graceMs).catch((error: Error) => {
       this.#options.history.note(life.name, () => `did not retire: ${error.message}`);
     });
     // Answers that were on their way get through.

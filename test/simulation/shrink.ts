@@ -1,5 +1,5 @@
 import type { Plan } from './plan.ts';
-import { type Result, simulate } from './simulate.ts';
+import { type Result, simulate, type SimulateOptions } from './simulate.ts';
 
 /** A plan that breaks the rule, and what came of it. */
 export interface Failure {
@@ -12,6 +12,8 @@ export interface ShrinkOptions {
   readonly tries?: number;
   /** Real milliseconds to spend at most. @default 30_000 */
   readonly budget?: number;
+  /** How the worlds are made. */
+  readonly world?: SimulateOptions;
 }
 
 /**
@@ -20,14 +22,14 @@ export interface ShrinkOptions {
  * the shortest.
  */
 export async function shrink(failure: Failure, options: ShrinkOptions = {}): Promise<Failure> {
-  const { tries = 300, budget = 30_000 } = options;
+  const { tries = 300, budget = 30_000, world = {} } = options;
   const end = performance.now() + budget;
   let best = failure;
   let left = tries;
   const attempt = async (plan: Plan): Promise<boolean> => {
     if (left <= 0 || performance.now() > end) return false;
     left -= 1;
-    const result = await simulate(plan);
+    const result = await simulate(plan, world);
     if (result.violation?.invariant !== best.result.violation?.invariant) return false;
     best = { plan, result };
     return true;

@@ -1,4 +1,6 @@
-import { openMemoryReplicas } from '../../src/store/index.ts';
+import { openBus } from '../../src/bus/index.ts';
+import { openMemoryReplicas, type Store } from '../../src/store/index.ts';
+import { BusClient } from './bus-client.ts';
 import { Conditions } from './conditions.ts';
 import { Conversation } from './conversation.ts';
 import { Health, placeOf } from './health.ts';
@@ -20,17 +22,24 @@ export interface Result {
   /** Virtual milliseconds. */
   readonly duration: number;
   readonly webhookCalls: number;
+  /** Answers that came over the bus. */
+  readonly busAnswers: number;
   readonly history: readonly string[];
 }
 
 /** Virtual milliseconds that everything may take to come to rest once nothing goes wrong any more. */
 const settlingTime = 120_000;
 
+export interface SimulateOptions {
+  /** Tells the course of the world in words. @default false */
+  readonly keepsHistory?: boolean;
+  /** Puts something else in the place of each replica's store: to see that faults are found. */
+  readonly spoil?: (store: Store) => Store;
+}
+
 /** Lives through one world. The same plan gives the same world, step by step. */
-export async function simulate(
-  plan: Plan,
-  options: { readonly keepsHistory?: boolean } = {},
-): Promise<Result> {
+export async function simulate(plan: Plan, options: SimulateOptions = {}): Promise<Result> {
+  const { spoil = (store) => store } = options;
   // Most errors here are meant, and none is looked for by its stack.
   const { stackTraceLimit } = Error;
   if (options.keepsHistory !== true) Error.stackTraceLimit = 0;
@@ -54,13 +63,18 @@ export async function simulate(
   const outside = time.lane();
   const database = time.lane();
   const webhooks = new Webhooks({ conditions, ledger, random: random.fork('webhooks'), outside });
+  const broker = plan.hasBus ? await openBus({ type: 'memory', scheduler: database }) : undefined;
+  const busClient = broker && new BusClient({ bus: broker, outside, report });
+  await busClient?.start();
   const replicas = openMemoryReplicas(plan.replicas).map((inner, index) => {
     const store = conditions.stores[index];
-    if (store === undefined) throw new RangeError('a replica without conditions');
+    const busConditions = conditions.buses[index];
+    if (store === undefined || busConditions === undefined)
+      throw new RangeError('a replica without conditions');
     return new Replica({
       index,
       time,
-      inner,
+      inner: spoil(inner),
       database,
       conditions: store,
       ledger,
@@ -68,6 +82,8 @@ export async function simulate(
       random: random.fork(`replica ${index}`),
       traits: plan.agent,
       webhooks,
+      broker,
+      busConditions,
     });
   });
   for (const replica of replicas) replica.start();
@@ -88,6 +104,7 @@ export async function simulate(
       random: random.fork(`conversation ${each.name}`),
       outside,
       report,
+      busClient,
     });
     talking.add(conversation);
     conversation.run().then(
@@ -116,6 +133,7 @@ export async function simulate(
     steps: time.steps,
     duration: time.now,
     webhookCalls: webhooks.arrived,
+    busAnswers: busClient?.answers ?? 0,
     history: history.lines,
   };
 }
@@ -123,7 +141,8 @@ export async function simulate(
 function isAtRest(ledger: Ledger, replicas: readonly Replica[]): boolean {
   return (
     ledger.deliveries.isSettled &&
-    replicas.every(({ life }) => life !== undefined) &&
+    // A process that lost a turn during an outage takes its time to learn of it.
+    replicas.every(({ life }) => life?.engine.runningTurns === 0) &&
     ledger.turns.open().length === 0
   );
 }
@@ -156,6 +175,11 @@ function strike(fault: Fault, { replicas, conditions, history, health, time }: W
       if (!isPlace) return;
       replica.setSkew(fault.by);
       outside.after(fault.for, () => replica.setSkew(0));
+      return;
+    case 'bad-bus':
+      if (isPlace) replica.cutBus();
+      conditions.begin(fault);
+      outside.after(fault.for, () => conditions.end(fault));
       return;
     default:
       conditions.begin(fault);

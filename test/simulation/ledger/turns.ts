@@ -156,8 +156,10 @@ export class TurnsLedger {
       if (isAlive && turn.replica !== replica) {
         this.#report('a turn of a live replica stays', `turn ${id} of ${turn.replica}`);
       }
-      // Not even one that drains: it still lives.
-      if (turn.replica !== undefined && turn.replica !== replica && this.#isWell(turn.replica)) {
+      // Not even one that drains: it still lives, until it has said goodbye.
+      const { replica: owner } = turn;
+      const isThere = owner !== undefined && this.#replicas.has(owner) && this.#isWell(owner);
+      if (isThere && owner !== replica) {
         this.#report('a turn stays with a replica that is well', `turn ${id} of ${turn.replica}`);
       }
       turn.attempt = attempt;
