@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { catalogue } from './commands/catalogue.ts';
+import { packageVersion } from './commands/version.ts';
 
 /**
  * The `legate` command. What a subcommand needs is loaded when it is called, so that help is quick.
@@ -8,6 +9,7 @@ import { catalogue } from './commands/catalogue.ts';
 export async function main(args: readonly string[]): Promise<void> {
   const program = new Command('legate')
     .description('Serve agents on the Agent-to-Agent network, and call them.')
+    .version(packageVersion(), '-v, --version', 'show the version')
     .showSuggestionAfterError()
     .showHelpAfterError('(--help shows what is possible)')
     .addHelpText(
@@ -23,7 +25,7 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    process.exitCode = await report(error);
+    process.exitCode = await report(error, args);
   }
 }
 
@@ -42,8 +44,12 @@ function throwInsteadOfExit(command: Command): void {
 }
 
 /** Says what went wrong, in as few words as possible, and gives the exit code. */
-async function report(error: unknown): Promise<number> {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+async function report(error: unknown, args: readonly string[]): Promise<number> {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    if (wantsEnvelope(args)) tellUsage(error.message);
+    return 2;
+  }
   const { errorTable, LegateError } = await import('../protocol/index.ts');
   if (error instanceof LegateError) {
     console.error(`legate: ${error.message}`);
@@ -51,4 +57,22 @@ async function report(error: unknown): Promise<number> {
   }
   console.error(error);
   return 1;
+}
+
+/** Commands that call agents tell their failures as JSON where JSON is asked for. */
+function wantsEnvelope(args: readonly string[]): boolean {
+  const output = args.findIndex((arg) => arg === '-o' || arg === '--output');
+  const isJson =
+    args.includes('--json') ||
+    args.includes('--output=json') ||
+    (output !== -1 && args[output + 1] === 'json');
+  return (
+    isJson && catalogue.some(({ name, callsAgents }) => name === args[0] && callsAgents === true)
+  );
+}
+
+function tellUsage(text: string): void {
+  const message = text.replace(/^error: /, '');
+  const error = { code: 'A2ACLI_ERR_USAGE', message, hint: 'see --help', a2aCode: null };
+  process.stdout.write(`${JSON.stringify({ error })}\n`);
 }

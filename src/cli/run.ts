@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   type AssistantServing,
   serveAssistant,
@@ -6,6 +5,7 @@ import {
 } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { RunCommandOptions } from './commands/run.ts';
+import { packageVersion } from './commands/version.ts';
 import { createLogger } from './logger.ts';
 import { modelFile, placesOf } from './places.ts';
 import { untilSignal } from './signals.ts';
@@ -106,9 +106,4 @@ function placeOf(storage: AssistantServing['storage']): string {
   if (!('type' in storage)) return 'a store of its own';
   if (storage.type === 'sqlite') return storage.path;
   return storage.type === 'memory' ? 'memory, until it stops' : 'PostgreSQL';
-}
-
-export function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -5,11 +5,14 @@ export interface CommandEntry {
   readonly name: string;
   readonly group: string;
   readonly summary: string;
+  /** Whether its failures are told as the A2A CLI specification wants them. */
+  readonly callsAgents?: boolean;
   readonly load: () => Promise<Command>;
 }
 
 const assistants = 'Assistants:';
 const bus = 'Agents on the bus:';
+const agents = 'Agents, yours and others:';
 const operation = 'Operation:';
 
 /** Every command of `legate`, in the order of its help. */
@@ -73,6 +76,61 @@ export const catalogue: readonly CommandEntry[] = [
     group: bus,
     summary: 'look after queues, dead letters and keys of the bus',
     load: async () => (await import('./bus.ts')).busCommand(),
+  },
+  {
+    name: 'send',
+    group: agents,
+    summary: 'send a message to an agent, and show what comes of it',
+    callsAgents: true,
+    load: async () => (await import('./send.ts')).sendCommand(),
+  },
+  {
+    name: 'card',
+    group: agents,
+    summary: 'show what an agent says of itself',
+    callsAgents: true,
+    load: async () => (await import('./card.ts')).cardCommand(),
+  },
+  {
+    name: 'get',
+    group: agents,
+    summary: 'show a task',
+    callsAgents: true,
+    load: async () => (await import('./get.ts')).getCommand(),
+  },
+  {
+    name: 'list',
+    group: agents,
+    summary: 'list your tasks at an agent',
+    callsAgents: true,
+    load: async () => (await import('./list.ts')).listCommand(),
+  },
+  {
+    name: 'cancel',
+    group: agents,
+    summary: 'cancel a task',
+    callsAgents: true,
+    load: async () => (await import('./cancel.ts')).cancelCommand(),
+  },
+  {
+    name: 'subscribe',
+    group: agents,
+    summary: 'follow a task',
+    callsAgents: true,
+    load: async () => (await import('./subscribe.ts')).subscribeCommand(),
+  },
+  {
+    name: 'task',
+    group: agents,
+    summary: 'all about tasks: also download and webhooks',
+    callsAgents: true,
+    load: async () => (await import('./task.ts')).taskCommand(),
+  },
+  {
+    name: 'config',
+    group: agents,
+    summary: 'show what the environment and files set for calls',
+    load: async () => (await import('./config.ts')).configCommand(),
   },
   {
     name: 'push',

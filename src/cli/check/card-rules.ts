@@ -1,0 +1,255 @@
+/** One thing that is not as it should be, and how to mend it. */
+export interface CardProblem {
+  readonly level: 'error' | 'warning';
+  /** As a path: `skills[0].tags`. */
+  readonly path: string;
+  readonly problem: string;
+  readonly mend: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a card of 1.0 may hold, and what 0.3 readers find beside it. */
+const known = new Set([
+  'name',
+  'description',
+  'supportedInterfaces',
+  'provider',
+  'version',
+  'documentationUrl',
+  'capabilities',
+  'securitySchemes',
+  'securityRequirements',
+  'defaultInputModes',
+  'defaultOutputModes',
+  'skills',
+  'signatures',
+  'iconUrl',
+  'url',
+  'protocolVersion',
+  'preferredTransport',
+  'additionalInterfaces',
+  'security',
+  'supportsAuthenticatedExtendedCard',
+]);
+
+/** Problems beyond these would only repeat each other. */
+const mostProblems = 100;
+const mostItems = 1_000;
+
+/** Everything that is wrong with a card as it came (specification 4.4, 8). */
+export function cardProblems(card: unknown): readonly CardProblem[] {
+  if (!isObject(card)) {
+    return [error('', 'is not an object', 'answer with the card as a JSON object')];
+  }
+  const found = [
+    ...texts(card),
+    ...interfaces(card),
+    ...capabilities(card),
+    ...modes(card),
+    ...skills(card),
+    ...security(card),
+    ...extras(card),
+  ];
+  return found.slice(0, mostProblems);
+}
+
+/** Whether a card is of 0.3 alone. */
+export function isLegacyCard(card: unknown): boolean {
+  return isObject(card) && card['supportedInterfaces'] === undefined && isText(card['url']);
+}
+
+function* texts(card: Json): Generator<CardProblem> {
+  for (const name of ['name', 'description', 'version']) {
+    if (!isText(card[name])) yield error(name, 'is missing', `give the card a ${name}`);
+  }
+  for (const name of ['documentationUrl', 'iconUrl']) {
+    if (card[name] !== undefined && !isAddress(card[name])) {
+      yield error(name, 'is no URL', 'give an absolute http or https URL, or leave it out');
+    }
+  }
+  const { provider } = card;
+  if (provider === undefined) return;
+  if (!isObject(provider) || !isText(provider['organization']) || !isAddress(provider['url'])) {
+    yield error('provider', 'is incomplete', 'give it organization and url, or leave it out');
+  }
+}
+
+function* interfaces(card: Json): Generator<CardProblem> {
+  const { supportedInterfaces, url } = card;
+  if (isLegacyCard(card)) {
+    if (!isAddress(url)) yield error('url', 'is no URL', 'give an absolute http or https URL');
+    yield warning(
+      'supportedInterfaces',
+      'is missing: the card is of 0.3 alone',
+      'list the interfaces of 1.0, so that newer clients can call',
+    );
+    return;
+  }
+  if (!Array.isArray(supportedInterfaces) || supportedInterfaces.length === 0) {
+    yield error('supportedInterfaces', 'is missing or empty', 'list at least one interface');
+    return;
+  }
+  for (const [index, one] of supportedInterfaces.slice(0, mostItems).entries()) {
+    const path = `supportedInterfaces[${index}]`;
+    if (!isObject(one)) {
+      yield error(path, 'is not an object', 'give url, protocolBinding and protocolVersion');
+      continue;
+    }
+    const isGrpc = one['protocolBinding'] === 'GRPC';
+    if (!isText(one['url']) || (!isGrpc && !isAddress(one['url']))) {
+      yield error(`${path}.url`, 'is no absolute URL', 'give the address that clients call');
+    } else if (!isGrpc && isExposed(String(one['url']))) {
+      yield warning(
+        `${path}.url`,
+        'is plain http beyond this machine',
+        'serve https: tasks and credentials travel here',
+      );
+    }
+    if (!isText(one['protocolBinding'])) {
+      yield error(`${path}.protocolBinding`, 'is missing', 'say JSONRPC, HTTP+JSON or GRPC');
+    }
+    if (!isVersion(one['protocolVersion'])) {
+      yield error(`${path}.protocolVersion`, 'is not Major.Minor', 'say for instance 1.0');
+    }
+  }
+}
+
+function* capabilities(card: Json): Generator<CardProblem> {
+  const given = card['capabilities'];
+  if (!isObject(given)) {
+    yield error('capabilities', 'is missing', 'give an object, empty where there are none');
+    return;
+  }
+  for (const name of ['streaming', 'pushNotifications', 'extendedAgentCard']) {
+    if (given[name] !== undefined && typeof given[name] !== 'boolean') {
+      yield error(`capabilities.${name}`, 'is not true or false', 'say true or false');
+    }
+  }
+  const { extensions } = given;
+  if (extensions === undefined) return;
+  if (
+    !Array.isArray(extensions) ||
+    extensions.some((one) => !isObject(one) || !isText(one['uri']))
+  ) {
+    yield error('capabilities.extensions', 'has an entry without uri', 'name each by its uri');
+  }
+}
+
+function* modes(card: Json): Generator<CardProblem> {
+  for (const name of ['defaultInputModes', 'defaultOutputModes']) {
+    const given = card[name];
+    if (!Array.isArray(given) || given.length === 0) {
+      yield error(name, 'is missing or empty', 'list media types, for instance text/plain');
+    } else if (
+      !given.every((mode) => typeof mode === 'string' && /^[^\s/]+\/[^\s/]+$/.test(mode))
+    ) {
+      yield warning(name, 'has an entry that is no media type', 'write type/subtype');
+    }
+  }
+}
+
+function* skills(card: Json): Generator<CardProblem> {
+  const given = card['skills'];
+  if (!Array.isArray(given)) {
+    yield error('skills', 'is missing', 'list what the agent can do');
+    return;
+  }
+  if (given.length === 0) yield warning('skills', 'is empty', 'say what the agent can do');
+  const ids = new Set<unknown>();
+  for (const [index, skill] of given.slice(0, mostItems).entries()) {
+    const path = `skills[${index}]`;
+    if (!isObject(skill)) {
+      yield error(path, 'is not an object', 'give id, name, description and tags');
+      continue;
+    }
+    for (const name of ['id', 'name', 'description']) {
+      if (!isText(skill[name])) yield error(`${path}.${name}`, 'is missing', `give it a ${name}`);
+    }
+    if (!Array.isArray(skill['tags'])) yield error(`${path}.tags`, 'is missing', 'give a list');
+    if (ids.has(skill['id'])) {
+      yield error(`${path}.id`, 'is the id of another skill', 'give each skill an id of its own');
+    }
+    ids.add(skill['id']);
+  }
+}
+
+const schemeKinds = [
+  'apiKeySecurityScheme',
+  'httpAuthSecurityScheme',
+  'oauth2SecurityScheme',
+  'openIdConnectSecurityScheme',
+  'mtlsSecurityScheme',
+];
+
+function* security(card: Json): Generator<CardProblem> {
+  const schemes = card['securitySchemes'];
+  if (schemes !== undefined && !isObject(schemes)) {
+    yield error('securitySchemes', 'is not an object', 'name each scheme');
+    return;
+  }
+  const names = Object.keys(schemes ?? {});
+  for (const name of names.slice(0, mostItems)) {
+    const scheme: unknown = schemes?.[name];
+    const isOld = isLegacyCard(card) && isObject(scheme) && isText(scheme['type']);
+    const kinds = isObject(scheme) ? schemeKinds.filter((kind) => isObject(scheme[kind])) : [];
+    if (isOld || kinds.length === 1) continue;
+    yield error(
+      `securitySchemes.${name}`,
+      'is of no kind',
+      `give it one of ${schemeKinds.join(', ')}`,
+    );
+  }
+  const requirements = card['securityRequirements'] ?? [];
+  for (const [index, one] of (Array.isArray(requirements) ? requirements : []).entries()) {
+    const wanted: unknown = isObject(one) ? one['schemes'] : undefined;
+    for (const name of Object.keys(isObject(wanted) ? wanted : {})) {
+      if (names.includes(name)) continue;
+      yield error(
+        `securityRequirements[${index}]`,
+        `names ${JSON.stringify(name.slice(0, 80))}, which no scheme has`,
+        'declare the scheme in securitySchemes',
+      );
+    }
+  }
+}
+
+function* extras(card: Json): Generator<CardProblem> {
+  for (const name of Object.keys(card)) {
+    if (known.has(name)) continue;
+    const shown = name.slice(0, 80);
+    yield warning(shown, 'is no member of a card', 'use an extension for what is your own');
+  }
+}
+
+function error(path: string, problem: string, mend: string): CardProblem {
+  return { level: 'error', path, problem, mend };
+}
+
+function warning(path: string, problem: string, mend: string): CardProblem {
+  return { level: 'warning', path, problem, mend };
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+function isVersion(value: unknown): boolean {
+  return typeof value === 'string' && /^\d+\.\d+$/.test(value);
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:$/.test(URL.parse(value)?.protocol ?? '');
+}
+
+function isExposed(url: string): boolean {
+  const parsed = URL.parse(url);
+  return (
+    parsed?.protocol === 'http:' &&
+    !/^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(parsed.hostname)
+  );
+}

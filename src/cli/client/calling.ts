@@ -1,0 +1,55 @@
+import type { ClientCommandOptions } from '../commands/client-options.ts';
+import { describeFailure } from './failure.ts';
+import { Session } from './session.ts';
+
+/**
+ * Runs a command that calls an agent, and tells of its failure as the A2A CLI specification wants it
+ * (11.4): as one JSON object on standard output with `--output json`, else as text on standard error.
+ */
+export async function calling(
+  options: ClientCommandOptions,
+  operands: readonly string[],
+  run: (session: Session) => Promise<void>,
+): Promise<void> {
+  let session: Session | undefined;
+  const interrupt = (): void => session?.interrupt();
+  process.once('SIGINT', interrupt);
+  try {
+    session = new Session(options, operands);
+    await run(session);
+    session.hasResult();
+  } catch (error) {
+    session?.nameTask();
+    if (session?.signal.aborted === true) {
+      session.warn('interrupted');
+      process.exitCode = 130;
+      return;
+    }
+    process.exitCode = tellFailure(error, session, isJson(options, session));
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+  }
+}
+
+/** What was asked for counts even where the rest of the command line could not be read. */
+function isJson({ json, output }: ClientCommandOptions, session: Session | undefined): boolean {
+  return session?.choices.isJson ?? (json === true || output === 'json');
+}
+
+function tellFailure(error: unknown, session: Session | undefined, isJson: boolean): number {
+  const { envelope, exit } = describeFailure(error, {
+    hasCredentials: session?.hasCredentials ?? false,
+    schemes: session?.schemes ?? [],
+  });
+  const clean = (text: string): string => session?.redactor.clean(text) ?? text;
+  const { code, a2aCode } = envelope;
+  const message = clean(envelope.message);
+  const hint = envelope.hint === null ? null : clean(envelope.hint);
+  if (isJson) {
+    process.stdout.write(`${JSON.stringify({ error: { code, message, hint, a2aCode } })}\n`);
+  } else {
+    console.error(`legate: ${message} (${code})`);
+    if (hint !== null) console.error(`Hint: ${hint}`);
+  }
+  return exit;
+}

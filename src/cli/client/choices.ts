@@ -1,0 +1,133 @@
+import { LegateError } from '../../protocol/index.ts';
+import type { ClientCommandOptions } from '../commands/client-options.ts';
+import { durationOf } from './duration.ts';
+import { CommandFailure } from './failure.ts';
+import { type SettingName, Settings } from './setting.ts';
+
+/** What was chosen by flags, environment, files and defaults, in that order. */
+export interface Choices {
+  readonly agent: string;
+  /** Arguments without the agent. */
+  readonly operands: readonly string[];
+  /** To repeat it in a command: `-a <agent>`. */
+  readonly agentFlag: string;
+  readonly transports: readonly ('JSONRPC' | 'HTTP+JSON')[];
+  readonly version: '1.0' | '0.3';
+  readonly bearer?: string;
+  readonly apiKey?: string;
+  readonly serviceParameters: Readonly<Record<string, string>>;
+  readonly extensions: readonly string[];
+  readonly timeoutMs?: number;
+  readonly pollMs?: number;
+  readonly isInsecure: boolean;
+  readonly isJson: boolean;
+  readonly isVerbose: boolean;
+  readonly isDebug: boolean;
+  /** Files with credentials that others can read. */
+  readonly exposedFiles: readonly string[];
+  /** A setting without a flag of its own here. */
+  readonly setting: (name: SettingName) => string | undefined;
+}
+
+/** Flags that carry a value of their own, by the names that commander gives them. */
+type Flags = ClientCommandOptions & { readonly pollInterval?: string };
+
+export function choicesOf(options: Flags, operands: readonly string[]): Choices {
+  const settings = new Settings(process.env, {
+    directory: process.cwd(),
+    ...(options.config !== undefined && { config: options.config }),
+  });
+  const setting = (name: SettingName): string | undefined => settings.get(name)?.value;
+  const flagged = options.agentCard ?? setting('agent-card');
+  const agent = flagged ?? operands[0];
+  if (agent === undefined) {
+    throw new CommandFailure({
+      code: 'A2ACLI_ERR_USAGE',
+      message: 'which agent?',
+      hint: 'name it with --agent-card <url>, A2ACLI_AGENT_CARD, or as the first argument',
+    });
+  }
+  const output = options.json === true ? 'json' : (options.output ?? setting('output') ?? 'text');
+  if (output !== 'json' && output !== 'text')
+    throw usage(`--output is text or json, not ${output}`);
+  const timeout = options.timeout ?? setting('timeout');
+  const poll = options.pollInterval ?? setting('poll-interval');
+  const bearer = options.bearer ?? setting('bearer');
+  const apiKey = options.apiKey ?? setting('api-key');
+  return {
+    agent,
+    operands: flagged === undefined ? operands.slice(1) : operands,
+    agentFlag: `-a ${quoted(agent)}`,
+    transports: transportsOf(options.transport ?? list(setting('transport'))),
+    version: versionOf(options.a2aVersion ?? setting('a2a-version')),
+    ...(bearer !== undefined && { bearer }),
+    ...(apiKey !== undefined && { apiKey }),
+    serviceParameters: parametersOf([
+      ...(options.svcParam ?? list(setting('svc-param'))),
+      ...(options.header ?? []),
+    ]),
+    extensions: options.extension ?? list(setting('extension')),
+    ...(timeout !== undefined && { timeoutMs: durationOf(timeout, '--timeout') }),
+    ...(poll !== undefined && { pollMs: Math.max(50, durationOf(poll, '--poll-interval')) }),
+    isInsecure: options.insecure ?? isOn(setting('insecure')),
+    isJson: output === 'json',
+    isVerbose: options.verbose ?? isOn(setting('verbose')),
+    isDebug: options.debug ?? isOn(setting('debug')),
+    exposedFiles: settings.exposed,
+    setting,
+  };
+}
+
+export function isOn(value: string | undefined): boolean {
+  return value !== undefined && /^(?:1|true|yes|on)$/i.test(value);
+}
+
+export function usage(message: string): LegateError {
+  return new LegateError('CONFIGURATION_INVALID', message);
+}
+
+/** As a shell takes it for one word. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function list(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : value.split(',').map((one) => one.trim());
+}
+
+function versionOf(text = '1.0'): '1.0' | '0.3' {
+  if (/^1\.0(?:\.\d+)?$/.test(text)) return '1.0';
+  if (/^0\.3(?:\.\d+)?$/.test(text)) return '0.3';
+  throw usage(`--a2a-version ${text} is not spoken here; 1.0 and 0.3 are`);
+}
+
+const bindings: Readonly<Record<string, 'JSONRPC' | 'HTTP+JSON' | 'GRPC'>> = {
+  jsonrpc: 'JSONRPC',
+  'json-rpc': 'JSONRPC',
+  'http+json': 'HTTP+JSON',
+  rest: 'HTTP+JSON',
+  grpc: 'GRPC',
+};
+
+function transportsOf(wanted: readonly string[]): ('JSONRPC' | 'HTTP+JSON')[] {
+  const known = wanted.map((text) => {
+    const name = text.toLowerCase();
+    const binding = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
+    if (binding !== undefined) return binding;
+    throw usage(`--transport ${text} is no binding; there are JSONRPC and HTTP+JSON`);
+  });
+  // gRPC is a binding, but none that is called from here: the next preference counts.
+  return known.filter((binding) => binding !== 'GRPC');
+}
+
+function parametersOf(pairs: readonly string[]): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  for (const pair of pairs) {
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*)$/s.exec(pair) ?? [];
+    if (name === undefined || value === undefined || name === '__proto__') {
+      throw usage('a service parameter is written name:value');
+    }
+    parameters[name] = value;
+  }
+  return parameters;
+}

@@ -1,0 +1,72 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Part } from '../../protocol/index.ts';
+import type { DownloadCommandOptions } from '../commands/task.ts';
+import { calling } from './calling.ts';
+import { usage } from './choices.ts';
+import { taskIdOf } from './get.ts';
+import { Output } from './output.ts';
+
+/** Saves what a task made, one file for each part; its name is the agent's, its place is ours. */
+export async function download(
+  operands: readonly string[],
+  options: DownloadCommandOptions,
+): Promise<void> {
+  await calling(options, operands, async (session) => {
+    const id = taskIdOf(session);
+    const client = await session.connect();
+    const task = await client.getTask({ id, historyLength: 0 }, { signal: session.signal });
+    mkdirSync(options.directory, { recursive: true });
+    const taken = new Set<string>();
+    const saved: string[] = [];
+    for (const [index, artifact] of (task.artifacts ?? []).entries()) {
+      const base = artifact.name ?? `artifact-${index + 1}`;
+      for (const part of artifact.parts) {
+        if (part.url !== undefined) {
+          session.warn(`not fetched, for it lies elsewhere: ${part.url}`);
+          continue;
+        }
+        const path = join(options.directory, unused(fileName(part, base), taken));
+        if (existsSync(path) && options.force !== true) {
+          throw usage(`${path} exists; --force replaces it`);
+        }
+        writeFileSync(path, bytesOf(part));
+        saved.push(path);
+      }
+    }
+    new Output(session).document({ files: saved }, (text) => {
+      for (const path of saved) text.field('File', path);
+    });
+    if (saved.length === 0) session.warn(`task ${id} has made nothing that can be saved`);
+  });
+}
+
+const endings: readonly (readonly [keyof Part, string])[] = [
+  ['text', '.txt'],
+  ['data', '.json'],
+  ['raw', '.bin'],
+];
+
+/** Never a path: a name that could lead elsewhere, or hide, loses what leads. */
+function fileName(part: Part, base: string): string {
+  const ending = endings.find(([kind]) => part[kind] !== undefined)?.[1] ?? '';
+  const wanted = part.filename ?? `${base}${ending}`;
+  const name = wanted
+    .replaceAll(/[\p{Cc}/\\:*?"<>|]/gu, '_')
+    .replace(/^[.\s]+/, '_')
+    .slice(0, 120);
+  return name === '' ? `part${ending}` : name;
+}
+
+function unused(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count += 1)
+    free = name.replace(/(\.[^.]*)?$/, `-${count}$1`);
+  taken.add(free);
+  return free;
+}
+
+function bytesOf({ text, raw, data }: Part): Buffer {
+  if (raw !== undefined) return Buffer.from(raw, 'base64');
+  return Buffer.from(text ?? `${JSON.stringify(data, undefined, 2)}\n`);
+}

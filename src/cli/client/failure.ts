@@ -1,0 +1,133 @@
+import { type ErrorCode, errorTable, LegateError } from '../../protocol/index.ts';
+
+/** Failures of the command itself, by the A2A CLI specification, appendix D, with their exit codes. */
+export const localCodes = {
+  A2ACLI_ERR_USAGE: 2,
+  A2ACLI_ERR_CARD_NOT_FOUND: 3,
+  A2ACLI_ERR_CARD_INVALID: 1,
+  A2ACLI_ERR_UNREACHABLE: 3,
+  A2ACLI_ERR_CREDENTIALS_MISSING: 4,
+  A2ACLI_ERR_AUTH_FAILED: 4,
+  A2ACLI_ERR_TIMEOUT: 5,
+  A2ACLI_ERR_INTERNAL: 1,
+} as const;
+export type LocalCode = keyof typeof localCodes;
+
+/** What is told of a failure (appendix B). */
+export interface ErrorEnvelope {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly a2aCode: number | null;
+}
+
+/** A failure that the protocol has no name for. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  readonly code: LocalCode;
+  readonly hint: string | undefined;
+
+  constructor(failure: {
+    readonly code: LocalCode;
+    readonly message: string;
+    readonly hint?: string;
+    readonly cause?: unknown;
+  }) {
+    super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
+    this.code = failure.code;
+    this.hint = failure.hint;
+  }
+}
+
+/** The names that A2A 3.3.2 and JSON-RPC have for their errors. */
+const protocolNames: Partial<Record<ErrorCode, string>> = {
+  TASK_NOT_FOUND: 'TaskNotFoundError',
+  TASK_NOT_CANCELABLE: 'TaskNotCancelableError',
+  PUSH_NOTIFICATION_NOT_SUPPORTED: 'PushNotificationNotSupportedError',
+  UNSUPPORTED_OPERATION: 'UnsupportedOperationError',
+  CONTENT_TYPE_NOT_SUPPORTED: 'ContentTypeNotSupportedError',
+  INVALID_AGENT_RESPONSE: 'InvalidAgentResponseError',
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 'ExtendedAgentCardNotConfiguredError',
+  EXTENSION_SUPPORT_REQUIRED: 'ExtensionSupportRequiredError',
+  VERSION_NOT_SUPPORTED: 'VersionNotSupportedError',
+  PARSE_ERROR: 'JSONParseError',
+  INVALID_REQUEST: 'InvalidRequestError',
+  METHOD_NOT_FOUND: 'MethodNotFoundError',
+  INVALID_PARAMS: 'InvalidParamsError',
+  INTERNAL: 'InternalError',
+};
+
+const localNames: Partial<Record<ErrorCode, LocalCode>> = {
+  CONFIGURATION_INVALID: 'A2ACLI_ERR_USAGE',
+  PEER_UNREACHABLE: 'A2ACLI_ERR_UNREACHABLE',
+  UNAVAILABLE: 'A2ACLI_ERR_UNREACHABLE',
+  REQUEST_TIMEOUT: 'A2ACLI_ERR_TIMEOUT',
+};
+
+/** What a failure is judged by besides itself. */
+export interface FailureCircumstances {
+  readonly hasCredentials: boolean;
+  /** How the agent may be authenticated to, from its card. */
+  readonly schemes: readonly string[];
+}
+
+/** A failure as it is told, and the exit code that goes with it. */
+export function describeFailure(
+  error: unknown,
+  circumstances: FailureCircumstances,
+): { readonly envelope: ErrorEnvelope; readonly exit: number } {
+  if (error instanceof CommandFailure) {
+    const { code, message, hint = null } = error;
+    return { envelope: { code, message, hint, a2aCode: null }, exit: localCodes[code] };
+  }
+  if (!(error instanceof LegateError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    return local('A2ACLI_ERR_INTERNAL', message, 'run it again with --debug');
+  }
+  const { code, message } = error;
+  if (code === 'UNAUTHENTICATED' || code === 'PERMISSION_DENIED') {
+    const name = circumstances.hasCredentials
+      ? 'A2ACLI_ERR_AUTH_FAILED'
+      : 'A2ACLI_ERR_CREDENTIALS_MISSING';
+    return local(name, message, credentialsHint(circumstances));
+  }
+  const name = localNames[code];
+  if (name !== undefined) return local(name, message, hints[code] ?? null);
+  const protocolName = protocolNames[code];
+  return {
+    envelope: {
+      code: protocolName ?? `LEGATE_${code}`,
+      message,
+      hint: hints[code] ?? null,
+      a2aCode: protocolName === undefined ? null : errorTable[code].jsonRpc,
+    },
+    exit: errorTable[code].exit,
+  };
+}
+
+function local(
+  code: LocalCode,
+  message: string,
+  hint: string | null,
+): { readonly envelope: ErrorEnvelope; readonly exit: number } {
+  return { envelope: { code, message, hint, a2aCode: null }, exit: localCodes[code] };
+}
+
+const hints: Partial<Record<ErrorCode, string>> = {
+  TASK_NOT_FOUND: 'check the id; see what was said with --debug, and your tasks with "legate list"',
+  UNSUPPORTED_OPERATION:
+    'see what the agent said with --debug, and what it offers with "legate card"',
+  INVALID_PARAMS: 'see what was sent with --debug',
+  VERSION_NOT_SUPPORTED: 'agents that speak only 0.3 are called with --a2a-version 0.3',
+  EXTENSION_SUPPORT_REQUIRED: 'ask for the extension with --extension <uri>',
+  PEER_UNREACHABLE: 'check the address; see what happens with --debug',
+  UNAVAILABLE: 'try again later',
+  REQUEST_TIMEOUT: 'allow more time with --timeout, or do not wait with --async',
+};
+
+function credentialsHint({ hasCredentials, schemes }: FailureCircumstances): string {
+  const declared = schemes.length === 0 ? '' : `; its card declares ${schemes.join(', ')}`;
+  return hasCredentials
+    ? `the agent refuses these credentials${declared}`
+    : `set A2ACLI_BEARER or A2ACLI_API_KEY${declared}`;
+}

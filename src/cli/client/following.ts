@@ -1,0 +1,51 @@
+import { type StreamEvent, TaskView } from '../../client/index.ts';
+import {
+  isInterrupted,
+  LegateError,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+} from '../../protocol/index.ts';
+
+/**
+ * Takes events until the task is terminal or waits for its caller, and gives what came of it.
+ * `isAnswer`: the message continued a task, whose opening snapshot may still show the question.
+ */
+export async function follow(
+  events: AsyncIterable<StreamEvent>,
+  options: {
+    readonly isAnswer?: boolean;
+    readonly onEvent: (response: StreamResponse, task: TaskView | undefined) => void;
+  },
+): Promise<SendMessageResponse> {
+  let view: TaskView | undefined;
+  let result: SendMessageResponse | undefined;
+  let isFirst = true;
+  for await (const { response } of events) {
+    if ('message' in response && view === undefined) result = response;
+    else if (view === undefined) view = new TaskView(firstTask(response));
+    else view.apply(response);
+    options.onEvent(response, view);
+    const isOldQuestion = isFirst && options.isAnswer === true && 'task' in response;
+    isFirst = false;
+    // Terminal tasks are read to the end of their stream.
+    if (view !== undefined && isInterrupted(view.status.state) && !isOldQuestion) break;
+  }
+  if (view !== undefined) return { task: view.toTask() };
+  if (result !== undefined) return result;
+  throw new LegateError('PEER_INVALID', 'the agent answered with neither a task nor a message');
+}
+
+/** Streams begin with the task; from those that do not, as much of it as is told. */
+function firstTask(response: StreamResponse): Task {
+  if ('task' in response) return response.task;
+  if ('statusUpdate' in response) {
+    const { taskId: id, contextId, status } = response.statusUpdate;
+    return { id, contextId, status };
+  }
+  if ('artifactUpdate' in response) {
+    const { taskId: id, contextId, artifact } = response.artifactUpdate;
+    return { id, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' }, artifacts: [artifact] };
+  }
+  throw new LegateError('PEER_INVALID', 'the agent began its stream with neither task nor event');
+}

@@ -1,0 +1,83 @@
+import {
+  isInterrupted,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+} from '../../protocol/index.ts';
+import { quoted } from './choices.ts';
+import type { Session } from './session.ts';
+import { TextWriter } from './text.ts';
+
+/** What of a task is shown besides what came of it. */
+interface Shown {
+  readonly withHistory?: boolean;
+}
+
+/** Puts results on standard output, in the format that was asked for. */
+export class Output {
+  readonly text: TextWriter;
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+    const { isVerbose } = session.choices;
+    this.text = new TextWriter({
+      write: (line) => void process.stdout.write(`${line}\n`),
+      isVerbose,
+    });
+  }
+
+  get isJson(): boolean {
+    return this.#session.choices.isJson;
+  }
+
+  /** One whole document. */
+  document(value: unknown, render: (text: TextWriter) => void): void {
+    if (this.isJson) process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+    else render(this.text);
+  }
+
+  /** One of several, each on a line of its own. */
+  line(value: unknown, render: (text: TextWriter) => void): void {
+    if (this.isJson) process.stdout.write(`${JSON.stringify(value)}\n`);
+    else render(this.text);
+  }
+
+  event(response: StreamResponse): void {
+    this.line(response, (text) => text.event(response));
+  }
+
+  response(response: SendMessageResponse, shown: Shown = {}): void {
+    this.document(response, (text) => {
+      if ('task' in response) text.task(response.task, shown);
+      else text.reply(response.message);
+    });
+    if ('task' in response) this.next(response.task);
+  }
+
+  task(task: Task, shown: Shown = {}): void {
+    this.document(task, (text) => text.task(task, shown));
+    this.next(task);
+  }
+
+  /** What the caller has to know, or to do, about the state of a task. */
+  next(task: Pick<Task, 'id' | 'status'>): void {
+    const { state } = task.status;
+    const { agentFlag } = this.#session.choices;
+    const id = quoted(task.id);
+    if (isInterrupted(state)) {
+      this.#session.warn(`the task waits for you: ${state}`);
+      this.#hint('Resume', `legate send ${agentFlag} --task-id ${id} "your reply"`);
+    } else if (state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED') {
+      this.#session.warn(`the agent did not do it: ${state}`);
+    } else if (state !== 'TASK_STATE_COMPLETED' && state !== 'TASK_STATE_CANCELED') {
+      this.#hint('Follow', `legate get ${agentFlag} --wait ${id}`);
+    }
+  }
+
+  /** A field of the text; beside JSON it goes to standard error. */
+  #hint(label: string, command: string): void {
+    if (this.isJson) this.#session.warn(`${label.toLowerCase()}: ${command}`);
+    else this.text.field(label, command);
+  }
+}

@@ -1,0 +1,113 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { file, type JsonValue, type Part, parseJson } from '../../protocol/index.ts';
+import type { PartFlag } from '../commands/send.ts';
+import { usage } from './choices.ts';
+
+const mebibyte = 1024 * 1024;
+/** Larger things are better sent by their address. */
+const largestPart = 64 * mebibyte;
+
+/** Types that are told from the end of a file's name, where none was given. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.csv': 'text/csv',
+  '.gif': 'image/gif',
+  '.htm': 'text/html',
+  '.html': 'text/html',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.json': 'application/json',
+  '.md': 'text/markdown',
+  '.mp3': 'audio/mpeg',
+  '.mp4': 'video/mp4',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain',
+  '.wav': 'audio/wav',
+  '.webp': 'image/webp',
+  '.xml': 'application/xml',
+  '.yaml': 'application/yaml',
+  '.yml': 'application/yaml',
+  '.zip': 'application/zip',
+};
+
+/** The parts of a message, in the order of the command line: its words first, then the flags. */
+export async function partsOf(
+  words: readonly string[],
+  flags: readonly PartFlag[],
+): Promise<readonly Part[]> {
+  const input = new StandardInput();
+  const parts: Part[] = [];
+  if (words.length === 1 && words[0] === '-') parts.push({ text: await input.text('the text') });
+  else if (words.length > 0) parts.push({ text: words.join(' ') });
+  for (const flag of flags) parts.push(await partOf(flag, input));
+  if (parts.length === 0 && !process.stdin.isTTY)
+    parts.push({ text: await input.text('the text') });
+  const only = parts.length === 1 ? parts[0]?.text : undefined;
+  if (parts.length === 0 || only?.trim() === '') {
+    throw usage('what is to be said? Give words, --text, --file or --data, or pipe a text in');
+  }
+  return parts;
+}
+
+async function partOf({ kind, value, mediaType }: PartFlag, input: StandardInput): Promise<Part> {
+  const given = mediaType === undefined ? {} : { mediaType };
+  if (kind === 'text') return { text: value, ...given };
+  if (kind === 'data') {
+    const text = value === '-' ? await input.text('--data -') : dataText(value);
+    return { data: dataOf(text, value), ...given };
+  }
+  if (/^https?:\/\//i.test(value)) {
+    const filename = basename(URL.parse(value)?.pathname ?? '');
+    return file({ url: value, ...(filename !== '' && { filename }), ...given });
+  }
+  const bytes = value === '-' ? await input.bytes('--file -') : read(value);
+  const type = mediaType ?? mediaTypes[extname(value).toLowerCase()] ?? 'application/octet-stream';
+  return file({ bytes, mediaType: type, ...(value !== '-' && { filename: basename(value) }) });
+}
+
+/** Data may be written out, where that is shorter than a file. */
+function dataText(value: string): string {
+  return /^\s*[[{]/.test(value) ? value : read(value).toString('utf8');
+}
+
+function dataOf(text: string, place: string): JsonValue {
+  try {
+    return parseJson(text) as JsonValue;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unreadable';
+    throw usage(`--data ${place.slice(0, 60)} is not JSON: ${why}`);
+  }
+}
+
+function read(path: string): Buffer {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) throw usage(`there is no file ${path}`);
+  if (found.size > largestPart) {
+    throw usage(`${path} is larger than ${largestPart / mebibyte} MiB; send its URL instead`);
+  }
+  return readFileSync(path);
+}
+
+/** Can be read once. */
+class StandardInput {
+  #isRead = false;
+
+  async text(what: string): Promise<string> {
+    return (await this.bytes(what)).toString('utf8').replace(/\r?\n$/, '');
+  }
+
+  async bytes(what: string): Promise<Buffer> {
+    if (this.#isRead) throw usage(`${what}: standard input can be read only once`);
+    this.#isRead = true;
+    const pieces: Buffer[] = [];
+    let size = 0;
+    for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > largestPart) throw usage(`${what}: more than ${largestPart / mebibyte} MiB came`);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+}

@@ -1,0 +1,36 @@
+const censored = '[redacted]';
+
+/** Shorter values would black out ordinary words. */
+const shortestSecret = 3;
+
+/** Blacks out credentials in whatever is said about a call; no flag turns it off. */
+export class Redactor {
+  readonly #secrets: string[] = [];
+
+  /** In every spelling in which a wire may carry it. */
+  add(secret: string): void {
+    if (secret.length < shortestSecret) return;
+    const spellings = new Set([
+      secret,
+      encodeURIComponent(secret),
+      new URLSearchParams([['', secret]]).toString().slice(1),
+      JSON.stringify(secret).slice(1, -1),
+      Buffer.from(secret).toString('base64'),
+    ]);
+    this.#secrets.push(...spellings);
+    // The longest first, lest a part of one be blacked out and the rest stay.
+    this.#secrets.sort((left, right) => right.length - left.length);
+  }
+
+  clean(text: string): string {
+    return this.#secrets.reduce((result, secret) => result.replaceAll(secret, censored), text);
+  }
+
+  /** A header's value; those that carry credentials by their name are never shown. */
+  header(name: string, value: string): string {
+    return credentialHeader.test(name) ? censored : this.clean(value);
+  }
+}
+
+const credentialHeader =
+  /^(?:authorization|proxy-authorization|cookie|set-cookie)$|api-?key|token|secret|password|credential/i;

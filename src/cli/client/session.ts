@@ -1,0 +1,247 @@
+import {
+  type Auth,
+  chooseInterface,
+  type Client,
+  connect,
+  type ConnectOptions,
+  fetchAgentCard,
+  type FetchedCard,
+} from '../../client/index.ts';
+import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import type { ClientCommandOptions } from '../commands/client-options.ts';
+import { type AgentReference, readReference } from './agent-reference.ts';
+import { type Choices, choicesOf, quoted } from './choices.ts';
+import { CommandFailure } from './failure.ts';
+import { Redactor } from './redactor.ts';
+import { loggedFetch } from './wire-log.ts';
+
+/** One call of a command: whom it calls, how, and how it tells of it. */
+export class Session {
+  readonly choices: Choices;
+  readonly redactor = new Redactor();
+  readonly #fetch: typeof fetch;
+  readonly #interrupt = new AbortController();
+  /** Known once the card was read. */
+  #card: AgentCard | undefined;
+  #isCardAnswered = false;
+  /** What the place of the card asked for when it refused to give it. */
+  #challenge = '';
+  #waitedFor: string | undefined;
+  #isNamed = false;
+  #naming: NodeJS.Timeout | undefined;
+
+  constructor(options: ClientCommandOptions, operands: readonly string[]) {
+    this.choices = choicesOf(options, operands);
+    const { bearer, apiKey, serviceParameters } = this.choices;
+    for (const secret of [bearer, apiKey]) if (secret !== undefined) this.redactor.add(secret);
+    // Whatever travels in a service parameter may be a credential.
+    for (const value of Object.values(serviceParameters)) this.redactor.add(value);
+    const watched: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (response.ok) this.#isCardAnswered = true;
+      if (response.status === 401) this.#challenge = response.headers.get('WWW-Authenticate') ?? '';
+      return response;
+    };
+    this.#fetch = this.choices.isDebug
+      ? loggedFetch(watched, this.redactor, (line) => console.error(line))
+      : watched;
+  }
+
+  get signal(): AbortSignal {
+    return this.#interrupt.signal;
+  }
+
+  interrupt(): void {
+    this.#interrupt.abort(new LegateError('REQUEST_TIMEOUT', 'interrupted'));
+  }
+
+  get hasCredentials(): boolean {
+    const { bearer, apiKey, serviceParameters } = this.choices;
+    const isCredential = /authorization|cookie|key|token|secret/i;
+    return (
+      bearer !== undefined ||
+      apiKey !== undefined ||
+      Object.keys(serviceParameters).some((name) => isCredential.test(name))
+    );
+  }
+
+  /** Names of the schemes that the agent's card declares. */
+  get schemes(): readonly string[] {
+    return Object.keys(this.#card?.securitySchemes ?? {});
+  }
+
+  warn(text: string): void {
+    console.error(`legate: ${this.redactor.clean(text)}`);
+  }
+
+  debug(text: string): void {
+    if (this.choices.isDebug) console.error(`legate: ${this.redactor.clean(text)}`);
+  }
+
+  /** Names the task that is waited for, so that whoever loses patience can go on with it later. */
+  waitsFor(taskId: string): void {
+    if (this.#waitedFor === taskId) return;
+    this.#waitedFor = taskId;
+    this.#isNamed = false;
+    clearTimeout(this.#naming);
+    this.#naming = setTimeout(() => this.nameTask(), 1_000).unref();
+  }
+
+  /** Names the task that was waited for, once. */
+  nameTask(): void {
+    clearTimeout(this.#naming);
+    if (this.#waitedFor === undefined || this.#isNamed) return;
+    this.#isNamed = true;
+    const id = quoted(this.#waitedFor);
+    this.warn(`task ${id}; to see it later: legate get ${this.choices.agentFlag} ${id}`);
+  }
+
+  /** It came to something. */
+  hasResult(): void {
+    clearTimeout(this.#naming);
+    this.#waitedFor = undefined;
+  }
+
+  /** The card as it came, and as it is understood. */
+  async fetchCard(): Promise<{ readonly card: AgentCard; readonly json: unknown }> {
+    this.#warnOfDanger();
+    const reference = readReference(this.choices.agent);
+    const fetched = await this.#readCard(reference);
+    this.#card = fetched.card;
+    return fetched;
+  }
+
+  async connect(): Promise<Client> {
+    const { card } = await this.fetchCard();
+    return this.clientOf(card);
+  }
+
+  /** A client of the agent that a card describes. */
+  async clientOf(card: AgentCard): Promise<Client> {
+    const { version } = this.choices;
+    refuseOldVersion(card, version);
+    const binding = this.choices.transports.find((one) => offers(card, one, version));
+    const auth = this.#auth(card);
+    const client = await connect(card, {
+      ...this.#connectOptions(),
+      version,
+      ...(binding !== undefined && { binding }),
+      ...(auth !== undefined && { auth }),
+    });
+    const { protocolBinding, protocolVersion, url } = client.interface;
+    this.debug(`speaks ${protocolBinding} ${protocolVersion} with ${url}`);
+    return client;
+  }
+
+  async #readCard(
+    reference: AgentReference,
+  ): Promise<{ readonly card: AgentCard; readonly json: unknown }> {
+    try {
+      if (reference.kind === 'file') {
+        return { card: readAgentCard(reference.card), json: reference.card };
+      }
+      return await this.#fetchCardAt(reference.url);
+    } catch (error) {
+      throw this.#cardFailure(error, reference);
+    }
+  }
+
+  /** Cards are asked for without credentials, unless their place says which ones it takes. */
+  async #fetchCardAt(url: string): Promise<FetchedCard> {
+    const options = this.#connectOptions();
+    try {
+      return await fetchAgentCard(url, options);
+    } catch (error) {
+      if (!(error instanceof LegateError) || error.code !== 'UNAUTHENTICATED') throw error;
+      const auth = this.#challengedAuth();
+      if (auth === undefined) throw error;
+      return fetchAgentCard(url, { ...options, auth });
+    }
+  }
+
+  #challengedAuth(): Auth | undefined {
+    const { bearer, apiKey } = this.choices;
+    if (bearer !== undefined && /\bbearer\b/i.test(this.#challenge)) return { bearer };
+    if (apiKey === undefined || !/\bapi-?key\b/i.test(this.#challenge)) return undefined;
+    return { apiKey: { name: 'X-API-Key', value: apiKey } };
+  }
+
+  #cardFailure(error: unknown, reference: AgentReference): unknown {
+    if (!(error instanceof LegateError)) return error;
+    const isAnswered = reference.kind === 'file' || this.#isCardAnswered;
+    const isWrong = error.code === 'PEER_INVALID' || error.code === 'INVALID_PARAMS';
+    if (!isWrong) return error;
+    return new CommandFailure({
+      code: isAnswered ? 'A2ACLI_ERR_CARD_INVALID' : 'A2ACLI_ERR_CARD_NOT_FOUND',
+      message: error.message,
+      hint: isAnswered ? 'see all that is wrong with it: legate check' : 'check the address',
+      cause: error,
+    });
+  }
+
+  #connectOptions(): ConnectOptions {
+    const { serviceParameters, timeoutMs, pollMs, extensions } = this.choices;
+    return {
+      signal: this.signal,
+      headers: serviceParameters,
+      extensions,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(pollMs !== undefined && {
+        poll: { initialMs: pollMs, maximumMs: Math.max(pollMs, 30_000) },
+      }),
+      fetch: this.#fetch,
+    };
+  }
+
+  /** An API key goes where the card says. */
+  #auth(card: AgentCard): Auth | undefined {
+    const { bearer, apiKey } = this.choices;
+    if (bearer !== undefined) return { bearer };
+    if (apiKey === undefined) return undefined;
+    for (const scheme of Object.values(card.securitySchemes ?? {})) {
+      if (!('apiKeySecurityScheme' in scheme)) continue;
+      const { name, location } = scheme.apiKeySecurityScheme;
+      return { apiKey: { name, location, value: apiKey } };
+    }
+    return { apiKey: { name: 'X-API-Key', value: apiKey } };
+  }
+
+  #warnOfDanger(): void {
+    for (const file of this.choices.exposedFiles) {
+      this.warn(`WARNING: ${file} holds a credential and others can read it; chmod 600 ${file}`);
+    }
+    if (!this.choices.isInsecure) return;
+    // Read by Node whenever it opens a connection.
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    this.warn(
+      this.hasCredentials
+        ? 'WARNING: certificates are not verified (--insecure), and credentials are sent: anybody on the way can take them'
+        : 'WARNING: certificates are not verified (--insecure): anybody on the way can answer for the agent',
+    );
+  }
+}
+
+function offers(
+  card: AgentCard,
+  binding: 'JSONRPC' | 'HTTP+JSON',
+  version: '1.0' | '0.3',
+): boolean {
+  try {
+    return chooseInterface(card, { binding, version }).binding === binding;
+  } catch {
+    return false;
+  }
+}
+
+/** Versions before 1.0 are spoken only where they are asked for (A2A CLI specification 13.2). */
+function refuseOldVersion(card: AgentCard, version: '1.0' | '0.3'): void {
+  const has = (one: '1.0' | '0.3'): boolean =>
+    offers(card, 'JSONRPC', one) || offers(card, 'HTTP+JSON', one);
+  if (has(version)) return;
+  const other = version === '1.0' ? '0.3' : '1.0';
+  if (!has(other)) return;
+  throw new LegateError(
+    'VERSION_NOT_SUPPORTED',
+    `${JSON.stringify(card.name)} speaks A2A ${other} and not ${version}`,
+  );
+}

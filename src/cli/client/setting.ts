@@ -1,0 +1,110 @@
+import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { LegateError } from '../../protocol/index.ts';
+
+/** What can be set by flag, by environment and by file; the names are those of the flags. */
+export const settingNames = [
+  'agent-card',
+  'transport',
+  'a2a-version',
+  'bearer',
+  'api-key',
+  'svc-param',
+  'extension',
+  'timeout',
+  'insecure',
+  'output',
+  'verbose',
+  'debug',
+  'async',
+  'wait',
+  'poll-interval',
+  'context-id',
+  'task-id',
+  'metadata',
+  'history',
+] as const;
+export type SettingName = (typeof settingNames)[number];
+
+export interface Setting {
+  readonly value: string;
+  /** For people: `the flag`, `the environment`, or the path of a file. */
+  readonly source: string;
+}
+
+interface SettingsFile {
+  readonly path: string;
+  readonly values: NodeJS.Dict<string>;
+}
+
+const largestFile = 64 * 1024;
+
+/** `agent-card` is `A2ACLI_AGENT_CARD` in the environment and in files. */
+export function variableOf(name: SettingName): string {
+  return `A2ACLI_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/**
+ * Settings beside the flags: the environment, then the nearest `.env` file upwards (or the one that
+ * is named), then the one of the user (A2A CLI specification 8.3).
+ */
+export class Settings {
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #files: readonly SettingsFile[];
+
+  constructor(
+    environment: NodeJS.ProcessEnv,
+    places: { readonly config?: string; readonly directory: string },
+  ) {
+    this.#environment = environment;
+    const home =
+      environment['XDG_CONFIG_HOME'] ?? join(environment['HOME'] ?? homedir(), '.config');
+    const named = places.config === undefined ? nearest(places.directory) : required(places.config);
+    const own = read(join(home, 'a2a-cli', '.env'));
+    this.#files = [named, own].filter((file) => file !== undefined);
+  }
+
+  get(name: SettingName): Setting | undefined {
+    const variable = variableOf(name);
+    const set = this.#environment[variable];
+    if (set !== undefined && set !== '') return { value: set, source: 'the environment' };
+    for (const { path, values } of this.#files) {
+      const value = values[variable];
+      if (value !== undefined && value !== '') return { value, source: path };
+    }
+    return undefined;
+  }
+
+  /** Files that hold a credential and can be read by others. */
+  get exposed(): readonly string[] {
+    const holding = this.#files.filter(({ values }) =>
+      (['bearer', 'api-key'] as const).some((name) => values[variableOf(name)] !== undefined),
+    );
+    return holding.map(({ path }) => path).filter((path) => (statSync(path).mode & 0o077) !== 0);
+  }
+}
+
+function required(path: string): SettingsFile {
+  const file = read(resolve(path));
+  if (file !== undefined) return file;
+  throw new LegateError('CONFIGURATION_INVALID', `--config: there is no file ${path}`);
+}
+
+function nearest(directory: string): SettingsFile | undefined {
+  for (let folder = resolve(directory); ; folder = dirname(folder)) {
+    const file = read(join(folder, '.env'));
+    if (file !== undefined) return file;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** Undefined where there is none, or where it is somebody else's to write. */
+function read(path: string): SettingsFile | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() !== true || found.size > largestFile) return undefined;
+  const user = process.getuid?.();
+  if (user !== undefined && found.uid !== user && found.uid !== 0) return undefined;
+  return { path, values: parseEnv(readFileSync(path, 'utf8')) };
+}

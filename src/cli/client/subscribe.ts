@@ -1,0 +1,46 @@
+import { LegateError } from '../../protocol/index.ts';
+import type { SubscribeCommandOptions } from '../commands/subscribe.ts';
+import { Progress } from '../progress.ts';
+import { calling } from './calling.ts';
+import { follow } from './following.ts';
+import { taskIdOf } from './get.ts';
+import { Output } from './output.ts';
+
+/** Follows a task until it ends or asks for something. */
+export async function subscribe(
+  operands: readonly string[],
+  options: SubscribeCommandOptions,
+): Promise<void> {
+  await calling(options, operands, async (session) => {
+    const id = taskIdOf(session);
+    const { timeoutMs } = session.choices;
+    const { lastEventId, stream: isStream = false } = options;
+    const client = await session.connect();
+    const output = new Output(session);
+    if (client.card.capabilities.streaming !== true) {
+      session.warn('the agent does not stream; it is asked again and again instead');
+    }
+    session.waitsFor(id);
+    using progress = new Progress('Waiting for the task');
+    const events = client.subscribeToTask(id, {
+      signal: session.signal,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(lastEventId !== undefined && { lastEventId }),
+    });
+    const result = await follow(events, {
+      onEvent: (response, task) => {
+        progress.clear();
+        if (isStream) output.event(response);
+        if (task !== undefined) progress.say(`Waiting for the task: ${task.status.state}`);
+      },
+    });
+    progress.clear();
+    if (!('task' in result)) {
+      throw new LegateError('PEER_INVALID', `the agent answered with a message about task ${id}`);
+    }
+    const { task } = result;
+    if (!isStream) return output.task(task);
+    if (!output.isJson) output.text.place(task.id, task.contextId, task.status);
+    output.next(task);
+  });
+}

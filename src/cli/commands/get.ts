@@ -1,0 +1,38 @@
+import { Command } from 'commander';
+import {
+  type ClientCommandOptions,
+  clientNotes,
+  option,
+  pollIntervalOption,
+  withClient,
+} from './client-options.ts';
+
+export interface GetCommandOptions extends ClientCommandOptions {
+  readonly wait?: boolean;
+  readonly history?: string;
+  readonly pollInterval?: string;
+}
+
+export function getCommand(): Command {
+  const command = new Command('get')
+    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
+    .option('--wait', 'wait until the task ends or asks for something')
+    .addOption(option('--watch', 'the same as --wait').implies({ wait: true }))
+    .addOption(pollIntervalOption())
+    .option('--history <count>', 'the most messages of the past to show')
+    .addHelpText(
+      'after',
+      `${clientNotes}
+
+Examples:
+  legate get http://localhost:8000 01a1…
+  legate task get -a agent.example --wait --timeout 5m 01a1…
+  legate get -a agent.example --json --history 0 01a1… | jq .status.state`,
+    );
+  return withClient(command).action(
+    async (operands: readonly string[], options: GetCommandOptions) => {
+      const { getTask } = await import('../client/get.ts');
+      await getTask(operands, options);
+    },
+  );
+}

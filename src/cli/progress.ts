@@ -1,0 +1,53 @@
+import { styleText } from 'node:util';
+
+/** Shorter waits are not worth a word. */
+const patienceMs = 1_000;
+const everyMs = 500;
+
+/**
+ * One line on a terminal's standard error that says what is waited for, and for how long; it comes
+ * after a second and leaves no trace. Elsewhere there is none.
+ */
+export class Progress implements Disposable {
+  readonly #isShown = process.stderr.isTTY;
+  readonly #began = performance.now();
+  #text: string;
+  #timer: NodeJS.Timeout | undefined;
+  #isOnScreen = false;
+
+  constructor(text: string) {
+    this.#text = text;
+    if (!this.#isShown) return;
+    this.#timer = setTimeout(() => {
+      this.#draw();
+      this.#timer = setInterval(() => this.#draw(), everyMs);
+      this.#timer.unref();
+    }, patienceMs);
+    this.#timer.unref();
+  }
+
+  say(text: string): void {
+    this.#text = text;
+    if (this.#isOnScreen) this.#draw();
+  }
+
+  /** Makes room for a line of output. */
+  clear(): void {
+    if (!this.#isOnScreen) return;
+    process.stderr.write('\r\u001B[K');
+    this.#isOnScreen = false;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.clear();
+  }
+
+  #draw(): void {
+    const seconds = Math.round((performance.now() - this.#began) / 1_000);
+    const line = `${this.#text} … ${seconds} s`;
+    const shown = line.slice(0, Math.max(10, (process.stderr.columns ?? 80) - 1));
+    process.stderr.write(`\r\u001B[K${styleText('gray', shown, { stream: process.stderr })}`);
+    this.#isOnScreen = true;
+  }
+}
