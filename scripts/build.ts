@@ -1,13 +1,23 @@
-/** Builds `dist`: types and code by tsc, and the files that code reads at run time. */
+/**
+ * Builds the package: types and code by tsc, the files that code reads at run time, and the inspector.
+ * Usage: node scripts/build.ts [folder], by default into `dist`.
+ */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { buildPage } from '../src/http/inspector/page-build.ts';
 
 const root = join(import.meta.dirname, '..');
-rmSync(join(root, 'dist'), { recursive: true, force: true });
-execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], {
-  stdio: 'inherit',
-});
+const out = resolve(process.argv[2] ?? join(root, 'dist'));
+rmSync(out, { recursive: true, force: true });
+execFileSync(
+  join(root, 'node_modules/.bin/tsc'),
+  ['-p', join(root, 'tsconfig.build.json'), '--outDir', out],
+  { stdio: 'inherit' },
+);
 for (const file of globSync('src/**/*.{sql,yml,json,html,proto}', { cwd: root })) {
-  cpSync(join(root, file), join(root, 'dist', relative('src', file)));
+  if (/__fixtures__|\/testing\//.test(file)) continue;
+  cpSync(join(root, file), join(out, relative('src', file)));
 }
+// Beside the code is where it looks for its page.
+cpSync(await buildPage(join(root, 'inspector')), join(out, 'inspector'), { recursive: true });

@@ -31,4 +31,14 @@ export {
 } from './http/index.ts';
 export { type GrpcDoor, openGrpc, serveGrpc } from './grpc/index.ts';
 export { Client, type ClientOptions, connect, type ConnectOptions } from './client/index.ts';
-export { createLogger, type Logger, Metrics, silentLogger } from './telemetry/index.ts';
+export {
+  createLogger,
+  type Logger,
+  type LoggerOptions,
+  Metrics,
+  type OtlpOptions,
+  silentLogger,
+  startTelemetry,
+  type Telemetry,
+  type TelemetryOptions,
+} from './telemetry/index.ts';
