@@ -39,8 +39,11 @@ export async function* converse(
       ...speaker,
       ...heard,
       onChunk: (piece) => pieces.put(piece),
-      // Orchestrators find all messages in the end; a channel shows each when it is said.
-      ...(isChannel(turn) && { onMessage: (message) => show(pieces, message) }),
+      // A channel shows each message when it is said. Orchestrators find them in the end, save what
+      // agents and tools let know on the way.
+      onMessage: async (message) => {
+        if (isChannel(turn) || isIntermediate(message)) await show(pieces, message);
+      },
     })
     .finally(() => pieces.close());
   // A consumer that leaves early leaves this promise to itself.
@@ -77,8 +80,13 @@ async function* eventsOf(pieces: Pieces<Piece>): AsyncGenerator<TurnEvent> {
   }
 }
 
+function isIntermediate({ metadata }: BotMessage): boolean {
+  return metadata?.['intermediate'] === true;
+}
+
 function endOf(result: TurnResult, repair: Repair): TurnEnd {
-  const { outcome, messages } = result;
+  const { outcome } = result;
+  const messages = result.messages.filter((message) => !isIntermediate(message));
   const kind = stateOf(outcome, repair);
   return { kind, parts: partsOf(kind, outcome, messages), context: contextOf(result) };
 }

@@ -6,7 +6,7 @@ import {
   LegateError,
   toLegateError,
 } from '../../../protocol/index.ts';
-import { type Logger, traceparentOf } from '../../../telemetry/index.ts';
+import { type Logger, traceHeaders } from '../../../telemetry/index.ts';
 import type { Call } from '../../executor/index.ts';
 import type { ExternalAgent } from '../../project/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
@@ -171,8 +171,7 @@ export class ExternalCaller {
       }),
       onRequest: ({ headers }) => {
         // What the agent does is part of the same trace.
-        const traceparent = traceparentOf();
-        if (traceparent !== undefined) headers.set('traceparent', traceparent);
+        for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
       },
     };
     return connect(address, options);

@@ -141,7 +141,7 @@ export class ReactRun {
   async #fill(text: string): Promise<void> {
     const { agent, call } = this.#parts;
     if (text === '' || !agent.enableFillerMessages) return;
-    await call.say({ text, metadata: { filler: true } });
+    await call.say({ text, metadata: { intermediate: true, filler: true } });
   }
 
   async #carryOut({ text, toolCalls }: GeneratedText): Promise<void> {
