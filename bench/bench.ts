@@ -35,6 +35,8 @@ export interface Figures {
 
 const serverCore = 0;
 const loadCore = 1;
+/** What `npm start` and docs/deploy.md start servers with. */
+const deployedFlags = ['--max-semi-space-size=8'];
 
 /** Starts servers and puts load on them; stops whatever is left when disposed of. */
 export class Bench implements AsyncDisposable {
@@ -61,6 +63,7 @@ export class Bench implements AsyncDisposable {
     const { helper, ready } = await startHelper<unknown, Usage, { port: number }>({
       file: `servers/${ours ? 'ours' : name}.ts`,
       arguments: ours ? [name, directory] : [],
+      ...(ours && { flags: deployedFlags }),
       core: serverCore,
     });
     const server: Server = {

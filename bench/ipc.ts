@@ -13,6 +13,8 @@ export interface HelperOptions {
   /** Relative to this folder. */
   readonly file: string;
   readonly arguments?: readonly string[];
+  /** For Node. */
+  readonly flags?: readonly string[];
   /** The processor to stay on, where `taskset` exists. */
   readonly core: number;
 }
@@ -28,6 +30,7 @@ export async function startHelper<Question, Answer, Ready>(
 ): Promise<{ helper: Helper<Question, Answer>; ready: Ready }> {
   const node = [
     process.execPath,
+    ...(options.flags ?? []),
     fileURLToPath(new URL(options.file, import.meta.url)),
     ...(options.arguments ?? []),
   ];

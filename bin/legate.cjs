@@ -47,7 +47,8 @@ if (current >= needed) {
   }
   var child = require('node:child_process').spawn(
     node,
-    [__filename].concat(process.argv.slice(2)),
+    // As docs/deploy.md advises: much less memory, at no cost.
+    ['--max-semi-space-size=8', __filename].concat(process.argv.slice(2)),
     {
       stdio: 'inherit',
     },
