@@ -12,6 +12,27 @@ export interface ExampleModel extends AsyncDisposable {
   readonly isScripted: boolean;
 }
 
+/** Where such a model is, for what is configured with an address. */
+export interface ExampleEndpoint extends AsyncDisposable {
+  readonly model: string;
+  readonly url: string;
+  readonly key: string;
+  readonly isScripted: boolean;
+}
+
+export async function exampleEndpoint(script: Script): Promise<ExampleEndpoint> {
+  const { LEGATE_EXAMPLE_MODEL: model, LEGATE_EXAMPLE_API_BASE, OPENAI_API_KEY } = process.env;
+  if (model !== undefined) {
+    const url = LEGATE_EXAMPLE_API_BASE ?? 'https://api.openai.com/v1';
+    const key = OPENAI_API_KEY ?? 'none';
+    return { model, url, key, isScripted: false, [Symbol.asyncDispose]: async () => undefined };
+  }
+  const server = await startScriptedModelServer(script);
+  const { url } = server;
+  const close = () => server.close();
+  return { model: 'scripted', url, key: 'none', isScripted: true, [Symbol.asyncDispose]: close };
+}
+
 export async function exampleModel(script: Script): Promise<ExampleModel> {
   const { LEGATE_EXAMPLE_MODEL: name, LEGATE_EXAMPLE_API_BASE: base } = process.env;
   if (name !== undefined) {
