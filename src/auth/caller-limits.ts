@@ -6,7 +6,10 @@ import { FailureLimit } from './failure-limit.ts';
 import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
 
 export interface CallerLimitsOptions {
-  /** Requests per second in the long run; 0 for no limit. @default 0 */
+  /**
+   * Requests per second in the long run; 0 for no limit. Counted in this process, or over all
+   * replicas where they share a store. @default 0
+   */
   readonly requestsPerSecond?: number;
   /** Requests at once after a pause. @default requestsPerSecond */
   readonly burst?: number;

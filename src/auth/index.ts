@@ -24,6 +24,7 @@ export { mtlsVerifier, type MtlsOptions, type TlsPeer, tlsPeer } from './mtls.ts
 export {
   ClusterRate,
   type ClusterRateOptions,
+  overReplicas,
   type RateLimiter,
   TokenBuckets,
   type TokenBucketOptions,

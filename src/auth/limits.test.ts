@@ -3,7 +3,7 @@ import { openMemory } from '../store/index.ts';
 import { AuthError } from './auth-error.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { ClusterRate, TokenBuckets } from './rate-limit.ts';
+import { ClusterRate, overReplicas, TokenBuckets } from './rate-limit.ts';
 
 function fakeClock(now = 0) {
   const time = { now };
@@ -96,6 +96,16 @@ test('with a batch a replica asks the store less often, and the limit holds', as
   await expect(rate.take('a')).rejects.toEqual(limited(60));
   time.now = 60_000;
   await rate.take('a');
+});
+
+test.each([
+  [10, undefined, { limit: 10, window: 1_000, batch: 1 }],
+  [1_000, undefined, { limit: 1_000, window: 1_000, batch: 50 }],
+  [10, 50, { limit: 50, window: 5_000, batch: 2 }],
+  [0.1, 4, { limit: 4, window: 40_000, batch: 1 }],
+  [0.5, undefined, { limit: 1, window: 2_000, batch: 1 }],
+])('%d requests a second and a burst of %s over replicas', (rate, burst, expected) => {
+  expect(overReplicas(rate, burst)).toEqual(expected);
 });
 
 test('a place is taken until it is given back, once', () => {

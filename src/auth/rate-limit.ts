@@ -130,6 +130,20 @@ export class ClusterRate implements RateLimiter {
   }
 }
 
+/**
+ * A limit for each second as one over all replicas: windows that hold a burst, and batches of a
+ * twentieth of it, so that the store is asked at most about twenty times in a window.
+ */
+export function overReplicas(
+  requestsPerSecond: number,
+  burst = requestsPerSecond,
+): Pick<ClusterRateOptions, 'limit' | 'window' | 'batch'> {
+  const seconds = Math.max(1, Math.max(1, burst) / requestsPerSecond);
+  const limit = Math.max(1, Math.floor(requestsPerSecond * seconds));
+  const batch = Math.max(1, Math.floor(limit / 20));
+  return { limit, window: Math.ceil(seconds * 1_000), batch };
+}
+
 function limited(seconds: number): LegateError {
   const retryAfter = Math.max(1, Math.ceil(seconds));
   return new LegateError('RATE_LIMITED', `too many requests; try again in ${retryAfter} s`, {

@@ -1,4 +1,4 @@
-import { CallerLimits, ClusterRate } from '../auth/index.ts';
+import { CallerLimits, ClusterRate, type ClusterRateOptions, overReplicas } from '../auth/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
 import { type Logger, Metrics, silentLogger, startTelemetry } from '../telemetry/index.ts';
@@ -29,7 +29,7 @@ export interface Shared {
 
 export async function openShared(options: SharedOptions): Promise<Shared> {
   const { store: storeOption = { type: 'memory' }, logger = silentLogger } = options;
-  const { scheduler = systemScheduler, clusterRate, prometheus = false } = options;
+  const { scheduler = systemScheduler, prometheus = false } = options;
   const shown = prometheus === false ? undefined : prometheus === true ? {} : prometheus;
   if (shown !== undefined) MetricsDoor.check(shown);
   const isOwnStore = 'type' in storeOption;
@@ -55,6 +55,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
           metrics,
         });
   const { records } = store;
+  const clusterRate = options.clusterRate ?? rateOf(store, options);
   return {
     store,
     push,
@@ -78,4 +79,13 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
       if (isOwnStore) await store.close();
     },
   };
+}
+
+/** Where replicas share a store, a caller's requests are counted over all of them. */
+function rateOf(
+  { shared }: Store,
+  { callerLimits = {} }: SharedOptions,
+): Omit<ClusterRateOptions, 'records'> | undefined {
+  const { requestsPerSecond = 0, burst } = callerLimits;
+  return shared && requestsPerSecond > 0 ? overReplicas(requestsPerSecond, burst) : undefined;
 }

@@ -7,6 +7,7 @@ export interface ReplicaSettings {
   readonly taskTimeoutMs?: number;
   readonly onInterrupted?: 'fail' | 'run-again';
   readonly serialise?: 'task';
+  readonly callerLimits?: { readonly requestsPerSecond: number; readonly burst: number };
 }
 
 export interface TurnBegan {

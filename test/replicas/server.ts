@@ -69,6 +69,7 @@ const server = await serve(
     cancelGraceMs: 500,
     drainMs: 5_000,
     push: { pollInterval: 500, timeout: 2_000, backoff: { initialDelay: 100 } },
+    ...(settings.callerLimits !== undefined && { callerLimits: settings.callerLimits }),
     ...(settings.maxContexts !== undefined && { maxContexts: settings.maxContexts }),
     ...(settings.taskTimeoutMs !== undefined && { taskTimeoutMs: settings.taskTimeoutMs }),
   },

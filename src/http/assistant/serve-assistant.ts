@@ -1,6 +1,7 @@
 import { assistantAgent, type BuildOptions, type ProjectPlaces } from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
 import type { Store, StoreOptions } from '../../store/index.ts';
+import { systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
 import { serve, type ServeOptions, type Serving } from '../serve.ts';
@@ -13,6 +14,7 @@ import { createDoors } from './doors.ts';
 import { checkReach, checkWorkers } from './guards.ts';
 import { ModelHolder } from './model-holder.ts';
 import { makeReady, readModel } from './model-loading.ts';
+import { SharedModel, type WantedModel } from './shared-model.ts';
 import { storeOf } from './store-options.ts';
 import { telemetryOf } from './telemetry-options.ts';
 
@@ -88,13 +90,19 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     cors: options.cors ?? [],
     names: namesOf(options, a2aServer?.url),
     logger,
-    replaceModel: (wanted) =>
-      models.change(async () => {
-        if (wanted === 'none') return undefined;
-        const file = wanted === 'same' ? models.current?.packed : wanted.file;
-        return makeReady(await readModel({ places, file }, environment, logger), build);
-      }),
+    replaceModel: async (asked) => {
+      const file = models.current?.packed;
+      const wanted = asked === 'same' ? (file === undefined ? 'folder' : { file }) : asked;
+      await (sharedModel?.change(wanted) ?? serveModel(wanted));
+    },
   });
+  const serveModel = (wanted: WantedModel): Promise<void> =>
+    models.change(async () => {
+      if (wanted === 'none') return undefined;
+      const file = wanted === 'folder' ? undefined : wanted.file;
+      return makeReady(await readModel({ places, file }, environment, logger), build);
+    });
+  let sharedModel: SharedModel | undefined;
   const serving = await serve(
     assistantAgent({
       assistant: () => models.current?.assistant,
@@ -137,6 +145,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   });
   const close = async (): Promise<void> => {
     inspector?.close();
+    await sharedModel?.stop();
     try {
       await serving.close();
     } finally {
@@ -146,6 +155,16 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   try {
     await options.onListening?.(serving.url);
     await models.change(() => makeReady(first, build));
+    if (store.shared) {
+      sharedModel = new SharedModel({
+        records: store.records,
+        base: first.project.modelId,
+        serve: serveModel,
+        scheduler: scheduler ?? systemScheduler,
+        logger,
+      });
+      await sharedModel.start();
+    }
   } catch (error) {
     await close();
     throw error;
