@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Block, blocksOf } from './markdown.ts';
+import { type Newcomer, newcomer, root } from './packed.ts';
+
+/** One folder and one installation for all pages, as one person would have them. */
+let me: Newcomer;
+beforeAll(async () => {
+  me = await newcomer();
+}, 120_000);
+afterAll(() => me[Symbol.asyncDispose]());
+
+/** Somebody who reads a page from top to bottom and does what it says. */
+class Reader implements AsyncDisposable {
+  directory: string;
+  /** Addresses of the page, and those that they are here. */
+  readonly #addresses = new Map<string, string>();
+  readonly #background: ChildProcess[] = [];
+  #said = '';
+
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  async follow(blocks: readonly Block[]): Promise<void> {
+    for (const block of blocks) await this.#take(block);
+  }
+
+  async #take({ language, info, title, body }: Block): Promise<void> {
+    if (title === 'conversation') return this.#talk(body);
+    if (language === 'text') return this.#compare(body);
+    if (title !== undefined) return this.#write(title, body);
+    if (info === 'background') return this.#serve(body);
+    if (language === 'sh' && info !== 'talk') this.#said = await this.#run(body);
+  }
+
+  async #write(title: string, body: string): Promise<void> {
+    const file = join(this.directory, title);
+    await mkdir(dirname(file), { recursive: true });
+    // Any port that is free: the one of the page may be taken here.
+    await writeFile(file, this.#here(body).replace(/port: 8000/, 'port: 0'));
+  }
+
+  /** What was said before must be what the page says. */
+  #compare(body: string): void {
+    expect(this.#there(this.#said).trim()).toBe(body.trim());
+  }
+
+  async #talk(body: string): Promise<void> {
+    const lines = body.split('\n');
+    const said = lines.filter((line) => line.startsWith('> ')).map((line) => line.slice(2));
+    const heard = await this.#run('npx legate shell', `${said.join('\n')}\n`);
+    expect(heard).toBe(lines.filter((line) => !line.startsWith('> ')).join('\n'));
+  }
+
+  async #serve(command: string): Promise<void> {
+    const here = command.trim().replace(/^npx legate run$/, 'npx legate run -p 0');
+    const child = this.#start(here);
+    this.#background.push(child);
+    let output = '';
+    child.stdout?.on('data', (text: string) => (output += text));
+    child.stderr?.on('data', (text: string) => (output += text));
+    await expect
+      .poll(() => /http:\/\/localhost:\d+/.exec(output)?.[0] ?? output, { timeout: 30_000 })
+      .toMatch(/^http:\/\/localhost:\d+$/);
+    const address = /http:\/\/localhost:\d+/.exec(output)?.[0] ?? '';
+    const port = here.startsWith('npx legate run') ? 5005 : 8000;
+    this.#addresses.set(`http://localhost:${port}`, address);
+    this.#said = output;
+  }
+
+  async #run(script: string, input = ''): Promise<string> {
+    const child = this.#start(`set -e\n${this.#here(script)}\necho "now in $PWD" >&2`);
+    let out = '';
+    let told = '';
+    child.stdout?.on('data', (text: string) => (out += text));
+    child.stderr?.on('data', (text: string) => (told += text));
+    child.stdin?.end(input);
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect({ code, out, told }).toMatchObject({ code: 0 });
+    this.directory = /now in (.+)\n$/.exec(told)?.[1] ?? this.directory;
+    // What npm has to say is not the page's business.
+    const shown = told.split('\n').filter((line) => !/^(?:npm |now in )/.test(line));
+    return out + shown.join('\n');
+  }
+
+  #start(script: string): ChildProcess {
+    const literal = script.replace(/^npm install legate$/m, `npm install ${me.tarball}`);
+    const child = spawn('bash', ['-c', literal], {
+      cwd: this.directory,
+      env: me.environment,
+      detached: true,
+    });
+    child.stdout.setEncoding('utf8');
+    child.stderr.setEncoding('utf8');
+    return child;
+  }
+
+  #here(text: string): string {
+    return [...this.#addresses].reduce((so, [from, to]) => so.replaceAll(from, to), text);
+  }
+
+  #there(text: string): string {
+    return [...this.#addresses].reduce((so, [to, from]) => so.replaceAll(from, to), text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#background) {
+      if (child.exitCode !== null || child.pid === undefined) continue;
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      process.kill(-child.pid, 'SIGTERM');
+      await gone;
+    }
+  }
+}
+
+async function page(name: string): Promise<readonly Block[]> {
+  return blocksOf(await readFile(join(root, name), 'utf8'));
+}
+
+test('whoever follows the tutorial gets what it promises', async () => {
+  await using reader = new Reader(me.directory);
+  await reader.follow(await page('docs/tutorial.md'));
+}, 120_000);
+
+test('whoever follows the README gets what it promises, from the installed package', async () => {
+  // Installed by the tutorial; the first commands of the README are for a checkout.
+  await using reader = new Reader(join(me.directory, 'bike-shop'));
+  const blocks = await page('README.md');
+  await reader.follow(blocks.filter(({ info }) => info !== 'checkout'));
+}, 60_000);
