@@ -94,5 +94,5 @@ function openQuestion({ lastUserText }: ScriptedRequest): string | undefined {
 }
 
 function isAgentActive({ lastUserText }: ScriptedRequest): boolean {
-  return /"active_agent": "\w+"/.test(lastUserText);
+  return /"agent_that_waits": "\w+"/.test(lastUserText);
 }

@@ -232,3 +232,11 @@ test('a broken file is reported, and the rest is read', () => {
   expect(problems.length).toBeGreaterThan(0);
   expect(domain.slots.has('b')).toBe(true);
 });
+
+test('a slot may not have a name that objects have for themselves', () => {
+  const { domain, problems } = load('slots:\n  __proto__: {type: text}\n  fine: {type: text}\n');
+  expect(
+    [...domain.slots.values()].filter((slot) => !slot.builtin).map(({ name }) => name),
+  ).toEqual(['fine']);
+  expect(problems).toEqual(['domain/0.yml:2:3 slots: "__proto__" cannot be a key']);
+});

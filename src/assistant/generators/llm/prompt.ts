@@ -97,11 +97,13 @@ const structuredForm =
 
 function flowLine(flow: FlowFacts): string {
   const slots = flow.slots.map((slot) => `\n    - ${slotText(slot)}`).join('');
-  const agents = flow.agent_info.map((agent) => agent.name);
+  const agents = flow.agent_info.map(
+    ({ name, description }) => `\n    - ${name}${description === '' ? '' : `: ${description}`}`,
+  );
   return [
     `- ${flow.name}: ${flow.description}`,
     slots === '' ? '' : `\n  slots:${slots}`,
-    agents.length === 0 ? '' : `\n  agents: ${agents.join(', ')}`,
+    agents.length === 0 ? '' : `\n  agents:${agents.join('')}`,
   ].join('');
 }
 
