@@ -146,7 +146,7 @@ for (const [binding, version] of [
     test('is told of a task that does not exist, and of one that cannot be cancelled', async () => {
       const client = await clientFor(binding, version);
       await expect(client.getTask(GetTaskRequest.fromJSON({ id: 'nope' }))).rejects.toThrow(
-        /no task nope/,
+        /task nope not found/,
       );
       const done = plain(await client.sendMessage(send('hi')));
       await expect(client.cancelTask(CancelTaskRequest.fromJSON({ id: done.id }))).rejects.toThrow(

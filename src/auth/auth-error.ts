@@ -30,7 +30,7 @@ export class CredentialRefused extends LegateError {
   readonly reason: string;
 
   constructor(reason: string) {
-    super('UNAUTHENTICATED', 'the credentials are missing or not valid');
+    super('UNAUTHENTICATED', 'authentication failed: the credentials are missing or not valid');
     this.reason = reason;
   }
 }

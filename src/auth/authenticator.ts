@@ -99,7 +99,7 @@ export class Authenticator {
     this.#logger.warn({ reasons }, 'auth.denied');
     return new AuthError(
       'UNAUTHENTICATED',
-      'the credentials are missing or not valid',
+      'authentication failed: the credentials are missing or not valid',
       this.challenges(found.length === 0 ? {} : { error: 'invalid_token' }),
       reasons,
     );

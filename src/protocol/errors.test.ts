@@ -212,7 +212,7 @@ test('metadata of a peer cannot reach a prototype', () => {
 
 test('a task that is not there is named', () => {
   expect(toJsonRpcError(taskNotFound('t7'))).toMatchObject({
-    message: 'no task t7',
+    message: 'task t7 not found',
     data: [{ reason: 'TASK_NOT_FOUND', metadata: { taskId: 't7' } }],
   });
 });

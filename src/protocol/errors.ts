@@ -158,7 +158,7 @@ export function toLegateError(thrown: unknown): LegateError {
 }
 
 export function taskNotFound(taskId: string): LegateError {
-  return new LegateError('TASK_NOT_FOUND', `no task ${taskId}`, { metadata: { taskId } });
+  return new LegateError('TASK_NOT_FOUND', `task ${taskId} not found`, { metadata: { taskId } });
 }
 
 /** A request that does not say what it must, with the path of each field at fault. */

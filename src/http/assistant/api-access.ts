@@ -71,9 +71,11 @@ async function userOf(
 }
 
 function unauthenticated(): AuthError {
-  return new AuthError('UNAUTHENTICATED', 'the credentials are missing or not valid', [
-    'Bearer realm="legate"',
-  ]);
+  return new AuthError(
+    'UNAUTHENTICATED',
+    'authentication failed: the credentials are missing or not valid',
+    ['Bearer realm="legate"'],
+  );
 }
 
 function isSame(expected: string, given: string): boolean {
