@@ -19,7 +19,8 @@ import { loggedFetch } from './wire-log.ts';
 export class Session {
   readonly choices: Choices;
   readonly redactor = new Redactor();
-  readonly #fetch: typeof fetch;
+  /** Every request of this command goes through it. */
+  readonly fetch: typeof fetch;
   readonly #interrupt = new AbortController();
   /** Known once the card was read. */
   #card: AgentCard | undefined;
@@ -37,12 +38,12 @@ export class Session {
     // Whatever travels in a service parameter may be a credential.
     for (const value of Object.values(serviceParameters)) this.redactor.add(value);
     const watched: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init);
+      const response = await globalThis.fetch(input, init);
       if (response.ok) this.#isCardAnswered = true;
       if (response.status === 401) this.#challenge = response.headers.get('WWW-Authenticate') ?? '';
       return response;
     };
-    this.#fetch = this.choices.isDebug
+    this.fetch = this.choices.isDebug
       ? loggedFetch(watched, this.redactor, (line) => console.error(line))
       : watched;
   }
@@ -104,7 +105,7 @@ export class Session {
 
   /** The card as it came, and as it is understood. */
   async fetchCard(): Promise<{ readonly card: AgentCard; readonly json: unknown }> {
-    this.#warnOfDanger();
+    this.warnOfDanger();
     const reference = readReference(this.choices.agent);
     const fetched = await this.#readCard(reference);
     this.#card = fetched.card;
@@ -121,7 +122,7 @@ export class Session {
     const { version } = this.choices;
     refuseOldVersion(card, version);
     const binding = this.choices.transports.find((one) => offers(card, one, version));
-    const auth = this.#auth(card);
+    const auth = this.authFor(card);
     const client = await connect(card, {
       ...this.#connectOptions(),
       version,
@@ -189,12 +190,12 @@ export class Session {
       ...(pollMs !== undefined && {
         poll: { initialMs: pollMs, maximumMs: Math.max(pollMs, 30_000) },
       }),
-      fetch: this.#fetch,
+      fetch: this.fetch,
     };
   }
 
   /** An API key goes where the card says. */
-  #auth(card: AgentCard): Auth | undefined {
+  authFor(card: AgentCard): Auth | undefined {
     const { bearer, apiKey } = this.choices;
     if (bearer !== undefined) return { bearer };
     if (apiKey === undefined) return undefined;
@@ -206,7 +207,7 @@ export class Session {
     return { apiKey: { name: 'X-API-Key', value: apiKey } };
   }
 
-  #warnOfDanger(): void {
+  warnOfDanger(): void {
     for (const file of this.choices.exposedFiles) {
       this.warn(`WARNING: ${file} holds a credential and others can read it; chmod 600 ${file}`);
     }

@@ -127,6 +127,13 @@ export const catalogue: readonly CommandEntry[] = [
     load: async () => (await import('./task.ts')).taskCommand(),
   },
   {
+    name: 'check',
+    group: agents,
+    summary: 'try an agent, and report what it gets right and wrong',
+    callsAgents: true,
+    load: async () => (await import('./check.ts')).checkCommand(),
+  },
+  {
     name: 'config',
     group: agents,
     summary: 'show what the environment and files set for calls',

@@ -1,0 +1,155 @@
+import type { Auth } from '../../client/index.ts';
+import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import { cachingChecks, cardChecks, cardFindings, type CardSubject } from './card-checks.ts';
+import { errorChecks } from './error-checks.ts';
+import { type Finding, type Outcome, type Report, runChecks } from './finding.ts';
+import { type InterfaceSubject, operationChecks, streamChecks } from './operation-checks.ts';
+import { type Answer, Probe, type ProbeOptions } from './probe.ts';
+import { securityChecks } from './security-checks.ts';
+import { Speaker } from './speaker.ts';
+
+export interface CheckOptions extends ProbeOptions {
+  /** What is said to the agent. */
+  readonly text: string;
+  /** Whether no message may be sent: the card and its caching are looked at alone. @default false */
+  readonly isReadOnly?: boolean;
+  /** Credentials, for what the card demands. */
+  readonly authFor: (card: AgentCard) => Auth | undefined;
+  readonly onFinding?: (finding: Finding) => void;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Tries an agent from outside, and reports what it gets right and wrong. */
+export async function checkAgent(address: string, options: CheckOptions): Promise<Report> {
+  const findings: Finding[] = [];
+  const tell = (finding: Finding): void => {
+    findings.push(finding);
+    options.onFinding?.(finding);
+  };
+  const probe = new Probe(options);
+  const found = await findCard(probe, address);
+  if (found === undefined) {
+    tell({
+      id: 'card.found',
+      subject: 'card',
+      title: 'the card is where clients look for it',
+      outcome: 'failed',
+      detail: `there is none at ${cardUrls(address).join(' or ')}`,
+      mend: 'serve it at /.well-known/agent-card.json',
+      specification: '8.2',
+    });
+    return reportOf(address, undefined, findings, options.now);
+  }
+  tell(foundFinding(found.url, address));
+  await runChecks(cardChecks, found, 'card', tell);
+  for (const finding of cardFindings(found.answer.json)) tell(finding);
+  await runChecks(cachingChecks, found, 'caching', tell);
+  const card = readable(found.answer.json);
+  if (card !== undefined && options.isReadOnly !== true) {
+    probe.authenticate(options.authFor(card));
+    const speakers = speakersOf(card, probe);
+    for (const speaker of speakers) {
+      const subject: InterfaceSubject = { speaker, card, text: options.text };
+      for (const checks of [operationChecks, streamChecks, errorChecks]) {
+        await runChecks(checks, subject, speaker.name, tell);
+      }
+    }
+    const whole = { probe, card, url: found.url, speakers, text: options.text };
+    await runChecks(securityChecks, whole, 'security', tell);
+  }
+  return reportOf(address, card, findings, options.now);
+}
+
+function reportOf(
+  agent: string,
+  card: AgentCard | undefined,
+  findings: readonly Finding[],
+  now: number,
+): Report {
+  const count = (outcome: Outcome): number =>
+    findings.filter((finding) => finding.outcome === outcome).length;
+  return {
+    agent,
+    ...(card !== undefined && { name: card.name }),
+    checkedAt: new Date(now).toISOString(),
+    counts: {
+      passed: count('passed'),
+      failed: count('failed'),
+      warning: count('warning'),
+      skipped: count('skipped'),
+    },
+    findings,
+  };
+}
+
+function readable(json: unknown): AgentCard | undefined {
+  try {
+    return readAgentCard(json);
+  } catch (error) {
+    // Told by the checks of the card.
+    if (error instanceof LegateError) return undefined;
+    throw error;
+  }
+}
+
+/** The interfaces that are spoken here, each binding and version once. */
+function speakersOf(card: AgentCard, probe: Probe): readonly Speaker[] {
+  const speakers = new Map<string, Speaker>();
+  for (const { protocolBinding, protocolVersion, url, tenant } of card.supportedInterfaces) {
+    const binding = protocolBinding.toUpperCase();
+    if (binding !== 'JSONRPC' && binding !== 'HTTP+JSON') continue;
+    const version = versionOf(protocolVersion);
+    if (version === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue;
+    const routed = tenant === undefined || tenant === '' ? {} : { tenant };
+    const base = binding === 'HTTP+JSON' ? url.replace(/\/+$/, '') : url;
+    const speaker = new Speaker(probe, { binding, version, url: base, ...routed });
+    if (!speakers.has(speaker.name)) speakers.set(speaker.name, speaker);
+  }
+  return [...speakers.values()];
+}
+
+function versionOf(declared: string): '1.0' | '0.3' | undefined {
+  if (/^1\.0(?:\.|$)/.test(declared)) return '1.0';
+  return /^0\.3(?:\.|$)/.test(declared) ? '0.3' : undefined;
+}
+
+function cardUrls(address: string): readonly string[] {
+  const url = new URL(address);
+  if (url.pathname.endsWith('.json') || url.pathname.includes('/.well-known/')) return [url.href];
+  const base = url.origin + url.pathname.replace(/\/+$/, '');
+  return [`${base}/.well-known/agent-card.json`, `${base}/.well-known/agent.json`];
+}
+
+async function findCard(probe: Probe, address: string): Promise<CardSubject | undefined> {
+  for (const url of cardUrls(address)) {
+    const answer = await cardAt(probe, url);
+    if (answer.status === 200) return { probe, url, answer };
+    if (answer.status === 401 || answer.status === 403) {
+      throw new LegateError('UNAUTHENTICATED', `the card at ${url} asks for credentials`);
+    }
+  }
+  return undefined;
+}
+
+function cardAt(probe: Probe, url: string): Promise<Answer> {
+  return probe.send({ url, headers: { Accept: 'application/json', 'A2A-Version': '1.0' } });
+}
+
+function foundFinding(url: string, address: string): Finding {
+  const about = {
+    id: 'card.found',
+    subject: 'card',
+    title: 'the card is where clients look for it',
+    specification: '8.2',
+  };
+  if (!url.endsWith('/.well-known/agent.json') || address.endsWith('.json')) {
+    return { ...about, outcome: 'passed' };
+  }
+  return {
+    ...about,
+    outcome: 'warning',
+    detail: `it is at ${url}, where only old clients look`,
+    mend: 'serve it at /.well-known/agent-card.json',
+  };
+}

@@ -1,0 +1,214 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
+import { serve } from '../../http/index.ts';
+import { generateSigningKey } from '../../push/index.ts';
+import { legate } from '../testing/legate-process.ts';
+import { officialServer } from '../testing/official-server.ts';
+import { rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
+import { triedAgent } from '../testing/tried-agent.ts';
+import type { Report } from './finding.ts';
+
+async function checked(
+  url: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ readonly code: number | null; readonly report: Report; readonly err: string }> {
+  const { code, out, err } = await legate(['check', url, '--json', ...args], { env });
+  return { code, err, report: JSON.parse(out) as Report };
+}
+
+const failuresOf = ({ findings }: Report) =>
+  findings
+    .filter(({ outcome }) => outcome === 'failed')
+    .map(({ subject, id }) => `${subject} ${id}`);
+
+const outcomesOf = ({ findings }: Report) =>
+  Object.fromEntries(findings.map(({ subject, id, outcome }) => [`${subject} ${id}`, outcome]));
+
+test('our own server passes, in both bindings and both versions', async () => {
+  await using server = await serve(triedAgent, { cardKeys: [generateSigningKey()] });
+  const { code, report } = await checked(server.url);
+  expect(failuresOf(report)).toEqual([]);
+  expect(code).toBe(0);
+  expect(report.counts.warning).toBe(0);
+  const subjects = new Set(report.findings.map(({ subject }) => subject));
+  expect([...subjects]).toEqual([
+    'card',
+    'caching',
+    'JSONRPC 1.0',
+    'HTTP+JSON 1.0',
+    'JSONRPC 0.3',
+    'HTTP+JSON 0.3',
+    'security',
+  ]);
+  expect(outcomesOf(report)).toMatchObject({
+    'JSONRPC 1.0 streaming.terminal': 'passed',
+    'HTTP+JSON 1.0 errors.cancel-ended': 'passed',
+    'HTTP+JSON 0.3 operations.get': 'passed',
+  });
+});
+
+test('a server with callers of its own is tried with credentials and without', async () => {
+  const auth = new Authenticator({
+    verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
+  });
+  await using server = await serve(triedAgent, { auth });
+  const { code, report, err } = await checked(server.url, ['--debug'], {
+    A2ACLI_BEARER: 'sesame-open',
+  });
+  expect(failuresOf(report)).toEqual([]);
+  expect(code).toBe(0);
+  expect(outcomesOf(report)).toMatchObject({
+    'security security.credentials-demanded': 'passed',
+    'security security.wrong-credentials': 'passed',
+    'security security.challenge': 'passed',
+  });
+  expect(err).not.toContain('sesame-open');
+});
+
+test('what the official SDK gets wrong is found', async () => {
+  await using official = await officialServer();
+  const { code, report } = await checked(official.url);
+  expect(code).toBe(1);
+  expect(failuresOf(report)).toEqual([
+    'JSONRPC 1.0 errors.empty-parts',
+    'JSONRPC 1.0 errors.not-json-rpc',
+    'HTTP+JSON 1.0 errors.empty-parts',
+    'JSONRPC 0.3 streaming.refused-early',
+    'JSONRPC 0.3 errors.empty-parts',
+    'HTTP+JSON 0.3 errors.empty-parts',
+    'security security.large-body',
+    'security security.no-traces',
+    'security security.json-errors',
+  ]);
+  expect(outcomesOf(report)).toMatchObject({
+    'JSONRPC 1.0 errors.patch-version': 'warning',
+    'caching caching.not-modified': 'passed',
+    'caching caching.last-modified': 'warning',
+  });
+});
+
+/** Does nearly everything wrong, and mirrors every origin. */
+function brokenAgent() {
+  return rawAgent((request) => {
+    const { path, body, response, url, headers } = request;
+    response.setHeader('Access-Control-Allow-Origin', headers.origin ?? '*');
+    response.setHeader('Access-Control-Allow-Credentials', 'true');
+    if (path.startsWith('/.well-known')) {
+      response.setHeader('ETag', '"1"');
+      return sendJson(
+        response,
+        rawCard(url, {
+          name: '<script>alert(1)</script>\u001B[31m',
+          version: '',
+          skills: [{ id: 's' }, { id: 's' }],
+          password: 'very-secret',
+          securityRequirements: [{ schemes: { key: { list: [] } } }],
+        }),
+      );
+    }
+    const at = { taskId: 't', contextId: 'c' };
+    if (body.method === 'SendStreamingMessage') {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      const working = { ...at, status: { state: 'TASK_STATE_WORKING' } };
+      const frame = { jsonrpc: '2.0', id: body.id, result: { statusUpdate: working } };
+      return void response.end(
+        `data: ${JSON.stringify(frame, undefined, 1).replaceAll('\n', '\ndata: ')}\n\n`,
+      );
+    }
+    if (body.method === 'SubscribeToTask') {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      const frame = { jsonrpc: '2.0', id: body.id, error: { code: -32001, message: 'gone' } };
+      return void response.end(`data: ${JSON.stringify(frame)}\n\n`);
+    }
+    if (body.method === undefined) {
+      response.writeHead(500, { 'Content-Type': 'text/html' });
+      return void response.end('<pre>Error\n    at run (/srv/app/main.js:1:2)</pre>');
+    }
+    // Whatever is asked for, the answer is a task without a state.
+    return result(request, { task: { id: 't', contextId: 'c' } });
+  });
+}
+
+test('a server that is broken on purpose is seen through', async () => {
+  await using broken = await brokenAgent();
+  const { code, report } = await checked(broken.url);
+  expect(code).toBe(1);
+  const outcomes = outcomesOf(report);
+  for (const id of [
+    'card card.public-fields',
+    'caching caching.not-modified',
+    'JSONRPC 1.0 operations.send',
+    'JSONRPC 1.0 operations.list',
+    'JSONRPC 1.0 streaming.first',
+    'JSONRPC 1.0 streaming.ends',
+    'JSONRPC 1.0 streaming.refused-early',
+    'JSONRPC 1.0 errors.unknown-task',
+    'JSONRPC 1.0 errors.unknown-method',
+    'JSONRPC 1.0 errors.json',
+    'JSONRPC 1.0 errors.version',
+    'security security.credentials-demanded',
+    'security security.wrong-credentials',
+    'security security.cross-origin',
+    'security security.no-traces',
+    'security security.json-errors',
+  ]) {
+    expect([id, outcomes[id]]).toEqual([id, 'failed']);
+  }
+  expect(outcomes['JSONRPC 1.0 streaming.single-line']).toBe('warning');
+  const problems = report.findings.filter(({ id }) => id === 'card.valid');
+  expect(problems.map(({ detail }) => detail)).toEqual([
+    'version is missing',
+    'skills[0].name is missing',
+    'skills[0].description is missing',
+    'skills[0].tags is missing',
+    'skills[1].name is missing',
+    'skills[1].description is missing',
+    'skills[1].tags is missing',
+    'skills[1].id is the id of another skill',
+    'securityRequirements[0] names "key", which no scheme has',
+    'password is no member of a card',
+  ]);
+  for (const { outcome, mend } of report.findings) {
+    if (outcome === 'failed' || outcome === 'warning') expect(mend).toBeTruthy();
+  }
+});
+
+test('the report is text for people or a page, and harmless whatever agents say', async () => {
+  await using broken = await brokenAgent();
+  const text = await legate(['check', broken.url]);
+  expect(text.code).toBe(1);
+  expect(text.out).toContain('FAIL  card: version is in order\n      version is missing');
+  expect(text.out).toContain('      mend: give the card a version');
+  expect(text.out).not.toContain('\u001B');
+  expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings, \d+ not tried\n$/);
+  const folder = mkdtempSync(join(tmpdir(), 'legate-check-'));
+  try {
+    const file = join(folder, 'report.html');
+    const html = await legate(['check', broken.url, '--format', 'html', '--report', file]);
+    expect(html).toMatchObject({ code: 1, out: '' });
+    const page = readFileSync(file, 'utf8');
+    expect(page).toContain('&lt;script&gt;alert(1)');
+    expect(page).not.toContain('<script');
+    expect(page).toContain("default-src 'none'");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('--read-only sends no message, and an address without a card is one finding', async () => {
+  await using agent = await rawAgent(({ response, url, path }) =>
+    path.startsWith('/.well-known')
+      ? sendJson(response, rawCard(url))
+      : sendJson(response, {}, 500),
+  );
+  const { code } = await checked(agent.url, ['--read-only']);
+  expect(code).toBe(0);
+  expect(agent.requests.every(({ method }) => method === 'GET')).toBe(true);
+  const missing = await checked(`${agent.url}/elsewhere`);
+  expect(missing.code).toBe(1);
+  expect(missing.report.findings).toMatchObject([{ id: 'card.found', outcome: 'failed' }]);
+});

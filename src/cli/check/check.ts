@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs';
+import { readReference } from '../client/agent-reference.ts';
+import { calling } from '../client/calling.ts';
+import { usage } from '../client/choices.ts';
+import type { CheckCommandOptions } from '../commands/check.ts';
+import { Progress } from '../progress.ts';
+import { checkAgent } from './check-agent.ts';
+import type { Finding, Report } from './finding.ts';
+import { reportHtml } from './render-html.ts';
+import { findingText, summaryText } from './render-text.ts';
+
+/** Tries an agent, and reports what it gets right and wrong. */
+export async function check(
+  operands: readonly string[],
+  options: CheckCommandOptions,
+): Promise<void> {
+  await calling(options, operands, async (session) => {
+    const reference = readReference(session.choices.agent);
+    if (reference.kind === 'file') throw usage('check calls the agent: give its address');
+    session.warnOfDanger();
+    const format = session.choices.isJson ? 'json' : options.format;
+    const isLive = format === 'text' && options.report === undefined;
+    using progress = new Progress('Trying the agent');
+    const report = await checkAgent(reference.url, {
+      fetch: session.fetch,
+      timeoutMs: session.choices.timeoutMs ?? 15_000,
+      headers: session.choices.serviceParameters,
+      signal: session.signal,
+      text: options.message,
+      isReadOnly: options.readOnly === true,
+      authFor: (card) => session.authFor(card),
+      now: Date.now(),
+      onFinding: (finding) => {
+        progress.clear();
+        progress.say(`Trying ${finding.subject}`);
+        if (isLive && isShown(finding, options)) console.log(findingText(finding, process.stdout));
+      },
+    });
+    progress.clear();
+    write(report, format, options);
+    const { failed, warning } = report.counts;
+    if (failed > 0 || (options.failOnWarnings === true && warning > 0)) process.exitCode = 1;
+  });
+}
+
+function isShown({ outcome }: Finding, { all }: CheckCommandOptions): boolean {
+  return all === true || outcome === 'failed' || outcome === 'warning';
+}
+
+function write(
+  report: Report,
+  format: 'text' | 'json' | 'html',
+  options: CheckCommandOptions,
+): void {
+  if (options.report === undefined) {
+    if (format === 'text') console.log(summaryText(report));
+    else process.stdout.write(rendered(report, format, options));
+    return;
+  }
+  writeFileSync(options.report, rendered(report, format, options));
+  console.error(`written: ${options.report}`);
+}
+
+function rendered(
+  report: Report,
+  format: 'text' | 'json' | 'html',
+  options: CheckCommandOptions,
+): string {
+  if (format === 'json') return `${JSON.stringify(report, undefined, 2)}\n`;
+  if (format === 'html') return reportHtml(report);
+  const shown = report.findings.filter((finding) => isShown(finding, options));
+  const lines = shown.map((finding) => findingText(finding, process.stdout));
+  return `${[...lines, summaryText(report)].join('\n')}\n`;
+}

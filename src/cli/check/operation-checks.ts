@@ -1,0 +1,313 @@
+import {
+  type AgentCard,
+  isInterrupted,
+  isTerminal,
+  LegateError,
+  message,
+  type SendMessageRequest,
+  type StreamResponse,
+  type Task,
+} from '../../protocol/index.ts';
+import { type Check, skip } from './finding.ts';
+import type { Answer } from './probe.ts';
+import { type Speaker, type Spoken, isObject } from './speaker.ts';
+
+/** One interface of an agent, and what became of the messages sent to it. */
+export interface InterfaceSubject {
+  readonly speaker: Speaker;
+  readonly card: AgentCard;
+  /** What is said to the agent. */
+  readonly text: string;
+  /** The task that came of the first message. */
+  task?: Task;
+}
+
+/** Lenient in nothing: what our own client forgives is told here. */
+export function sendRequest({
+  speaker,
+  text,
+}: InterfaceSubject): Readonly<Record<string, unknown>> {
+  const request: SendMessageRequest = { message: message(text) };
+  return speaker.dialect.sendMessageRequest.encode(request) as Readonly<Record<string, unknown>>;
+}
+
+/** What was seen instead of a result. */
+export function failureText({ answer, error }: Spoken): string | undefined {
+  if (error !== undefined) return `${error.code}: ${error.message}`;
+  if (answer.json === undefined) return `HTTP ${answer.status} with a body that is no JSON`;
+  return undefined;
+}
+
+function decoded<T>(decode: () => T): T | string {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof LegateError) return `not as specified: ${error.message}`;
+    throw error;
+  }
+}
+
+export const operationChecks: readonly Check<InterfaceSubject>[] = [
+  {
+    id: 'operations.send',
+    title: 'a message is answered with a task or a message',
+    specification: '3.1.1',
+    mend: 'answer with {"task": …} or {"message": …}, every required field in place',
+    run: async (subject) => {
+      const { speaker } = subject;
+      const spoken = await speaker.speak('sendMessage', sendRequest(subject));
+      const failure = failureText(spoken);
+      if (failure !== undefined) return failure;
+      const result = decoded(() => speaker.dialect.sendMessageResponse.decode(spoken.result));
+      if (typeof result === 'string') return result;
+      if ('task' in result) subject.task = result.task;
+      return undefined;
+    },
+  },
+  {
+    id: 'operations.envelope',
+    title: 'answers carry the id of their request',
+    specification: '9.1',
+    mend: 'answer with the id as it came, of the same type',
+    run: async ({ speaker }) => {
+      if (speaker.binding !== 'JSONRPC') skip('there are none over HTTP+JSON');
+      const method = speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
+      const body = { jsonrpc: '2.0', id: 4711, method, params: { id: 'no-such-task' } };
+      const { json } = await speaker.probe.send(speaker.post(JSON.stringify(body)));
+      if (!isObject(json)) return 'the answer is no JSON object';
+      if (json['jsonrpc'] !== '2.0') return 'jsonrpc is not "2.0"';
+      return json['id'] === 4711 ? undefined : `id 4711 came back as ${JSON.stringify(json['id'])}`;
+    },
+  },
+  {
+    id: 'operations.get',
+    title: 'a task can be asked for',
+    specification: '3.1.3',
+    mend: 'keep tasks for as long as their callers may ask, and find them by id',
+    run: async (subject) => {
+      const task = subject.task ?? skip('no task came of the message');
+      const { speaker } = subject;
+      const spoken = await speaker.speak('getTask', { id: task.id });
+      const failure = failureText(spoken);
+      if (failure !== undefined) return failure;
+      const found = decoded(() => speaker.dialect.task.decode(spoken.result));
+      if (typeof found === 'string') return found;
+      return found.id === task.id ? undefined : `asked for ${task.id}, got ${found.id}`;
+    },
+  },
+  {
+    id: 'operations.history-length',
+    title: 'historyLength 0 leaves the history out',
+    specification: '3.2.4',
+    mend: 'send no history where historyLength is 0',
+    run: async (subject) => {
+      const task = subject.task ?? skip('no task came of the message');
+      const { speaker } = subject;
+      if (speaker.binding !== 'JSONRPC') skip('tried over JSON-RPC');
+      const request = { id: task.id, historyLength: 0 };
+      const { result } = await speaker.speak('getTask', request);
+      const history = isObject(result) ? result['history'] : undefined;
+      return Array.isArray(history) && history.length > 0
+        ? `${history.length} messages came`
+        : undefined;
+    },
+  },
+  {
+    id: 'operations.list',
+    title: 'tasks can be listed',
+    specification: '3.1.4',
+    mend: 'answer with tasks, nextPageToken (empty at the end), pageSize and totalSize',
+    run: async ({ speaker }) => {
+      if (speaker.version !== '1.0') skip('0.3 has no list');
+      const spoken = await speaker.speak('listTasks', { pageSize: 1 });
+      const failure = failureText(spoken);
+      if (failure !== undefined) return failure;
+      const { result } = spoken;
+      if (!isObject(result)) return 'the answer is no object';
+      for (const name of ['tasks', 'nextPageToken', 'pageSize', 'totalSize']) {
+        if (result[name] === undefined) return `${name} is missing`;
+      }
+      const page = decoded(() => speaker.dialect.listTasksResponse.decode(result));
+      if (typeof page === 'string') return page;
+      return page.tasks.length <= 1 ? undefined : `pageSize 1 gave ${page.tasks.length} tasks`;
+    },
+  },
+];
+
+/** The streams of one interface. */
+export interface StreamSubject extends InterfaceSubject {
+  answer?: Answer;
+  events?: readonly StreamResponse[];
+}
+
+export const streamChecks: readonly Check<StreamSubject>[] = [
+  {
+    id: 'streaming.opens',
+    title: 'a stream opens as server-sent events',
+    specification: '3.1.2',
+    mend: 'answer 200 with Content-Type: text/event-stream',
+    run: async (subject) => {
+      if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
+      const { speaker } = subject;
+      const spoken = await speaker.speak('sendStreamingMessage', sendRequest(subject));
+      subject.answer = spoken.answer;
+      if (spoken.answer.events !== undefined) return undefined;
+      return failureText(spoken) ?? 'the answer is no event stream';
+    },
+  },
+  {
+    id: 'streaming.events',
+    title: 'every event is one of the four kinds, and complete',
+    specification: '4.2',
+    mend: 'send one StreamResponse an event, every required field in place',
+    run: (subject) => {
+      const { speaker } = subject;
+      const events = subject.answer?.events ?? skip('no stream opened');
+      const responses: StreamResponse[] = [];
+      for (const [index, { data }] of events.entries()) {
+        const event = decoded(() => speaker.dialect.streamResponse.decode(speaker.eventOf(data)));
+        if (typeof event === 'string') return `event ${index + 1} is ${event}`;
+        responses.push(event);
+      }
+      subject.events = responses;
+      return responses.length > 0 ? undefined : 'no event came';
+    },
+  },
+  {
+    id: 'streaming.first',
+    title: 'a stream begins with the task, or is one message',
+    specification: '3.1.2',
+    mend: 'send the task first, before any update of it',
+    run: ({ events, speaker }) => {
+      const first = (events ?? skip('there are no events to look at'))[0];
+      if (speaker.version === '0.3') skip('0.3 leaves it open');
+      if (first === undefined || 'task' in first || 'message' in first) return undefined;
+      return `it begins with ${Object.keys(first)[0] ?? 'nothing'}`;
+    },
+  },
+  {
+    id: 'streaming.one-task',
+    title: 'all events are of one task and context',
+    specification: '3.1.2',
+    mend: 'give every event the ids of the task that the stream began with',
+    run: ({ events }) => {
+      const places = (events ?? skip('there are no events to look at')).map(placeOf);
+      const tasks = new Set(places.filter((place) => place !== ''));
+      return tasks.size <= 1 ? undefined : `events of ${tasks.size} tasks or contexts came`;
+    },
+  },
+  {
+    id: 'streaming.ends',
+    title: 'a stream closes when its task ends or waits for its caller',
+    specification: '3.1.2',
+    mend: 'close the stream after the event with the last state',
+    run: ({ events, answer }) => {
+      const last = (events ?? skip('there are no events to look at')).findLast(
+        (event) => 'statusUpdate' in event || 'task' in event || 'message' in event,
+      );
+      if (last === undefined) return 'it never says where the task stands';
+      if (answer?.isComplete !== true) return 'it was not closed in time';
+      const state = stateOf(last);
+      if (state === undefined || isTerminal(state) || isInterrupted(state)) return undefined;
+      return `it closed while the task was ${state}`;
+    },
+  },
+  {
+    id: 'streaming.single-line',
+    title: 'each event is one line of data',
+    isAdvice: true,
+    mend: 'write the JSON of an event without line breaks: many readers go by lines',
+    run: ({ answer }) => {
+      const text = answer?.events === undefined ? skip('no stream opened') : answer.text;
+      return /^data:.*\r?\ndata:/m.test(text) ? 'an event has several data lines' : undefined;
+    },
+  },
+  {
+    id: 'streaming.not-cached',
+    title: 'streams are kept out of caches',
+    isAdvice: true,
+    mend: 'answer with Cache-Control: no-cache',
+    run: ({ answer }) => {
+      const headers = answer?.events === undefined ? skip('no stream opened') : answer.headers;
+      const value = headers.get('Cache-Control') ?? 'none';
+      return /no-cache|no-store/.test(value) ? undefined : `Cache-Control is ${value}`;
+    },
+  },
+  {
+    id: 'streaming.refused-early',
+    title: 'an error known before the first event is no event stream',
+    specification: '9.4.2',
+    mend: 'look at the task before sending the headers of a stream',
+    run: async (subject) => {
+      if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
+      const request = { id: 'no-such-task' };
+      const { answer, error } = await subject.speaker.speak('subscribeToTask', request, {
+        isEnough: (events) => events.length > 0,
+      });
+      if (answer.events !== undefined) return 'subscribing to an unknown task opens a stream';
+      return error?.code === 'TASK_NOT_FOUND' ? undefined : `it is ${error?.code ?? 'no error'}`;
+    },
+  },
+  {
+    id: 'streaming.terminal',
+    title: 'subscribing to a task that has ended is refused',
+    specification: '3.1.6',
+    mend: 'answer UnsupportedOperationError where the task is in a terminal state',
+    run: async (subject) => {
+      if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
+      const { speaker } = subject;
+      if (speaker.version === '0.3') skip('0.3 leaves it open');
+      const task = await endedTask(subject);
+      const { answer, error } = await speaker.speak(
+        'subscribeToTask',
+        { id: task.id },
+        { isEnough: (events) => events.length > 0 },
+      );
+      if (answer.events !== undefined) return 'it opens a stream';
+      return error?.code === 'UNSUPPORTED_OPERATION'
+        ? undefined
+        : `it is ${error?.code ?? 'no error'}`;
+    },
+  },
+  {
+    id: 'streaming.undeclared',
+    title: 'an agent that does not stream refuses to',
+    specification: '3.3.4',
+    mend: 'answer UnsupportedOperationError where capabilities.streaming is not true',
+    run: async (subject) => {
+      if (subject.card.capabilities.streaming === true) skip('the card offers streaming');
+      const { answer, error } = await subject.speaker.speak(
+        'sendStreamingMessage',
+        sendRequest(subject),
+        { isEnough: (events) => events.length > 0 },
+      );
+      if (answer.events !== undefined) return 'it streams all the same: declare it';
+      const isRefused =
+        error?.code === 'UNSUPPORTED_OPERATION' || error?.code === 'METHOD_NOT_FOUND';
+      return isRefused ? undefined : `it is ${error?.code ?? 'no error'}`;
+    },
+  },
+];
+
+/** The task of the first message, where it has ended by now. */
+export async function endedTask(subject: InterfaceSubject): Promise<Task> {
+  const task = subject.task ?? skip('no task came of the message');
+  const { speaker } = subject;
+  const { result } = await speaker.speak('getTask', { id: task.id });
+  const now = decoded(() => speaker.dialect.task.decode(result));
+  if (typeof now === 'string' || !isTerminal(now.status.state)) skip('the task has not ended');
+  return now;
+}
+
+function stateOf(event: StreamResponse): Task['status']['state'] | undefined {
+  if ('task' in event) return event.task.status.state;
+  return 'statusUpdate' in event ? event.statusUpdate.status.state : undefined;
+}
+
+function placeOf(event: StreamResponse): string {
+  if ('task' in event) return `${event.task.id} ${event.task.contextId}`;
+  if ('statusUpdate' in event)
+    return `${event.statusUpdate.taskId} ${event.statusUpdate.contextId}`;
+  if ('message' in event) return '';
+  return `${event.artifactUpdate.taskId} ${event.artifactUpdate.contextId}`;
+}

@@ -1,0 +1,152 @@
+import { type Auth } from '../../client/index.ts';
+import { LegateError, parseJson, type SseEvent, SseParser } from '../../protocol/index.ts';
+
+/** An answer as it came, however wrong. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Undefined where the body is no JSON. */
+  readonly json: unknown;
+  /** Of an event stream: what was read until it closed, or until there was no more time. */
+  readonly events?: readonly SseEvent[];
+  /** Whether the peer closed its stream by itself. */
+  readonly isComplete: boolean;
+}
+
+export interface ProbeRequest {
+  readonly method?: 'GET' | 'POST' | 'OPTIONS';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Leaves the credentials at home. @default false */
+  readonly isAnonymous?: boolean;
+  /** Stops reading a stream when this says so. */
+  readonly isEnough?: (events: readonly SseEvent[]) => boolean;
+}
+
+export interface ProbeOptions {
+  readonly fetch: typeof globalThis.fetch;
+  /** For each request, its whole answer included. */
+  readonly timeoutMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+const mostBytes = 4 * 1024 * 1024;
+
+/** Sends requests as they are, right or wrong, and takes every answer, right or wrong. */
+export class Probe {
+  readonly #options: ProbeOptions;
+  readonly #answers: Answer[] = [];
+  #auth: Auth | undefined;
+
+  constructor(options: ProbeOptions) {
+    this.#options = options;
+  }
+
+  /** All answers so far. */
+  get answers(): readonly Answer[] {
+    return this.#answers;
+  }
+
+  /** From now on requests carry these credentials. */
+  authenticate(auth: Auth | undefined): void {
+    this.#auth = auth;
+  }
+
+  get hasCredentials(): boolean {
+    return this.#auth !== undefined;
+  }
+
+  async send(request: ProbeRequest): Promise<Answer> {
+    const { fetch, timeoutMs, signal } = this.#options;
+    const { method = 'GET', body, isEnough } = request;
+    const { url, headers } = this.#prepare(request);
+    const expired = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([signal, expired]),
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw new LegateError(
+        'PEER_UNREACHABLE',
+        expired.aborted
+          ? `no answer to ${method} ${request.url} within ${timeoutMs} ms`
+          : `no answer to ${method} ${request.url}: ${reasonOf(error)}`,
+      );
+    });
+    const answer = await readAnswer(response, isEnough);
+    this.#answers.push(answer);
+    return answer;
+  }
+
+  #prepare(request: ProbeRequest): { readonly url: string; readonly headers: Headers } {
+    const url = new URL(request.url);
+    const headers = new Headers({ ...this.#options.headers, ...request.headers });
+    if (request.isAnonymous === true || this.#auth === undefined) return { url: url.href, headers };
+    if (!isProtected(url)) {
+      throw new LegateError(
+        'CONFIGURATION_INVALID',
+        `credentials are not sent to ${url.origin}: use https, or a loopback address`,
+      );
+    }
+    if ('bearer' in this.#auth) {
+      headers.set('Authorization', `Bearer ${this.#auth.bearer}`);
+    } else if ('apiKey' in this.#auth) {
+      const { name, location = 'header', value } = this.#auth.apiKey;
+      if (location === 'query') url.searchParams.set(name, value);
+      else if (location === 'header') headers.set(name, value);
+      else headers.set('Cookie', `${name}=${encodeURIComponent(value)}`);
+    }
+    return { url: url.href, headers };
+  }
+}
+
+export function isProtected({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown failure';
+  const { cause } = error;
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+}
+
+async function readAnswer(response: Response, isEnough: ProbeRequest['isEnough']): Promise<Answer> {
+  const { status, headers } = response;
+  const isStream = /^text\/event-stream\b/i.test(headers.get('Content-Type') ?? '');
+  const parser = new SseParser({ maxEventBytes: mostBytes });
+  const events: SseEvent[] = [];
+  const pieces: Buffer[] = [];
+  let size = 0;
+  let isComplete = true;
+  try {
+    for await (const piece of response.body ?? []) {
+      size += piece.length;
+      pieces.push(Buffer.from(piece));
+      if (isStream) events.push(...parser.push(piece));
+      if (size > mostBytes || (isStream && isEnough?.(events) === true)) {
+        isComplete = false;
+        break;
+      }
+    }
+  } catch {
+    // Cut off, or out of time: what came is looked at, and that it did not end is told.
+    isComplete = false;
+  }
+  const text = Buffer.concat(pieces).toString('utf8');
+  const json = isStream ? undefined : jsonOf(text);
+  return { status, headers, text, json, isComplete, ...(isStream && { events }) };
+}
+
+export function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,167 @@
+import type { AgentCard } from '../../protocol/index.ts';
+import { type Check, skip } from './finding.ts';
+import { type InterfaceSubject, sendRequest } from './operation-checks.ts';
+import { isProtected, type Probe } from './probe.ts';
+import { type Speaker } from './speaker.ts';
+
+/** The whole agent, after everything else was tried. */
+export interface SecuritySubject {
+  readonly probe: Probe;
+  readonly card: AgentCard;
+  readonly url: string;
+  readonly speakers: readonly Speaker[];
+  readonly text: string;
+}
+
+/** Larger than what web frameworks take unless told otherwise, smaller than any document. */
+const largeText = 200 * 1024;
+
+function firstOf({ speakers, card, text }: SecuritySubject): InterfaceSubject {
+  return { speaker: speakers[0] ?? skip('there is no interface to call'), card, text };
+}
+
+function demandsCredentials({ card }: SecuritySubject): boolean {
+  return (card.securityRequirements ?? []).some(({ schemes }) => Object.keys(schemes).length > 0);
+}
+
+export const securityChecks: readonly Check<SecuritySubject>[] = [
+  {
+    id: 'security.tls',
+    title: 'the agent is called over TLS',
+    specification: '7.1',
+    mend: 'serve https, also behind a proxy, and list https addresses in the card',
+    run: ({ url, speakers }) => {
+      const plain = [url, ...speakers.map((one) => one.url)].filter(
+        (one) => !isProtected(new URL(one)),
+      );
+      return plain.length === 0 ? undefined : `${plain.join(', ')} is plain http`;
+    },
+  },
+  {
+    id: 'security.credentials-demanded',
+    title: 'whoever has no credentials is refused',
+    specification: '7.4',
+    mend: 'verify the caller before anything else, on every operation',
+    run: async (subject) => {
+      if (!demandsCredentials(subject)) skip('the card demands none');
+      const inner = firstOf(subject);
+      const request = { id: 'no-such-task' };
+      const { answer } = await inner.speaker.speak('getTask', request, { isAnonymous: true });
+      return answer.status === 401 || answer.status === 403 ? undefined : `HTTP ${answer.status}`;
+    },
+  },
+  {
+    id: 'security.challenge',
+    title: 'a refusal says which credentials are wanted',
+    isAdvice: true,
+    mend: 'answer 401 with WWW-Authenticate',
+    run: async (subject) => {
+      if (!demandsCredentials(subject)) skip('the card demands none');
+      const inner = firstOf(subject);
+      const request = { id: 'no-such-task' };
+      const { answer } = await inner.speaker.speak('getTask', request, { isAnonymous: true });
+      return answer.headers.has('WWW-Authenticate') ? undefined : 'WWW-Authenticate is missing';
+    },
+  },
+  {
+    id: 'security.wrong-credentials',
+    title: 'made-up credentials are refused',
+    specification: '7.4',
+    mend: 'verify the signature or the value of every credential',
+    run: async (subject) => {
+      if (!demandsCredentials(subject)) skip('the card demands none');
+      const inner = firstOf(subject);
+      const headers = { Authorization: 'Bearer made-up', 'X-API-Key': 'made-up' };
+      const request = { id: 'no-such-task' };
+      const options = { headers, isAnonymous: true };
+      const { answer } = await inner.speaker.speak('getTask', request, options);
+      return answer.status === 401 || answer.status === 403 ? undefined : `HTTP ${answer.status}`;
+    },
+  },
+  {
+    id: 'security.open',
+    title: 'an agent beyond this machine knows its callers',
+    isAdvice: true,
+    mend: 'configure authentication: whoever finds the address can use the agent',
+    run: (subject) => {
+      if (demandsCredentials(subject)) return undefined;
+      const { hostname } = new URL(subject.url);
+      const isLocal = /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname);
+      return isLocal ? undefined : 'the card demands no credentials';
+    },
+  },
+  {
+    id: 'security.cross-origin',
+    title: 'pages of others cannot act for a signed-in browser',
+    mend: 'name the origins that may call, and never mirror any origin with credentials',
+    run: async (subject) => {
+      const inner = firstOf(subject);
+      const headers = { Origin: 'https://elsewhere.example' };
+      const request = { id: 'no-such-task' };
+      const { answer } = await inner.speaker.speak('getTask', request, { headers });
+      const allowed = answer.headers.get('Access-Control-Allow-Origin');
+      const withCredentials = answer.headers.get('Access-Control-Allow-Credentials') === 'true';
+      return allowed === 'https://elsewhere.example' && withCredentials
+        ? 'any origin may call with the credentials of the user'
+        : undefined;
+    },
+  },
+  {
+    id: 'security.large-body',
+    title: 'a large message is taken, or refused in JSON',
+    mend: 'raise the limit of bodies, and answer what exceeds it with a JSON error',
+    run: async (subject) => {
+      const inner = { ...firstOf(subject), text: 'a'.repeat(largeText) };
+      const { answer } = await inner.speaker.speak('sendMessage', sendRequest(inner));
+      return answer.json === undefined
+        ? `200 KiB of text are answered with HTTP ${answer.status} and no JSON`
+        : undefined;
+    },
+  },
+  {
+    id: 'security.no-traces',
+    title: 'no answer shows the inside of the server',
+    mend: 'answer with the error of the protocol, and log the trace',
+    run: ({ probe }) => {
+      const trace = /^\s+at \S+ ?\(?.*:\d+:\d+\)?$|Traceback \(most recent|node_modules[\\/]/m;
+      const shown = probe.answers.filter(({ text }) =>
+        trace.test(text.replaceAll(/\\n|&nbsp;|<br>/g, '\n')),
+      );
+      return shown.length === 0 ? undefined : `${shown.length} answers hold a stack trace`;
+    },
+  },
+  {
+    id: 'security.json-errors',
+    title: 'errors are never pages for people',
+    mend: 'answer every error with a JSON body',
+    run: ({ probe }) => {
+      const pages = probe.answers.filter(
+        ({ status, headers }) => status >= 400 && /html/.test(headers.get('Content-Type') ?? ''),
+      );
+      const statuses = [...new Set(pages.map(({ status }) => status))].join(', ');
+      return pages.length === 0 ? undefined : `${pages.length} answers are HTML (${statuses})`;
+    },
+  },
+  {
+    id: 'security.nosniff',
+    title: 'browsers are told not to guess media types',
+    isAdvice: true,
+    mend: 'answer with X-Content-Type-Options: nosniff',
+    run: ({ probe }) =>
+      probe.answers.some(({ headers }) => headers.get('X-Content-Type-Options') === 'nosniff')
+        ? undefined
+        : 'X-Content-Type-Options is missing',
+  },
+  {
+    id: 'security.banner',
+    title: 'answers do not name the software',
+    isAdvice: true,
+    mend: 'leave X-Powered-By out',
+    run: ({ probe }) => {
+      const banner = probe.answers.find(({ headers }) => headers.has('X-Powered-By'));
+      return banner === undefined
+        ? undefined
+        : `X-Powered-By: ${banner.headers.get('X-Powered-By') ?? ''}`;
+    },
+  },
+];

@@ -1,0 +1,153 @@
+import {
+  type Dialect,
+  fromJsonRpcError,
+  fromRestError,
+  LegateError,
+  type Operation,
+  operations,
+  type SseEvent,
+  v03,
+  v03Rest,
+  v1,
+} from '../../protocol/index.ts';
+import type { Answer, Probe, ProbeRequest } from './probe.ts';
+
+/** What an answer amounts to: a result, an error, or neither. */
+export interface Spoken {
+  readonly answer: Answer;
+  readonly result?: unknown;
+  readonly error?: LegateError;
+  /** The JSON-RPC code or the HTTP status, as it came. */
+  readonly code?: number;
+}
+
+export interface SpeakOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly isAnonymous?: boolean;
+  readonly isEnough?: (events: readonly SseEvent[]) => boolean;
+}
+
+/** Speaks one binding in one version with one interface of an agent. */
+export class Speaker {
+  readonly name: string;
+  readonly version: '1.0' | '0.3';
+  readonly binding: 'JSONRPC' | 'HTTP+JSON';
+  readonly url: string;
+  readonly dialect: Dialect;
+  readonly probe: Probe;
+  readonly #tenant: string | undefined;
+
+  constructor(
+    probe: Probe,
+    options: {
+      readonly binding: 'JSONRPC' | 'HTTP+JSON';
+      readonly version: '1.0' | '0.3';
+      readonly url: string;
+      readonly tenant?: string;
+    },
+  ) {
+    this.probe = probe;
+    this.binding = options.binding;
+    this.version = options.version;
+    this.url = options.url;
+    this.name = `${options.binding} ${options.version}`;
+    this.#tenant = options.tenant;
+    if (options.version === '1.0') this.dialect = v1;
+    else this.dialect = options.binding === 'JSONRPC' ? v03 : v03Rest;
+  }
+
+  /** Requests an operation with these parameters, as they are. */
+  async speak(
+    operation: Operation,
+    parameters: Readonly<Record<string, unknown>>,
+    options: SpeakOptions = {},
+  ): Promise<Spoken> {
+    const tenant = this.#tenant;
+    const given = tenant === undefined ? parameters : { tenant, ...parameters };
+    const request =
+      this.binding === 'JSONRPC'
+        ? this.envelope(operations[operation][this.version === '1.0' ? 'v1' : 'v03'], given)
+        : this.#route(operation, given);
+    return this.read(
+      await this.probe.send({
+        ...request,
+        ...options,
+        headers: { ...request.headers, ...options.headers },
+      }),
+    );
+  }
+
+  /** A JSON-RPC request for a method, whatever it may be. */
+  envelope(method: string, params: unknown): ProbeRequest {
+    return this.post(JSON.stringify({ jsonrpc: '2.0', id: 'check-1', method, params }));
+  }
+
+  /** A POST of these bytes to the interface, or below it. */
+  post(body: string, path = ''): ProbeRequest {
+    return { method: 'POST', url: this.url + path, headers: this.headers, body };
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'A2A-Version': this.version,
+    };
+  }
+
+  read(answer: Answer): Spoken {
+    const { json, status } = answer;
+    if (this.binding === 'HTTP+JSON') {
+      if (status < 300) return { answer, result: json, code: status };
+      return { answer, error: fromRestError(status, json), code: status };
+    }
+    if (!isObject(json)) return { answer };
+    if (isObject(json['error'])) {
+      const { code } = json['error'];
+      const error = fromJsonRpcError(json['error']);
+      return { answer, error, ...(typeof code === 'number' && { code }) };
+    }
+    return 'result' in json ? { answer, result: json['result'] } : { answer };
+  }
+
+  /** What one event of a stream holds. */
+  eventOf(data: string): unknown {
+    const json: unknown = JSON.parse(data);
+    if (this.binding === 'HTTP+JSON') return json;
+    if (isObject(json) && isObject(json['error'])) throw fromJsonRpcError(json['error']);
+    return isObject(json) ? json['result'] : undefined;
+  }
+
+  #route(operation: Operation, parameters: Readonly<Record<string, unknown>>): ProbeRequest {
+    const base = this.version === '1.0' ? '' : '/v1';
+    const tenant = this.#tenant === undefined ? '' : `/${encodeURIComponent(this.#tenant)}`;
+    const place = `${tenant}${base}`;
+    const id = encodeURIComponent(String(parameters['id']));
+    const get = (path: string): ProbeRequest => ({
+      url: `${this.url}${place}${path}`,
+      headers: { Accept: 'application/json', 'A2A-Version': this.version },
+    });
+    const post = (path: string, body: unknown): ProbeRequest =>
+      this.post(JSON.stringify(body), `${place}${path}`);
+    switch (operation) {
+      case 'sendMessage':
+        return post('/message:send', parameters);
+      case 'sendStreamingMessage':
+        return post('/message:stream', parameters);
+      case 'getTask':
+        return get(`/tasks/${id}`);
+      case 'listTasks':
+        return get('/tasks?pageSize=1');
+      case 'cancelTask':
+        return post(`/tasks/${id}:cancel`, {});
+      case 'subscribeToTask':
+        return post(`/tasks/${id}:subscribe`, {});
+      default:
+        throw new LegateError('INTERNAL', `no route for ${operation}`);
+    }
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
