@@ -123,7 +123,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     title: 'no answer shows the inside of the server',
     mend: 'answer with the error of the protocol, and log the trace',
     run: ({ probe }) => {
-      const trace = /^\s+at \S+ ?\(?.*:\d+:\d+\)?$|Traceback \(most recent|node_modules[\\/]/m;
+      const trace = /^\s+at .+:\d+:\d+|Traceback \(most recent|node_modules[\\/]/m;
       const shown = probe.answers.filter(({ text }) =>
         trace.test(text.replaceAll(/\\n|&nbsp;|<br>/g, '\n')),
       );
