@@ -1,0 +1,67 @@
+import type { Argument, Command, Option } from 'commander';
+import { catalogue } from '../../src/cli/commands/catalogue.ts';
+
+/** Every command with its arguments and flags, as its own help has them. */
+export async function cliPage(): Promise<string> {
+  const parts: string[] = [];
+  let group = '';
+  for (const entry of catalogue) {
+    const command = await entry.load();
+    if (entry.group !== group) parts.push(`## ${(group = entry.group).replace(/:$/, '')}`);
+    parts.push(...describe(command.description(entry.summary), 'legate'));
+  }
+  return [
+    '# Commands',
+    'What `legate --help` and `legate COMMAND --help` say. Standard output has the result and nothing else; whatever is said about it goes to standard error. `LOG_LEVEL` and the other variables named below stand in for their flags.',
+    ...parts,
+    'Exit codes are those of the [errors](errors.md): 0 when all went well.',
+  ].join('\n\n');
+}
+
+function describe(command: Command, above: string): readonly string[] {
+  const name = `${above} ${command.name()}`;
+  const rows = [
+    ...command.registeredArguments.map(argumentRow),
+    ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
+  ];
+  return [
+    `### ${name}`,
+    `${capital(command.description())}.`,
+    ...(rows.length === 0 ? [] : [['| | | default |', '|---|---|---|', ...rows].join('\n')]),
+    ...command.commands
+      .filter((inner) => inner.name() !== 'help')
+      .flatMap((inner) => describe(inner, name)),
+  ];
+}
+
+function argumentRow(argument: Argument): string {
+  const shown = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  const name = argument.required ? `<${shown}>` : `[${shown}]`;
+  return `| \`${name}\` | ${text(argument.description)} | ${standardOf(argument)} |`;
+}
+
+function optionRow(option: Option): string {
+  const notes = [
+    ...(option.argChoices === undefined ? [] : [`one of ${option.argChoices.join(', ')}`]),
+    ...(option.envVar === undefined ? [] : [`or \`${option.envVar}\``]),
+  ];
+  const meaning = [text(option.description), ...notes].filter((note) => note !== '').join('; ');
+  const flags = option.flags.replaceAll('|', '\\|');
+  return `| \`${flags}\` | ${meaning} | ${option.negate ? '' : standardOf(option)} |`;
+}
+
+function standardOf({ defaultValue }: { readonly defaultValue?: unknown }): string {
+  if (defaultValue === undefined || defaultValue === false) return '';
+  const empty = Array.isArray(defaultValue) && defaultValue.length === 0;
+  return empty
+    ? ''
+    : `\`${typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)}\``;
+}
+
+function text(description: string | undefined): string {
+  return (description ?? '').replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

@@ -1,0 +1,93 @@
+import { sources } from './scan.ts';
+
+/** Events of conversations, as `GET /conversations/{id}/tracker` shows them. */
+const conversationEvents: Readonly<Record<string, string>> = {
+  user: 'The user said something; `parse_data.commands` is what was understood',
+  bot: 'The assistant said something; `metadata` says where it comes from',
+  action: 'An action ran',
+  action_execution_rejected: 'An action refused to run',
+  slot: 'A slot has a new value; `filled_by` says by whom',
+  session_started: 'A session began',
+  session_ended: 'It ended, with `_reason`',
+  restart: 'All before is forgotten',
+  flow_started: 'A flow began',
+  flow_completed: 'It came to its end',
+  flow_cancelled: 'The user no longer wanted it',
+  flow_interrupted: 'Another flow came between',
+  flow_resumed: 'It goes on',
+  agent_started: 'A sub agent began',
+  agent_completed: 'It is done',
+  agent_interrupted: 'Another flow came between',
+  agent_resumed: 'It goes on',
+  agent_cancelled: 'It was stopped, or failed',
+};
+
+/** What agents yield. */
+const turnEvents: Readonly<Record<string, string>> = {
+  working: 'Words or data on the way; the task is `TASK_STATE_WORKING`',
+  'artifact(...)': 'A whole artifact',
+  chunk: 'A piece of an artifact: `append`, `lastChunk`',
+  message: 'A plain message instead of a task; must be the only event',
+  completed: 'The end. A turn that ends without one is completed',
+  'input-required': 'A question; the next message with the same `taskId` answers it',
+  'auth-required': 'Somebody has to sign in first',
+  rejected: 'The agent does not do that',
+  failed: 'It could not be done: `error_type` and `error_info`',
+  canceled: 'It was cancelled',
+};
+
+/** What subscribers see, on every binding. */
+const streamEvents: Readonly<Record<string, string>> = {
+  task: 'The task as it is: first on every stream',
+  statusUpdate: 'Another state, with its message',
+  artifactUpdate: 'An artifact, or a piece of one',
+  message: 'A plain message, and nothing after it',
+};
+
+export function eventsPage(): string {
+  const missing = differences();
+  if (missing.length > 0) throw new Error(missing.join('\n'));
+  return [
+    '# Events',
+    '## Of turns',
+    'What an agent yields. Each is stored before anybody is shown it.',
+    table('event', turnEvents),
+    '## Of streams',
+    'What `SendStreamingMessage` and `SubscribeToTask` give, one member each. Over SSE each has its number as `id:`; `Last-Event-ID` resumes after it, on any replica.',
+    table('member', streamEvents),
+    '## Of conversations',
+    'What assistants keep, in the format of Rasa trackers. Every event has a `timestamp`.',
+    table('event', conversationEvents),
+    'What is logged, counted and traced: [telemetry](telemetry.md).',
+  ].join('\n\n');
+}
+
+function table(what: string, rows: Readonly<Record<string, string>>): string {
+  return [
+    `| ${what} | |`,
+    '|---|---|',
+    ...Object.entries(rows).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
+  ].join('\n');
+}
+
+/** Conversation events that the code makes and nobody describes, and the other way. */
+function differences(): readonly string[] {
+  const text = sources().get('src/assistant/tracker/events.ts') ?? '';
+  const flow = /type FlowEvent = ([^;]+);/.exec(text)?.[1] ?? '';
+  const agent = /export function agentEvent\(\s*event: ([^,]+),/.exec(text)?.[1] ?? '';
+  const quoted = (part: string): string[] =>
+    Array.from(part.matchAll(/'(\w+)'/g), ([, name = '']) => name);
+  const made = new Set([
+    ...Array.from(text.matchAll(/event: '(\w+)'[,} ]/g), ([, name = '']) => name),
+    ...quoted(flow),
+    ...quoted(agent).map((name) => `agent_${name}`),
+  ]);
+  for (const name of quoted(agent)) made.delete(name);
+  const described = Object.keys(conversationEvents);
+  return [
+    ...[...made]
+      .filter((name) => !described.includes(name))
+      .map((name) => `event ${name} is not described`),
+    ...described.filter((name) => !made.has(name)).map((name) => `event ${name} is not made`),
+  ];
+}

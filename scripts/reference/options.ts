@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Options in code, by the file and the interface that describes them. */
+const interfaces = [
+  ['Where a server listens', 'src/http/http-server.ts', 'ListenOptions'],
+  ['What a server shares among its agents', 'src/http/router-options.ts', 'SharedOptions'],
+  ['What may differ from agent to agent', 'src/http/router-options.ts', 'AgentOptions'],
+  ['Turns and tasks', 'src/tasks/options.ts', 'EngineOptions'],
+  ['Metrics for Prometheus', 'src/http/metrics-door.ts', 'PrometheusOptions'],
+  ['Telemetry', 'src/telemetry/telemetry.ts', 'TelemetryOptions'],
+  ['where OTLP goes', 'src/telemetry/otlp/exporter.ts', 'OtlpOptions'],
+  ['Bounds of requests', 'src/http/service.ts', 'HttpLimits'],
+  ['Bounds of connections', 'src/http/http-server.ts', 'ConnectionLimits'],
+  ['Calling agents', 'src/client/options.ts', 'ClientOptions'],
+] as const;
+
+const member = /(?:\/\*\*([\s\S]*?)\*\/\s*)?^ {2}(?:readonly )?(\w+)(\??): ([^;]+);/gm;
+
+/** A table for each of the interfaces, from their comments. */
+export function optionTables(): readonly string[] {
+  return interfaces.map(([title, file, name]) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    const body = new RegExp(`interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(text)?.[1];
+    if (body === undefined) throw new Error(`there is no interface ${name} in ${file}`);
+    const rows = Array.from(body.matchAll(member), ([, comment = '', key = '', isOptional]) => {
+      const words = plain(comment);
+      const [meaning = '', standard = isOptional === '?' ? '' : 'required'] =
+        words.split(/\s*@default\s*/);
+      return `| \`${key}\` | ${standard.trim()} | ${meaning.trim()} |`;
+    });
+    return [
+      `## In code: ${title.charAt(0).toLowerCase()}${title.slice(1)} (\`${name}\`)`,
+      ['| option | default | |', '|---|---|---|', ...rows].join('\n'),
+    ].join('\n\n');
+  });
+}
+
+/** A comment as one line of a table. */
+export function plain(comment: string): string {
+  return comment
+    .split('\n')
+    .map((line) => line.replace(/^\s*\*\s?/, '').trim())
+    .join(' ')
+    .replaceAll('|', '\\|')
+    .trim();
+}

@@ -1,0 +1,131 @@
+import { metricTable, prometheusName } from '../../src/telemetry/index.ts';
+import { logMeanings } from './log-meanings.ts';
+import { countedMetrics, loggedEvents, startedSpans } from './scan.ts';
+
+const peerTags = 'and the tags of all calls of peers';
+
+/** Every span, with what is said of it. */
+export const spanTable: Readonly<Record<string, readonly [string, string]>> = {
+  'legate.turn': [
+    'A turn of an agent',
+    '`legate.agent`, `legate.task_id`, `legate.context_id`, `legate.turn_id`, `legate.attempt`, `legate.outcome`',
+  ],
+  'legate.model': [
+    'An answer of a language model',
+    '`gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`',
+  ],
+  'legate.tool': ['A call of a tool', '`gen_ai.operation.name`, `gen_ai.tool.name`'],
+  'legate.mcp.call': ['A call of an agent that is served as an MCP server', '`legate.agent`'],
+  'legate.messaging.publish': [
+    'A message to the bus, until it is confirmed',
+    '`messaging.destination.name`, `legate.messaging.type`, `legate.a2a.correlation_id`',
+  ],
+  'legate.messaging.process': [
+    'A message from the bus, until it is settled',
+    '`legate.messaging.queue`, `legate.messaging.type`, `legate.messaging.attempt`, `legate.messaging.reason`, `legate.a2a.correlation_id`',
+  ],
+  'legate.a2a.invoke': [
+    'A call of a peer, from the request to its end',
+    `\`legate.a2a.duration_ms\`, ${peerTags}`,
+  ],
+  'legate.a2a.http_dispatch': ['The request of such a call over HTTP', peerTags],
+  'legate.a2a.streaming_dispatch': ['The same, where the answer is a stream', peerTags],
+  'legate.a2a.subscribe_loop': ['Following a task by subscription', peerTags],
+  'legate.a2a.poll_loop': ['Looking at a task until it ends', peerTags],
+  'legate.a2a.input_required_loop': ['All questions of one call', peerTags],
+  'legate.a2a.input_required_round': [
+    'One question and its answer',
+    `\`legate.a2a.round\`, \`legate.a2a.autonomous\`, ${peerTags}`,
+  ],
+};
+
+export function telemetryPage(): string {
+  const wrong = [
+    ...differences('metric', countedMetrics(), Object.keys(metricTable)),
+    ...differences('span', startedSpans(), Object.keys(spanTable)),
+  ];
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
+  return [
+    '# Telemetry',
+    `Off unless asked for: \`telemetry:\` in [endpoints.yml](configuration.md), or in code:`,
+    [
+      '```ts',
+      "import { agent, artifact, createLogger, serve } from 'legate';",
+      '',
+      "const echo = agent({ name: 'echo' }, async function* () {",
+      "  yield artifact('hello');",
+      '});',
+      '',
+      'await using server = await serve(echo, {',
+      '  prometheus: true, // GET /metrics',
+      "  telemetry: { serviceName: 'echo', otlp: { endpoint: 'http://localhost:4318' } },",
+      "  logger: await createLogger({ level: 'info', format: 'auto' }),",
+      '});',
+      '```',
+    ].join('\n'),
+    'A program with an OpenTelemetry SDK of its own needs none of that: everything is told to that SDK, and nothing is sent from here. `startTelemetry()` turns it on for programs that serve nothing, such as workers on the bus.',
+    '## Who may read /metrics',
+    'Metrics name agents, models, tools, queues and peers, and tell how busy they are, so they are off unless asked for. Asked for, they are for those who may call: where the server verifies callers, Prometheus must prove who it is as they do (`authorization`, `oauth2` or `tls_config` of its scrape configuration). Where everybody may call, they are for this machine only, and what came through a proxy is not from this machine. `access: everybody` is for networks that keep others out themselves.',
+    '## Sending',
+    'OTLP over HTTP with JSON. Spans wait in a queue of bounded length and go in batches; a collector that is away costs spans, which are counted (`legate.telemetry.dropped`), never a turn. Closing the server sends what is left, once.',
+    '## One trace over every hop',
+    'W3C `traceparent` is read from JSON-RPC, REST, the REST channel, gRPC metadata, headers of bus messages and `_meta` of MCP calls. It is sent to remote agents, peers, over the bus, to webhooks (the trace that registered them), to MCP servers (header and `_meta`) and to action servers. `test/telemetry/hops.test.ts` shows each hop. A trace that is left out of the sample stays left out on every hop.',
+    '## Log lines',
+    'JSON lines on standard error, readable ones on a terminal: `level`, `time`, `event`, and fields. Every line that is written during a turn has its `turnId` (`{taskId}.{number}`) and, while there is a trace, its `traceId`. Values of fields such as `authorization`, `token` and `password`, bearer tokens, passwords in addresses and JWTs in texts are blotted out.',
+    'The events of Rasa keep their names, so that alerts keep working:',
+    logTable((name) => name.startsWith('a2a_server.')),
+    'All others:',
+    logTable((name) => !name.startsWith('a2a_server.')),
+    '## Metrics',
+    'The first name is that of OpenTelemetry, the second that of Prometheus.',
+    [
+      '| metric | for Prometheus | type | labels | |',
+      '|---|---|---|---|---|',
+      ...Object.entries(metricTable).map(([name, entry]) => {
+        const { type, help, labels } = entry;
+        const unit = 'unit' in entry ? { unit: entry.unit } : {};
+        const shown = prometheusName({
+          name,
+          help,
+          type,
+          points: [],
+          bounds: [],
+          ...unit,
+        } as never);
+        return `| \`${name}\` | \`${shown}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`;
+      }),
+    ].join('\n'),
+    '## Spans',
+    'Tags of all calls of peers: `legate.a2a.target_agent`, `legate.a2a.skill`, `legate.a2a.transport`, `legate.a2a.task_id`, `legate.a2a.context_id`, `legate.a2a.correlation_id`, `legate.a2a.session_id`. They are on every span of a call, so that the traces of caller and responder can be joined.',
+    [
+      '| span | | attributes |',
+      '|---|---|---|',
+      ...Object.entries(spanTable).map(
+        ([name, [meaning, attributes]]) => `| \`${name}\` | ${meaning} | ${attributes} |`,
+      ),
+    ].join('\n'),
+  ].join('\n\n');
+}
+
+function logTable(isMeant: (name: string) => boolean): string {
+  const rows = [...loggedEvents()]
+    .filter(([name]) => isMeant(name))
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, level]) => `| \`${name}\` | ${level} | ${logMeanings[name] ?? ''} |`);
+  return ['| event | level | |', '|---|---|---|', ...rows].join('\n');
+}
+
+function differences(
+  what: string,
+  inCode: ReadonlySet<string>,
+  described: readonly string[],
+): readonly string[] {
+  return [
+    ...[...inCode]
+      .filter((name) => !described.includes(name))
+      .map((name) => `${what} ${name} is not described`),
+    ...described
+      .filter((name) => !inCode.has(name))
+      .map((name) => `${what} ${name} is described, but not in the code`),
+  ];
+}

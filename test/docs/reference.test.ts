@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { mismatches } from '../../scripts/reference/configuration.ts';
+import { keyTables } from '../../scripts/reference/keys.ts';
+import { referencePages } from '../../scripts/reference/pages.ts';
+import { countedMetrics, loggedEvents, startedSpans } from '../../scripts/reference/scan.ts';
+import { metricTable } from '../../src/telemetry/index.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+test.each(keyTables.map((table) => [table.title, table] as const))(
+  'every key that is read is described, and the other way: %s',
+  (_, table) => {
+    expect(mismatches(table)).toEqual([]);
+  },
+);
+
+test('a key that nobody describes is found', () => {
+  const [first] = keyTables;
+  expect(first).toBeDefined();
+  if (first === undefined) return;
+  const { assistant_id: _, ...keys } = first.keys;
+  expect(mismatches({ ...first, keys })).toEqual(['config.yml: assistant_id is not described']);
+  const more = { ...first.keys, invented: ['', ''] } as const;
+  expect(mismatches({ ...first, keys: more })).toEqual([
+    'config.yml: invented is described, but not read',
+  ]);
+});
+
+test('the reference is what the code says; else: npm run reference', async () => {
+  for (const [name, text] of await referencePages()) {
+    const written = await readFile(join(root, 'docs/reference', name), 'utf8');
+    expect(written, `docs/reference/${name} is stale: npm run reference`).toBe(text);
+  }
+});
+
+test('the log events that operators of Rasa have alerts for are logged', () => {
+  expect([...loggedEvents().keys()]).toEqual(
+    expect.arrayContaining([
+      'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready',
+      'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
+      'a2a_server.rasa_a2a_agent_executor.task_timeout',
+      'a2a_server.sanic_app.message_in_flight_conflict',
+      'a2a_server.sanic_app.auth_rejected',
+      'a2a_server.message_adapter.skip_slot.invalid_value',
+      'a2a_server.sanic_app.stream_sse.error',
+    ]),
+  );
+});
+
+test('the metrics and spans of calling peers have their names', () => {
+  for (const name of ['polling_attempts', 'input_required_rounds', 'input_required_breaks']) {
+    expect(countedMetrics()).toContain(`legate.a2a.${name}`);
+    expect(metricTable).toHaveProperty([`legate.a2a.${name}`]);
+  }
+  for (const name of ['poll_loop', 'input_required_loop', 'input_required_round']) {
+    expect(startedSpans()).toContain(`legate.a2a.${name}`);
+  }
+});
