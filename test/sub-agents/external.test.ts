@@ -22,6 +22,7 @@ import {
   set,
   start,
 } from '../../src/assistant/testing/conversation.ts';
+import { connect } from '../../src/client/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { artifact, data } from '../../src/protocol/index.ts';
 import { talk, type TalkOptions } from './support.ts';
@@ -91,7 +92,7 @@ for (const streaming of [true, false]) {
       const second = await chat.say('the Ritz', continueAgent);
       expect(second.slice(-2)).toEqual(['Fine.', 'Booked None.']);
       expect(heard).toHaveLength(2);
-      expect(heard[1]?.taskId).toBeDefined();
+      expect(heard[1]?.taskId).toBe(heard[0]?.taskId);
       expect(heard[1]?.contextId).toBe(heard[0]?.contextId);
     });
   }
@@ -155,6 +156,45 @@ export const processOutput = (output) => ({ ...output, responseMessage: undefine
   expect(chat.slot('hotel')).toBe('Ritz');
   expect(heard[0]?.parts[1]?.data).toMatchObject({ slots: { city: 'Rome' } });
   expect(heard[0]?.metadata).toMatchObject({ ticket: 'T1' });
+  // Nobody is going to answer the question of the agent.
+  const { tasks } = await (await connect(url)).listTasks({});
+  expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED']);
+});
+
+test('after an interruption the open question is asked again, and nothing is sent that was no answer', async () => {
+  const heard: Turn['message'][] = [];
+  const { url } = await serving(asking(heard));
+  await using one = await talkTo(url);
+  const { chat } = one;
+  await chat.say('to Rome', start('trip'), set('city', 'Rome'));
+  await chat.say('weather?', start('weather'));
+  const yes = set('continue_interrupted_flow_confirmation', true);
+  expect(await chat.say('yes', yes)).toEqual(['Which hotel?']);
+  expect(heard).toHaveLength(1);
+  // A correction is news to the agent.
+  expect((await chat.say('no, Paris', set('city', 'Paris'))).slice(1)).toEqual([
+    'Looking around.',
+    'Fine.',
+    'Booked None.',
+  ]);
+  expect(heard[1]?.parts[1]?.data).toMatchObject({ slots: { city: 'Paris' } });
+  expect(heard[1]?.metadata).toMatchObject({ resumed_after_interruption: true });
+});
+
+test('an answer to a task that was ended elsewhere begins another one', async () => {
+  const heard: Turn['message'][] = [];
+  const { url } = await serving(asking(heard));
+  const client = await connect(url);
+  await using one = await talkTo(url);
+  const { chat } = one;
+  await chat.say('hello', start('chat'));
+  const { tasks } = await client.listTasks({});
+  await client.cancelTask(tasks[0]?.id ?? '');
+  // The answer finds its task ended: it begins another one of the same conversation.
+  expect((await chat.say('the Ritz', continueAgent)).at(-1)).toBe('Which hotel?');
+  expect(heard[1]?.taskId).not.toBe(heard[0]?.taskId);
+  expect(heard[1]?.contextId).toBe(heard[0]?.contextId);
+  expect(await chat.say('the Savoy', continueAgent)).toContain('Fine.');
 });
 
 test('a plain message never completes', async () => {

@@ -1,12 +1,13 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { compileCondition } from '../conditions/index.ts';
 import type { Call, CallHandler, CallOutcome, LeftCall } from '../executor/index.ts';
 import type { BotMessage } from '../model.ts';
 import type { SubAgent } from '../project/index.ts';
 import { agentInput } from './agent-input.ts';
 import { ExternalCaller } from './external/external-agent.ts';
+import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
+import { outcomeOf } from './outcome.ts';
 import { type Sleep, TimeLimit, withRetries } from './patience.ts';
 import { runReactAgent } from './react/react-agent.ts';
 
@@ -44,13 +45,18 @@ export class AgentHandler implements CallHandler {
     const { signal, logger } = call;
     const given = await agentInput(agent, call, { modelId });
     const input = (await module.processInput?.(given)) ?? given;
-    const said = new Set<string>();
+    const intermediate = new Intermediate(call);
     const output = await withRetries(
       async () =>
-        this.#processed(await this.#attempt({ ...call, say: sayOnce(call, said) }, input)),
+        this.#processed(await this.#attempt({ ...call, say: intermediate.attempt() }, input)),
       { agent: agent.name, retries: agent.maxRetries, sleep, signal, logger },
     );
-    return outcomeOf(call, output);
+    const outcome = outcomeOf(call, output);
+    if (output.status === 'input_required' && outcome.status !== 'input-required') {
+      // Nobody is going to answer.
+      await this.#external?.cancel(output.metadata ?? {}, logger);
+    }
+    return outcome;
   }
 
   async cancel({ metadata, logger }: LeftCall): Promise<void> {
@@ -117,41 +123,4 @@ export class AgentHandler implements CallHandler {
       agent.protocol === 'A2A' ? ((await module.processAgentOutput?.(output)) ?? output) : output;
     return (await module.processOutput?.(own)) ?? own;
   }
-}
-
-/** What an agent tells again because it is called again was heard already. */
-function sayOnce(call: Call, said: Set<string>): Call['say'] {
-  const before = new Set(said);
-  return async (message) => {
-    const identity = JSON.stringify(message);
-    if (before.has(identity)) return;
-    said.add(identity);
-    await call.say(message);
-  };
-}
-
-function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
-  const { status, responseMessage, events = [], metadata = {}, errorMessage } = output;
-  if (status === 'fatal_error' || status === 'recoverable_error') {
-    return { status: 'failed', reason: errorMessage ?? 'the agent failed' };
-  }
-  const isDone = status === 'completed' || isExit(call, output);
-  return {
-    status: isDone ? 'completed' : 'input-required',
-    messages:
-      responseMessage === undefined || responseMessage === '' ? [] : [{ text: responseMessage }],
-    events,
-    metadata,
-  };
-}
-
-/** Conditions of the call count after the hooks: they may have filled what the flow waits for. */
-function isExit({ step, slots, domain }: Call, { events = [] }: AgentOutput): boolean {
-  if (step.exitIf === undefined || step.exitIf.length === 0) return false;
-  const values = { ...slots };
-  for (const { event, name, value = null } of events) {
-    if (event === 'slot' && typeof name === 'string' && domain.slots.has(name))
-      values[name] = value;
-  }
-  return step.exitIf.every((text) => compileCondition(text).evaluate({ slots: values }));
 }

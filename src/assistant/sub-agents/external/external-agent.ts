@@ -57,7 +57,7 @@ export class ExternalCaller {
       client = await this.#client();
     } catch (error) {
       call.signal.throwIfAborted();
-      return failure(input.id, error, agent.name, call.logger);
+      return this.#failure(input.id, error, call.logger);
     }
     const isStreaming = client.card.capabilities.streaming === true;
     const seconds = agent.timeout ?? (isStreaming ? longestStream : agent.maxPollingTime);
@@ -70,7 +70,12 @@ export class ExternalCaller {
         await cancel(client, progress.taskId ?? taskOf(call.metadata), agent.name, call.logger);
       }
       call.signal.throwIfAborted();
-      if (!limit.isOver) return failure(input.id, error, agent.name, call.logger);
+      if (!limit.isOver && isTaskGone(error) && input.metadata['task_id'] !== undefined) {
+        // The task ended without us; what the user said begins another one of the conversation.
+        const { task_id: _, ...metadata } = input.metadata;
+        return this.run(call, { ...input, id: `${input.id}-anew`, metadata });
+      }
+      if (!limit.isOver) return this.#failure(input.id, error, call.logger);
       const errorMessage = `took longer than ${seconds} s`;
       return { id: input.id, status: 'fatal_error', errorMessage };
     }
@@ -141,8 +146,19 @@ export class ExternalCaller {
       return { ...output, responseMessage, metadata: waitingFor(progress, { responseMessage }) };
     } catch (error) {
       call.signal.throwIfAborted();
-      return failure(input.id, error, agent.name, call.logger);
+      if (isTaskGone(error)) return undefined;
+      return this.#failure(input.id, error, call.logger);
     }
+  }
+
+  #failure(id: string, error: unknown, logger: Logger): AgentOutput {
+    const { code, message } = toLegateError(error);
+    logger.warn({ agent: this.#parts.agent.name, error }, 'sub_agent.external.failed');
+    const isPassing = passing.has(code);
+    // The agent may be back somewhere else: its card says where.
+    if (isPassing) this.#connecting = undefined;
+    const status = isPassing ? 'recoverable_error' : 'fatal_error';
+    return { id, status, errorMessage: message.slice(0, 500) };
   }
 
   #client(): Promise<Client> {
@@ -221,9 +237,7 @@ async function cancel(
   }
 }
 
-function failure(id: string, error: unknown, agent: string, logger: Logger): AgentOutput {
-  const { code, message } = toLegateError(error);
-  logger.warn({ agent, error }, 'sub_agent.external.failed');
-  const status = passing.has(code) ? 'recoverable_error' : 'fatal_error';
-  return { id, status, errorMessage: message.slice(0, 500) };
+function isTaskGone(error: unknown): boolean {
+  const { code } = toLegateError(error);
+  return code === 'TASK_NOT_FOUND' || code === 'UNSUPPORTED_OPERATION';
 }

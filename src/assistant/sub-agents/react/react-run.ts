@@ -10,6 +10,7 @@ import type { Call } from '../../executor/index.ts';
 import { type EventDraft, slotSet } from '../../tracker/index.ts';
 import { slotValues } from '../agent-input.ts';
 import type { AgentInput, AgentOutput, StructuredResult } from '../model.ts';
+import { slotOfEvent } from '../slot-events.ts';
 import { chatHistory } from './history.ts';
 import {
   readSlotValue,
@@ -32,6 +33,8 @@ interface RunParts extends ReactParts {
 
 /** Calls of one answer that are carried out; the others are refused. */
 const mostCalls = 16;
+/** For one answer of the model, attempts and waits included; the whole run has its own limit. */
+const longestAnswerMs = 120_000;
 /** Characters of one result that the model sees. */
 const longestResult = 16_000;
 
@@ -124,7 +127,7 @@ export class ReactRun {
       prompt: this.#messages,
       ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
       retries: agent.maxRetries,
-      timeoutMs: (agent.timeout ?? 120) * 1000,
+      timeoutMs: longestAnswerMs,
       signal,
       sleep,
       logger: call.logger,
@@ -215,11 +218,10 @@ export class ReactRun {
 
   #note(event: EventDraft): void {
     this.#events.push(event);
-    const { name, value = null } = event;
-    if (event.event !== 'slot' || typeof name !== 'string') return;
-    if (!this.#parts.call.domain.slots.has(name)) return;
-    this.#allSlots[name] = value;
-    if (Object.hasOwn(this.#slots, name)) this.#slots[name] = value;
+    const set = slotOfEvent(event, this.#parts.call.domain);
+    if (set === undefined) return;
+    this.#allSlots[set.name] = set.value;
+    if (Object.hasOwn(this.#slots, set.name)) this.#slots[set.name] = set.value;
   }
 
   #end(status: AgentOutput['status'], words?: string): AgentOutput {

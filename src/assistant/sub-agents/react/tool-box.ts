@@ -40,8 +40,9 @@ export async function openToolBox({
   const box = new Map<string, BoxedTool>();
   const put = (wanted: string, make: (name: string) => BoxedTool): void => {
     const safe = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60);
-    let name = reserved.test(safe) ? `tool_${safe}` : safe;
-    for (let number = 2; box.has(name); number += 1) name = `${safe}_${number}`;
+    const base = reserved.test(safe) ? `tool_${safe}` : safe;
+    let name = base;
+    for (let number = 2; box.has(name); number += 1) name = `${base}_${number}`;
     box.set(name, make(name));
   };
   for (const tool of module.tools ?? []) {
@@ -64,7 +65,11 @@ export async function openToolBox({
         run: (input, { slots, signal: outer }) =>
           attempt(name, agent.toolTimeout, outer, async (within) => {
             const meta = metaOf(metaMap, (slot) => slots[slot]);
-            const result = await connection.call(info, asObject(input), { signal: within, meta });
+            const result = await connection.call(info, asObject(input), {
+              signal: within,
+              meta,
+              ...(agent.toolTimeout !== undefined && { timeoutMs: agent.toolTimeout * 1000 }),
+            });
             if (result.isError) throw new Error(result.text === '' ? 'it failed' : result.text);
             return result.structured ?? result.text;
           }),

@@ -1,0 +1,61 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import { compileCondition } from '../conditions/index.ts';
+import type { Call, CallOutcome } from '../executor/index.ts';
+import type { BotMessage } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
+import type { AgentOutput } from './model.ts';
+import { slotOfEvent } from './slot-events.ts';
+
+/** Characters of one message to the user. */
+const longestMessage = 32_000;
+/** Characters of what is kept of an agent while the user is asked. */
+const mostMetadata = 64_000;
+
+/** What an agent answered, as the engine takes it. Its conditions of the call count after its hooks. */
+export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
+  const { status, errorMessage } = output;
+  if (status !== 'completed' && status !== 'input_required') {
+    const isKnown = status === 'fatal_error' || status === 'recoverable_error';
+    const unknown = `the agent answered with the status ${JSON.stringify(status)}, which is none`;
+    return { status: 'failed', reason: isKnown ? (errorMessage ?? 'the agent failed') : unknown };
+  }
+  const events = usable(call, output.events ?? []);
+  const metadata = output.metadata ?? {};
+  if (JSON.stringify(metadata).length > mostMetadata) {
+    const reason = `the agent wants more than ${mostMetadata} characters of metadata to be kept`;
+    return { status: 'failed', reason };
+  }
+  if (status === 'completed') {
+    return { status, messages: messagesOf(output), events, metadata };
+  }
+  // The flow has what it waits for: nobody needs to answer the question any more.
+  if (isExit(call, events)) return { status: 'completed', messages: [], events, metadata };
+  return { status: 'input-required', messages: messagesOf(output), events, metadata };
+}
+
+function messagesOf({ responseMessage = '' }: AgentOutput): readonly BotMessage[] {
+  return responseMessage === '' ? [] : [{ text: bounded(responseMessage) }];
+}
+
+export function bounded(text: string): string {
+  return text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text;
+}
+
+/** Hooks are code of others: what is no event is left out. */
+function usable({ logger, step }: Call, events: readonly unknown[]): readonly EventDraft[] {
+  return events.filter((event): event is EventDraft => {
+    const isEvent = typeof (event as JsonObject | null)?.['event'] === 'string';
+    if (!isEvent) logger.warn({ agent: step.target }, 'sub_agent.event.ignored');
+    return isEvent;
+  });
+}
+
+function isExit({ step, slots, domain }: Call, events: readonly EventDraft[]): boolean {
+  if (step.exitIf === undefined || step.exitIf.length === 0) return false;
+  const values = { ...slots };
+  for (const event of events) {
+    const set = slotOfEvent(event, domain);
+    if (set !== undefined) values[set.name] = set.value;
+  }
+  return step.exitIf.every((text) => compileCondition(text).evaluate({ slots: values }));
+}

@@ -1,0 +1,15 @@
+import type { JsonValue } from '../../protocol/index.ts';
+import { coerceSlotValue } from '../domain/index.ts';
+import type { Domain } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
+
+/** What an event makes of a slot, as the conversation will have it; undefined when it makes nothing. */
+export function slotOfEvent(
+  { event, name, value = null }: EventDraft,
+  { slots }: Domain,
+): { readonly name: string; readonly value: JsonValue } | undefined {
+  const slot = event === 'slot' && typeof name === 'string' ? slots.get(name) : undefined;
+  if (slot === undefined) return undefined;
+  const coerced = coerceSlotValue(slot, value);
+  return coerced.ok ? { name: slot.name, value: coerced.value } : undefined;
+}
