@@ -18,8 +18,10 @@ import {
   Dialogue,
   ensureSession,
   type History,
+  leftAgents,
   run,
   runBetweenSteps,
+  tellAgents,
 } from './executor/index.ts';
 import type { BotMessage, Domain, Flow } from './model.ts';
 import { type Rephraser, Responder } from './responses/index.ts';
@@ -155,6 +157,7 @@ export class Assistant implements AsyncDisposable {
     executeCommands(dialogue, understood.commands);
     await this.#everyTurn(dialogue);
     await run(dialogue);
+    await tellAgents(dialogue, leftAgents(dialogue));
     return result(dialogue);
   }
 
@@ -192,6 +195,9 @@ export class Assistant implements AsyncDisposable {
       );
     }
     applyEvents(dialogue, events, { except: new Set(['stack']) });
+    // Whoever records does not wait for agents elsewhere.
+    const left = leftAgents(dialogue);
+    if (left.length > 0) void this.#during(tellAgents(dialogue, left));
     return result(dialogue);
   }
 

@@ -8,6 +8,7 @@ import {
   set,
   start,
 } from '../testing/conversation.ts';
+import type { Command } from '../model.ts';
 import { project } from '../testing/project.ts';
 import { slotSet } from '../tracker/index.ts';
 import type { Call, CallHandler, CallOutcome } from './index.ts';
@@ -219,4 +220,37 @@ test('a completed agent is restarted, and a later one that waited is resumed aft
     'agent_completed finder',
     'agent_resumed payer',
   ]);
+});
+
+test('an agent that was set aside is told when its flow is cancelled, or goes another way', async () => {
+  const waitingPayer = { finder: [done, asks('Which hotel?')], payer: [asks('Which card?')] };
+  const again: Command = { command: 'restart agent', agent: 'finder' };
+  const { chat, cancelled } = scripted(waitingPayer);
+  await chat.say('to Rome', ...toRome);
+  expect(await chat.say('other hotel', again)).toEqual(['Which hotel?']);
+  await chat.say('stop', cancel);
+  expect(cancelled.toSorted()).toEqual(['finder', 'payer']);
+});
+
+test('agents that wait are told when the session ends or begins anew', async () => {
+  for (const text of ['/session_end', '/restart', '/session_start']) {
+    const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
+    await chat.say('to Rome', ...toRome);
+    await chat.send({ text });
+    expect(cancelled, text).toEqual(['finder']);
+  }
+  const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
+  await chat.say('to Rome', ...toRome);
+  const { tracker } = chat;
+  chat.assistant.record({ senderId: 'ada', tracker }, [{ event: 'session_ended' }]);
+  await chat.assistant.close();
+  expect(cancelled).toEqual(['finder']);
+});
+
+test('an agent that goes on waiting is told nothing', async () => {
+  const { chat, cancelled } = scripted({ finder: [asks('Which hotel?'), asks('Which hotel?')] });
+  await chat.say('to Rome', ...toRome);
+  await chat.say('weather?', start('weather'));
+  await chat.say('yes', set('continue_interrupted_flow_confirmation', true));
+  expect(cancelled).toEqual([]);
 });

@@ -17,6 +17,7 @@ import type { Responder } from '../responses/index.ts';
 import { isInner, replaceFrame, withoutPattern } from '../stack/index.ts';
 import { botUttered, type Tracker } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
+import type { WaitingAgent } from './leave-agents.ts';
 
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;
@@ -60,6 +61,10 @@ export interface TurnFacts {
   sessionStarted: boolean;
   /** The user's message is meant for the agent that waits. */
   forAgent: boolean;
+  /** As the turn found it. */
+  readonly initialStack: readonly StackFrame[];
+  /** Agents that nobody is going to answer, and that have not been told. */
+  readonly left: WaitingAgent[];
 }
 
 /** One turn under way: the tracker, the project, and the few verbs that all steps share. */
@@ -68,20 +73,23 @@ export class Dialogue {
   readonly tracker: Tracker;
   readonly domain: Domain;
   readonly flows: ReadonlyMap<string, Flow>;
-  readonly facts: TurnFacts = {
-    messages: [],
-    patterns: [],
-    filled: new Set(),
-    steps: 0,
-    sessionStarted: false,
-    forAgent: false,
-  };
+  readonly facts: TurnFacts;
 
   constructor(options: DialogueOptions) {
     this.options = options;
     this.tracker = options.tracker;
     this.domain = options.domain;
     this.flows = options.flows;
+    this.facts = {
+      messages: [],
+      patterns: [],
+      filled: new Set(),
+      steps: 0,
+      sessionStarted: false,
+      forAgent: false,
+      initialStack: options.tracker.stack,
+      left: [],
+    };
   }
 
   get top(): StackFrame | undefined {

@@ -1,4 +1,4 @@
-import type { AgentFrame, FlowFrame, PatternFrame } from '../model.ts';
+import type { FlowFrame, PatternFrame } from '../model.ts';
 import {
   activeSegment,
   callChain,
@@ -11,6 +11,7 @@ import {
 import { agentEvent, flowEvent } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 import { resetSlots } from './flow-slots.ts';
+import { tellAgents, waitingAgents } from './leave-agents.ts';
 import { readableName } from './readable-name.ts';
 
 /** The top frame has no further step. */
@@ -20,6 +21,7 @@ export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): v
   dialogue.tracker.apply(flowEvent('flow_completed', frame.flowId, frame.stepId));
   // A called flow shares its slots with its caller, which goes on.
   if (frame.frameType === 'call') return;
+  dialogue.facts.left.push(...waitingAgents(dialogue, [frame]));
   resetSlots(dialogue, frame.flowId);
   afterFlow(dialogue, frame, { mayComplete: true });
 }
@@ -81,25 +83,12 @@ export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promi
     tracker.apply(
       agentEvent('cancelled', frame.flowId, frame.agentId, { reason: 'flow cancelled' }),
     );
-    await tellAgent(dialogue, frame);
   }
+  await tellAgents(dialogue, waitingAgents(dialogue, segment.frames));
   for (const frame of callChain(segment).toReversed()) {
     tracker.apply(flowEvent('flow_cancelled', frame.flowId, frame.stepId));
   }
   resetSlots(dialogue, segment.root.flowId);
-}
-
-/** An agent that cannot be told has been left all the same. */
-async function tellAgent(dialogue: Dialogue, frame: AgentFrame): Promise<void> {
-  const { callHandlers, logger } = dialogue.options;
-  const step = dialogue.stepOf(frame);
-  if (step?.kind !== 'call') return;
-  try {
-    const handler = callHandlers.find((one) => one.handles(step));
-    await handler?.cancel?.({ step, metadata: frame.metadata, logger });
-  } catch (error) {
-    logger.warn({ agent: frame.agentId, error }, 'agent.cancel_failed');
-  }
 }
 
 /** Leaves nothing on the stack: every flow is cancelled, without a word. */

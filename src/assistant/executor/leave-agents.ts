@@ -1,0 +1,60 @@
+import type { AgentRun, CallStep, FlowFrame, StackFrame } from '../model.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { Dialogue } from './dialogue.ts';
+import { framesAt } from './position.ts';
+
+/** An agent that waits for the user, or was set aside while it did. */
+export interface WaitingAgent {
+  readonly agentId: string;
+  readonly step: CallStep;
+  readonly metadata: JsonObject;
+}
+
+/** Agents of some frames that wait for an answer, now or later. */
+export function waitingAgents(
+  dialogue: Dialogue,
+  frames: readonly StackFrame[],
+): readonly WaitingAgent[] {
+  return frames.flatMap((frame) => {
+    if (frame.type === 'pattern') return [];
+    if (frame.type === 'flow') return setAside(dialogue, frame);
+    const step = dialogue.stepOf(frame);
+    return step?.kind === 'call' ? [{ ...frame, step }] : [];
+  });
+}
+
+function setAside(dialogue: Dialogue, root: FlowFrame): readonly WaitingAgent[] {
+  const isWaiting = ({ state }: AgentRun): boolean => state === 'interrupted';
+  return (root.agents ?? []).filter(isWaiting).flatMap(({ agentId, path, metadata }) => {
+    const frame = framesAt(dialogue, root, path)?.at(-1);
+    const step = frame === undefined ? undefined : dialogue.stepOf(frame);
+    return step?.kind === 'call' ? [{ agentId, step, metadata }] : [];
+  });
+}
+
+/** Tells agents that nobody is going to answer. One that cannot be told has been left all the same. */
+export async function tellAgents(
+  { options }: Dialogue,
+  agents: readonly WaitingAgent[],
+): Promise<void> {
+  const { callHandlers, logger } = options;
+  for (const { agentId, step, metadata } of agents) {
+    try {
+      const handler = callHandlers.find((one) => one.handles(step));
+      await handler?.cancel?.({ step, metadata, logger });
+    } catch (error) {
+      logger.warn({ agent: agentId, error }, 'agent.cancel_failed');
+    }
+  }
+}
+
+const newSession = new Set(['session_started', 'session_ended', 'restart']);
+
+/** Agents that a turn left without a word: their flow went another way, or the session is another. */
+export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+  const { tracker, facts } = dialogue;
+  const isOver = tracker.events.some(({ event }) => newSession.has(event));
+  const kept = new Set(tracker.state.terminated ? [] : tracker.stack.map(({ frameId }) => frameId));
+  const lost = isOver ? facts.initialStack.filter(({ frameId }) => !kept.has(frameId)) : [];
+  return [...facts.left, ...waitingAgents(dialogue, lost)];
+}
