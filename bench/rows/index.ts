@@ -4,6 +4,7 @@ import { bank } from './bank.ts';
 import { chunks } from './chunks.ts';
 import { get } from './get.ts';
 import { manyTasks } from './many-tasks.ts';
+import { postgres } from './postgres.ts';
 import { push } from './push.ts';
 import { send, sendSqlite } from './send.ts';
 import { silentReader } from './silent-reader.ts';
@@ -15,6 +16,7 @@ export const rows: readonly Row[] = [
   stream,
   get,
   sendSqlite,
+  postgres,
   chunks,
   manyTasks,
   silentReader,

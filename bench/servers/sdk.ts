@@ -1,4 +1,7 @@
-/** The official JavaScript SDK as its samples set it up: Express, the default handler, in memory. */
+/**
+ * The official JavaScript SDK as its samples set it up: Express, the default handler, in memory or in
+ * the PostgreSQL database named by the first argument.
+ */
 import type { AddressInfo } from 'node:net';
 import { type AgentCard, type Artifact, type Part, TaskState } from '@a2a-js/sdk';
 import {
@@ -13,6 +16,7 @@ import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import express from 'express';
 import { workOf } from '../work.ts';
 import { Instruments } from './instruments.ts';
+import { PostgresTaskStore } from './sdk-task-store.ts';
 
 const instruments = new Instruments();
 
@@ -126,10 +130,13 @@ const card: AgentCard = {
   signatures: [],
 };
 
+const [, , database] = process.argv;
+const store =
+  database === undefined ? new InMemoryTaskStore() : await PostgresTaskStore.open(database);
 const app = express();
 app.use(
   jsonRpcHandler({
-    requestHandler: new DefaultRequestHandler(card, new InMemoryTaskStore(), executor),
+    requestHandler: new DefaultRequestHandler(card, store, executor),
     userBuilder: UserBuilder.noAuthentication,
   }),
 );

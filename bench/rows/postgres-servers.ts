@@ -1,0 +1,55 @@
+import { type Helper, startHelper } from '../ipc.ts';
+
+/** What our server on PostgreSQL tells about itself; the SDK's tells of its processor time only. */
+export interface PostgresUsage {
+  readonly cpuMicros: number;
+  readonly roundTrips?: number;
+  readonly transactions?: number;
+}
+
+/** Servers of one kind on one database. */
+export interface Contender extends AsyncDisposable {
+  readonly name: string;
+  readonly ports: readonly number[];
+  /** Of all of them together. */
+  usage(): Promise<Required<PostgresUsage>>;
+}
+
+interface Started {
+  readonly helper: Helper<unknown, PostgresUsage>;
+  readonly ready: { readonly port: number };
+}
+
+export async function startContender(
+  name: string,
+  options: { readonly file: string; readonly database: string; readonly replicas: number },
+): Promise<Contender> {
+  const started: Started[] = [];
+  for (let index = 0; index < options.replicas; index += 1) {
+    started.push(
+      await startHelper<unknown, PostgresUsage, { readonly port: number }>({
+        file: options.file,
+        arguments: [options.database],
+        flags: ['--max-semi-space-size=8'],
+        core: 0,
+      }),
+    );
+  }
+  return {
+    name,
+    ports: started.map(({ ready }) => ready.port),
+    async usage() {
+      const all = await Promise.all(started.map(({ helper }) => helper.ask({})));
+      const sum = (pick: (usage: PostgresUsage) => number | undefined): number =>
+        all.reduce((total, usage) => total + (pick(usage) ?? Number.NaN), 0);
+      return {
+        cpuMicros: sum(({ cpuMicros }) => cpuMicros),
+        roundTrips: sum(({ roundTrips }) => roundTrips),
+        transactions: sum(({ transactions }) => transactions),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map(({ helper }) => helper.stop()));
+    },
+  };
+}

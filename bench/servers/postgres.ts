@@ -1,0 +1,44 @@
+/** Our server on the PostgreSQL database named by the first argument. */
+import { agent } from '../../src/agents/index.ts';
+import { serve } from '../../src/http/index.ts';
+import { artifact } from '../../src/protocol/index.ts';
+import { openPostgres } from '../../src/store/postgres/index.ts';
+import { answerQuestions } from '../ipc.ts';
+import type { PostgresUsage } from '../rows/postgres-servers.ts';
+
+const [, , url = ''] = process.argv;
+const store = await openPostgres({ url });
+
+/** `ticks N MS`: so many pieces, each with the time it was made, so many milliseconds apart. */
+const echo = agent(
+  { name: 'echo', description: 'Says what it hears.', serialise: 'task' },
+  async function* ({ message }) {
+    const words = message.parts[0]?.text ?? '';
+    const [verb, count = '', pause = ''] = words.split(' ');
+    if (verb !== 'ticks') {
+      yield artifact(words);
+      return;
+    }
+    const artifactId = crypto.randomUUID();
+    for (let index = 0; index < Number(count); index += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Number(pause)));
+      const made = performance.timeOrigin + performance.now();
+      yield {
+        kind: 'chunk',
+        artifact: artifact(`made ${made} `, { artifactId }),
+        append: index > 0,
+        lastChunk: index === Number(count) - 1,
+      };
+    }
+  },
+);
+
+const { port } = await serve(echo, { store });
+answerQuestions<unknown, PostgresUsage>(
+  async () => {
+    const { user, system } = process.cpuUsage();
+    const { roundTrips, transactions } = store.traffic;
+    return { cpuMicros: user + system, roundTrips, transactions };
+  },
+  { port },
+);
