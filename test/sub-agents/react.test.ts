@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest';
-import { continueAgent, set, start } from '../../src/assistant/testing/conversation.ts';
+import { chitchat, continueAgent, set, start } from '../../src/assistant/testing/conversation.ts';
 import { reactTalk } from './support.ts';
 
 const toRome = [start('trip'), set('city', 'Rome')] as const;
+const rounds = `
+flows:
+  rounds:
+    description: Talk about travelling, then ask.
+    run_pattern_completed: false
+    steps:
+      - call: finder
+      - collect: city
+`;
 const APOLOGY = 'Something went wrong on my side. Please try that again.';
 
 function calls(name: string, input: object, text?: string) {
@@ -258,6 +267,43 @@ test('an agent begun once more finds its slots empty, and one that is done alrea
   ]).tracker;
   expect(await chat.say('to Rome', ...toRome)).toEqual(['Booked Ritz.']);
   expect(model.requests).toHaveLength(2);
+});
+
+test('a model that is resumed knows what it had said, and that the message was not for it', async () => {
+  await using one = await reactTalk(['Which one?', 'So, which one?', 'And now?']);
+  const { chat, model } = one;
+  await chat.say('to Rome', ...toRome);
+  expect((await chat.say('nice day', chitchat)).at(-1)).toBe('So, which one?');
+  expect(model.requests[1]?.promptText).toContain('You had said: Which one?');
+  expect(model.requests[1]?.lastUserText).toBe('(Answered already: nice day)');
+  await chat.say('weather?', start('weather'));
+  await chat.say('yes', set('continue_interrupted_flow_confirmation', true));
+  expect(model.requests[2]?.promptText).toContain('You had said: So, which one?');
+});
+
+test('a model that is restarted sees in brackets what belongs to the time before', async () => {
+  await using one = await reactTalk(
+    ['Where to?', calls('task_completed', {}, 'Rome it is.'), 'Where to, this time?', 'Which day?'],
+    { files: { 'data/flows.yml': rounds } },
+  );
+  const { chat, model } = one;
+  await chat.say('advice', start('rounds'));
+  await chat.say('Rome', continueAgent);
+  expect(await chat.say('once more', { command: 'restart agent', agent: 'finder' })).toEqual([
+    'Where to, this time?',
+  ]);
+  const shown = (index: number) => model.requests[index]?.messages.slice(1).map(({ text }) => text);
+  expect(shown(2)).toEqual([
+    '[advice]',
+    '[Where to?]',
+    '[Rome]',
+    '[Rome it is.]',
+    '[Which city?]',
+    'once more',
+  ]);
+  expect(model.requests[2]?.promptText).toContain('The user wants to do this once more');
+  await chat.say('Paris', continueAgent);
+  expect(shown(3)?.slice(-3)).toEqual(['once more', 'Where to, this time?', 'Paris']);
 });
 
 test('thoughts of a model are for nobody', async () => {

@@ -13,7 +13,8 @@ const mostEntries = 10;
 export function chatHistory(agent: string, call: Call, input: AgentInput): LanguageModelV4Prompt {
   const { transcript, metadata, mode } = call;
   // The message may have been changed on the way to the agent.
-  const former = transcript.at(-1)?.speaker === 'user' ? transcript.slice(0, -1) : transcript;
+  const isNews = transcript.at(-1)?.speaker === 'user';
+  const former = isNews ? transcript.slice(0, -1) : transcript;
   const isRestarted = mode === 'restart' || metadata['restarted'] === true;
   const own = isRestarted ? entriesOfRun(agent, input) - 1 : former.length;
   const entries = former.map((entry, index) => ({
@@ -21,6 +22,8 @@ export function chatHistory(agent: string, call: Call, input: AgentInput): Langu
     text: index < former.length - own ? `[${entry.text}]` : entry.text,
   }));
   const said = entries.filter(({ text }) => text !== '').slice(1 - mostEntries);
-  const now = { role: 'user' as const, text: input.userMessage };
+  // What others have answered since is not to be answered once more.
+  const heard = isNews ? input.userMessage : `(Answered already: ${input.userMessage})`;
+  const now = { role: 'user' as const, text: heard };
   return [...said, now].map(({ role, text }) => ({ role, content: [{ type: 'text', text }] }));
 }
