@@ -16,6 +16,11 @@ export { openStore, type Store, type StoreOptions } from './store/index.ts';
 export {
   type AssistantServing,
   type Handler,
+  type Inspected,
+  inspectorDoor,
+  type InspectorDoor,
+  type InspectorOptions,
+  type PrometheusOptions,
   router,
   type Router,
   type RouterOptions,

@@ -84,14 +84,7 @@ export function telemetryPage(): string {
       ...Object.entries(metricTable).map(([name, entry]) => {
         const { type, help, labels } = entry;
         const unit = 'unit' in entry ? { unit: entry.unit } : {};
-        const shown = prometheusName({
-          name,
-          help,
-          type,
-          points: [],
-          bounds: [],
-          ...unit,
-        } as never);
+        const shown = prometheusName({ name, type, ...unit });
         return `| \`${name}\` | \`${shown}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`;
       }),
     ].join('\n'),

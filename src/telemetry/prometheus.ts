@@ -10,7 +10,11 @@ const units: Readonly<Record<string, string>> = { s: 'seconds', ms: 'millisecond
  * The name of a metric as Prometheus wants it: `legate.turn.duration` in `s` is
  * `legate_turn_duration_seconds`, and counters end in `_total`.
  */
-export function prometheusName({ name, unit, type }: MetricData): string {
+export function prometheusName({
+  name,
+  unit,
+  type,
+}: Pick<MetricData, 'name' | 'unit' | 'type'>): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_:]/g, '_');
   const word = unit === undefined ? undefined : units[unit];
   const measured = word === undefined || plain.endsWith(`_${word}`) ? plain : `${plain}_${word}`;

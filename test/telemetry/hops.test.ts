@@ -102,7 +102,7 @@ const hops: Readonly<Record<string, () => Promise<string | readonly (string | un
     const far = agent({ name: 'far' }, async function* () {
       yield artifact('x');
     });
-    await send(await served(remoteAgent({ url: await served(far), name: 'near' })));
+    await send(await served(remoteAgent(await served(far), { name: 'near' })));
     return 'legate.turn of far';
   },
   'the gateway over the bus into a turn': async () => {

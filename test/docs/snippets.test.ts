@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { blocksOf } from '../newcomer/markdown.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+/** Inside the checkout, so that packages are found from there. */
+const place = join(root, '.legate/snippets');
+
+/** What fragments of a page take for granted. */
+const preambles: Readonly<Record<string, string>> = {
+  'docs/security.md': `
+    import { type Agent, type Logger, type Store, connect, serve } from 'legate';
+    import { apiKeyVerifier, ApiKeys, Authenticator, jwtVerifier, mtlsVerifier, verifyCard } from 'legate/auth';
+    import { guardedFetch, sealedPolicy } from 'legate/push';
+    declare const store: Store, logger: Logger, agent: Agent, keys: never;
+  `,
+};
+
+interface Snippet {
+  readonly page: string;
+  readonly file: string;
+  readonly code: string;
+  /** What the page says it prints; undefined where it does not say. */
+  readonly output: string | undefined;
+  readonly isRun: boolean;
+}
+
+const snippets: Snippet[] = [];
+
+beforeAll(async () => {
+  await rm(place, { recursive: true, force: true });
+  for (const page of globSync('{README.md,docs/**/*.md}', { cwd: root }).sort()) {
+    const blocks = blocksOf(await readFile(join(root, page), 'utf8'));
+    for (const [index, { language, info, title, body }] of blocks.entries()) {
+      // Files that examples have are checked where they are.
+      if (language !== 'ts' || info.startsWith('file=')) continue;
+      const after = blocks[index + 1];
+      const file = join(place, page.replace(/\.md$/, ''), `${index}.ts`);
+      const preamble = preambles[page];
+      const snippet: Snippet = {
+        page,
+        file,
+        code:
+          preamble === undefined ? body : `${preamble}\nexport async function _() {\n${body}\n}\n`,
+        output: after?.language === 'text' ? after.body.trim() : undefined,
+        isRun: title === undefined && preamble === undefined,
+      };
+      snippets.push(snippet);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, `${snippet.code}\nexport {};\n`);
+    }
+  }
+});
+afterAll(() => rm(place, { recursive: true, force: true }));
+
+test('every snippet has the types it should', async () => {
+  const doors = ['client', 'assistant', 'models', 'bus', 'peers', 'auth', 'push'];
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      // Actions of assistants may be plain objects.
+      noImplicitAny: false,
+      noUnusedLocals: false,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+      paths: {
+        legate: [join(root, 'src/index.ts')],
+        ...Object.fromEntries(
+          doors.map((door) => [`legate/${door}`, [join(root, `src/${door}/index.ts`)]]),
+        ),
+      },
+    },
+    include: ['**/*.ts'],
+  };
+  await writeFile(join(place, 'tsconfig.json'), JSON.stringify(config));
+  const { stdout } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', place]).catch(
+    (error: unknown) => error as { readonly stdout: string },
+  );
+  // Mistakes elsewhere are found elsewhere.
+  const mistakes = stdout.split('\n').filter((line) => line.includes('.legate/snippets'));
+  expect(mistakes).toEqual([]);
+}, 120_000);
+
+test('every snippet runs, and prints what its page says', async () => {
+  const running = snippets.filter(({ isRun }) => isRun);
+  expect(running.length).toBeGreaterThan(5);
+  const { stdout } = await run(
+    process.execPath,
+    [join(import.meta.dirname, 'run-snippets.ts'), ...running.map(({ file }) => file)],
+    { cwd: place, timeout: 90_000 },
+  );
+  const results = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { file: string; output: string; error?: string });
+  expect(results.map(({ file }) => file)).toEqual(running.map(({ file }) => file));
+  for (const [index, { page, output }] of running.entries()) {
+    const result = results[index];
+    expect(result?.error, page).toBeUndefined();
+    if (output !== undefined) expect(result?.output.trim(), page).toBe(output);
+  }
+}, 120_000);
