@@ -6,6 +6,7 @@ import { assistantAgent, buildAssistant } from '../assistant/index.ts';
 import { formatProblem, suggest } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { offerOwnPackage } from './own-package.ts';
 import { loadFrom } from './places.ts';
 
 export interface LoadedAgent {
@@ -66,6 +67,7 @@ async function loadAssistant(
 }
 
 async function loadModule(file: string, wanted: string | undefined): Promise<LoadedAgent> {
+  offerOwnPackage();
   const module = (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
   const agents = new Map(
     Object.entries(module).filter((entry): entry is [string, Agent] => isAgent(entry[1])),

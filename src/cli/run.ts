@@ -1,5 +1,8 @@
+import { statSync } from 'node:fs';
 import {
   type AssistantServing,
+  inspectorDoor,
+  type InspectorOptions,
   serveAssistant,
   type ServeAssistantOptions,
 } from '../http/index.ts';
@@ -7,14 +10,77 @@ import { LegateError } from '../protocol/index.ts';
 import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
 import { createLogger } from './logger.ts';
+import { openPage } from './open-page.ts';
 import { modelFile, placesOf } from './places.ts';
+import { Progress } from './progress.ts';
+import { serveModule } from './serve-module.ts';
 import { untilSignal } from './signals.ts';
 
-/** Serves an assistant until told to stop. */
-export async function run(directory: string, options: RunCommandOptions): Promise<void> {
+/** Serves an assistant, or the agent of a module, until told to stop. */
+export async function run(place: string, options: RunCommandOptions): Promise<void> {
+  const isModule = statSync(place, { throwIfNoEntry: false })?.isFile() === true;
+  await using served = isModule
+    ? await startModule(place, options)
+    : await startAssistant(place, options);
+  console.log(served.greeting);
+  if (options.open === true) openPage(`${served.url}/inspect/`);
+  await untilSignal();
+  console.error('Stopping: waiting for what is under way.');
+}
+
+interface Started extends AsyncDisposable {
+  readonly url: string;
+  readonly greeting: string;
+}
+
+async function startModule(place: string, options: RunCommandOptions): Promise<Started> {
+  const served = await serveModule(place, {
+    port: options.port,
+    host: options.interface,
+    ...tlsOf(options),
+    cors: options.cors ?? [],
+    dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
+    ...(options.authToken !== undefined && { token: options.authToken }),
+    ...(options.inspect === true && { inspector: inspectorOptions() }),
+    logLevel: options.logLevel,
+  });
+  const { url } = served.serving;
+  return {
+    url,
+    greeting: agentGreeting(served.agent.name, url, options.inspect === true, served.file),
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+/** The page may call other agents, too: it is for whoever runs the command. */
+export function inspectorOptions(): InspectorOptions {
+  return { proxy: true, version: packageVersion() };
+}
+
+export function agentGreeting(
+  name: string,
+  url: string,
+  isInspected: boolean,
+  file: string | undefined,
+): string {
+  return [
+    `Serving the agent "${name}" at ${url}`,
+    '',
+    'Talk to it:',
+    `  legate send ${url} "hello"`,
+    '',
+    `Card:   ${url}/.well-known/agent-card.json`,
+    ...(isInspected ? [`Look:   ${url}/inspect/`] : []),
+    `Tasks:  kept in ${file ?? 'memory, until it stops'}`,
+    'Stop:   Ctrl+C',
+  ].join('\n');
+}
+
+async function startAssistant(directory: string, options: RunCommandOptions): Promise<Started> {
   const logger = createLogger(options.logLevel);
   const model = modelFile(options.model);
-  await using serving = await serveAssistant({
+  using progress = new Progress('Loading the assistant');
+  const serving = await serveAssistant({
     places: placesOf(directory, options),
     ...(model !== undefined && { model }),
     port: options.port,
@@ -30,11 +96,15 @@ export async function run(directory: string, options: RunCommandOptions): Promis
     cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     version: packageVersion(),
+    ...(options.inspect === true && { inspector: inspectorDoor(inspectorOptions()) }),
     logger,
   });
-  console.log(greeting(serving));
-  await untilSignal();
-  console.error('Stopping: waiting for what is under way.');
+  progress.clear();
+  return {
+    url: serving.url,
+    greeting: greeting(serving, options.inspect === true),
+    [Symbol.asyncDispose]: () => serving.close(),
+  };
 }
 
 function tlsOf(options: RunCommandOptions): Pick<ServeAssistantOptions, 'tls'> {
@@ -57,7 +127,7 @@ function tlsOf(options: RunCommandOptions): Pick<ServeAssistantOptions, 'tls'> {
 }
 
 /** How to reach it, with commands to paste. */
-function greeting({ url, models, storage }: AssistantServing): string {
+function greeting({ url, models, storage }: AssistantServing, isInspected: boolean): string {
   const { project } = models.require();
   const { a2aServer } = project.endpoints;
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);
@@ -95,6 +165,7 @@ function greeting({ url, models, storage }: AssistantServing): string {
           '',
           `Card:   ${url}/.well-known/agent-card.json`,
         ]),
+    ...(isInspected ? [`Look:   ${url}/inspect/`] : []),
     `Data:   kept in ${placeOf(storage)}`,
     'Stop:   Ctrl+C',
   ];

@@ -18,9 +18,15 @@ const operation = 'Operation:';
 /** Every command of `legate`, in the order of its help. */
 export const catalogue: readonly CommandEntry[] = [
   {
+    name: 'init',
+    group: assistants,
+    summary: 'make an assistant, an agent in code, or a worker that runs',
+    load: async () => (await import('./init.ts')).initCommand(),
+  },
+  {
     name: 'run',
     group: assistants,
-    summary: 'serve an assistant: A2A, the REST channel and, on request, the HTTP API',
+    summary: 'serve an assistant, or an agent in code',
     load: async () => (await import('./run.ts')).runCommand(),
   },
   {
@@ -28,6 +34,12 @@ export const catalogue: readonly CommandEntry[] = [
     group: assistants,
     summary: 'talk to an assistant in the terminal',
     load: async () => (await import('./shell.ts')).shellCommand(),
+  },
+  {
+    name: 'inspect',
+    group: assistants,
+    summary: 'see what goes on in an agent as a page in the browser, and talk to it',
+    load: async () => (await import('./inspect.ts')).inspectCommand(),
   },
   {
     name: 'validate',
@@ -156,5 +168,11 @@ export const catalogue: readonly CommandEntry[] = [
     group: operation,
     summary: 'serve a greeting agent, to see that everything works',
     load: async () => (await import('./hello.ts')).helloCommand(),
+  },
+  {
+    name: 'completion',
+    group: operation,
+    summary: 'print what makes a shell complete these commands',
+    load: async () => (await import('./completion.ts')).completionCommand(),
   },
 ];

@@ -20,9 +20,9 @@ export interface PlaceOptions {
   readonly subAgents?: string;
 }
 
-export function withPlaces(command: Command): Command {
+export function withPlaces(command: Command, what = 'folder of the project'): Command {
   return command
-    .argument('[directory]', 'folder of the project', '.')
+    .argument('[directory]', what, '.')
     .option('--config <file>', 'instead of config.yml')
     .option('--domain <path>', 'file or folder, instead of domain.yml and domain/')
     .option('--data <path...>', 'files or folders with flows, instead of data/')

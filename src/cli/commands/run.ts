@@ -11,6 +11,9 @@ export interface RunCommandOptions extends PlaceOptions {
   readonly model?: string;
   readonly port: number;
   readonly interface: string;
+  readonly inspect?: boolean;
+  /** Shows the inspector in a browser: what `inspect` does. */
+  readonly open?: boolean;
   readonly enableApi?: boolean;
   readonly authToken?: string;
   readonly jwtSecret?: string;
@@ -25,13 +28,17 @@ export interface RunCommandOptions extends PlaceOptions {
 }
 
 export function runCommand(): Command {
-  return withPlaces(new Command('run'))
+  return withPlaces(new Command('run'), 'folder of an assistant, or module that exports an agent')
     .option('-m, --model <file>', 'a packed model (see train), or the newest of a folder of them')
     .addOption(portOption(5005))
     .option('-i, --interface <host>', 'address to listen on', '127.0.0.1')
+    .option('--inspect', 'show what goes on as a page, below /inspect')
     .option('--enable-api', 'open the HTTP API: trackers, domain, flows, model')
     .addOption(
-      new Option('-t, --auth-token <token>', 'token that the HTTP API asks for').env('AUTH_TOKEN'),
+      new Option(
+        '-t, --auth-token <token>',
+        'token that the HTTP API asks for; of a module, the agent itself',
+      ).env('AUTH_TOKEN'),
     )
     .addOption(
       new Option(
@@ -61,6 +68,7 @@ export function runCommand(): Command {
 Examples:
   legate run                                   the project in this folder
   legate run examples/bank -p 8080             another one, on another port
+  legate run agent.ts --inspect                an agent in code, and the inspector
   legate run -m models --enable-api -t secret  the newest packed model, with the HTTP API`,
     )
     .action(async (directory: string, options: RunCommandOptions) => {

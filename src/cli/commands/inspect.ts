@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import { type ClientCommandOptions, withClient } from './client-options.ts';
+import { type LogLevel, logLevelOption, portOption } from './options.ts';
+
+export interface InspectCommandOptions extends ClientCommandOptions {
+  readonly port: number;
+  readonly open: boolean;
+  readonly logLevel: LogLevel;
+}
+
+export function inspectCommand(): Command {
+  const command = new Command('inspect')
+    .argument('[agent]', 'folder of an assistant, module that exports an agent, or URL', '.')
+    .addOption(portOption(5005))
+    .option('--no-open', 'do not open the page in a browser')
+    .addOption(logLevelOption('warn'))
+    .addHelpText(
+      'after',
+      `
+An agent at a URL is called through this process, which keeps what is said until it stops. The flags
+for calls are for such agents alone. Only this machine can see the page.
+
+Examples:
+  legate inspect                       the assistant in this folder
+  legate inspect agent.ts              an agent in code
+  legate inspect http://localhost:8000 any agent that speaks A2A`,
+    );
+  return withClient(command).action(async (agent: string, options: InspectCommandOptions) => {
+    const { inspect } = await import('../inspect.ts');
+    await inspect(agent, options);
+  });
+}

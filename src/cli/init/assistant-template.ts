@@ -1,0 +1,112 @@
+import type { Plan } from './questions.ts';
+import type { Template } from './templates.ts';
+
+/** An assistant that needs no model, with a conversation that tests it. */
+export function assistantTemplate({ name, description }: Plan): Template {
+  return {
+    files: {
+      'config.yml': `assistant_id: ${name}
+language: en
+# Reads messages without a model; see the documentation for one that asks a model.
+pipeline:
+  - name: MatchingCommandGenerator
+`,
+      'domain.yml': domain,
+      'data/flows.yml': flows,
+      'endpoints.yml': `# The assistant as an A2A agent: this is what its card says.
+a2a_server:
+  description: ${JSON.stringify(description)}
+
+# Conversations and tasks; the folder is made when it is missing.
+store:
+  type: sqlite
+  path: .legate/${name}.db
+`,
+      'credentials.yml': '# The REST channel: POST /webhooks/rest/webhook\nrest:\n',
+      'tests/booking.yml': tests,
+      'README.md': `# ${name}
+
+${description}
+
+\`\`\`sh
+legate validate          # everything that is wrong, with its place
+legate test e2e          # the conversations in tests/
+legate shell             # talk to it here
+legate run --inspect     # serve it; the inspector is at http://localhost:5005/inspect
+\`\`\`
+`,
+      '.gitignore': '.legate/\nmodels/\n',
+    },
+    commands: ['legate test e2e', 'legate shell', 'legate run --inspect'],
+  };
+}
+
+const domain = `version: "3.1"
+session_config:
+  start_session_after_expiry: false # conversations go on after a pause
+slots:
+  guests:
+    type: float
+  outside:
+    type: bool
+responses:
+  utter_ask_guests:
+    - text: For how many?
+  utter_too_many:
+    - text: We have tables for up to 12.
+  utter_ask_outside:
+    - text: Would you like to sit outside?
+      buttons:
+        - title: "Yes"
+          payload: /SetSlots(outside=true)
+        - title: "No"
+          payload: /SetSlots(outside=false)
+  utter_booked:
+    - text: A table for {guests} is booked.
+  utter_hours:
+    - text: We are open from noon to midnight.
+`;
+
+const flows = `flows:
+  book_table:
+    name: table booking
+    description: Book a table.
+    examples:
+      - I want to book a table
+      - can I reserve a table
+    steps:
+      - collect: guests
+        description: how many people come, as a number
+        rejections:
+          - if: slots.guests > 12
+            utter: utter_too_many
+      - collect: outside
+        description: whether they want to sit outside
+      - action: utter_booked
+
+  opening_hours:
+    name: opening hours
+    description: Tell when the restaurant is open.
+    examples:
+      - when are you open
+    steps:
+      - action: utter_hours
+`;
+
+const tests = `test_cases:
+  - test_case: a table is booked, and not for too many
+    steps:
+      - user: book a table
+      - utter: utter_ask_guests
+      - user: "20"
+      - utter: utter_too_many
+      - utter: utter_ask_guests
+      - user: "4"
+      - utter: utter_ask_outside
+      - user: "yes"
+      - utter: utter_booked
+  - test_case: the opening hours are told
+    steps:
+      - user: when are you open
+      - utter: utter_hours
+`;

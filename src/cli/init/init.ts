@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { LegateError } from '../../protocol/index.ts';
+import { quoted } from '../client/choices.ts';
+import type { InitCommandOptions } from '../commands/init.ts';
+import { askPlan, isName, nameRule, type Plan, usualPlan } from './questions.ts';
+import { templateOf } from './templates.ts';
+
+/** Makes a project that runs as it is. */
+export async function init(folder: string, options: InitCommandOptions): Promise<void> {
+  const { kind, name, description, yes, force = false } = options;
+  if (name !== undefined && !isName(name)) {
+    throw new LegateError('CONFIGURATION_INVALID', `--name ${JSON.stringify(name)}: ${nameRule}`);
+  }
+  const directory = resolve(folder);
+  const given: Partial<Plan> = {
+    ...(kind !== undefined && { kind }),
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+  };
+  const asks = yes !== true && process.stdin.isTTY && process.stderr.isTTY;
+  const plan = asks
+    ? await askPlan(given, basename(directory), { input: process.stdin, output: process.stderr })
+    : usualPlan(given, basename(directory));
+  const { files, commands } = templateOf({ ...plan, description: oneLine(plan.description) });
+  if (!force) refuseLoss(directory, Object.keys(files));
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(directory, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    console.log(relative('.', file));
+  }
+  const here = relative('.', directory);
+  const go = here === '' ? [] : [`cd ${quoted(here)}`];
+  const steps = [...go, ...commands].map((command) => `  ${command}`);
+  console.error(`\nMade the ${plan.kind} "${plan.name}". Go on with:\n${steps.join('\n')}`);
+}
+
+/** Looks at all files before the first is written: half a project is worse than none. */
+function refuseLoss(directory: string, paths: readonly string[]): void {
+  const taken = paths.filter((path) => existsSync(join(directory, path)));
+  if (taken.length === 0) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${directory} has ${taken.join(', ')} already; name another folder, or replace them with --force`,
+  );
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, 500);
+}

@@ -1,0 +1,88 @@
+import { createInterface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
+import { didYouMean } from '../../config/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { type ProjectKind, projectKinds } from '../commands/init.ts';
+
+/** What has to be known to make a project. */
+export interface Plan {
+  readonly kind: ProjectKind;
+  readonly name: string;
+  readonly description: string;
+}
+
+export interface QuestionStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+const descriptions: Readonly<Record<ProjectKind, string>> = {
+  assistant: 'Takes table bookings of a restaurant.',
+  agent: 'Counts the words of what it is sent.',
+  worker: 'Counts the words of what it is sent.',
+};
+
+/** What is usual for what was not said. */
+export function usualPlan(given: Partial<Plan>, folder: string): Plan {
+  const { kind = 'assistant' } = given;
+  return {
+    kind,
+    name: given.name ?? nameFrom(folder, kind),
+    description: given.description ?? descriptions[kind],
+  };
+}
+
+/** Asks for what was not said: three questions at most, each with an answer that Enter gives. */
+export async function askPlan(
+  given: Partial<Plan>,
+  folder: string,
+  { input, output }: QuestionStreams,
+): Promise<Plan> {
+  const lines = createInterface({ input, output });
+  const ended = new AbortController();
+  // Without it a question whose input ends would be waited for without end.
+  lines.once('close', () => ended.abort());
+  try {
+    const ask = async (question: string, usual: string): Promise<string> => {
+      const { signal } = ended;
+      const answer = await lines.question(`${question} [${usual}] `, { signal }).catch(() => {
+        throw new LegateError('CONFIGURATION_INVALID', 'nothing was made: the questions were left');
+      });
+      return answer.trim() || usual;
+    };
+    let { kind } = given;
+    while (kind === undefined) {
+      const word = await ask(`What shall it be: ${projectKinds.join(', ')}?`, 'assistant');
+      kind = projectKinds.find((one) => one.startsWith(word.toLowerCase()));
+      const near = didYouMean(word, projectKinds);
+      if (kind === undefined) output.write(near === undefined ? '' : `Did you mean ${near}?\n`);
+    }
+    const usual = usualPlan({ ...given, kind }, folder);
+    let { name } = given;
+    while (name === undefined) {
+      const word = await ask('What is it called?', usual.name);
+      if (isName(word)) name = word;
+      else output.write(`${nameRule}\n`);
+    }
+    const description =
+      given.description ?? (await ask('What does it do, in one sentence?', usual.description));
+    return { kind, name, description };
+  } finally {
+    lines.close();
+  }
+}
+
+export const nameRule =
+  'A name begins with a letter; letters, digits, - and _ follow, 64 in all at most.';
+
+export function isName(text: string): boolean {
+  return /^[a-z][\w-]{0,63}$/i.test(text);
+}
+
+function nameFrom(folder: string, kind: ProjectKind): string {
+  const name = folder
+    .replaceAll(/[^\w-]+/g, '-')
+    .replace(/^[^a-z]+/i, '')
+    .slice(0, 64);
+  return isName(name) ? name : `my-${kind}`;
+}

@@ -1,0 +1,33 @@
+import { registerHooks } from 'node:module';
+import { extname } from 'node:path';
+
+const extension = extname(import.meta.url);
+let isRegistered = false;
+
+/**
+ * Lets modules that are loaded from now on import `legate` where they have none of their own: a new
+ * agent runs before anything was installed, with the package that the command is part of.
+ */
+export function offerOwnPackage(): void {
+  if (isRegistered) return;
+  isRegistered = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const own = ownModule(specifier);
+      if (own === undefined) return next(specifier, context);
+      try {
+        return next(specifier, context);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+        return { url: own, shortCircuit: true };
+      }
+    },
+  });
+}
+
+function ownModule(specifier: string): string | undefined {
+  const [, room] = /^legate(?:\/([a-z]+))?$/.exec(specifier) ?? [];
+  if (room === undefined && specifier !== 'legate') return undefined;
+  const path = room === undefined ? `../index${extension}` : `../${room}/index${extension}`;
+  return new URL(path, import.meta.url).href;
+}
