@@ -129,11 +129,13 @@ export interface Journal {
   write(key: string, value: JsonValue): Promise<void>;
 }
 
+/** Milliseconds since 1970, from somebody who can be replaced in tests. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
 }
 
+/** Whatever an agent can yield. */
 export type TurnEvent =
   /** A whole artifact, made or replaced. */
   Artifact | ArtifactChunk | Working | Reply | TurnEnd;
@@ -148,6 +150,7 @@ export interface ArtifactChunk {
   readonly lastChunk: boolean;
 }
 
+/** Words or data on the way. */
 export interface Working {
   readonly kind: 'working';
   readonly parts?: readonly Part[];
@@ -162,6 +165,7 @@ export interface Reply {
   readonly context?: ContextPatch;
 }
 
+/** How a turn can end. */
 export type EndKind =
   | 'completed'
   | 'input-required'

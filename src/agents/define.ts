@@ -2,6 +2,7 @@ import type { AgentSkill, Artifact, JsonObject, Part } from '../protocol/index.t
 import { toParts } from '../protocol/index.ts';
 import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
 
+/** What an agent is, besides what it does. */
 export type AgentOptions = Pick<Agent, 'name'> &
   Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon'>> & {
     /** Full skills, or just their ids. @default one skill named like the agent */
@@ -57,28 +58,51 @@ export function chunk(
   };
 }
 
-/** Ends the turn; for asking back, `inputRequired('Which account?')`. */
+/**
+ * Ends the turn; for asking back, `inputRequired('Which account?')`.
+ * @example yield completed('All done.');
+ */
 export function completed(content?: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
   return end('completed', content, rest);
 }
+/**
+ * Ends the turn with a question; the next message with the same task answers it.
+ * @example yield inputRequired('For which day?');
+ */
 export function inputRequired(
   content: Content,
   rest: Omit<TurnEnd, 'kind' | 'parts'> = {},
 ): TurnEnd {
   return end('input-required', content, rest);
 }
+/**
+ * Ends the turn: somebody has to sign in first.
+ * @example yield authRequired('Please sign in at https://example.com/login');
+ */
 export function authRequired(
   content: Content,
   rest: Omit<TurnEnd, 'kind' | 'parts'> = {},
 ): TurnEnd {
   return end('auth-required', content, rest);
 }
+/**
+ * Ends the turn: the agent does not do that.
+ * @example yield rejected('I only sell tea.');
+ */
 export function rejected(content: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
   return end('rejected', content, rest);
 }
+/**
+ * Ends the turn: it could not be done.
+ * @example yield failed('The printer is out of paper.');
+ */
 export function failed(content: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
   return end('failed', content, rest);
 }
+/**
+ * Ends the turn: it was cancelled.
+ * @example yield canceled('You changed your mind.');
+ */
 export function canceled(content?: Content, rest: Omit<TurnEnd, 'kind' | 'parts'> = {}): TurnEnd {
   return end('canceled', content, rest);
 }
@@ -91,7 +115,10 @@ function end(
   return { kind, ...(content !== undefined && { parts: toParts(content) }), ...rest };
 }
 
-/** A plain message instead of a task, for agents with `replies: 'message'`. */
+/**
+ * A plain message instead of a task, for agents with `replies: 'message'`.
+ * @example yield reply('Hello!');
+ */
 export function reply(content: Content, metadata?: JsonObject): TurnEvent {
   return {
     kind: 'message',
@@ -100,7 +127,10 @@ export function reply(content: Content, metadata?: JsonObject): TurnEvent {
   };
 }
 
-/** The text of a message: its text parts, one after the other. */
+/**
+ * The text of a message: its text parts, one after the other.
+ * @example const words = textOf(turn.message);
+ */
 export function textOf(message: { readonly parts: readonly Part[] }): string {
   return message.parts.map((part) => part.text ?? '').join('');
 }

@@ -18,6 +18,7 @@ import { withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 import { decodeAnswer } from './wires.ts';
 
+/** How an agent is found and called. */
 export interface ConnectOptions extends ClientOptions {
   /** Ends the fetching of the card. */
   readonly signal?: AbortSignal;

@@ -21,6 +21,7 @@ export interface PollOptions {
   readonly maximumMs?: number;
 }
 
+/** How an agent is called. */
 export interface ClientOptions {
   /** Who calls. Sent over https and to loopback hosts only. */
   readonly auth?: Auth;

@@ -5,6 +5,7 @@ export type { AssistantServing, ServeAssistantOptions };
 /**
  * Serves a project folder as an assistant: A2A, the REST channel and the HTTP API on one port. What
  * assistants are made of is loaded with the first call, for other agents need none of it.
+ * @example await using bank = await serveAssistant({ places: { directory: 'examples/bank' } });
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
   const assistants = await import('./assistant/index.ts');

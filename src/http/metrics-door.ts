@@ -5,6 +5,7 @@ import { type Metrics, prometheusType } from '../telemetry/index.ts';
 import { authenticate } from './entrance.ts';
 import type { Service } from './service.ts';
 
+/** Where metrics are shown, and to whom. */
 export interface PrometheusOptions {
   /** @default '/metrics' */
   readonly path?: string;

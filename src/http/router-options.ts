@@ -99,6 +99,7 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   limits?: Partial<HttpLimits>;
 }
 
+/** Everything about an agent that is served, but for the port. */
 export interface RouterOptions extends SharedOptions, AgentOptions {
   before?: HandlerOptions['before'];
 }

@@ -6,6 +6,7 @@ import { type ListenOptions, openServer } from './http-server.ts';
 import type { RouterOptions } from './router-options.ts';
 import { type Router, router } from './router.ts';
 
+/** Everything about an agent that is served, and about the port. */
 export interface ServeOptions extends RouterOptions, ListenOptions {}
 
 /** A running server. */

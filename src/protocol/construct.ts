@@ -33,6 +33,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** What a message has besides its parts. */
 export interface MessageOptions {
   /** @default 'ROLE_USER' */
   role?: Role;
@@ -63,7 +64,10 @@ export function artifact(
   return { artifactId, parts: toParts(content), ...rest };
 }
 
-/** One text, one part or several parts, as parts. */
+/**
+ * One text, one part or several parts, as parts.
+ * @example toParts('hello') // [{ text: 'hello' }]
+ */
 export function toParts(content: string | Part | readonly Part[]): readonly Part[] {
   if (typeof content === 'string') return [{ text: content }];
   return Array.isArray(content) ? (content as readonly Part[]) : [content as Part];

@@ -27,7 +27,10 @@ const hidden: { readonly [code in ErrorCode]?: string } = {
   PEER_INVALID: 'An agent that this one depends on gave an invalid answer',
 };
 
-/** Anything thrown, as a caller may see it: without cause, and without what is nobody's business. */
+/**
+ * Anything thrown, as a caller may see it: without cause, and without what is nobody's business.
+ * @example const shown = toPublicError(error); // without causes and stacks
+ */
 export function toPublicError(thrown: unknown): LegateError {
   const error = toLegateError(thrown);
   const text = hidden[error.code];
@@ -37,7 +40,10 @@ export function toPublicError(thrown: unknown): LegateError {
   });
 }
 
-/** HTTP and gRPC status of a code. */
+/**
+ * HTTP and gRPC status of a code.
+ * @example const { http, grpc } = statusOf(error.code);
+ */
 export function statusOf(
   code: ErrorCode,
   profile: ErrorProfile = '1.0.1',
@@ -51,7 +57,10 @@ export function statusOf(
   return { http: older?.http ?? row.http, grpc: older?.grpc ?? row.grpc };
 }
 
-/** The details that JSON-RPC, REST and gRPC all carry: always an ErrorInfo, first. */
+/**
+ * The details that JSON-RPC, REST and gRPC all carry: always an ErrorInfo, first.
+ * @example const details = errorDetails(error);
+ */
 export function errorDetails(error: LegateError): readonly JsonObject[] {
   const { metadata, violations, retryAfter } = error;
   const details: JsonObject[] = [

@@ -16,6 +16,7 @@ interface ErrorRow {
   readonly exit: number;
 }
 
+/** Names of gRPC statuses that errors have. */
 export type GrpcStatus =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'
@@ -113,6 +114,7 @@ export const errorTable = {
   PEER_INVALID: { jsonRpc: -32006, http: 502, grpc: 'INTERNAL', exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
+/** The code of an error: stable, and the same on every wire. */
 export type ErrorCode = keyof typeof errorTable;
 
 /** One thing that is wrong with one field of a request. */
@@ -122,6 +124,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
+/** What an error knows besides its code and its text. */
 export interface ErrorOptions {
   /** Facts about this error, shown to the caller: never a secret, never another caller's. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -151,17 +154,27 @@ export class LegateError extends Error {
   }
 }
 
-/** Anything thrown, as a `LegateError`; what we did not throw ourselves keeps its text to itself. */
+/**
+ * Anything thrown, as a `LegateError`; what we did not throw ourselves keeps its text to itself.
+ * @example catch (error) { console.error(toLegateError(error).code); }
+ */
 export function toLegateError(thrown: unknown): LegateError {
   if (thrown instanceof LegateError) return thrown;
   return new LegateError('INTERNAL', 'Internal error', { cause: thrown });
 }
 
+/**
+ * There is no such task, or it belongs to somebody else: both look the same.
+ * @example throw taskNotFound(id);
+ */
 export function taskNotFound(taskId: string): LegateError {
   return new LegateError('TASK_NOT_FOUND', `task ${taskId} not found`, { metadata: { taskId } });
 }
 
-/** A request that does not say what it must, with the path of each field at fault. */
+/**
+ * A request that does not say what it must, with the path of each field at fault.
+ * @example throw invalidParams({ field: 'message.parts', description: 'must not be empty' });
+ */
 export function invalidParams(...violations: FieldViolation[]): LegateError {
   const first = violations[0];
   const text = first === undefined ? 'Invalid parameters' : `${first.field}: ${first.description}`;

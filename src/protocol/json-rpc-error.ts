@@ -13,6 +13,7 @@ export interface JsonRpcError {
 /**
  * Anything thrown, as a JSON-RPC error object with its details in `data`. The same form serves
  * both versions: 1.x demands the details, and 0.3 allows any data.
+ * @example const { code, message, data } = toJsonRpcError(error);
  */
 export function toJsonRpcError(thrown: unknown): JsonRpcError {
   const error = toPublicError(thrown);
@@ -33,6 +34,7 @@ export function codeOfJsonRpc(number: unknown): ErrorCode | undefined {
 /**
  * A JSON-RPC error object of a peer: known by the reason in its details, else by its number. Peers
  * that send no details, or other data, are understood too; an unknown number is `INTERNAL`.
+ * @example throw fromJsonRpcError(answer.error);
  */
 export function fromJsonRpcError(value: unknown): LegateError {
   if (!isObject(value)) return new LegateError('INTERNAL', 'the peer answered with an empty error');

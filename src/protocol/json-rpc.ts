@@ -2,8 +2,10 @@ import { isObject, type Wire } from './decode/reader.ts';
 import { invalidParams, LegateError } from './errors.ts';
 import { fromJsonRpcError, type JsonRpcError, toJsonRpcError } from './json-rpc-error.ts';
 
+/** What tells an answer to which request it belongs. */
 export type JsonRpcId = string | number | null;
 
+/** A request that was read. */
 export interface JsonRpcRequest {
   readonly id: JsonRpcId;
   readonly method: string;
@@ -11,7 +13,10 @@ export interface JsonRpcRequest {
   readonly params: Wire;
 }
 
-/** A request that cannot be served, with the id to answer to: null when it is not known. */
+/**
+ * A request that cannot be served, with the id to answer to: null when it is not known.
+ * @example if (error instanceof JsonRpcRequestError) answerWith(error.id);
+ */
 export class JsonRpcRequestError extends LegateError {
   readonly id: JsonRpcId;
 
@@ -28,6 +33,7 @@ const maxIdLength = 256;
  * Checks the envelope of a request by JSON-RPC 2.0; throws a `JsonRpcRequestError`. Batches are
  * refused, for an answer may be a stream; so are notifications, for every operation of the protocol
  * has an answer.
+ * @example const { method, params, id } = parseJsonRpcRequest(JSON.parse(text));
  */
 export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
   if (Array.isArray(value)) throw invalid(null, 'batches are not supported: send one request');
@@ -58,10 +64,18 @@ function invalid(id: JsonRpcId, message: string): JsonRpcRequestError {
   return new JsonRpcRequestError(id, new LegateError('INVALID_REQUEST', message));
 }
 
+/**
+ * An answer that is a result.
+ * @example response.end(JSON.stringify(jsonRpcResult(request.id, { task })));
+ */
 export function jsonRpcResult(id: JsonRpcId, result: unknown) {
   return { jsonrpc: '2.0', id, result } as const;
 }
 
+/**
+ * An answer that is an error.
+ * @example response.end(JSON.stringify(jsonRpcFailure(request.id, error)));
+ */
 export function jsonRpcFailure(
   id: JsonRpcId,
   thrown: unknown,
@@ -72,6 +86,7 @@ export function jsonRpcFailure(
 /**
  * The result of a peer's response. Throws the error that the response carries, or `PEER_INVALID`
  * when it is no response, or one to another request. An error may have the id null.
+ * @example const result = parseJsonRpcResponse(JSON.parse(text), id);
  */
 export function parseJsonRpcResponse(value: unknown, expectedId: JsonRpcId): unknown {
   if (!isObject(value) || value.jsonrpc !== '2.0') {

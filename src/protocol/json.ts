@@ -2,6 +2,7 @@
  * A JSON value that is known as an object, as text, or both; the missing one is made on first use
  * and kept. What was read from a store and goes to a wire is never parsed, and what stays in
  * memory is never serialised.
+ * @example const json = Json.of({ a: 1 }); json.text // '{"a":1}'
  */
 export class Json<T> {
   #value: T | undefined;

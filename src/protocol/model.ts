@@ -5,6 +5,7 @@
  * Values of these types are immutable once made: whoever needs another value makes another object.
  */
 
+/** Anything that JSON can say. */
 export type JsonValue =
   | string
   | number
@@ -12,8 +13,10 @@ export type JsonValue =
   | null
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
+/** An object of JSON. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
+/** All states that a task can have. */
 export const taskStates = [
   'TASK_STATE_UNSPECIFIED',
   'TASK_STATE_SUBMITTED',
@@ -28,7 +31,9 @@ export const taskStates = [
 /** Listed in the order of the protocol's enum numbers. */
 export type TaskState = (typeof taskStates)[number];
 
+/** All roles there are. */
 export const roles = ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT'] as const;
+/** Who said a message. */
 export type Role = (typeof roles)[number];
 
 /** Exactly one of `text`, `raw`, `url` and `data` is present; `data: null` counts as present. */
@@ -43,6 +48,7 @@ export interface Part {
   readonly mediaType?: string;
 }
 
+/** Something that a user or an agent said. */
 export interface Message {
   readonly messageId: string;
   readonly contextId?: string;
@@ -54,6 +60,7 @@ export interface Message {
   readonly referenceTaskIds?: readonly string[];
 }
 
+/** A result of a task. */
 export interface Artifact {
   readonly artifactId: string;
   readonly name?: string;
@@ -63,6 +70,7 @@ export interface Artifact {
   readonly extensions?: readonly string[];
 }
 
+/** The state of a task, since when, and what was said with it. */
 export interface TaskStatus {
   readonly state: TaskState;
   readonly message?: Message;
@@ -70,6 +78,7 @@ export interface TaskStatus {
   readonly timestamp?: string;
 }
 
+/** The record of one or several turns: a status, results, and what was said. */
 export interface Task {
   readonly id: string;
   readonly contextId: string;
@@ -79,6 +88,7 @@ export interface Task {
   readonly metadata?: JsonObject;
 }
 
+/** A task has another status. */
 export interface TaskStatusUpdateEvent {
   readonly taskId: string;
   readonly contextId: string;
@@ -86,6 +96,7 @@ export interface TaskStatusUpdateEvent {
   readonly metadata?: JsonObject;
 }
 
+/** An artifact, or a piece of one, has come. */
 export interface TaskArtifactUpdateEvent {
   readonly taskId: string;
   readonly contextId: string;
@@ -105,11 +116,13 @@ export type StreamResponse =
 /** What a send answers: exactly one member. */
 export type SendMessageResponse = { readonly task: Task } | { readonly message: Message };
 
+/** How we show a webhook who we are. */
 export interface AuthenticationInfo {
   readonly scheme: string;
   readonly credentials?: string;
 }
 
+/** A webhook of a task. */
 export interface TaskPushNotificationConfig {
   readonly tenant?: string;
   readonly id?: string;
@@ -119,6 +132,7 @@ export interface TaskPushNotificationConfig {
   readonly authentication?: AuthenticationInfo;
 }
 
+/** How the answer to a message shall come. */
 export interface SendMessageConfiguration {
   readonly acceptedOutputModes?: readonly string[];
   readonly taskPushNotificationConfig?: TaskPushNotificationConfig;
@@ -127,6 +141,7 @@ export interface SendMessageConfiguration {
   readonly returnImmediately?: boolean;
 }
 
+/** A message to an agent. */
 export interface SendMessageRequest {
   readonly tenant?: string;
   readonly message: Message;
@@ -134,12 +149,14 @@ export interface SendMessageRequest {
   readonly metadata?: JsonObject;
 }
 
+/** Asks for a task as it is. */
 export interface GetTaskRequest {
   readonly tenant?: string;
   readonly id: string;
   readonly historyLength?: number;
 }
 
+/** Asks for tasks, page by page. */
 export interface ListTasksRequest {
   readonly tenant?: string;
   readonly contextId?: string;
@@ -153,6 +170,7 @@ export interface ListTasksRequest {
   readonly includeArtifacts?: boolean;
 }
 
+/** A page of tasks. */
 export interface ListTasksResponse {
   readonly tasks: readonly Task[];
   /** Empty on the last page. */
@@ -161,17 +179,20 @@ export interface ListTasksResponse {
   readonly totalSize: number;
 }
 
+/** Asks for an end of a task. */
 export interface CancelTaskRequest {
   readonly tenant?: string;
   readonly id: string;
   readonly metadata?: JsonObject;
 }
 
+/** Asks for what comes of a task from now on. */
 export interface SubscribeToTaskRequest {
   readonly tenant?: string;
   readonly id: string;
 }
 
+/** Asks for one webhook. */
 export interface GetTaskPushNotificationConfigRequest {
   readonly tenant?: string;
   readonly taskId: string;
@@ -179,6 +200,7 @@ export interface GetTaskPushNotificationConfigRequest {
   readonly id?: string;
 }
 
+/** Asks for the webhooks of a task. */
 export interface ListTaskPushNotificationConfigsRequest {
   readonly tenant?: string;
   readonly taskId: string;
@@ -186,30 +208,36 @@ export interface ListTaskPushNotificationConfigsRequest {
   readonly pageToken?: string;
 }
 
+/** A page of webhooks. */
 export interface ListTaskPushNotificationConfigsResponse {
   readonly configs: readonly TaskPushNotificationConfig[];
   readonly nextPageToken: string;
 }
 
+/** Takes a webhook away. */
 export interface DeleteTaskPushNotificationConfigRequest {
   readonly tenant?: string;
   readonly taskId: string;
   readonly id: string;
 }
 
+/** Asks for the card of those who proved who they are. */
 export interface GetExtendedAgentCardRequest {
   readonly tenant?: string;
 }
 
 // The agent card.
 
+/** Who runs the agent. */
 export interface AgentProvider {
   readonly url: string;
   readonly organization: string;
 }
 
+/** How A2A is spoken at an address. */
 export type ProtocolBinding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC' | (string & {});
 
+/** One address of an agent, with its binding and version. */
 export interface AgentInterface {
   readonly url: string;
   readonly protocolBinding: ProtocolBinding;
@@ -218,6 +246,7 @@ export interface AgentInterface {
   readonly protocolVersion: string;
 }
 
+/** An extension that an agent knows, or insists on. */
 export interface AgentExtension {
   readonly uri: string;
   readonly description?: string;
@@ -225,6 +254,7 @@ export interface AgentExtension {
   readonly params?: JsonObject;
 }
 
+/** What an agent can do beyond answering. */
 export interface AgentCapabilities {
   readonly streaming?: boolean;
   readonly pushNotifications?: boolean;
@@ -232,10 +262,12 @@ export interface AgentCapabilities {
   readonly extendedAgentCard?: boolean;
 }
 
+/** Schemes that must all be met, each with its scopes. */
 export type SecurityRequirement = {
   readonly schemes: { readonly [name: string]: { readonly list: readonly string[] } };
 };
 
+/** One thing that an agent can do. */
 export interface AgentSkill {
   readonly id: string;
   readonly name: string;
@@ -247,6 +279,7 @@ export interface AgentSkill {
   readonly securityRequirements?: readonly SecurityRequirement[];
 }
 
+/** A JWS over the card. */
 export interface AgentCardSignature {
   readonly protected: string;
   readonly signature: string;
@@ -327,6 +360,7 @@ export type OAuthFlows =
       };
     };
 
+/** What an agent says of itself: who it is, what it can do, where and how it is called. */
 export interface AgentCard {
   readonly name: string;
   readonly description: string;

@@ -34,6 +34,7 @@ export const operations = {
   },
 } as const;
 
+/** The name of an operation, the same for all bindings. */
 export type Operation = keyof typeof operations;
 
 /** An operation, and the version in which a JSON-RPC method has that name. */
@@ -49,7 +50,10 @@ for (const [name, names] of Object.entries(operations)) {
   byMethod.set(names.v03, { operation, version: '0.3' });
 }
 
-/** What a JSON-RPC method name means: the name alone tells the version. */
+/**
+ * What a JSON-RPC method name means: the name alone tells the version.
+ * @example operationOf('message/send') // which operation of which version it names
+ */
 export function operationOf(method: string): NamedOperation | undefined {
   return byMethod.get(method);
 }

@@ -1,3 +1,4 @@
+/** One event of a stream, before it is written. */
 export interface SseFrame {
   /** The number to resume from; a line break in it would forge other fields and is refused. */
   readonly id?: string | number;
@@ -20,7 +21,10 @@ export function sseFrame({ id, event, data }: SseFrame): string {
   return `${head}${lines.join('')}\n`;
 }
 
-/** A comment: keeps a connection alive and is seen by no reader. */
+/**
+ * A comment: keeps a connection alive and is seen by no reader.
+ * @example response.write(sseComment('keep-alive'));
+ */
 export function sseComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }

@@ -9,6 +9,7 @@ export interface SseEvent {
   readonly data: string;
 }
 
+/** Bounds of a stream that is read. */
 export interface SseParserOptions {
   /** Bytes of one event, with its field names and comments in between. @default 4 MiB */
   readonly maxEventBytes?: number;

@@ -1,6 +1,9 @@
 import type { TaskState } from './model.ts';
 
-/** Terminal states absorb: a task that reached one never changes again. */
+/**
+ * Terminal states absorb: a task that reached one never changes again.
+ * @example isTerminal('TASK_STATE_COMPLETED') // true
+ */
 export function isTerminal(state: TaskState): boolean {
   return (
     state === 'TASK_STATE_COMPLETED' ||
@@ -10,7 +13,10 @@ export function isTerminal(state: TaskState): boolean {
   );
 }
 
-/** Interrupted tasks wait for their caller: the next message continues them. */
+/**
+ * Interrupted tasks wait for their caller: the next message continues them.
+ * @example isInterrupted('TASK_STATE_INPUT_REQUIRED') // true
+ */
 export function isInterrupted(state: TaskState): boolean {
   return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
 }

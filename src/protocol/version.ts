@@ -2,8 +2,10 @@ import { LegateError } from './errors.ts';
 
 /** The versions of the protocol that Legate speaks, the newest first. */
 export const protocolVersions = ['1.0', '0.3'] as const;
+/** A version of A2A that is spoken here. */
 export type ProtocolVersion = (typeof protocolVersions)[number];
 
+/** What a request says of its version. */
 export interface VersionRequest {
   /** The `A2A-Version` header (or gRPC metadata). It is heeded before the query parameter. */
   readonly header?: string | undefined;

@@ -17,6 +17,7 @@ export interface Call {
   readonly signal?: AbortSignal;
 }
 
+/** A caller of whom nothing is known. */
 export const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
 
 /** Whether the caller proved who it is. */

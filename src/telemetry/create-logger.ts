@@ -6,6 +6,7 @@ import { redact } from './redact.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
+/** What is logged, how, and where to. */
 export interface LoggerOptions {
   /** @default 'info' */
   readonly level?: LogLevel;

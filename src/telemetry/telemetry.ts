@@ -5,6 +5,7 @@ import { meterProvider, toldNobody } from './meter.ts';
 import { metricTable } from './metric-table.ts';
 import { Metrics } from './metrics.ts';
 
+/** As whom a process reports, and where to. */
 export interface TelemetryOptions {
   /** As whom we report. @default 'legate' */
   readonly serviceName?: string;

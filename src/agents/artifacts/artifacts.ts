@@ -15,6 +15,7 @@ export interface ArtifactScope {
   readonly sessionId: string;
 }
 
+/** An artifact as it is kept, with its version. */
 export interface StoredArtifact {
   readonly name: string;
   /** From 1. */

@@ -36,12 +36,14 @@ export interface RequestedCall {
   readonly provider?: JsonObject;
 }
 
+/** A call of a tool with what came of it. */
 export interface CallResult {
   readonly id: string;
   readonly name: string;
   readonly output: CallOutput;
 }
 
+/** What a tool gave: a result, or why there is none. */
 export type CallOutput =
   | { readonly type: 'value'; readonly value: JsonValue }
   | { readonly type: 'error'; readonly value: string }

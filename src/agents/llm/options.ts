@@ -54,6 +54,7 @@ export interface LlmCallbacks {
 
 type MaybePromise<T> = T | Promise<T>;
 
+/** What an agent made of a language model is told. */
 export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   /** Any model of the AI SDK's interface; `createModel` makes one from configuration. */
   readonly model: LanguageModelV4;

@@ -4,6 +4,7 @@ import type { Store } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { Agent, Caller } from '../agent.ts';
 
+/** How an agent is served as an MCP server. */
 export interface McpServerOptions {
   /** Where conversations are kept. @default in memory */
   readonly store?: Pick<Store, 'records'>;
@@ -12,6 +13,7 @@ export interface McpServerOptions {
   readonly logger?: Logger;
 }
 
+/** How an agent is served as an MCP server over HTTP. */
 export interface McpHandlerOptions extends McpServerOptions {
   /** Who calls; undefined for nobody who may. @default everybody, unnamed */
   readonly authenticate?: (

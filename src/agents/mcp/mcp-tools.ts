@@ -11,6 +11,7 @@ import type { Turn } from '../agent.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 
+/** Which tools of an MCP server are taken, and how they are called. */
 export interface McpToolsOptions extends McpSelection {
   /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
   readonly prefix?: string;

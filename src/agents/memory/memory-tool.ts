@@ -1,6 +1,7 @@
 import { type Tool, tool } from '../tools/tool.ts';
 import type { Memory } from './memory.ts';
 
+/** How a model looks into memory. */
 export interface LoadMemoryOptions {
   /** Under whose name the memories were added. @default the agent that calls */
   readonly agent?: string;

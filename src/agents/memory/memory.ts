@@ -21,6 +21,7 @@ export interface NewMemory {
   readonly sessionId?: string;
 }
 
+/** A memory with how well it fits. */
 export interface FoundMemory extends Omit<NewMemory, 'id'> {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -28,6 +29,7 @@ export interface FoundMemory extends Omit<NewMemory, 'id'> {
   readonly score: number;
 }
 
+/** Where memories are kept, and how many. */
 export interface MemoryOptions {
   /** Most memories of one user. @default 10_000 */
   readonly maxEntries?: number;

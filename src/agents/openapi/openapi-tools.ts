@@ -7,6 +7,7 @@ import { isObject, SchemaResolver } from './resolve-schema.ts';
 import { applyCredential, type Scheme, schemesOf } from './security.ts';
 import { type ApiAnswer, type ApiRequest, readAnswer, toRequest } from './send.ts';
 
+/** Which operations of an API are tools, and how they are called. */
 export interface OpenApiToolsOptions {
   /** Where the API is. @default the first server of the description */
   readonly baseUrl?: string;

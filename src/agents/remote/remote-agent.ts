@@ -7,6 +7,7 @@ import { failure } from '../drive.ts';
 import { untilAborted } from '../patience.ts';
 import { RemoteState } from './remote-state.ts';
 
+/** How an agent elsewhere is called. */
 export interface RemoteAgentOptions extends Pick<
   ClientOptions,
   'headers' | 'extensions' | 'binding' | 'version' | 'retry' | 'fetch' | 'onRequest'
@@ -28,6 +29,7 @@ export interface RemoteAgentOptions extends Pick<
   readonly onInterrupted?: Agent['onInterrupted'];
 }
 
+/** An agent elsewhere, as one of ours. */
 export interface RemoteAgent extends Agent {
   /** Known once there was a connection. */
   readonly card: AgentCard | undefined;

@@ -19,6 +19,7 @@ import { InvocationStore, type KeptInvocation } from './invocation-store.ts';
 import { SessionQueue } from './session-queue.ts';
 import { type LoadedSession, type SessionKey, SessionStore } from './session-store.ts';
 
+/** What a runner runs, and where it keeps things. */
 export interface RunnerOptions {
   readonly agent: Agent;
   /** Where sessions are kept. */
@@ -34,6 +35,7 @@ export interface RunnerOptions {
   readonly clock?: Clock;
 }
 
+/** A message for a runner. */
 export interface RunRequest {
   readonly message: string | Part | readonly Part[] | Message;
   /** Who asks. @default nobody in particular */

@@ -15,6 +15,7 @@ export interface SessionKey {
   readonly sessionId: string;
 }
 
+/** A session without what is in it. */
 export interface SessionInfo {
   readonly sessionId: string;
   /** Milliseconds since 1970. */
@@ -45,7 +46,10 @@ const stateSpace = 'agent-state';
 const digits = 10;
 const pageSize = 200;
 
-/** Sessions of one agent: what it keeps of them, their messages and their state. */
+/**
+ * Sessions of one agent: what it keeps of them, their messages and their state.
+ * @example const session = await runner.sessions.get({ caller, sessionId: 'a' });
+ */
 export class SessionStore {
   readonly #agent: string;
   readonly #records: RecordStore;

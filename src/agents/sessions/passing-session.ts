@@ -21,7 +21,10 @@ class PassingSession implements Session {
 
 const passing = new WeakMap<Turn, Session>();
 
-/** The session of a turn; where the driver keeps none, one that ends with the turn. */
+/**
+ * The session of a turn; where the driver keeps none, one that ends with the turn.
+ * @example const count = await sessionOf(turn).get('count');
+ */
 export function sessionOf(turn: Turn): Session {
   if (turn.session !== undefined) return turn.session;
   let session = passing.get(turn);

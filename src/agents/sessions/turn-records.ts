@@ -3,6 +3,7 @@ import type { Caller, Clock, Journal, Session } from '../agent.ts';
 import { RecordJournal } from './record-journal.ts';
 import { RecordSession } from './record-session.ts';
 
+/** Whose records, and of which turn. */
 export interface TurnRecordsOptions {
   readonly records: RecordStore;
   /** The agent's name. */

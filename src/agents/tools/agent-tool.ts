@@ -14,6 +14,7 @@ const input = {
   required: ['request'],
 } as const;
 
+/** How an agent is shown to a model as a tool. */
 export type AgentToolOptions = Partial<
   Pick<
     ToolOptions<JsonObject>,

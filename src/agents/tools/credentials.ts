@@ -17,6 +17,7 @@ export interface CredentialRequirement {
   readonly hint?: string;
 }
 
+/** Which tool asks for a credential, and for whom. */
 export interface CredentialRequest extends CredentialRequirement {
   readonly tool: string;
   readonly caller: Caller;

@@ -1,5 +1,6 @@
 import type { JsonValue, Part } from '../../protocol/index.ts';
 
+/** What is asked while a tool pauses, and what it keeps meanwhile. */
 export interface ToolPauseOptions {
   /** What the caller is asked, in words or parts. */
   readonly question: readonly Part[];
@@ -12,6 +13,7 @@ export interface ToolPauseOptions {
 /**
  * Returned by a tool that cannot go on without its caller. The turn ends with the question; the
  * message that continues the task comes to the tool's `resume`, days later or after a restart.
+ * @example return new ToolPause({ question: [{ text: 'Which colour?' }] });
  */
 export class ToolPause {
   readonly question: readonly Part[];

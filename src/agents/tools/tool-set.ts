@@ -10,6 +10,7 @@ export interface ToolSet {
   close?(): Promise<void>;
 }
 
+/** A tool, or a set of tools that is asked at each turn. */
 export type ToolSource = Tool | ToolSet;
 
 /** All tools of an agent for one turn, by name. The same name twice is an error. */

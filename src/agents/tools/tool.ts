@@ -57,6 +57,7 @@ export interface Tool {
   abandon?(state: JsonValue | undefined, turn: Turn): Promise<void>;
 }
 
+/** What a tool is, and what it does. */
 export interface ToolOptions<S extends Schema | JsonObject> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;

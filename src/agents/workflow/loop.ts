@@ -15,6 +15,7 @@ export interface LoopResult {
   readonly iteration: number;
 }
 
+/** What is repeated, and how often at most. */
 export interface LoopOptions extends AgentOptions {
   readonly steps: readonly Agent[];
   /** Rounds after which the loop ends with what there is. @default 8 */

@@ -7,6 +7,7 @@ import type { Utterance } from '../turn-output.ts';
 import { inStep } from './showing.ts';
 import { checkSteps, escalates, WorkflowRun } from './workflow-run.ts';
 
+/** What runs side by side. */
 export interface ParallelOptions extends AgentOptions {
   readonly branches: readonly Agent[];
   /** Whether one branch that completes is enough, or all must. @default 'any' */

@@ -5,6 +5,7 @@ import { isPause } from '../drive.ts';
 import { showing } from './showing.ts';
 import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
+/** What runs one after the other. */
 export interface SequentialOptions extends AgentOptions {
   readonly steps: readonly Agent[];
   /**

@@ -18,6 +18,7 @@ import { SharedModel, type WantedModel } from './shared-model.ts';
 import { storeOf } from './store-options.ts';
 import { telemetryOf } from './telemetry-options.ts';
 
+/** Which project is served, where, and to whom. */
 export interface ServeAssistantOptions extends Pick<
   ServeOptions,
   'port' | 'host' | 'tls' | 'drainMs' | 'dangerouslyAllowUnauthenticatedRemote' | 'scheduler'

@@ -8,6 +8,7 @@ import type { Service } from '../service.ts';
 import type { InspectorAccess } from './access.ts';
 import type { NetworkProvider } from './network.ts';
 
+/** What the inspector shows, and to whom. */
 export interface InspectorOptions {
   /**
    * Which of the callers that the server knows may look at everybody's tasks.

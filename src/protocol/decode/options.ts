@@ -19,6 +19,7 @@ export interface DecodeLimits {
   readonly maxValueDepth: number;
 }
 
+/** Bounds of what is decoded, unless others are given. */
 export const defaultDecodeLimits: DecodeLimits = {
   maxIdLength: 256,
   maxStringLength: 8192,

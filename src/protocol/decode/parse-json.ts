@@ -1,5 +1,6 @@
 import { LegateError } from '../errors.ts';
 
+/** Bounds of a text that is parsed. */
 export interface ParseJsonOptions {
   /** Levels of objects and arrays. @default 64 */
   readonly maxDepth?: number;

@@ -4,6 +4,7 @@ import { metricTable } from '../metric-table.ts';
 import type { SpanData } from '../recorded-span.ts';
 import { encodeMetrics, encodeSpans, type Resource } from './encode.ts';
 
+/** Where spans and metrics are sent, and how patiently. */
 export interface OtlpOptions {
   /** Where the collector is; `/v1/traces` and `/v1/metrics` are added. */
   readonly endpoint: string;

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Exported, exportsOf } from './exports.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+function where({ name, kind, file }: Exported): string {
+  return `${kind} ${name} in ${relative(root, file)}`;
+}
+
+test('everything that the package exports says what it is', () => {
+  const all = exportsOf(join(root, 'src/index.ts'));
+  expect(all.length).toBeGreaterThan(150);
+  expect(all.filter(({ comment }) => comment === undefined).map(where)).toEqual([]);
+});
+
+test('every function and class of the package is shown at work', () => {
+  const all = exportsOf(join(root, 'src/index.ts'));
+  const working = all.filter(({ kind }) => kind === 'function' || kind === 'class');
+  expect(working.length).toBeGreaterThan(50);
+  expect(working.filter(({ comment }) => !comment?.includes('@example')).map(where)).toEqual([]);
+});
+
+test('every door of the package leads somewhere', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly exports: Readonly<
+      Record<string, { readonly default?: string; readonly types?: string }>
+    >;
+  };
+  for (const [door, { default: code = '', types = '' }] of Object.entries(exports)) {
+    if (door === './package.json') continue;
+    const source = code.replace('./dist/', 'src/').replace(/\.js$/, '.ts');
+    expect(exportsOf(join(root, source)).length, door).toBeGreaterThan(0);
+    expect(types).toBe(code.replace(/\.js$/, '.d.ts'));
+  }
+});
