@@ -313,6 +313,7 @@ export interface PushStore {
   revive(deliveryId: number, now: number): Promise<boolean>;
 }
 
+/** Where everything is kept. One contract, several drivers; every method is one transaction. */
 export interface Store {
   readonly driver: 'memory' | 'sqlite' | 'postgres';
   /** Whether other replicas may be at work on the same store. */

@@ -14,6 +14,7 @@ export interface PushHooks {
   wake(): void;
 }
 
+/** What the engine runs, where it keeps things, and its bounds. */
 export interface EngineOptions {
   agent: Agent;
   store: Store;
