@@ -8,7 +8,7 @@ import {
   type Task,
   taskNotFound,
 } from '../protocol/index.ts';
-import type { AdmitOutcome, PushRegistration, TurnRecord } from '../store/index.ts';
+import type { Admission, AdmitOutcome, PushRegistration, TurnRecord } from '../store/index.ts';
 import {
   checkExtensions,
   checkMediaTypes,
@@ -55,6 +55,14 @@ export interface QueuedTurn extends AdmittedTurn {
 export interface AnsweredTurn {
   readonly kind: 'answered';
   readonly answer: { readonly task: Json<Task> } | { readonly message: Json<Message> };
+}
+
+/** A message that begins a task, ready for the store. */
+interface Draft {
+  readonly message: Message & { readonly taskId: string; readonly contextId: string };
+  readonly task: Json<Task>;
+  readonly turnRequest: TurnRequest;
+  readonly admission: Omit<Admission, 'maxContexts'>;
 }
 
 /** Lets messages in: the rules of the protocol, ownership, repeats and limits, then the store. */
@@ -113,7 +121,29 @@ export class Admissions {
     push: PushRegistration | undefined,
     follow: boolean,
   ): Promise<Admitted> {
-    const { scheduler, agent, maxContexts } = this.#settings;
+    const draft = this.#draft(request, call, owner, push);
+    const claim = this.#turns.atWork.claiming(draft.admission.key);
+    // No `using` on the path of every message: it costs several times as much.
+    try {
+      const { store, maxContexts } = this.#settings;
+      let outcome = await store.admit({ ...draft.admission, maxContexts });
+      const isOverLimit = outcome.kind === 'context-limit';
+      if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
+      if (outcome.kind !== 'admitted') return await this.#refuse(outcome, owner, draft.message);
+      return this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
+    } finally {
+      claim[Symbol.dispose]();
+    }
+  }
+
+  /** What a message that begins a task asks of the store. */
+  #draft(
+    request: SendMessageRequest,
+    call: Call,
+    owner: string,
+    push: PushRegistration | undefined,
+  ): Draft {
+    const { scheduler, agent } = this.#settings;
     const now = scheduler.now();
     const taskId = scheduler.uuid();
     const contextId = request.message.contextId ?? scheduler.uuid();
@@ -125,12 +155,10 @@ export class Admissions {
       history: [message],
     });
     const turnRequest = this.#turnRequest(request, call);
-    const key = agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`;
-    using _ = this.#turns.atWork.claiming(key);
     const admission = {
       agent: agent.name,
       owner,
-      key,
+      key: agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`,
       taskId,
       contextId,
       replica: this.#replica,
@@ -140,27 +168,32 @@ export class Admissions {
       task,
       ...(push !== undefined && { push }),
     };
-    let outcome = await this.#settings.store.admit({ ...admission, maxContexts });
-    const isOverLimit = outcome.kind === 'context-limit';
-    if (isOverLimit) outcome = await this.#settings.store.admit({ ...admission, maxContexts: 0 });
-    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
-    const admitted = {
-      turn: outcome.turn,
-      message,
-      isContinuation: false,
-      before: task,
-      version: 1,
-    };
+    return { message, task, turnRequest, admission };
+  }
+
+  #begun(
+    { message, task, turnRequest }: Draft,
+    outcome: Extract<AdmitOutcome, { kind: 'admitted' }>,
+    {
+      request,
+      owner,
+      follow,
+      isOverLimit,
+    }: { request: SendMessageRequest; owner: string; follow: boolean; isOverLimit: boolean },
+  ): StartedTurn | QueuedTurn {
+    const { turn } = outcome;
+    const admitted = { turn, message, isContinuation: false, before: task, version: 1 };
     if (!outcome.running) return { kind: 'queued', ...admitted };
     if (isOverLimit) {
       this.#settings.logger.warn(
-        { contextId },
+        { contextId: message.contextId },
         'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
       );
     }
-    const reader = follow ? this.#reader(taskId) : undefined;
+    const { agent } = this.#settings;
+    const reader = follow ? this.#reader(turn.taskId) : undefined;
     const started = this.#turns.start({
-      turn: outcome.turn,
+      turn,
       owner,
       request: turnRequest,
       message,

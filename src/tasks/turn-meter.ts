@@ -7,6 +7,7 @@ import {
   metricTable,
   startSpan,
 } from '../telemetry/index.ts';
+import type { TaskState } from '../protocol/index.ts';
 import type { EngineSettings } from './options.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 
@@ -77,5 +78,12 @@ export class TurnMeter {
 function endOf(outcome: TurnOutcome): string {
   if (outcome.kind !== 'task') return outcome.kind;
   const { state } = outcome.task.value.status;
-  return state.slice('TASK_STATE_'.length).toLowerCase().replace('_', '-');
+  let name = stateNames.get(state);
+  if (name === undefined) {
+    name = state.slice('TASK_STATE_'.length).toLowerCase().replace('_', '-');
+    stateNames.set(state, name);
+  }
+  return name;
 }
+
+const stateNames = new Map<TaskState, string>();

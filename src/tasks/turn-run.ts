@@ -213,7 +213,7 @@ export class TurnRun {
       settings.logger.error({ taskId: this.taskId, turnId: this.turnId, error }, 'tasks.turn.lost');
       return { kind: 'lost', error: error as Error };
     } finally {
-      await this.#superseded;
+      if (this.#superseded !== undefined) await this.#superseded;
       this.#timeout?.cancel();
       this.#inactivity?.cancel();
       this.#grace?.cancel();
@@ -223,6 +223,7 @@ export class TurnRun {
   /** Pulls the agent until it ends; always comes back with an end. */
   async #pull(): Promise<TurnEnd | Reply> {
     let iterator: AsyncIterator<TurnEvent> | undefined;
+    let isDone = false;
     try {
       if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
       // A turn that was stopped while it waited its place does not begin.
@@ -237,11 +238,14 @@ export class TurnRun {
       if (this.#view.isContinuation) {
         if (!this.#isAtWork) this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
-      } else await this.#supersede();
+      } else if (this.#isSuperseding()) await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
       for (;;) {
         const result = await this.#guard(this.#next(iterator));
-        if (result.done === true) return { kind: 'completed' };
+        if (result.done === true) {
+          isDone = true;
+          return { kind: 'completed' };
+        }
         this.#inactivity?.restart();
         const event = result.value;
         this.#check.check(event, this.#writer.task);
@@ -262,19 +266,23 @@ export class TurnRun {
       return this.#endOf(error);
     } finally {
       // Lets the agent clean up; it had its grace time, so nobody waits for it.
-      iterator?.return?.().catch((error: unknown) => {
-        this.#view.logger.warn({ error }, 'tasks.agent.cleanup_failed');
-      });
+      if (!isDone) {
+        iterator?.return?.().catch((error: unknown) => {
+          this.#view.logger.warn({ error }, 'tasks.agent.cleanup_failed');
+        });
+      }
     }
+  }
+
+  #isSuperseding(): boolean {
+    const { supersedes = false } = this.#agent;
+    return typeof supersedes === 'function' ? supersedes(this.#view) : supersedes;
   }
 
   /** The first turn of a task answers what older ones of its conversation asked. */
   async #supersede(): Promise<void> {
-    const { supersedes = false } = this.#agent;
-    const view = this.#view;
-    if (!(typeof supersedes === 'function' ? supersedes(view) : supersedes)) return;
     const { settings, hub, replica, owner } = this.#options;
-    const { contextId, taskId } = view;
+    const { contextId, taskId } = this.#view;
     const { written } = await this.#guard(
       supersede({ settings, hub, replica, owner, contextId, taskId, isOurs: () => this.#isOurs() }),
     );

@@ -194,7 +194,7 @@ export class Turns {
   }
 
   async #execute(run: TurnRun, turn: TurnRecord): Promise<TurnOutcome> {
-    using _ = this.atWork.running(turn);
+    const place = this.atWork.running(turn);
     // Another run of the key was taken for dead: the store gives a key to one turn at a time.
     this.#byKey.get(turn.key)?.stop('lost');
     this.#running.set(run.taskId, run);
@@ -217,6 +217,7 @@ export class Turns {
       this.#active -= 1;
       this.#waiting.shift()?.();
       this.#settle();
+      place[Symbol.dispose]();
     }
   }
 
