@@ -8,18 +8,33 @@ import {
   readBusIdentity,
   readBusOptions,
 } from '../bus/index.ts';
-import { formatProblem, Problems, YamlFile } from '../config/index.ts';
+import {
+  Field,
+  formatProblem,
+  Problems,
+  readTelemetry,
+  type TelemetrySettings,
+  YamlFile,
+} from '../config/index.ts';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
 import type { StoreOptions } from '../store/index.ts';
+import {
+  type Logger,
+  startTelemetry,
+  type Telemetry,
+  telemetryOptionsOf,
+} from '../telemetry/index.ts';
 import type { BusPlaceOptions } from './commands/bus-options.ts';
 
-/** What endpoints.yml and the command line say of the bus and the store. */
+/** What endpoints.yml and the command line say of the bus, the store and telemetry. */
 export interface BusPlace {
   readonly directory: string;
   /** The section `bus`, with the address in its place; undefined where no bus is named. */
   readonly bus: JsonObject | undefined;
   /** The section `store`. */
   readonly store: JsonObject | undefined;
+  /** The section `telemetry`. */
+  readonly telemetry: TelemetrySettings | undefined;
 }
 
 /** Reads endpoints.yml of a folder, or the file that is named. Other sections are not looked at. */
@@ -29,10 +44,10 @@ export async function readBusPlace(
 ): Promise<BusPlace> {
   const usual = join(directory, 'endpoints.yml');
   const file = endpoints ?? (existsSync(usual) ? usual : undefined);
-  const { bus, store } = file === undefined ? {} : await readSections(file);
+  const { bus, store, telemetry } = file === undefined ? {} : await readSections(file);
   const url = busUrl ?? (bus === undefined ? process.env['AMQP_URL'] : undefined);
   const isGiven = url !== undefined && url !== '';
-  return { directory, store, bus: isGiven ? { ...bus, type: 'rabbitmq', url } : bus };
+  return { directory, store, telemetry, bus: isGiven ? { ...bus, type: 'rabbitmq', url } : bus };
 }
 
 /** Opens the bus; one in memory only where nobody else has to reach it. */
@@ -60,6 +75,19 @@ export function identityAt({ bus, directory }: BusPlace, issuer: string): Promis
   return readBusIdentity(bus ?? {}, { directory, issuer });
 }
 
+/**
+ * Turns on what `telemetry:` asks for, while the process works. It has no port at which Prometheus
+ * could read, so only what is sent counts.
+ */
+export async function telemetryAt(
+  { telemetry }: BusPlace,
+  serviceName: string,
+  logger: Logger,
+): Promise<Telemetry | undefined> {
+  if (telemetry === undefined) return undefined;
+  return startTelemetry({ serviceName, logger, ...telemetryOptionsOf(telemetry) });
+}
+
 /** The store that is named, or of endpoints.yml, or beside the project. */
 export function storeAt({ store, directory }: BusPlace, given: string | undefined): StoreOptions {
   if (given !== undefined) return namedStore(given);
@@ -82,19 +110,23 @@ export function namedStore(place: string): StoreOptions {
 
 async function readSections(
   file: string,
-): Promise<{ readonly bus?: JsonObject; readonly store?: JsonObject }> {
+): Promise<Partial<Pick<BusPlace, 'bus' | 'store' | 'telemetry'>>> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new LegateError('CONFIGURATION_INVALID', `${file} cannot be read`, { cause });
   });
   const problems = new Problems();
   const yaml = YamlFile.parse({ file, text }, problems, { environment: process.env });
-  const ours = problems.errors.filter(({ path }) => /^(?:$|bus\b|store\b)/.test(path));
+  const section =
+    yaml.value === null ? undefined : Field.root(yaml, problems).section()?.section('telemetry');
+  const telemetry = section && readTelemetry(section);
+  const ours = problems.errors.filter(({ path }) => /^(?:$|bus\b|store\b|telemetry\b)/.test(path));
   if (ours.length > 0) throw invalid(ours.map(formatProblem).join('\n'));
   const { bus, store } = (yaml.value ?? {}) as { bus?: unknown; store?: unknown };
   refuseWrittenPassword(yaml, bus);
   return {
     ...(isObject(bus) && { bus }),
     ...(isObject(store) && { store }),
+    telemetry,
   };
 }
 

@@ -13,11 +13,19 @@ import {
 } from '../auth/index.ts';
 import { type Bus, gateway, type GatewayOptions, hostOnBus } from '../bus/index.ts';
 import { suggest } from '../config/index.ts';
+import { telemetryOf } from '../http/index.ts';
 import { LegateError, parseJson } from '../protocol/index.ts';
 import { sealedPolicy } from '../push/index.ts';
 import type { StoreOptions } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { type BusPlace, identityAt, openBusAt, readBusPlace, storeAt } from './bus-place.ts';
+import {
+  type BusPlace,
+  identityAt,
+  openBusAt,
+  readBusPlace,
+  storeAt,
+  telemetryAt,
+} from './bus-place.ts';
 import type { GatewayCommandOptions } from './commands/gateway.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
@@ -34,6 +42,8 @@ export async function serveGateway(
   const place = await readBusPlace('.', options);
   const store = storeAt(besides(place), options.store);
   const identity = await identityAt(place, options.name);
+  // Before anything that counts.
+  await using _telemetry = (await telemetryAt(place, options.name, logger)) ?? null;
   const hosted = options.work ?? [];
   await using bus = await openBusAt(place, { allowsMemory: hosted.length > 0 });
   await using workers = new AsyncDisposableStack();
@@ -47,6 +57,7 @@ export async function serveGateway(
     ...identity,
     store,
     logger,
+    ...telemetryOf(place.telemetry, options.name),
     port: options.port,
     host: options.interface,
     ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),

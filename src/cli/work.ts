@@ -5,7 +5,7 @@ import { LegateError } from '../protocol/index.ts';
 import { openStore, ownerKey, type Store } from '../store/index.ts';
 import { systemScheduler } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { identityAt, openBusAt, readBusPlace, storeAt } from './bus-place.ts';
+import { identityAt, openBusAt, readBusPlace, storeAt, telemetryAt } from './bus-place.ts';
 import type { WorkCommandOptions } from './commands/work.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
@@ -21,6 +21,7 @@ export async function work(place: string, options: WorkCommandOptions): Promise<
   const busPlace = await readBusPlace(directory, options);
   const name = options.name ?? agent.name;
   const identity = await identityAt(busPlace, name);
+  await using _telemetry = (await telemetryAt(busPlace, name, logger)) ?? null;
   await using bus = await openBusAt(busPlace);
   const store = await openStore(storeAt(busPlace, options.store));
   try {

@@ -12,6 +12,7 @@ export { type Router, router } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
 export { serveAll, type ServeAllOptions, type ServedAgent, type ServingAll } from './serve-all.ts';
 export { errorHeaders } from './statuses.ts';
+export { telemetryOf } from './telemetry-options.ts';
 export { contextOf as tlsContext, type TlsFiles } from './tls.ts';
 export { defaultLimits, type HttpLimits, type Service } from './service.ts';
 export {

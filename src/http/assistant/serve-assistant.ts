@@ -6,6 +6,7 @@ import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
 import { serve, type ServeOptions, type Serving } from '../serve.ts';
 import { defaultLimits } from '../service.ts';
+import { telemetryOf } from '../telemetry-options.ts';
 import { a2aOptions } from './a2a-options.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
 import { cardMaker, readStaticCard } from './card.ts';
@@ -16,7 +17,6 @@ import { ModelHolder } from './model-holder.ts';
 import { makeReady, readModel } from './model-loading.ts';
 import { SharedModel, type WantedModel } from './shared-model.ts';
 import { storeOf } from './store-options.ts';
-import { telemetryOf } from './telemetry-options.ts';
 
 /** Which project is served, where, and to whom. */
 export interface ServeAssistantOptions extends Pick<

@@ -1,6 +1,6 @@
-import { present, type TelemetrySettings } from '../../config/index.ts';
-import { telemetryOptionsOf } from '../../telemetry/index.ts';
-import type { SharedOptions } from '../router-options.ts';
+import { present, type TelemetrySettings } from '../config/index.ts';
+import { telemetryOptionsOf } from '../telemetry/index.ts';
+import type { SharedOptions } from './router-options.ts';
 
 /** What `telemetry:` of a project means for its server; without a name it reports as the project. */
 export function telemetryOf(
