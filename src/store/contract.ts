@@ -175,6 +175,11 @@ export interface ContextWrite {
   readonly contextId: string;
   readonly value?: Json<JsonValue>;
   readonly log?: readonly Json<JsonValue>[];
+  /**
+   * When it is written; an append tells it by its own `now`. Unset: the former time stays, and a
+   * context without one is never swept.
+   */
+  readonly now?: number;
 }
 
 export interface ContextRecord {
@@ -386,15 +391,20 @@ export interface Store {
   readonly records: RecordStore;
 
   /**
-   * Deletes what is over: terminal tasks with all that hangs on them, expired turns and records, up
-   * to `limit` of each. A task stays while a delivery of it is pending.
+   * Deletes what is over: terminal tasks with all that hangs on them, expired turns and records, and
+   * the state of contexts, up to `limit` of each. A task stays while a delivery of it is pending, a
+   * context while it has an unfinished task.
    */
   sweep(query: {
     readonly now: number;
     /** Terminal tasks whose status changed before this time go. */
     readonly terminalBefore: number;
+    /**
+     * Contexts last written before this time go, some up to an hour later. Unset: none goes.
+     */
+    readonly contextsBefore?: number;
     readonly limit: number;
-  }): Promise<{ readonly tasks: number }>;
+  }): Promise<{ readonly tasks: number; readonly contexts: number }>;
 
   /**
    * Told of appends and cancel requests made by other replicas; a notice may be lost, the log never

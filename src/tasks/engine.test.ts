@@ -10,6 +10,7 @@ import {
   working,
 } from '../agents/index.ts';
 import { artifact, LegateError, message, type Task } from '../protocol/index.ts';
+import { ownerKey, type Store } from '../store/index.ts';
 import { describeStores, type StorePlace } from '../../test/support/stores.ts';
 import {
   anonymous,
@@ -51,6 +52,8 @@ const echo = agent({ name: 'echo' }, async function* (turn) {
   yield artifact(textOf(turn.message), { artifactId: 'a' });
 });
 
+const hour = 60 * 60 * 1000;
+
 describeStores('task engine', (openPlace) => {
   const cleanups: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -61,7 +64,7 @@ describeStores('task engine', (openPlace) => {
     agent: Agent,
     options: Partial<EngineOptions> = {},
     place?: StorePlace,
-  ): Promise<{ engine: Engine; place: StorePlace }> {
+  ): Promise<{ engine: Engine; place: StorePlace; store: Store }> {
     const here = place ?? (await openPlace());
     const store = await here.open();
     const engine = await Engine.start({ agent, store, cancelGraceMs: 50, ...options });
@@ -69,7 +72,7 @@ describeStores('task engine', (openPlace) => {
       await engine.stop();
       if (place === undefined) await here.remove();
     });
-    return { engine, place: here };
+    return { engine, place: here, store };
   }
 
   test('a blocking send answers with the ended task, its artifacts and its history', async () => {
@@ -686,6 +689,44 @@ describeStores('task engine', (openPlace) => {
     await sweep();
     expect(await codeOf(engine.getTask({ id: done.id }, call))).toBe('TASK_NOT_FOUND');
     expect((await engine.getTask({ id: open.id }, call)).value.id).toBe(open.id);
+  });
+
+  test('the state of a conversation is swept when its time is over, but not while a task of it is open', async () => {
+    let now = 1_000_000;
+    const timers: (() => void)[] = [];
+    const scheduler: Scheduler = {
+      ...systemScheduler,
+      now: () => now,
+      after(delay, callback) {
+        if (delay !== 77) return systemScheduler.after(delay, callback);
+        timers.push(callback);
+        return { cancel: () => {}, restart: () => {} };
+      },
+    };
+    const { engine, store } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        const context = { value: { kept: true } };
+        if (textOf(turn.message) === 'ask') yield inputRequired('?', { context });
+        else yield { kind: 'completed', context };
+      }),
+      { scheduler, retentionMs: 0, contextRetentionMs: 24 * hour, sweepIntervalMs: 77 },
+    );
+    await engine.send({ message: message('x', { contextId: 'done' }) }, call);
+    await engine.send({ message: message('ask', { contextId: 'open' }) }, call);
+    const kept = async (contextId: string): Promise<boolean> =>
+      (await store.loadContext(ownerKey({ agent: 'a', ...call.caller }), contextId)) !== undefined;
+    const sweep = async (): Promise<void> => {
+      const before = timers.length;
+      timers.at(-1)?.();
+      await expect.poll(() => timers.length).toBe(before + 1);
+    };
+    now += 23 * hour;
+    await sweep();
+    expect(await kept('done')).toBe(true);
+    now += 3 * hour;
+    await sweep();
+    expect(await kept('done')).toBe(false);
+    expect(await kept('open')).toBe(true);
   });
 
   test('more events than a task may have fail it, as many as it may have do not', async () => {

@@ -29,7 +29,8 @@ export class Maintenance {
   }
 
   async start(): Promise<void> {
-    const { store, leaseMs, pollIntervalMs, sweepIntervalMs, retentionMs } = this.#settings;
+    const { store, leaseMs, pollIntervalMs, sweepIntervalMs } = this.#settings;
+    const { retentionMs, contextRetentionMs } = this.#settings;
     await this.#heartbeat();
     await this.#takeOver();
     this.#every(leaseMs / 3, () => this.#takeOver());
@@ -37,7 +38,8 @@ export class Maintenance {
       this.#every(leaseMs / 3, () => this.#heartbeat());
       this.#every(pollIntervalMs, () => this.#lookAgain());
     }
-    if (retentionMs > 0) this.#every(sweepIntervalMs, () => this.#sweep());
+    if (retentionMs > 0 || contextRetentionMs > 0)
+      this.#every(sweepIntervalMs, () => this.#sweep());
   }
 
   stop(): void {
@@ -87,11 +89,17 @@ export class Maintenance {
   }
 
   async #sweep(): Promise<void> {
-    const { store, scheduler, retentionMs } = this.#settings;
+    const { store, scheduler, retentionMs, contextRetentionMs } = this.#settings;
     const now = scheduler.now();
+    const query = {
+      now,
+      terminalBefore: retentionMs > 0 ? now - retentionMs : 0,
+      ...(contextRetentionMs > 0 && { contextsBefore: now - contextRetentionMs }),
+      limit: batch,
+    };
     for (;;) {
-      const { tasks } = await store.sweep({ now, terminalBefore: now - retentionMs, limit: batch });
-      if (tasks < batch || this.#isStopped) return;
+      const { tasks, contexts } = await store.sweep(query);
+      if (Math.max(tasks, contexts) < batch || this.#isStopped) return;
     }
   }
 

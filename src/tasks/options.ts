@@ -39,7 +39,12 @@ export interface EngineOptions {
   maxContexts?: number;
   /** How long ended tasks are kept, in milliseconds; 0 for ever. @default 7 days */
   retentionMs?: number;
-  /** How often ended tasks are swept, in milliseconds. @default 60_000 */
+  /**
+   * How long the state of a conversation is kept after its last turn, in milliseconds; 0 for ever. One
+   * with an unfinished task stays. @default 0
+   */
+  contextRetentionMs?: number;
+  /** How often ended tasks and old conversations are swept, in milliseconds. @default 60_000 */
   sweepIntervalMs?: number;
   /** Largest event an agent may make, in characters of its parts. @default 4 Mi */
   maxEventSize?: number;
@@ -84,6 +89,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     messageCacheTtlMs: options.messageCacheTtlMs ?? (taskTimeoutMs > 0 ? taskTimeoutMs : 600_000),
     maxContexts: options.maxContexts ?? 10_000,
     retentionMs: options.retentionMs ?? sevenDays,
+    contextRetentionMs: options.contextRetentionMs ?? 0,
     sweepIntervalMs: options.sweepIntervalMs ?? 60_000,
     maxEventSize: options.maxEventSize ?? 4 * 1024 * 1024,
     maxEvents: options.maxEvents ?? 1_000_000,

@@ -4,6 +4,7 @@ import {
   admit,
   alice,
   append,
+  bob,
   completed,
   type CurrentStore,
   ending,
@@ -12,6 +13,7 @@ import {
   webhook,
 } from './fixtures.contract.ts';
 
+const hour = 60 * 60 * 1000;
 const sweep = { now: 9000, terminalBefore: 5000, limit: 10 };
 
 export function sweepBehaviour(current: CurrentStore): void {
@@ -20,7 +22,7 @@ export function sweepBehaviour(current: CurrentStore): void {
       const store = current();
       await finishedTask(store, { taskId: 'old', contextId: 'a' }, 4999);
       await finishedTask(store, { taskId: 'young', contextId: 'b' }, 5000);
-      expect(await store.sweep(sweep)).toEqual({ tasks: 1 });
+      expect(await store.sweep(sweep)).toMatchObject({ tasks: 1 });
       expect(await store.load('old')).toBeUndefined();
       expect(await store.load('young')).toBeDefined();
       expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 1 });
@@ -31,7 +33,7 @@ export function sweepBehaviour(current: CurrentStore): void {
       const { turn } = await admit(store, { taskId: 'a', contextId: 'a', now: 1 });
       await append(store, ending(turn, 1, inputRequired, { statusTime: 2 }));
       await admit(store, { taskId: 'b', contextId: 'b', now: 1 });
-      expect(await store.sweep(sweep)).toEqual({ tasks: 0 });
+      expect(await store.sweep(sweep)).toMatchObject({ tasks: 0 });
       expect(await store.list({ owner: alice, limit: 10 })).toMatchObject({ total: 2 });
     });
 
@@ -43,7 +45,7 @@ export function sweepBehaviour(current: CurrentStore): void {
       for (const { id } of await store.push.deliveries({ limit: 10 })) {
         await store.push.settle(id, { kind: 'dead', error: 'gone' });
       }
-      expect(await store.sweep(sweep)).toEqual({ tasks: 1 });
+      expect(await store.sweep(sweep)).toMatchObject({ tasks: 1 });
       expect(await store.readEvents('t', 0, 10)).toEqual([]);
       expect(await store.push.list('t')).toEqual([]);
       expect(await store.push.deliveries({ limit: 10 })).toEqual([]);
@@ -56,25 +58,90 @@ export function sweepBehaviour(current: CurrentStore): void {
     test('keeps a task while a delivery of it is pending', async () => {
       const store = current();
       await finishedTask(store, { push: webhook() });
-      expect(await store.sweep(sweep)).toEqual({ tasks: 0 });
+      expect(await store.sweep(sweep)).toMatchObject({ tasks: 0 });
       for (const { id } of await store.push.deliveries({ limit: 10 })) {
         await store.push.settle(id, { kind: 'delivered' });
       }
-      expect(await store.sweep(sweep)).toEqual({ tasks: 1 });
+      expect(await store.sweep(sweep)).toMatchObject({ tasks: 1 });
     });
 
     test('takes no more tasks than its limit, and the rest next time', async () => {
       const store = current();
       for (const id of ['a', 'b', 'c']) await finishedTask(store, { taskId: id, contextId: id });
-      expect(await store.sweep({ ...sweep, limit: 2 })).toEqual({ tasks: 2 });
-      expect(await store.sweep({ ...sweep, limit: 2 })).toEqual({ tasks: 1 });
-      expect(await store.sweep({ ...sweep, limit: 2 })).toEqual({ tasks: 0 });
+      expect(await store.sweep({ ...sweep, limit: 2 })).toMatchObject({ tasks: 2 });
+      expect(await store.sweep({ ...sweep, limit: 2 })).toMatchObject({ tasks: 1 });
+      expect(await store.sweep({ ...sweep, limit: 2 })).toMatchObject({ tasks: 0 });
     });
 
-    test('keeps the state of contexts', async () => {
+    test('takes contexts last written before the time, and keeps the others', async () => {
+      const store = current();
+      const write = (contextId: string, now?: number) =>
+        store.writeContext({
+          owner: alice,
+          contextId,
+          value: Json.of(1),
+          log: [Json.of(2)],
+          ...(now !== undefined && { now }),
+        });
+      await write('old', 1 * hour);
+      await write('woken', 1 * hour);
+      await write('woken', 9 * hour);
+      await write('young', 9 * hour);
+      await write('timeless');
+      expect(await store.sweep({ ...sweep, contextsBefore: 5 * hour })).toEqual({
+        tasks: 0,
+        contexts: 1,
+      });
+      expect(await store.loadContext(alice, 'old')).toBeUndefined();
+      expect(await store.readContextLog(alice, 'old')).toEqual([]);
+      for (const contextId of ['woken', 'young', 'timeless']) {
+        expect(await store.loadContext(alice, contextId)).toBeDefined();
+      }
+      // Nothing of it shows through when its name is used again.
+      await write('old', 9 * hour);
+      expect(await store.loadContext(alice, 'old')).toMatchObject({ logLength: 1 });
+    });
+
+    test('the turns of a context tell when it was written', async () => {
+      const store = current();
+      const { turn } = await admit(store);
+      const context = { owner: alice, contextId: 'c', value: Json.of('v') };
+      await append(store, ending(turn, 1, completed, { context, now: 6 * hour }));
+      const contextsBefore = 5 * hour;
+      expect(await store.sweep({ ...sweep, contextsBefore })).toMatchObject({ contexts: 0 });
+      expect(await store.sweep({ ...sweep, contextsBefore: 8 * hour })).toMatchObject({
+        contexts: 1,
+      });
+    });
+
+    test('keeps a context while it has an unfinished task, of its own owner', async () => {
+      const store = current();
+      const { turn } = await admit(store, { taskId: 'a', contextId: 'c', now: 1 });
+      await append(store, ending(turn, 1, inputRequired, { statusTime: 2 }));
+      const value = Json.of(1);
+      await store.writeContext({ owner: alice, contextId: 'c', value, now: 1 });
+      await store.writeContext({ owner: bob, contextId: 'c', value, now: 1 });
+      const query = { ...sweep, contextsBefore: 5 * hour };
+      expect(await store.sweep(query)).toMatchObject({ contexts: 1 });
+      expect(await store.loadContext(alice, 'c')).toBeDefined();
+      expect(await store.loadContext(bob, 'c')).toBeUndefined();
+    });
+
+    test('takes no more contexts than its limit, the oldest first', async () => {
+      const store = current();
+      for (const [contextId, time] of [['b', 2] as const, ['a', 1] as const, ['c', 3] as const]) {
+        await store.writeContext({ owner: alice, contextId, value: Json.of(1), now: time * hour });
+      }
+      const query = { ...sweep, contextsBefore: 9 * hour, limit: 2 };
+      expect(await store.sweep(query)).toMatchObject({ contexts: 2 });
+      expect(await store.loadContext(alice, 'c')).toBeDefined();
+      expect(await store.sweep(query)).toMatchObject({ contexts: 1 });
+    });
+
+    test('keeps the state of contexts unless a time is given', async () => {
       const store = current();
       await finishedTask(store);
-      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of(1) });
+      await store.writeContext({ owner: alice, contextId: 'c', value: Json.of(1), now: 1 });
       await store.sweep(sweep);
       expect(await store.loadContext(alice, 'c')).toBeDefined();
     });

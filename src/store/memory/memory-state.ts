@@ -19,6 +19,7 @@ import type {
 } from '../contract.ts';
 import { scoped } from '../scoped.ts';
 import { attemptOf, type OpenTurn, TurnQueue } from '../turn-queue.ts';
+import { writtenUntil } from '../written-until.ts';
 import { pageOfAll } from './all-tasks.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
@@ -31,6 +32,9 @@ interface MemoryTurn extends OpenTurn {
 }
 
 interface ContextEntry {
+  readonly owner: string;
+  readonly contextId: string;
+  writtenUntil: number | undefined;
   value: Json<JsonValue> | undefined;
   readonly log: Json<JsonValue>[];
 }
@@ -110,7 +114,7 @@ export class MemoryState {
       if (!this.records.holds(records, now)) return { kind: 'version-conflict' };
       this.records.apply(records, now);
     }
-    if (append.context !== undefined) this.writeContext(append.context);
+    if (append.context !== undefined) this.writeContext({ ...append.context, now });
 
     let deliveries = false;
     let ended: readonly MemoryTurn[] = [];
@@ -164,9 +168,14 @@ export class MemoryState {
   writeContext(write: ContextWrite): void {
     const name = scoped(write.owner, write.contextId);
     let entry = this.contexts.get(name);
-    if (entry === undefined) this.contexts.set(name, (entry = { value: undefined, log: [] }));
+    if (entry === undefined) {
+      const { owner, contextId } = write;
+      entry = { owner, contextId, value: undefined, log: [], writtenUntil: undefined };
+      this.contexts.set(name, entry);
+    }
     if (write.value !== undefined) entry.value = write.value;
     for (const item of write.log ?? []) entry.log.push(item);
+    entry.writtenUntil = writtenUntil(write.now) ?? entry.writtenUntil;
   }
 
   takeOver(query: Parameters<Store['takeOver']>[0]): TurnRecord[] {
@@ -185,7 +194,8 @@ export class MemoryState {
     );
   }
 
-  sweep(now: number, terminalBefore: number, limit: number): { tasks: number } {
+  sweep(query: Parameters<Store['sweep']>[0]): { tasks: number; contexts: number } {
+    const { now, terminalBefore, contextsBefore, limit } = query;
     let tasks = 0;
     for (const task of this.tasks.values()) {
       if (tasks === limit) break;
@@ -196,7 +206,18 @@ export class MemoryState {
     }
     this.messages.sweep((message) => !this.#isRemembered(message, now), limit);
     this.records.sweep(now, limit);
-    return { tasks };
+    return { tasks, contexts: this.#sweepContexts(contextsBefore ?? -Infinity, limit) };
+  }
+
+  #sweepContexts(before: number, limit: number): number {
+    const over = [];
+    for (const [name, { owner, contextId, writtenUntil: until = Infinity }] of this.contexts) {
+      if (until > before || this.#owners.get(owner)?.hasUnfinished(contextId) === true) continue;
+      over.push({ name, until });
+    }
+    const swept = over.sort((a, b) => a.until - b.until).slice(0, limit);
+    for (const { name } of swept) this.contexts.delete(name);
+    return swept.length;
   }
 
   remove(task: TaskEntry): void {

@@ -133,12 +133,8 @@ class MemoryStore implements Store {
     if (turn.started === true) open.attempt += 1;
   }
 
-  async sweep(query: {
-    readonly now: number;
-    readonly terminalBefore: number;
-    readonly limit: number;
-  }): Promise<{ readonly tasks: number }> {
-    return this.#state.sweep(query.now, query.terminalBefore, query.limit);
+  async sweep(query: Parameters<Store['sweep']>[0]): ReturnType<Store['sweep']> {
+    return this.#state.sweep(query);
   }
 
   watch(listener: Listener): () => void {

@@ -16,7 +16,7 @@ const statements = {
         AND entry.sequence > contexts.log_length - $3::bigint
       ORDER BY entry.sequence`,
   },
-  write: { name: 'context_write', text: 'SELECT legate.write_context($1, $2, $3, $4)' },
+  write: { name: 'context_write', text: 'SELECT legate.write_context($1, $2, $3, $4, $5)' },
   delete: {
     name: 'context_delete',
     text: `WITH gone AS (
@@ -53,7 +53,8 @@ export class ContextTable {
   }
 
   async write(write: ContextWrite): Promise<void> {
-    await this.#connections.writes.write(statements.write, contextValues(write));
+    const values = [...contextValues(write), write.now ?? null];
+    await this.#connections.writes.write(statements.write, values);
   }
 
   async delete(owner: string, contextId: string): Promise<boolean> {

@@ -36,7 +36,24 @@ const statements = {
   admit: call('admit', 17),
   append: call('append', 23),
   takeOver: call('take_over', 5),
-  sweep: { name: 'sweep', text: 'SELECT legate.sweep($1, $2, $3) AS tasks' },
+  sweep: {
+    name: 'sweep',
+    text: `WITH old AS (
+        SELECT number FROM legate.contexts
+        WHERE written_until <= $4::bigint AND NOT EXISTS (
+          SELECT FROM legate.tasks
+          WHERE tasks.context_id = contexts.context_id AND tasks.owner = contexts.owner
+            AND tasks.state NOT IN (3, 4, 5, 7)
+        )
+        ORDER BY written_until LIMIT $3::integer FOR UPDATE SKIP LOCKED
+      ), gone AS (
+        DELETE FROM legate.contexts USING old WHERE contexts.number = old.number
+        RETURNING contexts.number
+      ), entries AS (
+        DELETE FROM legate.context_log USING gone WHERE context_log.context = gone.number
+      )
+      SELECT legate.sweep($1, $2, $3::integer) AS tasks, (SELECT count(*) FROM gone) AS contexts`,
+  },
   requestCancel: {
     name: 'request_cancel',
     text: `WITH task AS (
@@ -232,10 +249,11 @@ export class PostgresStore implements Store {
     await this.#connections.writes.write(statements.release, values);
   }
 
-  async sweep(query: Parameters<Store['sweep']>[0]): Promise<{ readonly tasks: number }> {
-    const values = [query.now, query.terminalBefore, query.limit];
+  async sweep(query: Parameters<Store['sweep']>[0]): ReturnType<Store['sweep']> {
+    const { now, terminalBefore, limit, contextsBefore = null } = query;
+    const values = [now, terminalBefore, limit, contextsBefore];
     const [row] = await this.#connections.upkeep.write(statements.sweep, values);
-    return { tasks: Number(row?.['tasks']) };
+    return { tasks: Number(row?.['tasks']), contexts: Number(row?.['contexts']) };
   }
 
   watch(...watcher: Parameters<Store['watch']>): () => void {

@@ -15,8 +15,12 @@ import { openPostgres } from './open-postgres.ts';
 import type { PostgresStore } from './postgres-store.ts';
 import { pageQuery } from './task-reads.ts';
 
-const tasks = 200_000;
+const tasks = 1_000_000;
+/** As many of them have a log, a snapshot and a message. */
+const whole = 100_000;
 const owner = 'everybody';
+/** The last hundredth of the tasks changed since. */
+const recently = 1_000_000 + (tasks / 100) * 33;
 
 /** Ended tasks of one owner in many contexts, one in a hundred still open, with all that hangs on them. */
 const fill = `
@@ -28,21 +32,22 @@ const fill = `
   SELECT owner, state, 0, count(*) FROM legate.tasks WHERE state = 3 GROUP BY owner, state;
   INSERT INTO legate.events (task, sequence, body)
   SELECT number, sequence, '{"task":{"id":"' || id || '"}}'
-  FROM legate.tasks, generate_series(1, 2) AS sequence;
+  FROM legate.tasks, generate_series(1, 2) AS sequence WHERE number <= ${whole};
   INSERT INTO legate.snapshots (task, version, body)
-  SELECT number, 2, '{"id":"' || id || '"}' FROM legate.tasks;
+  SELECT number, 2, '{"id":"' || id || '"}' FROM legate.tasks WHERE number <= ${whole};
   INSERT INTO legate.messages (turn, owner, key, digest, task_id, expires_at)
-  SELECT -number, owner, 'message-' || number, 'd', id, 9000000000 FROM legate.tasks;
-  INSERT INTO legate.contexts (owner, context_id, value, log_length)
-  SELECT '${owner}', 'context-' || n, '1', 1 FROM generate_series(1, 20000) AS n;
+  SELECT -number, owner, 'message-' || number, 'd', id, 9000000000 FROM legate.tasks
+  WHERE number <= ${whole};
+  INSERT INTO legate.contexts (owner, context_id, value, log_length, written_until)
+  SELECT '${owner}', 'context-' || n, '1', 1, n FROM generate_series(1, 20000) AS n;
   INSERT INTO legate.context_log (context, sequence, body)
   SELECT number, 1, '1' FROM legate.contexts;
   INSERT INTO legate.records (space, key, value, version, updated_at)
   SELECT 's', 'key-' || n, '1', 1, 0 FROM generate_series(1, 20000) AS n;
   INSERT INTO legate.push_configs (task_id, id, body, wire_version)
   SELECT id, 'w', '{"id":"w","url":"https://example.com"}', '1.0' FROM legate.tasks
-  WHERE number % 10 = 0;
-  UPDATE legate.tasks SET push_configs = 1 WHERE number % 10 = 0;
+  WHERE number % 5 = 0 AND number <= ${whole};
+  UPDATE legate.tasks SET push_configs = 1 WHERE number % 5 = 0 AND number <= ${whole};
   INSERT INTO legate.deliveries (config, sequence, is_head, due_at, is_dead)
   SELECT number, 1, true, number, false FROM legate.push_configs;
 `;
@@ -54,7 +59,7 @@ beforeAll(async () => {
   store = await openPostgres({ url, statementTimeoutMs: 60_000 });
   await query(url, fill);
   await query(url, 'VACUUM ANALYZE');
-}, 120_000);
+}, 240_000);
 afterAll(() => store.close());
 
 /** How often each table was read from end to end. */
@@ -72,7 +77,7 @@ const queries: Record<string, TaskQuery> = {
   'a later page': { owner, limit: 50, after: { statusTime: 1_030_000, id: 'task-90000' } },
   'a rare state': { owner, state: 'TASK_STATE_INPUT_REQUIRED', limit: 50 },
   'a state that none has': { owner, state: working, limit: 50 },
-  'since a time': { owner, statusTimeFrom: 1_066_000, limit: 50 },
+  'since a time': { owner, statusTimeFrom: recently, limit: 50 },
   'a context': { owner, contextId: 'context-77', limit: 50 },
   'another owner': { owner: 'nobody', limit: 50 },
 };
@@ -109,7 +114,7 @@ function* nodesOf(node: PlanNode | undefined): Generator<PlanNode> {
   for (const child of node.Plans ?? []) yield* nodesOf(child);
 }
 
-test('lists are right at this size: totals, order and pages', async () => {
+test('lists are right at a million tasks: totals, order and pages', async () => {
   const all = await store.list({ owner, limit: 100 });
   expect(all).toMatchObject({ total: tasks, more: true });
   const sorted = all.records.toSorted(
@@ -118,8 +123,8 @@ test('lists are right at this size: totals, order and pages', async () => {
   expect(all.records).toEqual(sorted);
   const rare = await store.list({ owner, state: 'TASK_STATE_INPUT_REQUIRED', limit: 100 });
   expect(rare.total).toBe(tasks / 100);
-  const since = await store.list({ owner, statusTimeFrom: 1_000_000 + 66_000, limit: 1 });
-  expect(since.total).toBe(tasks - 66_000 * 3 + 1);
+  const since = await store.list({ owner, statusTimeFrom: recently, limit: 1 });
+  expect(since.total).toBe(tasks - (tasks / 100) * 33 * 3 + 1);
 });
 
 test('no operation of a store reads a large table from end to end', async () => {
@@ -180,7 +185,7 @@ test('no operation of a store reads a large table from end to end', async () => 
     await store.records.list({ space: 's', prefix: 'key-77', limit: 10, now });
     await store.records.increment({ space: 's', key: 'key-8', by: 1, expiresAt: now, now });
     await store.retire('r');
-    await store.sweep({ now, terminalBefore: 1_000_100, limit: 20 });
+    await store.sweep({ now, terminalBefore: 1_000_100, contextsBefore: 9_999, limit: 20 });
   }
   // A connection reports its statistics at its end.
   await store.close();

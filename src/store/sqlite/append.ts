@@ -24,7 +24,7 @@ export function append(tables: Tables, write: Append): AppendOutcome {
     if (!records.holds(write.records, write.now)) return { kind: 'version-conflict' };
     records.apply(write.records, write.now);
   }
-  if (write.context !== undefined) contexts.write(write.context);
+  if (write.context !== undefined) contexts.write({ ...write.context, now: write.now });
 
   let deliveries = false;
   let ended: readonly OpenTurn[] = [];

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { ContextRecord, ContextWrite } from '../contract.ts';
+import { writtenUntil } from '../written-until.ts';
 import { entryKey, lastKey } from './entry-key.ts';
 
 /** What agents keep of conversations. Methods that write must run inside a transaction. */
@@ -11,12 +12,15 @@ export class ContextTable {
   readonly #insertEntry: StatementSync;
   readonly #entries: StatementSync;
   readonly #deleteEntries: StatementSync;
+  readonly #over: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#upsert = database.prepare(
-      `INSERT INTO contexts (owner, context_id, value, log_length) VALUES (?, ?, ?, ?)
+      `INSERT INTO contexts (owner, context_id, value, log_length, written_until)
+       VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (owner, context_id) DO UPDATE
-       SET value = ifnull(excluded.value, value), log_length = log_length + excluded.log_length
+       SET value = ifnull(excluded.value, value), log_length = log_length + excluded.log_length,
+           written_until = ifnull(excluded.written_until, written_until)
        RETURNING number, log_length`,
     );
     this.#select = database.prepare(
@@ -30,10 +34,20 @@ export class ContextTable {
       'SELECT body FROM context_log WHERE key BETWEEN ? AND ? ORDER BY key',
     );
     this.#deleteEntries = database.prepare('DELETE FROM context_log WHERE key BETWEEN ? AND ?');
+    this.#over = database.prepare(
+      `SELECT owner, context_id FROM contexts
+       WHERE written_until <= ? AND NOT EXISTS (
+         SELECT 1 FROM tasks
+         WHERE tasks.context_id = contexts.context_id AND tasks.owner = contexts.owner
+           AND state NOT IN (3, 4, 5, 7)
+       )
+       ORDER BY written_until LIMIT ?`,
+    );
   }
 
-  write({ owner, contextId, value, log = [] }: ContextWrite): void {
-    const row = this.#upsert.get(owner, contextId, value?.text ?? null, log.length);
+  write({ owner, contextId, value, log = [], now }: ContextWrite): void {
+    const until = writtenUntil(now) ?? null;
+    const row = this.#upsert.get(owner, contextId, value?.text ?? null, log.length, until);
     const number = Number(row?.['number']);
     let sequence = Number(row?.['log_length']) - log.length;
     for (const entry of log) {
@@ -67,5 +81,12 @@ export class ContextTable {
     const number = Number(row['number']);
     this.#deleteEntries.run(entryKey(number, 0), lastKey(number));
     return true;
+  }
+
+  /** Deletes contexts last written before this time that have no unfinished task, and counts them. */
+  sweep(before: number, limit: number): number {
+    const over = this.#over.all(before, limit);
+    for (const row of over) this.delete(String(row['owner']), String(row['context_id']));
+    return over.length;
   }
 }

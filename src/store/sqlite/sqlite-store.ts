@@ -151,15 +151,17 @@ export class SqliteStore implements Store {
     });
   }
 
-  sweep(query: Parameters<Store['sweep']>[0]): Promise<{ readonly tasks: number }> {
-    const { now, terminalBefore, limit } = query;
+  sweep(query: Parameters<Store['sweep']>[0]): ReturnType<Store['sweep']> {
+    const { now, terminalBefore, contextsBefore, limit } = query;
     const tables = this.#tables;
     return this.#write(() => {
       const over = tables.tasks.over(terminalBefore, limit);
       for (const task of over) tables.remove(task);
       tables.messages.sweep(now, limit);
       tables.records.sweep(now, limit);
-      return { tasks: over.length };
+      const contexts =
+        contextsBefore === undefined ? 0 : tables.contexts.sweep(contextsBefore, limit);
+      return { tasks: over.length, contexts };
     });
   }
 
