@@ -4,6 +4,7 @@ import { bank } from './bank.ts';
 import { chunks } from './chunks.ts';
 import { get } from './get.ts';
 import { manyTasks } from './many-tasks.ts';
+import { packaged } from './package.ts';
 import { postgres } from './postgres.ts';
 import { push } from './push.ts';
 import { send, sendSqlite } from './send.ts';
@@ -23,4 +24,5 @@ export const rows: readonly Row[] = [
   bank,
   push,
   agents,
+  packaged,
 ];

@@ -99,7 +99,7 @@ export async function openDoors(
     cards,
     limits: { ...defaultLimits, ...limits },
     logger,
-    audit: new AuditLog(logger, metrics),
+    audit: new AuditLog(logger),
     metricsDoor: shared.metricsDoor,
     isLenient,
     errorProfile,

@@ -3,7 +3,7 @@ import type { Caller } from '../agents/index.ts';
 import { AuthError } from '../auth/index.ts';
 import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
-import { type Counter, type Logger, Metrics, metricTable } from '../telemetry/index.ts';
+import { lateCounter, type Logger } from '../telemetry/index.ts';
 
 /** What a door knows of a request that was refused. Nothing of it may be secret. */
 export interface DeniedRequest {
@@ -13,6 +13,8 @@ export interface DeniedRequest {
   readonly what: string;
   readonly caller?: Caller | undefined;
 }
+
+const denials = lateCounter('legate.http.denied');
 
 /** Longest path that is told. */
 const maxPathLength = 200;
@@ -30,17 +32,15 @@ const events: Readonly<Record<string, string>> = {
  */
 export class AuditLog {
   readonly #logger: Logger;
-  readonly #denied: Counter;
 
-  constructor(logger: Logger, metrics: Metrics = new Metrics()) {
+  constructor(logger: Logger) {
     this.#logger = logger;
-    this.#denied = metrics.counter('legate.http.denied', metricTable['legate.http.denied'].help);
   }
 
   denied(error: LegateError, { address, what, caller }: DeniedRequest): void {
     const event = error instanceof UrlRefused ? 'audit.url_refused' : events[error.code];
     if (event === undefined) return;
-    this.#denied.add(1, { code: error.code });
+    denials.add(1, { code: error.code });
     this.#logger.warn(
       {
         audit: 'denied',

@@ -13,6 +13,8 @@ export interface Newcomer extends AsyncDisposable {
   /** An empty folder. */
   readonly directory: string;
   readonly tarball: string;
+  /** What was packed. */
+  readonly source: string;
   /** For processes that the newcomer starts: the present Node, and a registry without a network. */
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -48,6 +50,7 @@ export async function newcomer(): Promise<Newcomer> {
   return {
     directory,
     tarball: join(place, packed[0]?.filename ?? ''),
+    source,
     environment,
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]();

@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { newcomer, root } from '../../test/newcomer/packed.ts';
+import { atMost, type Row } from '../row.ts';
+
+const run = promisify(execFile);
+const times = 9;
+
+/** What whoever installs it gets: how large it is, and how soon its command answers. */
+export const packaged: Row = {
+  name: 'package',
+  title: 'the package, as it would be published',
+  async run() {
+    await using packed = await newcomer();
+    await symlink(join(root, 'node_modules'), join(packed.source, 'node_modules'));
+    const { size } = await stat(packed.tarball);
+    const help = await quickestMs([join(packed.source, 'bin/legate.cjs'), '--help']);
+    const bare = await quickestMs(['-e', '0']);
+    return {
+      notes: { 'packed, KiB': size / 1024, 'bare node, ms': bare },
+      verdicts: [atMost('legate --help', help, 120, 'ms')],
+    };
+  },
+};
+
+/** The quickest: whatever else the machine does can only add to it. */
+async function quickestMs(args: readonly string[]): Promise<number> {
+  const took: number[] = [];
+  for (let count = 0; count < times; count += 1) {
+    const began = performance.now();
+    await run(process.execPath, args);
+    took.push(performance.now() - began);
+  }
+  return Math.min(...took);
+}
