@@ -15,8 +15,8 @@ export interface HelperOptions {
   readonly arguments?: readonly string[];
   /** For Node. */
   readonly flags?: readonly string[];
-  /** The processor to stay on, where `taskset` exists. */
-  readonly core: number;
+  /** The processor to stay on, where `taskset` exists. @default any */
+  readonly core?: number;
 }
 
 const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
@@ -34,7 +34,8 @@ export async function startHelper<Question, Answer, Ready>(
     fileURLToPath(new URL(options.file, import.meta.url)),
     ...(options.arguments ?? []),
   ];
-  const [command = '', ...rest] = isPinned ? ['taskset', '-c', `${options.core}`, ...node] : node;
+  const [command = '', ...rest] =
+    isPinned && options.core !== undefined ? ['taskset', '-c', `${options.core}`, ...node] : node;
   const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const ready: unknown = await new Promise((resolve, reject) => {
     child.once('message', resolve);

@@ -1,6 +1,7 @@
 import type { Row } from '../row.ts';
 import { agents } from './agents.ts';
 import { bank } from './bank.ts';
+import { bus } from './bus.ts';
 import { chunks } from './chunks.ts';
 import { get } from './get.ts';
 import { manyTasks } from './many-tasks.ts';
@@ -23,6 +24,7 @@ export const rows: readonly Row[] = [
   silentReader,
   bank,
   push,
+  bus,
   agents,
   packaged,
 ];

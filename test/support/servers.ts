@@ -42,6 +42,12 @@ export function note(child: ChildProcess, directory: string): void {
   own.set(child.pid, directory);
 }
 
+/** Ends the servers that this process started; for programs that are no test run. */
+export function endServers(): void {
+  own.forEach((place, pid) => end(pid, place));
+  own.clear();
+}
+
 /** Starts the notes of a run; returns what ends every server that was noted. */
 export function keepNotes(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'legate-servers-'));

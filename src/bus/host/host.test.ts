@@ -14,12 +14,15 @@ import {
 import { artifact, data, file, message, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
+import { systemScheduler } from '../../tasks/index.ts';
 import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import {
   type Bus,
   discoveryQueue,
   done,
+  type OutgoingMessage,
+  type PublishOptions,
   statusQueue,
   taskQueueName,
   topics,
@@ -505,6 +508,46 @@ describeBuses('an agent on the bus', (buses) => {
     expect(seen[0]).toContain('TASK_STATE_WORKING');
     expect(seen[1]).toContain('TASK_STATE_COMPLETED');
     expect(seen.join()).not.toMatch(/private|on it/);
+  });
+
+  test('where nobody looks on, states are not sent; who comes to look on hears of them soon', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    let sent = 0;
+    const counting = new Proxy(bus, {
+      get(target, key) {
+        if (key === 'publish') {
+          return (topic: string, ...rest: [OutgoingMessage, PublishOptions?]) => {
+            if (topic === topics.status) sent += 1;
+            return bus.publish(topic, ...rest);
+          };
+        }
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const now = { ms: Date.now() };
+    const scheduler = { ...systemScheduler, now: () => now.ms };
+    await host(counting, echo(name), { scheduler });
+    const caller = await TestCaller.start(bus);
+    const finish = async (): Promise<void> => {
+      const id = await caller.send(name, 'x');
+      await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    };
+    await finish();
+    // The broker has said by now that nobody listens.
+    await finish();
+    const before = sent;
+    for (let task = 0; task < 5; task += 1) await finish();
+    expect(sent).toBe(before);
+    const seen: string[] = [];
+    await bus.consume(statusQueue(nameOf('onlooker')), async ({ body }) => {
+      seen.push(body);
+      return done;
+    });
+    now.ms += 3_000;
+    await finish();
+    await eventually(() => seen.length).toBe(2);
   });
 
   test('an agent announces itself when it comes, while it stays, and when it goes', async () => {

@@ -15,12 +15,12 @@ import {
   type Consumption,
   ownCancelQueue,
   taskQueue,
-  topics,
 } from '../transport/index.ts';
 import { Announcer } from './announcer.ts';
 import { CancelDoor } from './cancel-door.ts';
 import { CancelWishes } from './cancel-wishes.ts';
 import { Jobs } from './job.ts';
+import { Onlookers } from './onlookers.ts';
 import { Replies } from './replies.ts';
 import { TaskDoor } from './task-door.ts';
 
@@ -53,7 +53,8 @@ export interface HostOptions extends EngineTuning, Identification {
   readonly tellsStates?: boolean;
   /**
    * How long updates are held back, in milliseconds: a task that is over by then is told by its
-   * result alone. @default 25
+   * result alone. That a task was begun, and nothing more, is held back four times as long.
+   * @default 25
    */
   readonly updateGraceMs?: number;
   /** Takes one task, and closes when it is answered. @default false */
@@ -137,6 +138,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   });
   const sender = new Sender({ bus, name, signer });
   const replies = new Replies({ sender, logger });
+  const onlookers = new Onlookers({ sender, scheduler, logger });
   const wishes = new CancelWishes({ store, scheduler, agent: name });
   await wishes.start();
   const jobs = new Jobs();
@@ -165,15 +167,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     },
     onState(job, state) {
       if (!tellsStates || job.ids === undefined) return;
-      const body = JSON.stringify({ statusUpdate: { ...job.ids, status: { state } } });
-      const { correlationId } = job.delivery;
-      sender
-        .send(
-          topics.status,
-          { type: 'update', body, correlationId, persistent: false },
-          { confirm: false },
-        )
-        .catch((error: unknown) => logger.debug({ error }, 'bus.status.not_told'));
+      onlookers.tell(job.ids, state, job.delivery.correlationId);
     },
   });
   const cancels = new CancelDoor({

@@ -8,17 +8,23 @@ interface Update {
 
 /** Updates held back at most: more are worth telling at once. */
 const mostHeld = 64;
+/** How many times longer a bare sign of work may wait than what has contents. */
+const patience = 4;
 
 /**
  * What is told of a task on its way. A task that is over in a moment is told by its result alone,
  * which has all of it: only words that were said on the way are told besides.
  *
- * - **holding**: for the first moments updates are held back.
+ * - **holding**: for the first moments updates are held back; those without contents for longer, so
+ *   that a host with much to do does not make more of it by telling that it works.
  * - **telling**: they are told, and so is everything from then on, at once.
  */
 export class Telling {
   readonly #send: (text: string) => Promise<void>;
-  readonly #timer: Timer | undefined;
+  readonly #scheduler: Scheduler;
+  readonly #graceMs: number;
+  #timer: Timer | undefined;
+  #holdsContents = false;
   #held: Update[] | undefined;
   #sending: Promise<void> = Promise.resolve();
 
@@ -29,9 +35,9 @@ export class Telling {
     graceMs: number;
   }) {
     this.#send = options.send;
-    if (options.graceMs <= 0) return;
-    this.#held = [];
-    this.#timer = options.scheduler.after(options.graceMs, () => this.#release());
+    this.#scheduler = options.scheduler;
+    this.#graceMs = options.graceMs;
+    if (options.graceMs > 0) this.#held = [];
   }
 
   async tell(event: StreamResponse, text: string): Promise<void> {
@@ -40,6 +46,7 @@ export class Telling {
       return this.#send(text);
     }
     this.#held.push({ event, text });
+    this.#wait(hasContents(event));
     if (this.#held.length < mostHeld) return;
     this.#release();
     await this.#sending;
@@ -58,6 +65,14 @@ export class Telling {
     this.#timer?.cancel();
   }
 
+  #wait(hasContents: boolean): void {
+    if (this.#holdsContents || (this.#timer !== undefined && !hasContents)) return;
+    this.#holdsContents = hasContents;
+    this.#timer?.cancel();
+    const ms = hasContents ? this.#graceMs : this.#graceMs * patience;
+    this.#timer = this.#scheduler.after(ms, () => this.#release());
+  }
+
   #release(): void {
     const held = this.#held;
     if (held === undefined) return;
@@ -69,6 +84,10 @@ export class Telling {
     // Whoever tells next or ends hears of a failure.
     this.#sending.catch(() => undefined);
   }
+}
+
+function hasContents(event: StreamResponse): boolean {
+  return 'artifactUpdate' in event || hasWords(event);
 }
 
 function hasWords(event: StreamResponse): boolean {

@@ -3,6 +3,7 @@ import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { ConsumeOptions, Consumption, Delivery, QueueSettings, Verdict } from '../bus.ts';
 import { Intake } from '../intake.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { RabbitPublisher } from './publisher.ts';
 import {
   deadQueueName,
@@ -16,6 +17,7 @@ import { fromWire, toEnvelopeAgain } from './wire.ts';
 interface Held extends Delivery {
   /** A delivery can be settled on the channel it came by, and on no other. */
   readonly channel: Channel;
+  readonly acknowledgements: Acknowledgements;
   readonly tag: number;
 }
 
@@ -53,6 +55,7 @@ export class RabbitConsumer implements Consumption {
   readonly #prefetch: number;
   #left: number;
   #channel: Channel | undefined;
+  #acknowledgements: Acknowledgements | undefined;
   #consumerTag: string | undefined;
   #isClosing = false;
   #wake: (() => void) | undefined;
@@ -93,6 +96,7 @@ export class RabbitConsumer implements Consumption {
     this.#intake.withdraw();
     await this.#cancel();
     await settled;
+    this.#acknowledgements?.flush();
     // What was not settled goes back to the queue with the channel.
     await this.#channel?.close();
     this.#options.onClosed(this);
@@ -109,10 +113,12 @@ export class RabbitConsumer implements Consumption {
     // The broker cancels a consumer whose queue is deleted.
     channel.once('basic.cancel', () => void channel.close());
     this.#channel = channel;
+    const acknowledgements = new Acknowledgements(channel);
+    this.#acknowledgements = acknowledgements;
     try {
       await channel.basicQos({ prefetchCount: this.#prefetch });
       const { consumerTag } = await channel.basicConsume({ queue: settings.name }, (message) =>
-        this.#receive(channel, message),
+        this.#receive(channel, acknowledgements, message),
       );
       this.#consumerTag = consumerTag;
     } catch (error) {
@@ -125,6 +131,7 @@ export class RabbitConsumer implements Consumption {
     this.#intake.withdraw((held) => held.channel === channel);
     if (this.#channel !== channel) return;
     this.#channel = undefined;
+    this.#acknowledgements = undefined;
     this.#consumerTag = undefined;
     this.#retryQueues.clear();
     this.#wake?.();
@@ -172,7 +179,7 @@ export class RabbitConsumer implements Consumption {
     });
   }
 
-  #receive(channel: Channel, received: AsyncMessage): void {
+  #receive(channel: Channel, acknowledgements: Acknowledgements, received: AsyncMessage): void {
     const { settings, scheduler, maxBodyBytes } = this.#options;
     if (this.#isClosing || this.#left <= 0) return;
     const { message, attempt, isRedelivered } = fromWire(received, () => scheduler.uuid());
@@ -182,6 +189,7 @@ export class RabbitConsumer implements Consumption {
       isLastAttempt: attempt > settings.retryDelaysMs.length,
       isRedelivered,
       channel,
+      acknowledgements,
       tag: received.deliveryTag,
     };
     if (Buffer.byteLength(message.body) > maxBodyBytes) {
@@ -196,19 +204,18 @@ export class RabbitConsumer implements Consumption {
   }
 
   async #settle(held: Held, verdict: Verdict): Promise<void> {
-    const { channel, tag: deliveryTag } = held;
+    const { acknowledgements, tag } = held;
     if (verdict.kind === 'release') {
-      if (channel.active) channel.basicNack({ deliveryTag, requeue: true });
+      acknowledgements.release(tag);
       return;
     }
     try {
       if (verdict.kind !== 'done') await this.#moveOn(held, verdict);
     } catch (error) {
-      if (channel.active) channel.basicNack({ deliveryTag, requeue: true });
+      acknowledgements.release(tag);
       throw error;
     }
-    // On a lost channel nothing can be settled: the broker gives the message out again.
-    if (channel.active) channel.basicAck({ deliveryTag });
+    acknowledgements.done(tag);
   }
 
   async #moveOn(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {

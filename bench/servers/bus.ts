@@ -1,0 +1,54 @@
+/**
+ * The answering side of the bus row, by the first argument: `ours` hosts an agent with SQLite in the
+ * folder of the third; `bare` and `rpc` answer with rabbitmq-client alone. The second is the address
+ * of the broker.
+ */
+import { join } from 'node:path';
+import { Connection } from 'rabbitmq-client';
+import { agent, textOf } from '../../src/agents/index.ts';
+import { hostOnBus, openBus } from '../../src/bus/index.ts';
+import { artifact } from '../../src/protocol/index.ts';
+import { bareQueue, busAgentName, busExchange, inFlight, rpcQueue } from '../bus-protocol.ts';
+import { Instruments } from './instruments.ts';
+
+const [, , kind, url = '', directory = '.'] = process.argv;
+
+async function host(): Promise<void> {
+  const echo = agent({ name: busAgentName, serialise: 'task' }, async function* (turn) {
+    yield artifact(textOf(turn.message));
+  });
+  await hostOnBus(echo, {
+    bus: await openBus({ type: 'rabbitmq', url, exchange: busExchange }),
+    store: { type: 'sqlite', path: join(directory, 'bus.db') },
+    concurrency: inFlight,
+  });
+}
+
+/** As the library has it: answers go straight to who asked, and are lost with it. */
+async function answerCalls(connection: Connection): Promise<void> {
+  const consumer = connection.createConsumer(
+    { queue: rpcQueue, qos: { prefetchCount: inFlight } },
+    async ({ body }, reply) => {
+      await reply(body as Buffer, { contentEncoding: 'utf-8' });
+    },
+  );
+  await new Promise((resolve) => void consumer.once('ready', resolve));
+}
+
+/** With the promises of the bus: a request is given up only once its answer is safe. */
+async function answerDurably(connection: Connection): Promise<void> {
+  const publisher = connection.createPublisher({ confirm: true });
+  const consumer = connection.createConsumer(
+    { ...bareQueue, qos: { prefetchCount: inFlight } },
+    async ({ body, replyTo = '', correlationId = '' }) => {
+      const answer = { routingKey: replyTo, correlationId, durable: true, mandatory: true };
+      await publisher.send({ ...answer, contentEncoding: 'utf-8' }, body as Buffer);
+    },
+  );
+  await new Promise((resolve) => void consumer.once('ready', resolve));
+}
+
+if (kind === 'ours') await host();
+else if (kind === 'bare') await answerDurably(new Connection(url));
+else await answerCalls(new Connection(url));
+new Instruments().report(0);
