@@ -9,7 +9,7 @@ export {
 } from './generate-text.ts';
 export { type ModelConfig, type ModelGroup, readModelGroup } from './model-group.ts';
 export { meterModelCall } from './model-meter.ts';
-export { providerNames } from './providers.ts';
+export { type Endpoint, providerNames, resolveEndpoint } from './providers.ts';
 export { recordedModel, type RecordedModelOptions, type RecordingMode } from './recorded-model.ts';
 export { offersStructuredOutput, RoutedModel, type RoutedModelOptions } from './routed-model.ts';
 export {

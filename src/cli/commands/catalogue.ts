@@ -152,6 +152,12 @@ export const catalogue: readonly CommandEntry[] = [
     load: async () => (await import('./config.ts')).configCommand(),
   },
   {
+    name: 'doctor',
+    group: operation,
+    summary: 'look at everything that a server needs, and say how to mend it',
+    load: async () => (await import('./doctor.ts')).doctorCommand(),
+  },
+  {
     name: 'push',
     group: operation,
     summary: 'look at webhook deliveries that are due or dead, and send dead ones again',

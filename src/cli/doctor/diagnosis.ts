@@ -1,0 +1,56 @@
+import { LegateError } from '../../protocol/index.ts';
+
+/** What was found about one thing that a server needs. */
+export interface Diagnosis {
+  readonly what: string;
+  readonly outcome: 'good' | 'wrong' | 'doubtful' | 'skipped';
+  readonly found: string;
+  /** How to mend it, where it is not good. */
+  readonly mend?: string;
+}
+
+export function good(what: string, found: string): Diagnosis {
+  return { what, outcome: 'good', found };
+}
+
+export function wrong(what: string, found: string, mend: string): Diagnosis {
+  return { what, outcome: 'wrong', found, mend };
+}
+
+export function doubtful(what: string, found: string, mend: string): Diagnosis {
+  return { what, outcome: 'doubtful', found, mend };
+}
+
+export function skipped(what: string, found: string): Diagnosis {
+  return { what, outcome: 'skipped', found };
+}
+
+/** Nothing is waited for longer, in milliseconds. */
+export const patienceMs = 5_000;
+
+/** The words of a failure, without what an address may hold of user and password. */
+export function wordsOf(error: unknown): string {
+  const text = error instanceof Error ? deepest(error) : String(error);
+  return text.replaceAll(/\/\/[^/@\s]+@/g, '//');
+}
+
+function deepest(error: Error): string {
+  if (error instanceof LegateError || !(error.cause instanceof Error)) {
+    const { code } = error as NodeJS.ErrnoException;
+    return error.message || code || error.name;
+  }
+  return deepest(error.cause);
+}
+
+/** Rejects when something takes too long. */
+export async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

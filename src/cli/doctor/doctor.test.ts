@@ -1,0 +1,181 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
+import { utimesSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
+import { postgres } from '../../../test/support/postgres.ts';
+import { rabbitMq } from '../../../test/support/rabbitmq.ts';
+import { serve } from '../../http/index.ts';
+import { startScriptedModelServer } from '../../models/index.ts';
+import { openStore } from '../../store/index.ts';
+import { legate } from '../testing/legate-process.ts';
+import { triedAgent } from '../testing/tried-agent.ts';
+import type { Diagnosis } from './diagnosis.ts';
+import { examineClock, examineNode } from './examine-machine.ts';
+
+async function examined(
+  directory: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+) {
+  const { code, out } = await legate(['doctor', directory, '--port', '0', '--json', ...args], {
+    env,
+  });
+  const all = JSON.parse(out) as readonly Diagnosis[];
+  for (const { outcome, mend } of all) {
+    if (outcome === 'wrong' || outcome === 'doubtful') expect(mend).toBeTruthy();
+  }
+  return { code, all, of: (what: string) => all.find((one) => one.what === what) };
+}
+
+const sqlite = 'store: {type: sqlite, path: .legate/store.db}\n';
+
+test('a sound project is told so, and nothing is changed by looking', async () => {
+  await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
+  const { code, all, of } = await examined(folder.directory);
+  expect(code).toBe(0);
+  expect(all.filter(({ outcome }) => outcome === 'wrong')).toEqual([]);
+  expect(of('Configuration')).toMatchObject({ outcome: 'good', found: '5 flows, no errors' });
+  expect(of('Store')).toMatchObject({
+    outcome: 'good',
+    found: expect.stringContaining('will be made'),
+  });
+  const text = await legate(['doctor', folder.directory, '--port', '0']);
+  expect(text.out).toMatch(/^good {3}Node: 24/);
+  expect(text.out).not.toContain('\u001B');
+  expect(text.err).toMatch(/\d+ good, 0 wrong, \d+ doubtful\n/);
+});
+
+test('every mistake of the configuration is told with its place', async () => {
+  await using folder = await greenhouseFolder({
+    'data/x.yml': 'flows:\n  one:\n    description: One.\n    steps:\n      - collect: plnat\n',
+  });
+  const { code, of } = await examined(folder.directory);
+  expect(code).toBe(1);
+  expect(of('Configuration')).toMatchObject({
+    outcome: 'wrong',
+    found: expect.stringContaining('did you mean "plant"?'),
+    mend: expect.stringContaining('legate validate'),
+  });
+});
+
+test('a store in memory is doubtful, one that is used is whole, one that is broken is wrong', async () => {
+  await using folder = await greenhouseFolder();
+  expect((await examined(folder.directory)).of('Store')).toMatchObject({ outcome: 'doubtful' });
+  await folder.write({ 'endpoints.yml': sqlite });
+  const store = await openStore({ type: 'sqlite', path: folder.path('.legate/store.db') });
+  // A server that runs is not disturbed.
+  expect((await examined(folder.directory)).of('Store')).toMatchObject({
+    outcome: 'good',
+    found: expect.stringMatching(/KiB, whole$/),
+  });
+  await store.close();
+  await folder.write({ '.legate/store.db': 'this is no database at all, however long it may be' });
+  const broken = await examined(folder.directory);
+  expect(broken.code).toBe(1);
+  expect(broken.of('Store')).toMatchObject({ outcome: 'wrong', mend: expect.any(String) });
+});
+
+test(
+  'a database that is there, and one that is not; passwords are not repeated',
+  { timeout: 120_000 },
+  async () => {
+    const url = await (await postgres()).database();
+    await using folder = await greenhouseFolder({
+      'endpoints.yml': 'store: {type: postgres, url: "${DATABASE_URL}"}\n',
+    });
+    const there = await examined(folder.directory, [], { DATABASE_URL: url });
+    expect(there.of('Store')).toMatchObject({ outcome: 'good' });
+    const absent = 'postgres://me:hush-hush@127.0.0.1:1/none';
+    const gone = await examined(folder.directory, [], { DATABASE_URL: absent });
+    expect(gone.of('Store')).toMatchObject({ outcome: 'wrong' });
+    expect(JSON.stringify(gone.all)).not.toContain('hush-hush');
+  },
+);
+
+test('a broker that is there, and one that is not', { timeout: 120_000 }, async () => {
+  const { url } = await rabbitMq();
+  await using folder = await greenhouseFolder({
+    'endpoints.yml': `${sqlite}bus: {type: rabbitmq, url: "\${AMQP_URL}"}\n`,
+  });
+  const there = await examined(folder.directory, [], { AMQP_URL: url });
+  expect(there.of('Broker')).toMatchObject({ outcome: 'good' });
+  const gone = await examined(folder.directory, [], {
+    AMQP_URL: 'amqp://me:hush-hush@127.0.0.1:1',
+  });
+  expect(gone.code).toBe(1);
+  expect(gone.of('Broker')).toMatchObject({
+    outcome: 'wrong',
+    mend: expect.stringContaining('AMQP_URL'),
+  });
+  expect(JSON.stringify(gone.all)).not.toContain('hush-hush');
+});
+
+test('a model that is there, one with the wrong key, one without a name, one without a server', async () => {
+  await using server = await startScriptedModelServer([], { apiKey: 'right', models: ['tiny'] });
+  const group = (id: string, model: string, base: string) =>
+    `  - id: ${id}\n    models: [{provider: openai-compatible, model: ${model}, api_base: "${base}", api_key: "\${KEY}"}]\n`;
+  await using folder = await greenhouseFolder({
+    'endpoints.yml': `${sqlite}model_groups:\n${group('here', 'tiny', server.url)}${group('other', 'huge', server.url)}${group('gone', 'tiny', 'http://127.0.0.1:1/v1')}`,
+  });
+  const right = await examined(folder.directory, [], { KEY: 'right' });
+  expect(right.of('Model here')).toMatchObject({ outcome: 'good' });
+  expect(right.of('Model other')).toMatchObject({
+    outcome: 'wrong',
+    mend: 'name one that it has: tiny',
+  });
+  expect(right.of('Model gone')).toMatchObject({ outcome: 'wrong' });
+  expect(right.of('Clock')).toMatchObject({ outcome: 'good' });
+  const refused = await examined(folder.directory, [], { KEY: 'not-right' });
+  expect(refused.of('Model here')).toMatchObject({
+    outcome: 'wrong',
+    found: expect.stringContaining('refuses the key'),
+  });
+  expect(JSON.stringify(refused.all)).not.toContain('not-right');
+});
+
+test('a port in use: by an agent, whose card is looked at, or by something else', async () => {
+  await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
+  await using agent = await serve(triedAgent);
+  const used = await examined(folder.directory, ['--port', String(agent.port)]);
+  expect(used.of('Port')).toMatchObject({ outcome: 'good' });
+  expect(used.of('Card')).toMatchObject({ outcome: 'good' });
+  const other = createNetServer((socket) => void socket.resume().end('220 hello\r\n'));
+  const wrongCard = createServer((_, response) => response.end('{"name":"x"}'));
+  try {
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const taken = await examined(folder.directory, ['--port', String(port)]);
+    expect(taken.code).toBe(1);
+    expect(taken.of('Port')).toMatchObject({
+      outcome: 'wrong',
+      mend: expect.stringContaining('lsof'),
+    });
+    await new Promise<void>((resolve) => wrongCard.listen(0, '127.0.0.1', resolve));
+    const second = (wrongCard.address() as AddressInfo).port;
+    const card = await examined(folder.directory, ['--port', String(second)]);
+    expect(card.of('Card')).toMatchObject({ outcome: 'wrong' });
+  } finally {
+    wrongCard.closeAllConnections();
+    await Promise.all([other, wrongCard].map((one) => new Promise((done) => one.close(done))));
+  }
+});
+
+test('a clock that is off, by what servers and files say', async () => {
+  await using folder = await greenhouseFolder();
+  const now = Date.now();
+  const skewed = [{ server: 'https://time.example', skewMs: -300_000 }];
+  expect(examineClock(folder.directory, skewed, now)).toMatchObject({
+    outcome: 'wrong',
+    found: expect.stringContaining('300 s behind https://time.example'),
+  });
+  expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'good' });
+  const later = new Date(now + 3_600_000);
+  utimesSync(folder.path('config.yml'), later, later);
+  expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'doubtful' });
+});
+
+test('a Node that is too old is told to be', () => {
+  expect(examineNode('20.1.0')).toMatchObject({ outcome: 'wrong' });
+  expect(examineNode('24.0.0')).toMatchObject({ outcome: 'good' });
+});

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import { type LoadedProject, loadProject } from '../../assistant/index.ts';
+import { formatProblem } from '../../config/index.ts';
+import type { StoreOptions } from '../../store/index.ts';
+import { readBusPlace, storeAt } from '../bus-place.ts';
+import { plain } from '../client/text.ts';
+import type { DoctorCommandOptions } from '../commands/doctor.ts';
+import { placesOf } from '../places.ts';
+import { Progress } from '../progress.ts';
+import { type Diagnosis, doubtful, good, skipped, wordsOf, wrong } from './diagnosis.ts';
+import { examineClock, examineNode, examinePort } from './examine-machine.ts';
+import { examineModels } from './examine-models.ts';
+import { examineBroker, examineStore } from './examine-places.ts';
+
+/** Looks at everything that a server needs, and says how to mend what is wrong. */
+export async function doctor(directory: string, options: DoctorCommandOptions): Promise<void> {
+  const all: Diagnosis[] = [];
+  using progress = new Progress('Looking');
+  const tell = (diagnosis: Diagnosis): void => {
+    all.push(diagnosis);
+    progress.clear();
+    if (options.json !== true) console.log(lineOf(diagnosis));
+  };
+  const places = placesOf(directory, options);
+  tell(examineNode());
+  const project = await loaded(directory, places);
+  for (const diagnosis of configuration(project)) tell(diagnosis);
+  tell(await store(directory, options));
+  tell(await examineBroker(directory, options.endpoints));
+  const groups = project?.project.endpoints.modelGroups ?? new Map();
+  const models = await examineModels(groups, process.env);
+  for (const { diagnosis } of models) tell(diagnosis);
+  for (const diagnosis of await examinePort(options.port)) tell(diagnosis);
+  const seen = models.flatMap(({ server, skewMs }) =>
+    server === undefined || skewMs === undefined ? [] : [{ server, skewMs }],
+  );
+  tell(examineClock(directory, seen, Date.now()));
+  progress.clear();
+  if (options.json === true) process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
+  else console.error(summaryOf(all));
+  if (all.some(({ outcome }) => outcome === 'wrong')) process.exitCode = 1;
+}
+
+async function loaded(
+  directory: string,
+  places: Parameters<typeof loadProject>[0],
+): Promise<LoadedProject | undefined> {
+  const marks = ['config.yml', 'domain.yml', 'domain'];
+  const isProject = marks.some((mark) => existsSync(join(directory, mark)));
+  return isProject ? loadProject(places, process.env) : undefined;
+}
+
+function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> {
+  if (found === undefined) {
+    yield skipped('Configuration', 'this folder is no assistant; "legate init" makes one');
+    return;
+  }
+  const { errors, warnings } = found.problems;
+  for (const problem of errors) {
+    yield wrong('Configuration', formatProblem(problem), 'see all of it: legate validate');
+  }
+  for (const problem of warnings) {
+    yield doubtful('Configuration', formatProblem(problem), 'see all of it: legate validate');
+  }
+  if (errors.length === 0) {
+    const flows = [...found.project.flows.values()].filter((flow) => !flow.isPattern).length;
+    yield good('Configuration', `${flows} ${flows === 1 ? 'flow' : 'flows'}, no errors`);
+  }
+}
+
+async function store(directory: string, { endpoints }: DoctorCommandOptions): Promise<Diagnosis> {
+  let options: StoreOptions;
+  try {
+    const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
+    options = storeAt(place, undefined);
+  } catch (error) {
+    return wrong('Store', wordsOf(error), 'mend store in endpoints.yml');
+  }
+  return examineStore(options);
+}
+
+const marks = {
+  good: ['good', 'green'],
+  wrong: ['WRONG', 'red'],
+  doubtful: ['hmm', 'yellow'],
+  skipped: ['-', 'gray'],
+} as const;
+
+function lineOf({ what, outcome, found, mend }: Diagnosis): string {
+  const [word, colour] = marks[outcome];
+  const mark = styleText(colour, word.padEnd(5), { stream: process.stdout });
+  const remedy = mend === undefined ? '' : `\n       mend: ${plain(mend)}`;
+  return `${mark}  ${plain(`${what}: ${found}`)}${remedy}`;
+}
+
+function summaryOf(all: readonly Diagnosis[]): string {
+  const count = (outcome: Diagnosis['outcome']): number =>
+    all.filter((one) => one.outcome === outcome).length;
+  return `${count('good')} good, ${count('wrong')} wrong, ${count('doubtful')} doubtful`;
+}

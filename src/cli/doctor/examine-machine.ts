@@ -1,0 +1,94 @@
+import { statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { cardProblems } from '../check/card-rules.ts';
+import { type Diagnosis, doubtful, good, patienceMs, skipped, wrong } from './diagnosis.ts';
+
+const neededNode = 24;
+
+export function examineNode(version = process.versions.node): Diagnosis {
+  const major = Number(version.split('.')[0]);
+  return major >= neededNode
+    ? good('Node', version)
+    : wrong('Node', `${version} is too old`, `install Node ${neededNode} or newer`);
+}
+
+/** Whether a server could listen; where one already does, whether it is an agent with a card in order. */
+export async function examinePort(port: number): Promise<readonly Diagnosis[]> {
+  const problem = await portProblem(port);
+  if (problem === undefined) {
+    return [
+      good('Port', `${port} is free`),
+      skipped('Card', `nothing is served on port ${port}; "legate run" serves it`),
+    ];
+  }
+  if (problem !== 'EADDRINUSE') {
+    const mend =
+      problem === 'EACCES' ? 'choose a port from 1024 on: --port' : 'choose another: --port';
+    return [wrong('Port', `${port} cannot be opened: ${problem}`, mend)];
+  }
+  const card = await cardAt(port);
+  if (card === undefined) {
+    const mend = `end what uses it ("lsof -i :${port}" tells), or choose another: --port`;
+    return [wrong('Port', `${port} is used by something that is no agent`, mend)];
+  }
+  return [good('Port', `${port} is used by an agent`), card];
+}
+
+function portProblem(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(undefined)));
+  });
+}
+
+async function cardAt(port: number): Promise<Diagnosis | undefined> {
+  const url = `http://localhost:${port}/.well-known/agent-card.json`;
+  let card: unknown;
+  try {
+    const signal = AbortSignal.timeout(patienceMs);
+    const response = await fetch(url, { signal, headers: { 'A2A-Version': '1.0' } });
+    if (response.status === 401) return skipped('Card', 'the server shows it to its callers alone');
+    if (!response.ok) return undefined;
+    card = await response.json();
+  } catch {
+    // Whatever listens there does not speak HTTP, or not JSON: it is no agent.
+    return undefined;
+  }
+  const errors = cardProblems(card).filter(({ level }) => level === 'error');
+  const [first] = errors;
+  if (first === undefined) return good('Card', `the card at ${url} is valid`);
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return wrong('Card', `${first.path} ${first.problem}${more}`, `${first.mend}; all: legate check`);
+}
+
+/** Skews up to this are nobody's trouble, in milliseconds. */
+const smallSkew = 30_000;
+
+/**
+ * The clock, by what there is to compare it with: the time that servers gave with their answers, and
+ * files that were written before now.
+ */
+export function examineClock(
+  directory: string,
+  seen: readonly { readonly server: string; readonly skewMs: number }[],
+  now: number,
+): Diagnosis {
+  const mend = 'set the clock, and keep it right with NTP ("timedatectl set-ntp true")';
+  for (const { server, skewMs } of seen) {
+    if (Math.abs(skewMs) <= smallSkew) continue;
+    const seconds = Math.round(Math.abs(skewMs) / 1000);
+    const how = skewMs > 0 ? 'ahead of' : 'behind';
+    return wrong('Clock', `${seconds} s ${how} ${server}: tokens and leases go wrong`, mend);
+  }
+  const late = ['config.yml', 'endpoints.yml', join('.legate', 'store.db')].find((name) => {
+    const found = statSync(join(directory, name), { throwIfNoEntry: false });
+    return found !== undefined && found.mtimeMs > now + smallSkew;
+  });
+  if (late !== undefined) {
+    return doubtful('Clock', `${late} was written later than it is now`, mend);
+  }
+  const what = seen.length === 0 ? 'nothing to compare with' : `as ${seen[0]?.server ?? ''}`;
+  return good('Clock', `${new Date(now).toISOString()} (${what})`);
+}

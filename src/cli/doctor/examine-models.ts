@@ -1,0 +1,95 @@
+import { type Endpoint, readModelGroup, resolveEndpoint } from '../../models/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import {
+  type Diagnosis,
+  doubtful,
+  good,
+  patienceMs,
+  skipped,
+  wordsOf,
+  wrong,
+} from './diagnosis.ts';
+
+/** What is found, and how far the clock is from that of the server. */
+export interface ModelDiagnosis {
+  readonly diagnosis: Diagnosis;
+  readonly skewMs?: number;
+  readonly server?: string;
+}
+
+/** Every model that the project names: whether its endpoint is there, takes the key, and has it. */
+export async function examineModels(
+  groups: ReadonlyMap<string, JsonObject>,
+  environment: NodeJS.ProcessEnv,
+): Promise<readonly ModelDiagnosis[]> {
+  if (groups.size === 0) return [{ diagnosis: skipped('Model', 'no model is named') }];
+  const found: ModelDiagnosis[] = [];
+  for (const [id, value] of groups) {
+    try {
+      for (const config of readModelGroup({ id, ...value }).models) {
+        const endpoint = resolveEndpoint(config, `model group "${id}"`, environment);
+        found.push(await examineModel(id, endpoint));
+      }
+    } catch (error) {
+      const mend = 'mend model_groups in endpoints.yml';
+      found.push({ diagnosis: wrong(`Model ${id}`, wordsOf(error), mend) });
+    }
+  }
+  return found;
+}
+
+async function examineModel(id: string, endpoint: Endpoint): Promise<ModelDiagnosis> {
+  const what = `Model ${id}`;
+  const { baseUrl, modelId, apiKey, headers } = endpoint;
+  const server = new URL(baseUrl).origin;
+  let response: Response;
+  try {
+    response = await fetch(`${baseUrl}/models`, {
+      headers: { ...headers, ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) },
+      signal: AbortSignal.timeout(patienceMs),
+      redirect: 'error',
+    });
+  } catch (error) {
+    const mend = 'check api_base, the network and proxies; a model of your own must be running';
+    return { diagnosis: wrong(what, `${server}: ${wordsOf(error)}`, mend) };
+  }
+  const date = Date.parse(response.headers.get('Date') ?? '');
+  const told = Number.isNaN(date) ? {} : { skewMs: Date.now() - date, server };
+  return { diagnosis: await judge(what, server, modelId, response), ...told };
+}
+
+async function judge(
+  what: string,
+  server: string,
+  modelId: string,
+  response: Response,
+): Promise<Diagnosis> {
+  const { status } = response;
+  if (status === 401 || status === 403) {
+    return wrong(what, `${server} refuses the key (${status})`, 'set the right key: api_key');
+  }
+  if (status === 404 || status === 405) {
+    const found = `${server} answers, but does not list its models`;
+    return doubtful(what, found, 'if calls fail, check that api_base ends as the service wants it');
+  }
+  if (!response.ok) {
+    return wrong(what, `${server} answers ${status}`, 'see what the service says of its state');
+  }
+  const names = await namesOf(response);
+  if (names.length === 0 || names.includes(modelId)) return good(what, `${modelId} at ${server}`);
+  return wrong(
+    what,
+    `${server} has no model ${modelId}`,
+    `name one that it has: ${names.slice(0, 5).join(', ')}`,
+  );
+}
+
+async function namesOf(response: Response): Promise<readonly string[]> {
+  const body = (await response.json().catch(() => undefined)) as
+    | { readonly data?: readonly { readonly id?: unknown }[] }
+    | undefined;
+  if (!Array.isArray(body?.data)) return [];
+  return body.data.flatMap(({ id }: { readonly id?: unknown }) =>
+    typeof id === 'string' ? [id] : [],
+  );
+}

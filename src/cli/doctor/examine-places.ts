@@ -1,0 +1,95 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { storeStatus, type StoreOptions } from '../../store/index.ts';
+import { openBusAt, readBusPlace } from '../bus-place.ts';
+import { type Diagnosis, doubtful, good, inTime, skipped, wordsOf, wrong } from './diagnosis.ts';
+
+const mebibyte = 1024 * 1024;
+/** Less than this is soon full. */
+const littleSpace = 100 * mebibyte;
+
+/** The store: whether it can be reached, is whole, and is up to date. */
+export async function examineStore(store: StoreOptions): Promise<Diagnosis> {
+  if (store.type === 'memory') {
+    return doubtful(
+      'Store',
+      'in memory: everything is lost when the server stops',
+      'keep it: store: {type: sqlite, path: .legate/store.db} in endpoints.yml',
+    );
+  }
+  return store.type === 'sqlite' ? examineFile(store.path) : examineDatabase(store.url);
+}
+
+async function examineFile(path: string): Promise<Diagnosis> {
+  const folder = existing(dirname(path));
+  try {
+    accessSync(existsSync(path) ? path : folder, constants.R_OK | constants.W_OK);
+  } catch {
+    const mend = `let this user write there ("chown"), or name another place: store.path`;
+    return wrong('Store', `${path} cannot be written`, mend);
+  }
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < littleSpace) {
+    const left = Math.round((bavail * bsize) / mebibyte);
+    return wrong('Store', `${left} MiB are left where ${path} is`, 'make room, or move it');
+  }
+  if (!existsSync(path)) return good('Store', `${path} will be made`);
+  const problem = await fileProblem(path);
+  if (problem === undefined) {
+    return good('Store', `${path}, ${Math.ceil(statSync(path).size / 1024)} KiB, whole`);
+  }
+  return wrong('Store', `${path}: ${problem}`, 'put back a copy of it, or move it away');
+}
+
+/** Looks without a lock, so that a server that runs is not disturbed. */
+async function fileProblem(path: string): Promise<string | undefined> {
+  const { DatabaseSync } = await import('node:sqlite');
+  try {
+    const database = new DatabaseSync(path, { readOnly: true });
+    try {
+      const row = database.prepare('PRAGMA quick_check(1)').get();
+      const answer = Object.values(row ?? {})[0];
+      return answer === 'ok' ? undefined : String(answer);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return wordsOf(error);
+  }
+}
+
+function existing(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : existing(dirname(folder));
+}
+
+async function examineDatabase(url: string): Promise<Diagnosis> {
+  try {
+    const { current, latest, pending } = await inTime(storeStatus(url));
+    if (pending.length === 0) return good('Store', `PostgreSQL, schema version ${current}`);
+    const found = `PostgreSQL has schema version ${current} of ${latest}`;
+    return current === 0
+      ? good('Store', `${found}: it is made when the server starts`)
+      : wrong('Store', found, 'bring it up to date: legate db migrate');
+  } catch (error) {
+    const mend = 'check store.url (DATABASE_URL), and that the database runs and lets this user in';
+    return wrong('Store', `PostgreSQL: ${wordsOf(error)}`, mend);
+  }
+}
+
+/** The broker, where one is named. */
+export async function examineBroker(
+  directory: string,
+  endpoints: string | undefined,
+): Promise<Diagnosis> {
+  try {
+    const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
+    if (place.bus === undefined) return skipped('Broker', 'no bus is named');
+    if (place.bus['type'] === 'memory') return good('Broker', 'in memory');
+    const bus = await inTime(openBusAt(place));
+    await bus.close();
+    return good('Broker', 'reached');
+  } catch (error) {
+    const mend = 'check bus.url (AMQP_URL), and that RabbitMQ runs and lets this user in';
+    return wrong('Broker', wordsOf(error), mend);
+  }
+}
