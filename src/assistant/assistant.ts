@@ -111,6 +111,7 @@ export class Assistant implements AsyncDisposable {
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
   /** Turns under way. */
   readonly #turns = new Set<Promise<unknown>>();
+  #closed: Promise<unknown> | undefined;
 
   constructor(options: AssistantOptions) {
     this.domain = options.domain;
@@ -201,11 +202,18 @@ export class Assistant implements AsyncDisposable {
     return result(dialogue);
   }
 
-  /** Waits for the turns under way, and gives back what calls to agents and tools hold open. */
-  async close(): Promise<void> {
-    await Promise.allSettled(this.#turns);
+  /**
+   * Waits for the turns under way, and gives back what calls to agents and tools hold open. Turns
+   * that do not end within `graceMs` lose it. @default graceMs 600_000
+   */
+  async close({ graceMs = 600_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, graceMs).unref();
+    await Promise.race([Promise.allSettled(this.#turns), isLate]);
+    clearTimeout(timer);
     const handlers = this.#options.callHandlers ?? [];
-    await Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
+    this.#closed ??= Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
+    await this.#closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -199,3 +199,9 @@ export const run = async ({ id, userMessage }) => {
   expect((await turn)[0]).toBe('Done.');
   await closed;
 });
+
+test('closing does not wait for ever for a turn that hangs', async () => {
+  await using one = await talkWith(`export const run = () => new Promise(() => {});`);
+  void one.chat.say('advice', start('chat'));
+  await expect(one.chat.assistant.close({ graceMs: 10 })).resolves.toBeUndefined();
+});

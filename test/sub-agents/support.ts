@@ -108,7 +108,7 @@ export async function talk({ files = {}, environment = {} }: TalkOptions): Promi
       waits,
       logged,
       async [Symbol.asyncDispose]() {
-        await chat.assistant.close();
+        await chat.assistant.close({ graceMs: 2_000 });
         await remove();
       },
     };

@@ -22,6 +22,9 @@ export class NoModelError extends LegateError {
   }
 }
 
+/** For turns that do not end although they were told to, in milliseconds. */
+const graceMs = 2_000;
+
 type Listener = (model: LoadedModel | undefined) => Promise<void>;
 
 /**
@@ -33,7 +36,7 @@ export class ModelHolder {
   #listener: Listener = async () => {};
   #last: Promise<unknown> = Promise.resolve();
   /** Former models whose turns have not ended. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #leaving = new Set<Assistant>();
 
   get current(): LoadedModel | undefined {
     return this.#model;
@@ -62,16 +65,17 @@ export class ModelHolder {
     return changed;
   }
 
-  /** Lets all models go, once their turns have ended. */
+  /** Lets all models go. Whoever drives their turns has ended them; those that hang are not waited for. */
   async close(): Promise<void> {
     await this.#last;
-    if (this.#model !== undefined) this.#release(this.#model);
+    const current = this.#model === undefined ? [] : [this.#model.assistant];
     this.#model = undefined;
-    await Promise.all(this.#leaving);
+    const all = [...this.#leaving, ...current];
+    await Promise.all(all.map((assistant) => assistant.close({ graceMs })));
   }
 
   #release({ assistant }: LoadedModel): void {
-    const closed = assistant.close().finally(() => this.#leaving.delete(closed));
-    this.#leaving.add(closed);
+    this.#leaving.add(assistant);
+    void assistant.close().finally(() => this.#leaving.delete(assistant));
   }
 }
