@@ -56,7 +56,7 @@ class Reader implements AsyncDisposable {
   }
 
   async #serve(command: string): Promise<void> {
-    const here = command.trim().replace(/^npx legate run$/, 'npx legate run -p 0');
+    const here = command.trim().replace(/^npx legate run\b.*$/, '$& -p 0');
     const child = this.#start(here);
     this.#background.push(child);
     let output = '';
