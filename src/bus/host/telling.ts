@@ -6,10 +6,20 @@ interface Update {
   readonly text: string;
 }
 
+export interface TellingOptions {
+  readonly send: (text: string) => Promise<void>;
+  readonly scheduler: Scheduler;
+  /** Milliseconds; 0 tells everything at once. */
+  readonly graceMs: number;
+  /** Tasks under way in this process. */
+  readonly underWay: () => number;
+}
+
 /** Updates held back at most: more are worth telling at once. */
 const mostHeld = 64;
-/** How many times longer a bare sign of work may wait than what has contents. */
+/** How many times longer a bare sign of work may wait than what has contents, and with much to do. */
 const patience = 4;
+const muchToDo = 50;
 
 /**
  * What is told of a task on its way. A task that is over in a moment is told by its result alone,
@@ -17,45 +27,40 @@ const patience = 4;
  *
  * - **holding**: for the first moments updates are held back; those without contents for longer, so
  *   that a host with much to do does not make more of it by telling that it works.
- * - **telling**: they are told, and so is everything from then on, at once.
+ * - **telling**: they are told, and so is everything from then on, save what the result follows in
+ *   the same moment.
  */
 export class Telling {
-  readonly #send: (text: string) => Promise<void>;
-  readonly #scheduler: Scheduler;
-  readonly #graceMs: number;
+  readonly #options: TellingOptions;
   #timer: Timer | undefined;
   #holdsContents = false;
-  #held: Update[] | undefined;
+  #isHolding: boolean;
+  #isFlushing = false;
+  #held: Update[] = [];
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(options: {
-    send: (text: string) => Promise<void>;
-    scheduler: Scheduler;
-    /** Milliseconds. */
-    graceMs: number;
-  }) {
-    this.#send = options.send;
-    this.#scheduler = options.scheduler;
-    this.#graceMs = options.graceMs;
-    if (options.graceMs > 0) this.#held = [];
+  constructor(options: TellingOptions) {
+    this.#options = options;
+    this.#isHolding = options.graceMs > 0;
   }
 
   async tell(event: StreamResponse, text: string): Promise<void> {
-    if (this.#held === undefined) {
-      await this.#sending;
-      return this.#send(text);
-    }
+    const { graceMs, send } = this.#options;
+    if (graceMs <= 0) return send(text);
     this.#held.push({ event, text });
-    this.#wait(hasContents(event));
-    if (this.#held.length < mostHeld) return;
-    this.#release();
-    await this.#sending;
+    if (this.#held.length >= mostHeld) {
+      this.#release();
+      return this.#sending;
+    }
+    if (this.#isHolding) this.#wait(hasContents(event));
+    else this.#flushSoon();
+    return undefined;
   }
 
   /** The task is over: its result comes next. */
   async end(): Promise<void> {
     this.#timer?.cancel();
-    this.#held = this.#held?.filter(({ event }) => hasWords(event));
+    this.#held = this.#held.filter(({ event }) => hasWords(event));
     this.#release();
     await this.#sending;
   }
@@ -63,23 +68,35 @@ export class Telling {
   /** Nothing more is told. */
   stop(): void {
     this.#timer?.cancel();
+    this.#held = [];
   }
 
-  #wait(hasContents: boolean): void {
-    if (this.#holdsContents || (this.#timer !== undefined && !hasContents)) return;
-    this.#holdsContents = hasContents;
+  #wait(isContents: boolean): void {
+    if (this.#holdsContents || (this.#timer !== undefined && !isContents)) return;
+    const { graceMs, scheduler, underWay } = this.#options;
+    this.#holdsContents = isContents;
     this.#timer?.cancel();
-    const ms = hasContents ? this.#graceMs : this.#graceMs * patience;
-    this.#timer = this.#scheduler.after(ms, () => this.#release());
+    const ms = isContents ? graceMs : graceMs * patience * Math.max(1, underWay() / muchToDo);
+    this.#timer = scheduler.after(ms, () => this.#release());
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    this.#options.scheduler.soon(() => {
+      this.#isFlushing = false;
+      this.#release();
+    });
   }
 
   #release(): void {
+    this.#isHolding = false;
     const held = this.#held;
-    if (held === undefined) return;
-    this.#held = undefined;
+    if (held.length === 0) return;
+    this.#held = [];
     this.#sending = held.reduce(
-      (before, { text }) => before.then(() => this.#send(text)),
-      Promise.resolve(),
+      (before, { text }) => before.then(() => this.#options.send(text)),
+      this.#sending,
     );
     // Whoever tells next or ends hears of a failure.
     this.#sending.catch(() => undefined);
