@@ -17,9 +17,9 @@ export async function main(args: readonly string[]): Promise<void> {
       '\nExit codes: 0 done, 1 failed or refused, or what was checked has failures, 2 wrong usage ' +
         'or\nconfiguration, 3 not reachable, 4 not authenticated, 5 out of time.',
     );
-  for (const { name, group, summary, load } of catalogue) {
-    const command = isCalled(name, args) ? await load() : new Command(name);
-    program.addCommand(command.description(summary).helpGroup(group));
+  for (const { name, aliases = [], group, summary, load } of catalogue) {
+    const command = isCalled([name, ...aliases], args) ? await load() : new Command(name);
+    program.addCommand(command.aliases(aliases).description(summary).helpGroup(group));
   }
   throwInsteadOfExit(program);
   try {
@@ -30,9 +30,9 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** `legate run …` and `legate help run` need all of the command, others only its name. */
-function isCalled(name: string, args: readonly string[]): boolean {
-  const [first, second] = args.filter((arg) => !arg.startsWith('-'));
-  return first === name || (first === 'help' && second === name);
+function isCalled(names: readonly string[], args: readonly string[]): boolean {
+  const [first = '', second = ''] = args.filter((arg) => !arg.startsWith('-'));
+  return names.includes(first) || (first === 'help' && names.includes(second));
 }
 
 function throwInsteadOfExit(command: Command): void {
@@ -67,7 +67,7 @@ function wantsEnvelope(args: readonly string[]): boolean {
     args.includes('--output=json') ||
     (output !== -1 && args[output + 1] === 'json');
   return (
-    isJson && catalogue.some(({ name, callsAgents }) => name === args[0] && callsAgents === true)
+    isJson && catalogue.some(({ name, callsAgents }) => name === args[0] && callsAgents)
   );
 }
 

@@ -20,12 +20,13 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
   await using assistant = await load(directory, options);
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const conversation = new ShellConversation(assistant, options.sender);
+  // Before the input is opened: lines that nobody waits for yet are lost.
+  await conversation.say('/session_start');
   const lines = createInterface({
     input: process.stdin,
     ...(isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
   });
   if (isTerminal) console.error(styleText('gray', 'Say something; /stop ends the conversation.'));
-  await conversation.say('/session_start');
   if (isTerminal) lines.prompt();
   for await (const line of lines) {
     const text = line.trim();

@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 /** A command as help lists it; what it takes is loaded when it is called. */
 export interface CommandEntry {
   readonly name: string;
+  /** Other names, for instance of the A2A CLI specification. */
+  readonly aliases?: readonly string[];
   readonly group: string;
   readonly summary: string;
   /** Whether its failures are told as the A2A CLI specification wants them. */
@@ -31,8 +33,9 @@ export const catalogue: readonly CommandEntry[] = [
   },
   {
     name: 'shell',
+    aliases: ['chat'],
     group: assistants,
-    summary: 'talk to an assistant in the terminal',
+    summary: 'talk to an assistant, or to any agent, in the terminal',
     load: async () => (await import('./shell.ts')).shellCommand(),
   },
   {
@@ -140,6 +143,7 @@ export const catalogue: readonly CommandEntry[] = [
   },
   {
     name: 'check',
+    aliases: ['conformance'],
     group: agents,
     summary: 'try an agent, and report what it gets right and wrong',
     callsAgents: true,
@@ -171,6 +175,7 @@ export const catalogue: readonly CommandEntry[] = [
   },
   {
     name: 'hello',
+    aliases: ['demo-server'],
     group: operation,
     summary: 'serve a greeting agent, to see that everything works',
     load: async () => (await import('./hello.ts')).helloCommand(),

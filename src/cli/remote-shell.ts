@@ -1,0 +1,188 @@
+import { createInterface, type Interface } from 'node:readline';
+import { styleText } from 'node:util';
+import type { Client } from '../client/index.ts';
+import { LegateError, message, type Part } from '../protocol/index.ts';
+import { calling } from './client/calling.ts';
+import { follow } from './client/following.ts';
+import { partsOf } from './client/parts.ts';
+import { Session } from './client/session.ts';
+import { plain } from './client/text.ts';
+import type { ShellCommandOptions } from './commands/shell.ts';
+import { Progress } from './progress.ts';
+import { Transcript } from './transcript.ts';
+
+/** A conversation with any A2A agent: one line is one message, and answers show up as they come. */
+export async function remoteShell(agent: string, options: ShellCommandOptions): Promise<void> {
+  const { bearer, apiKey, svcParam, a2aVersion } = options;
+  const flags = {
+    agentCard: agent,
+    ...(bearer !== undefined && { bearer }),
+    ...(apiKey !== undefined && { apiKey }),
+    ...(svcParam !== undefined && { svcParam }),
+    ...(a2aVersion !== undefined && { a2aVersion }),
+  };
+  await calling(flags, [], async (session) => {
+    const client = await connected(session, flags);
+    await new RemoteConversation(client, session, options.contextId).hold();
+  });
+}
+
+/** Old agents are talked to, as well: a person sees which version it is. */
+async function connected(session: Session, flags: { readonly agentCard: string }): Promise<Client> {
+  using _progress = new Progress('Reading the card');
+  try {
+    return await session.connect();
+  } catch (error) {
+    if (!(error instanceof LegateError) || error.code !== 'VERSION_NOT_SUPPORTED') throw error;
+    return new Session({ ...flags, a2aVersion: '0.3' }, []).connect();
+  }
+}
+
+const help = `/history  what was said          /state   where the task stands
+/file     send a file            /restart begin a new conversation
+/stop     end it                 Ctrl+C   cancel what the agent is doing`;
+
+/**
+ * Waits for a line (**listening**), sends it and shows what comes of it (**answering**), and listens
+ * again. While a task waits for its caller, the next line answers it; else it begins a new one.
+ */
+class RemoteConversation {
+  readonly #client: Client;
+  readonly #session: Session;
+  readonly #isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  readonly #transcript = new Transcript();
+  #contextId: string | undefined;
+  /** The task that waits for an answer. */
+  #taskId: string | undefined;
+  #state = 'nothing was said yet';
+  /** The task that is being worked on. */
+  #running: string | undefined;
+
+  constructor(client: Client, session: Session, contextId: string | undefined) {
+    this.#client = client;
+    this.#session = session;
+    this.#contextId = contextId;
+  }
+
+  async hold(): Promise<void> {
+    const { name } = this.#client.card;
+    const { protocolBinding, protocolVersion } = this.#client.interface;
+    this.#note(`${name}, A2A ${protocolVersion} over ${protocolBinding}; /help tells more`);
+    // Before the input is opened: lines that nobody waits for yet are lost.
+    if (this.#contextId !== undefined) await this.#recall(this.#contextId);
+    const lines = createInterface({
+      input: process.stdin,
+      ...(this.#isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
+    });
+    lines.on('SIGINT', () => this.#interrupt(lines));
+    if (this.#isTerminal) lines.prompt();
+    for await (const line of lines) {
+      const text = line.trim();
+      if (text === '/stop' || text === '/exit' || text === '/quit') break;
+      if (text !== '') await this.#answer(text);
+      if (this.#isTerminal) lines.prompt();
+    }
+    lines.close();
+  }
+
+  async #answer(text: string): Promise<void> {
+    const [command = '', ...words] = text.split(' ');
+    if (command === '/help') return this.#note(help);
+    if (command === '/state') return this.#tellState();
+    if (command === '/history') return this.#transcript.show((line) => console.log(line));
+    if (command === '/restart') {
+      [this.#contextId, this.#taskId, this.#state] = [undefined, undefined, 'nothing was said yet'];
+      this.#transcript.clear();
+      return this.#note('A new conversation.');
+    }
+    try {
+      const isFile = command === '/file';
+      const flags = isFile ? [{ kind: 'file' as const, value: words[0] ?? '' }] : [];
+      const said = isFile ? words.slice(1) : [text];
+      await this.#send(await partsOf(said, flags));
+    } catch (error) {
+      if (!(error instanceof LegateError)) throw error;
+      // The conversation goes on: the next message may fare better.
+      this.#session.warn(error.message);
+      if (!this.#isTerminal) process.exitCode = 1;
+    }
+    return undefined;
+  }
+
+  async #send(parts: readonly Part[]): Promise<void> {
+    const said = message(parts, {
+      ...(this.#contextId !== undefined && { contextId: this.#contextId }),
+      ...(this.#taskId !== undefined && { taskId: this.#taskId }),
+    });
+    this.#transcript.add(said);
+    const isAnswer = this.#taskId !== undefined;
+    using progress = new Progress('Waiting for the agent');
+    try {
+      const events = this.#client.sendStreamingMessage(said, { signal: this.#session.signal });
+      const result = await follow(events, {
+        isAnswer,
+        onEvent: (response, task) => {
+          progress.clear();
+          this.#running = task?.id;
+          const progressText = this.#transcript.take(response);
+          if (progressText !== undefined) this.#note(progressText);
+        },
+      });
+      this.#transcript.endLine();
+      this.#settle(result);
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  #settle(result: Awaited<ReturnType<typeof follow>>): void {
+    const isTask = 'task' in result;
+    this.#contextId =
+      (isTask ? result.task.contextId : result.message.contextId) ?? this.#contextId;
+    const state = isTask ? result.task.status.state : 'TASK_STATE_COMPLETED';
+    const isWaiting = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
+    this.#taskId = isTask && isWaiting ? result.task.id : undefined;
+    this.#state = isTask ? `${wordOf(state)}, task ${result.task.id}` : 'a plain message';
+    if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${wordOf(state)})`);
+  }
+
+  /** What was said before, of a conversation that is taken up again. */
+  async #recall(contextId: string): Promise<void> {
+    const request = { contextId, includeArtifacts: true };
+    const { tasks } = await this.#client.listTasks(request, { signal: this.#session.signal });
+    for (const task of tasks.toReversed()) this.#transcript.recall(task);
+    const waiting = tasks.find(({ status }) => status.state === 'TASK_STATE_INPUT_REQUIRED');
+    this.#taskId = waiting?.id;
+    this.#note(`${tasks.length} tasks of this conversation; /history shows what was said`);
+  }
+
+  #tellState(): void {
+    const context = this.#contextId === undefined ? '' : `, context ${this.#contextId}`;
+    console.log(plain(`${this.#state}${context}`));
+  }
+
+  #interrupt(lines: Interface): void {
+    const task = this.#running;
+    if (task === undefined) return lines.close();
+    this.#note('(canceling)');
+    // What comes of it, the stream tells; a refusal changes nothing.
+    void this.#client.cancelTask(task).catch((error: unknown) => {
+      this.#session.warn(error instanceof Error ? error.message : String(error));
+    });
+    return undefined;
+  }
+
+  /** For a person alone: a pipe gets what the agent says, and nothing else. */
+  #note(text: string): void {
+    if (!this.#isTerminal) return;
+    this.#transcript.endLine();
+    console.error(styleText('gray', plain(text), { stream: process.stderr }));
+  }
+}
+
+function wordOf(state: string): string {
+  return state
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replaceAll('_', ' ');
+}

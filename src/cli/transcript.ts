@@ -1,0 +1,121 @@
+import { isInterrupted, isTerminal, type Message, type Part } from '../protocol/index.ts';
+import type { StreamResponse, Task } from '../protocol/index.ts';
+import { plain } from './client/text.ts';
+
+/** Lines that are kept to be shown again. */
+const mostLines = 2_000;
+
+/** Writes what an agent says to standard output as it comes, and keeps what was said by whom. */
+export class Transcript {
+  readonly #lines: string[] = [];
+  /** Messages that were shown: snapshots repeat them. */
+  readonly #shown = new Set<string>();
+  #isFirst = true;
+  /** The artifact that the present line belongs to. */
+  #artifactId: string | undefined;
+  #line = '';
+
+  /** What the caller said. */
+  add(said: Message): void {
+    this.#isFirst = true;
+    this.#shown.add(said.messageId);
+    this.#keep(`you: ${said.parts.map(wordsOf).join(' ')}`);
+  }
+
+  /** Shows an event; returns the words of an agent that is only on its way. */
+  take(response: StreamResponse): string | undefined {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if ('message' in response) return this.#say(response.message);
+    if ('artifactUpdate' in response) {
+      const { artifact, append } = response.artifactUpdate;
+      this.#pieces(artifact.artifactId, artifact.parts, append === true);
+      return undefined;
+    }
+    if ('task' in response) {
+      const { artifacts = [], status } = response.task;
+      // Later ones repeat what was told by events of its own.
+      if (isFirst && isTerminal(status.state)) {
+        for (const { artifactId, parts } of artifacts) this.#pieces(artifactId, parts, false);
+      }
+      const { state, message } = status;
+      return isTerminal(state) || isInterrupted(state) ? this.#say(message) : undefined;
+    }
+    const { state, message } = response.statusUpdate.status;
+    if (isTerminal(state) || isInterrupted(state)) return this.#say(message);
+    if (message === undefined) return undefined;
+    this.#shown.add(message.messageId);
+    return message.parts.map(wordsOf).join(' ');
+  }
+
+  /** Takes over what a task of the past holds, without showing it. */
+  recall({ history = [], status, artifacts = [] }: Task): void {
+    const said = status.message === undefined ? history : [...history, status.message];
+    for (const { messageId, role, parts } of said) {
+      if (this.#shown.has(messageId)) continue;
+      this.#shown.add(messageId);
+      this.#keep(`${role === 'ROLE_USER' ? 'you' : 'agent'}: ${parts.map(wordsOf).join(' ')}`);
+    }
+    for (const { parts } of artifacts) this.#keep(`agent: ${joinedWords(parts)}`);
+  }
+
+  show(write: (line: string) => void): void {
+    for (const line of this.#lines) write(line);
+  }
+
+  clear(): void {
+    this.#lines.length = 0;
+  }
+
+  /** Ends a line that a stream left open. */
+  endLine(): void {
+    if (this.#line === '') return;
+    if (!this.#line.endsWith('\n')) process.stdout.write('\n');
+    this.#keep(`agent: ${this.#line.trimEnd()}`);
+    this.#line = '';
+    this.#artifactId = undefined;
+  }
+
+  #say(message: Message | undefined): undefined {
+    if (message === undefined || this.#shown.has(message.messageId)) return undefined;
+    this.#shown.add(message.messageId);
+    this.endLine();
+    for (const part of message.parts) {
+      this.#write(wordsOf(part));
+      this.endLine();
+    }
+    return undefined;
+  }
+
+  #pieces(artifactId: string, parts: readonly Part[], append: boolean): void {
+    if (!append || this.#artifactId !== artifactId) this.endLine();
+    for (const part of parts) {
+      if (part.text === undefined) this.endLine();
+      this.#write(wordsOf(part));
+      if (part.text === undefined) this.endLine();
+    }
+    this.#artifactId = artifactId;
+  }
+
+  #write(text: string): void {
+    this.#line += text;
+    process.stdout.write(text);
+  }
+
+  #keep(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length > mostLines) this.#lines.shift();
+  }
+}
+
+function joinedWords(parts: readonly Part[]): string {
+  return parts.map(wordsOf).join('');
+}
+
+/** A part as a line of text. */
+function wordsOf({ text, raw, url, data, filename, mediaType }: Part): string {
+  if (text !== undefined) return plain(text);
+  if (data !== undefined) return plain(JSON.stringify(data));
+  const size = raw === undefined ? url : `${Buffer.byteLength(raw, 'base64')} bytes`;
+  return plain(`[${filename ?? 'file'}, ${mediaType ?? 'of unknown type'}, ${size ?? 'empty'}]`);
+}
