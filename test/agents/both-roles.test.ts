@@ -13,7 +13,7 @@ import { type Client, connect } from '../../src/client/index.ts';
 import { serve, serveAssistant } from '../../src/http/index.ts';
 import { message, type SendMessageResponse, type Task } from '../../src/protocol/index.ts';
 import { startTelemetry } from '../../src/telemetry/index.ts';
-import { greenhouseFolder } from '../support/greenhouse.ts';
+import { greenhouseFolder, type ProjectFolder } from '../support/greenhouse.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
 
 /**
@@ -33,9 +33,8 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-async function chain(hotels: Agent): Promise<Chain> {
-  const far = await serve(hotels, { drainMs: 0, cancelGraceMs: 500 });
-  open.push(() => far.close());
+/** A project whose flow hands over to the agent at an address. */
+async function tripFolder(hotelsUrl: string): Promise<ProjectFolder> {
   const folder = await greenhouseFolder({
     'domain.yml': `
 session_config: {start_session_after_expiry: false}
@@ -62,10 +61,17 @@ flows:
     'endpoints.yml': 'a2a_server: {description: Plans trips.}\nstore: {type: memory}\n',
     'sub_agents/hotels/config.yml': `
 agent: {name: hotels, protocol: A2A, description: Finds a hotel.}
-configuration: {agent_card: "${far.url}"}
+configuration: {agent_card: "${hotelsUrl}"}
 `,
   });
   open.push(() => folder[Symbol.asyncDispose]());
+  return folder;
+}
+
+async function chain(hotels: Agent): Promise<Chain> {
+  const far = await serve(hotels, { drainMs: 0, cancelGraceMs: 500 });
+  open.push(() => far.close());
+  const folder = await tripFolder(far.url);
   const assistant = await serveAssistant({
     places: { directory: folder.directory },
     environment: {},
@@ -223,4 +229,26 @@ test('what the user says while an agent works is answered when it is done, and n
   expect(wordsOf(taskOf(await first))).toContain('Which hotel?');
   expect(wordsOf(taskOf(await second))).toEqual(['Noted.', 'Your trip to Rome is booked.']);
   expect(heard).toEqual(['Rome', 'the Ritz']);
+});
+
+test('a question of an agent outlives the process that asked it', async () => {
+  const heard: Turn[] = [];
+  const far = await serve(asking(heard), { drainMs: 0 });
+  open.push(() => far.close());
+  const folder = await tripFolder(far.url);
+  const contextId = 'one';
+  const during = async (text: string): Promise<Task> => {
+    await using assistant = await serveAssistant({
+      places: { directory: folder.directory },
+      store: { type: 'sqlite', path: folder.path('store.db') },
+      environment: {},
+      drainMs: 0,
+    });
+    const client = await connect(assistant.url);
+    return taskOf(await client.sendAndWait(message(text, { contextId })));
+  };
+  await during('plan a trip');
+  expect(wordsOf(await during('Rome'))).toEqual(['Which hotel?']);
+  expect(wordsOf(await during('Ritz'))).toEqual(['Noted: Ritz', 'Your trip to Rome is booked.']);
+  expect(heard[1]?.taskId).toBe(heard[0]?.taskId);
 });

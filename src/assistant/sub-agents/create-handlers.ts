@@ -72,7 +72,7 @@ export async function createHandlers(
   return handlers;
 }
 
-export async function closeHandlers(handlers: readonly CallHandler[]): Promise<void> {
+async function closeHandlers(handlers: readonly CallHandler[]): Promise<void> {
   await Promise.allSettled(handlers.map(async (handler) => handler.close?.()));
 }
 

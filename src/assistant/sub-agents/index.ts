@@ -1,4 +1,4 @@
-export { closeHandlers, createHandlers, type SubAgentOptions } from './create-handlers.ts';
+export { createHandlers, type SubAgentOptions } from './create-handlers.ts';
 export type {
   AgentInput,
   AgentInputSlot,

@@ -26,7 +26,14 @@ export interface ExternalParts {
 const longestStream = 600;
 const cancelTimeoutMs = 4_000;
 /** Errors that may have gone by the next time. */
-const passing = new Set(['PEER_UNREACHABLE', 'UNAVAILABLE', 'RATE_LIMITED', 'REQUEST_TIMEOUT']);
+const passing = new Set([
+  'PEER_UNREACHABLE',
+  'UNAVAILABLE',
+  'RATE_LIMITED',
+  'REQUEST_TIMEOUT',
+  // Whoever took this turn before us had sent it, and the agent is at work.
+  'MESSAGE_IN_FLIGHT',
+]);
 
 /** An agent with protocol A2A. The connection is made when it is first needed. */
 export class ExternalCaller {
