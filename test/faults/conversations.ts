@@ -20,9 +20,20 @@ export interface Said {
 
 const manners: readonly Manner[] = ['blocking', 'streaming', 'crowded', 'webhook'];
 
+/** One or more speakers who hold one conversation after the other. */
+interface Group {
+  readonly name: string;
+  readonly manner: Manner;
+  /** Conversations so far. */
+  conversation: number;
+  /** Messages until the next one. */
+  left: number;
+}
+
 /**
  * Conversations in the manners above, held through clients that repeat what fails. Each has one
- * speaker who waits for every answer; a crowded one has three.
+ * speaker who waits for every answer; a crowded one has three. So many are held at a time, and when
+ * one is over the next begins.
  */
 export class Conversations {
   readonly said: Said[] = [];
@@ -62,6 +73,10 @@ export class Conversations {
     return this.said.filter(({ task }) => task !== undefined).length;
   }
 
+  get conversations(): number {
+    return new Set(this.said.map(({ contextId }) => contextId)).size;
+  }
+
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#speakers);
@@ -69,15 +84,20 @@ export class Conversations {
 
   #begin(index: number): void {
     const manner = manners[index % manners.length] ?? 'blocking';
-    const contextId = `${manner}-${index}`;
+    const group: Group = { name: `${manner}-${index}`, manner, conversation: 0, left: 0 };
     const speakers = manner === 'crowded' ? 3 : 1;
-    for (let each = 0; each < speakers; each += 1) {
-      this.#speakers.push(this.#speak(contextId, manner));
-    }
+    for (let each = 0; each < speakers; each += 1) this.#speakers.push(this.#speak(group));
   }
 
-  async #speak(contextId: string, manner: Manner): Promise<void> {
+  async #speak(group: Group): Promise<void> {
+    const { manner } = group;
     while (!this.#isOver) {
+      if (group.left === 0) {
+        group.conversation += 1;
+        group.left = this.#random.between(5, 20);
+      }
+      group.left -= 1;
+      const contextId = `${group.name}-${group.conversation}`;
       const said = message(`pause ${this.#random.between(0, 40)}`, { contextId });
       const record: Said = { contextId, manner, messageId: said.messageId, events: [] };
       this.said.push(record);

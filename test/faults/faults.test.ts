@@ -9,13 +9,14 @@ test(
   async () => {
     // Another one every time; the message of a failure names it.
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const { violations, acknowledged, faults } = await runFaults({
+    const { violations, acknowledged, conversations, faults } = await runFaults({
       seed,
       milliseconds: 20_000,
       conversations: 24,
     });
     expect({ seed, violations }).toEqual({ seed, violations: [] });
     expect(acknowledged).toBeGreaterThan(100);
+    expect(conversations).toBeGreaterThan(24);
     expect(Object.values(faults).reduce((sum, count) => sum + count)).toBeGreaterThan(2);
   },
 );

@@ -12,7 +12,7 @@ export interface FaultsOptions {
   readonly milliseconds: number;
   /** @default 3 */
   readonly replicas?: number;
-  /** @default 40 */
+  /** Held at a time. @default 40 */
   readonly conversations?: number;
   /** Told what goes on, now and then. */
   readonly report?: (line: string) => void;
@@ -22,6 +22,7 @@ export interface FaultsResult {
   /** What should hold and does not; empty after a good run. */
   readonly violations: readonly string[];
   readonly acknowledged: number;
+  readonly conversations: number;
   readonly faults: Readonly<Record<Fault, number>>;
   /** Calls that webhooks took. */
   readonly calls: number;
@@ -67,6 +68,7 @@ export async function runFaults(options: FaultsOptions): Promise<FaultsResult> {
   return {
     violations: isAtRest ? violations : ['it did not come to rest', ...violations],
     acknowledged,
+    conversations: conversations.conversations,
     faults: disturbance.counts,
     calls: [...webhooks.taken.values()].reduce((sum, numbers) => sum + numbers.length, 0),
   };
