@@ -26,12 +26,17 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
     input: process.stdin,
     ...(isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
   });
-  if (isTerminal) console.error(styleText('gray', 'Say something; /stop ends the conversation.'));
+  if (isTerminal)
+    console.error(
+      styleText('gray', 'Say something; /slots, /stack and /history look inside, /stop ends it.'),
+    );
   if (isTerminal) lines.prompt();
   for await (const line of lines) {
     const text = line.trim();
     if (text === '/stop') break;
-    if (text !== '') await conversation.say(conversation.payloadOf(text));
+    if (text !== '' && !conversation.tell(text)) {
+      await conversation.say(conversation.payloadOf(text));
+    }
     if (isTerminal) lines.prompt();
   }
   lines.close();
@@ -42,6 +47,13 @@ async function load(directory: string, options: ShellCommandOptions): Promise<As
   for (const problem of problems.warnings) console.error(formatProblem(problem));
   problems.throwIfErrors();
   return buildAssistant(project, { logger: createLogger(options.logLevel) });
+}
+
+/** What of a conversation's state is shown. */
+interface ShownTracker {
+  readonly slots?: JsonObject;
+  readonly stack?: readonly { readonly flowId: string; readonly stepId: string }[];
+  readonly transcript?: readonly { readonly speaker: string; readonly text: string }[];
 }
 
 class ShellConversation {
@@ -60,6 +72,25 @@ class ShellConversation {
   payloadOf(text: string): string {
     const button = /^\d+\)?$/.test(text) ? this.#buttons[Number.parseInt(text, 10) - 1] : undefined;
     return button?.payload ?? text;
+  }
+
+  /** Answers questions about the conversation itself; false for what is part of it. */
+  tell(text: string): boolean {
+    const { slots = {}, stack = [], transcript = [] } = (this.#tracker ?? {}) as ShownTracker;
+    if (text === '/slots') {
+      for (const [name, value] of Object.entries(slots)) {
+        console.log(`${name}: ${JSON.stringify(value)}`);
+      }
+    } else if (text === '/stack') {
+      for (const { flowId, stepId } of stack) console.log(`${flowId} at ${stepId}`);
+    } else if (text === '/history') {
+      for (const { speaker, text: said } of transcript) {
+        console.log(`${speaker === 'user' ? 'you' : 'assistant'}: ${said}`);
+      }
+    } else {
+      return false;
+    }
+    return true;
   }
 
   async say(text: string): Promise<void> {

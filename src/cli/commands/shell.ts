@@ -27,7 +27,8 @@ export function shellCommand(): Command {
       'after',
       `
 One line is one message. /stop or the end of the input ends the conversation, /restart begins a
-new one; with an agent, /help tells more. Nothing is kept here.
+new one. /slots, /stack and /history look inside of an assistant; with an agent, /help tells more.
+Nothing is kept here.
 
 Examples:
   legate shell examples/bank
