@@ -1,5 +1,5 @@
-import { type Meter, metrics as openTelemetry } from '@opentelemetry/api';
 import { Counter, Gauge, Histogram, type Instrument, type MetricData } from './instruments.ts';
+import { type CountingMeter, lateMeter } from './late-instruments.ts';
 import { renderMetric } from './prometheus.ts';
 import type { Labels } from './series.ts';
 
@@ -29,17 +29,17 @@ export type Observation = (observe: (value: number, labels?: Labels) => void) =>
 export class Metrics {
   readonly #instruments = new Map<string, Instrument>();
   readonly #observations = new Map<Observation, Gauge>();
-  readonly #meter: Meter;
+  readonly #meter: CountingMeter;
 
   /** @param meter whom else to tell; by default the OpenTelemetry SDK of the program, if it has one */
-  constructor(meter: Meter = openTelemetry.getMeter('legate')) {
+  constructor(meter: CountingMeter = lateMeter) {
     this.#meter = meter;
   }
 
   /** Something that only grows. */
   counter(name: string, help: string, options: MetricOptions = {}): Counter {
     return this.#add(name, () => {
-      const told = this.#meter.createCounter(name, options);
+      const told = this.#meter.createCounter(name, { description: help, ...options });
       return new Counter({ name, help, ...options }, (value, labels) => told.add(value, labels));
     });
   }
@@ -47,7 +47,7 @@ export class Metrics {
   /** Something that goes up and down by steps. */
   gauge(name: string, help: string, options: MetricOptions = {}): Gauge {
     return this.#add(name, () => {
-      const told = this.#meter.createUpDownCounter(name, options);
+      const told = this.#meter.createUpDownCounter(name, { description: help, ...options });
       return new Gauge({ name, help, ...options }, (value, labels) => told.add(value, labels));
     });
   }
@@ -55,7 +55,7 @@ export class Metrics {
   /** A distribution; of durations in seconds unless it has another unit. */
   histogram(name: string, help: string, { unit = 's' }: MetricOptions = {}): Histogram {
     return this.#add(name, () => {
-      const told = this.#meter.createHistogram(name, { unit });
+      const told = this.#meter.createHistogram(name, { description: help, unit });
       return new Histogram(
         { name, help, unit },
         bounds[unit] ?? bounds['s'] ?? [],

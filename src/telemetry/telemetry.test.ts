@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { OtlpCollector } from '../../test/support/otlp-collector.ts';
 import {
@@ -145,6 +148,34 @@ test('a collector that is away costs spans, not memory, and is complained of onc
   expect(text).toContain('legate_telemetry_dropped_total{reason="queue_full"} 6\n');
   expect(text).toContain('legate_telemetry_dropped_total{reason="not_delivered"} 6\n');
   expect(said.filter((event) => event === 'telemetry.export.failed')).toHaveLength(1);
+});
+
+test('a collector that never answers holds up nobody for long', async () => {
+  const silent = createServer(() => undefined);
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  closing.push(async () => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const telemetry = await telemetryTo(endpoint, { otlp: { endpoint, timeoutMs: 50 } });
+  startSpan('x').end();
+  await telemetry.close();
+  expect(telemetry.metrics.render()).toContain(
+    'legate_telemetry_dropped_total{reason="not_delivered"} 1\n',
+  );
+});
+
+test('what a collector asks to be sent again is sent again', async () => {
+  const answers = [503, 200];
+  const collecting = await collector(() => answers.shift() ?? 200);
+  const { endpoint } = collecting;
+  const telemetry = await telemetryTo(endpoint, { otlp: { endpoint, metrics: false } });
+  startSpan('x').end();
+  await telemetry.flush();
+  expect(collecting.spans.map(({ name }) => name)).toEqual(['x', 'x']);
+  expect(telemetry.metrics.render()).not.toContain('legate_telemetry_dropped_total{');
 });
 
 test('closing sends what is left', async () => {

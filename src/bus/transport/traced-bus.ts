@@ -58,7 +58,10 @@ export class TracedBus implements Bus {
     message: OutgoingMessage,
     options: PublishOptions = {},
   ): Promise<void> {
-    const labels = { 'messaging.destination.name': topic, 'legate.messaging.type': message.type };
+    const labels = {
+      'messaging.destination.name': withoutInstance(topic),
+      'legate.messaging.type': message.type,
+    };
     // What happens on the way is many small messages: counted, but no span for each.
     if (options.confirm === false) {
       this.#published.add(1, { ...labels, status: 'sent' });
@@ -139,7 +142,10 @@ export class TracedBus implements Bus {
     handler: (delivery: Delivery) => Promise<Verdict>,
   ): Promise<Verdict> {
     const { correlationId } = delivery;
-    const labels = { 'legate.messaging.queue': queue.name, 'legate.messaging.type': delivery.type };
+    const labels = {
+      'legate.messaging.queue': withoutInstance(queue.name),
+      'legate.messaging.type': delivery.type,
+    };
     const parent = propagation.extract(ROOT_CONTEXT, delivery.headers);
     const span = this.#tracer.startSpan(
       'legate.messaging.process',
@@ -171,6 +177,11 @@ export class TracedBus implements Bus {
       this.#processTime.record(performance.now() - began, { ...labels, status });
     }
   }
+}
+
+/** Queues of one process end in its id; one metric for each would be without end. */
+function withoutInstance(name: string): string {
+  return name.replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
 }
 
 /** A trace that the sender named itself stands where there is no other. */

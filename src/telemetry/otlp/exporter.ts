@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
 import { metricTable } from '../metric-table.ts';
@@ -29,6 +30,8 @@ export interface OtlpOptions {
 
 /** How often one batch is tried. */
 const maxAttempts = 3;
+/** A collector that does not answer must not hold up the end of the process, in milliseconds. */
+const lastWordsMs = 3_000;
 const worthRepeating = new Set([408, 429, 502, 503, 504]);
 
 /**
@@ -51,6 +54,8 @@ export class OtlpExporter {
   #metricsTimer: NodeJS.Timeout | undefined;
   #sending: Promise<void> = Promise.resolve();
   #isClosed = false;
+  /** Ends the wait before another attempt. */
+  readonly #patience = new AbortController();
   /** Whether the last request went well; said once for each change. */
   #isWell = true;
 
@@ -106,6 +111,7 @@ export class OtlpExporter {
     clearInterval(this.#metricsTimer);
     clearTimeout(this.#timer);
     this.#isClosed = true;
+    this.#patience.abort();
     await this.flush();
   }
 
@@ -146,9 +152,10 @@ export class OtlpExporter {
       failure = outcome.failure;
       // On the way out there is no time for patience.
       if (!outcome.isWorthRepeating || this.#isClosed || attempt === maxAttempts) break;
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, 500 * 2 ** attempt).unref();
-      });
+      await wait(500 * 2 ** attempt, undefined, {
+        ref: false,
+        signal: this.#patience.signal,
+      }).catch(() => undefined);
     }
     if (this.#isWell) this.#logger.warn({ path, failure }, 'telemetry.export.failed');
     this.#isWell = false;
@@ -166,7 +173,7 @@ export class OtlpExporter {
         headers: { ...headers, 'content-type': 'application/json' },
         body,
         redirect: 'error',
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(this.#isClosed ? Math.min(timeoutMs, lastWordsMs) : timeoutMs),
       });
       await response.body?.cancel();
       if (response.ok) return 'taken';
