@@ -15,7 +15,11 @@ import { generateSigningKey, publicKeySet } from '../../src/push/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { bob } from './bob.ts';
 
-await using bus = await openBus({ type: 'memory' });
+// A broker where there is one, else the memory of this process: the rest is the same.
+const { AMQP_URL: url } = process.env;
+await using bus = await openBus(
+  url ? { type: 'rabbitmq', url, exchange: 'example-meeting' } : { type: 'memory' },
+);
 
 // Each agent has a key, and knows that of the other.
 const keys = { alice: generateSigningKey(), bob: generateSigningKey() };

@@ -13,7 +13,11 @@ import {
 import { openMemory } from '../../src/store/index.ts';
 import { researcher } from './researcher.ts';
 
-await using bus = await openBus({ type: 'memory' });
+// A broker where there is one, else the memory of this process: the rest is the same.
+const { AMQP_URL: url } = process.env;
+await using bus = await openBus(
+  url ? { type: 'rabbitmq', url, exchange: 'example-research' } : { type: 'memory' },
+);
 // Once, when the agent is deployed: `legate bus declare researcher`.
 await declareAgentQueue(bus, researcher.name);
 

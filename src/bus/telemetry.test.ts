@@ -17,9 +17,11 @@ import {
 import { afterEach, expect, test } from 'vitest';
 import { agent, inputRequired } from '../agents/index.ts';
 import { connect } from '../client/index.ts';
+import { serve } from '../http/index.ts';
 import { peerSubject } from '../peers/index.ts';
 import { artifact } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
+import { metricTable } from '../telemetry/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from './index.ts';
 import { eventually } from './testing.contract.ts';
 
@@ -161,7 +163,9 @@ test('one trace leads from the gateway over the bus to the agent and back', asyn
   await client.sendMessage('x');
   const published = spans.filter(({ name }) => name === 'legate.messaging.publish');
   const processed = spans.filter(({ name }) => name === 'legate.messaging.process');
-  const [task, result] = published;
+  const ofType = (type: string) =>
+    published.find(({ attributes }) => attributes['legate.messaging.type'] === type);
+  const [task, result] = [ofType('task'), ofType('result')];
   expect(task?.attributes['messaging.destination.name']).toBe('agent.task.echo');
   expect(inAgent).toBe(task?.traceId);
   expect(processed[0]).toMatchObject({ traceId: task?.traceId, parentId: task?.spanId });
@@ -226,6 +230,97 @@ test('the calling of peers is counted and spanned under its names, with what joi
   await network.close();
   await host.close();
   expect(total('legate.messaging.active_messages')).toBe(0);
+});
+
+test('calls over HTTP are counted and spanned: streams by their events, polled tasks by the looks', async () => {
+  const { spans, counts } = listen();
+  const answering = (name: string) =>
+    agent({ name }, async function* () {
+      yield artifact('done');
+    });
+  await using streaming = await serve(answering('streaming'), { drainMs: 0 });
+  await using polled = await serve(answering('polled'), { drainMs: 0, streaming: false });
+  await using network = await joinPeers({
+    name: 'me',
+    store: openMemory(),
+    wellKnown: [
+      { name: 'streaming', url: streaming.url },
+      { name: 'polled', url: polled.url },
+      { name: 'nowhere', url: 'http://127.0.0.1:1' },
+    ],
+  });
+  const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
+  for (const name of ['streaming', 'polled']) {
+    await network.invoker.call({ agent: name, skill: name, message: 'x' }, session);
+  }
+  const lost = network.invoker.call({ agent: 'nowhere', skill: 'x', message: 'x' }, session);
+  await expect(lost).rejects.toThrow();
+  const named = (name: string) =>
+    spans.filter((span) => span.name === `legate.a2a.${name}`).map((span) => span.attributes);
+  const http = { 'legate.a2a.transport': 'http', 'legate.a2a.protocol': 'a2a' };
+  expect(named('streaming_dispatch')).toMatchObject([
+    { ...http, 'legate.a2a.a2a_version': '1.0', 'legate.a2a.target_agent': 'streaming' },
+  ]);
+  expect(named('streaming_dispatch')[0]?.['legate.a2a.total_events']).toBeGreaterThan(1);
+  expect(named('http_dispatch')[0]).toMatchObject({ ...http, 'legate.a2a.target_agent': 'polled' });
+  const about = (name: string) => counts.filter((count) => count.name === name);
+  expect(about('legate.a2a.streaming_events').length).toBeGreaterThan(1);
+  expect(about('legate.a2a.failures')).toMatchObject([
+    { value: 1, attributes: { 'legate.a2a.target_agent': 'nowhere', end: 'error' } },
+  ]);
+  expect(about('legate.a2a.requests')).toHaveLength(3);
+});
+
+test('an exchange that goes nowhere is counted with its reason', async () => {
+  const { counts } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  let asked = 0;
+  await using host = await hostOnBus(
+    agent({ name: 'asker' }, async function* (turn) {
+      asked += 1;
+      const isParrot = JSON.stringify(turn.message.metadata).includes('parrot');
+      yield inputRequired(isParrot ? 'Which?' : `Which, for the ${asked}th time?`);
+    }),
+    { bus },
+  );
+  await using network = await joinPeers({
+    name: 'me',
+    store: openMemory(),
+    bus,
+    wellKnown: [{ name: host.name }],
+    conversations: { answer: async () => 'this' },
+  });
+  const skills = ['parrot', 'endless'];
+  await network.trust.grant(peerSubject('asker'), { level: 'act', skills, by: 'user' });
+  const session = { id: 'c', caller: { tenant: '', subject: 'u', method: 'test' } };
+  for (const skill of skills) {
+    await network.invoker.call({ agent: 'asker', skill, message: 'x' }, session);
+  }
+  const breaks = counts.filter(({ name }) => name === 'legate.a2a.input_required_breaks');
+  expect(breaks.map(({ attributes }) => attributes['reason'])).toEqual([
+    'repetition',
+    'max_rounds',
+  ]);
+});
+
+test('the names of the metrics of messages and calls are those that dashboards know', () => {
+  const names = Object.keys(metricTable).filter((name) => /^legate\.(a2a|messaging)\./.test(name));
+  expect(names.toSorted()).toEqual([
+    'legate.a2a.duration',
+    'legate.a2a.failures',
+    'legate.a2a.input_required_breaks',
+    'legate.a2a.input_required_rounds',
+    'legate.a2a.polling_attempts',
+    'legate.a2a.requests',
+    'legate.a2a.streaming_events',
+    'legate.a2a.subscribe_fallbacks',
+    'legate.messaging.active_messages',
+    'legate.messaging.dlq.depth',
+    'legate.messaging.process.duration',
+    'legate.messaging.process.messages',
+    'legate.messaging.publish.duration',
+    'legate.messaging.publish.messages',
+  ]);
 });
 
 test('the depth of dead letters can be watched', async () => {

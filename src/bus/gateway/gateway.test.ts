@@ -353,6 +353,23 @@ describeBuses('the gateway', (buses) => {
     expect(card.supportedInterfaces.every(({ url }) => url === server.url)).toBe(true);
   });
 
+  test('the extended card is for those who prove who they are, and follows the agent too', async () => {
+    const name = nameOf('painter');
+    const bus = await buses.open();
+    const auth = new Authenticator({
+      verifiers: [apiKeyVerifier({ keys: [{ key: 'k', subject: 'alice' }] })],
+    });
+    const server = await open(bus, { agents: [name], auth, extendedCard: true });
+    const read = (headers: Record<string, string> = {}) =>
+      fetch(`${server.url}/extendedAgentCard`, { headers: { 'a2a-version': '1.0', ...headers } });
+    await host(
+      bus,
+      agent({ name, description: 'Paints', skills: ['paint'] }, async function* () {}),
+    );
+    await eventually(async () => (await read({ 'x-api-key': 'k' })).text()).toContain('"paint"');
+    expect((await read()).status).toBe(401);
+  });
+
   test('several agents stand behind one gateway, each at an address of its own', async () => {
     const bus = await buses.open();
     const names = [nameOf('one'), nameOf('two')] as const;

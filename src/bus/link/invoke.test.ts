@@ -153,6 +153,36 @@ describeWays('calling a peer', (way) => {
     expect(turns).toBe(3);
   });
 
+  test('a peer may ask twenty times and no more, and is told to stop', async () => {
+    const name = nameOf('curious');
+    let turns = 0;
+    let isAbandoned = false;
+    const made: Agent = {
+      ...agent({ name }, async function* () {
+        turns += 1;
+        yield inputRequired(`Question ${turns}?`);
+      }),
+      async abandon() {
+        isAbandoned = true;
+        return undefined;
+      },
+    };
+    const notices: string[] = [];
+    const { invoker, trust } = await join({
+      ...(await way.offer(made)),
+      conversations: {
+        answer: async (_invocation, { text: asked }) => `An answer to ${asked}`,
+        ended: async (_invocation, { text: said }) => void notices.push(said),
+      },
+    });
+    await trust.grant(peerSubject(name), { level: 'act', skills: [name], by: 'user' });
+    await invoker.invoke({ agent: name, skill: name, message: 'go' }, session);
+    await eventually(() => notices[0], { timeout: 20_000 }).toMatch(/max rounds exceeded/);
+    // The first message, and the answers to twenty questions.
+    expect(turns).toBe(21);
+    await eventually(() => isAbandoned).toBe(true);
+  });
+
   test('a peer that takes too long is cancelled, with all that it began', async () => {
     const name = nameOf('sleeper');
     let isAborted = false;

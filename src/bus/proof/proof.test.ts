@@ -16,6 +16,7 @@ import {
   joinPeers,
   openBus,
   taskQueueName,
+  topics,
 } from '../index.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -133,6 +134,72 @@ test('a thousand tasks at a time all come back, each with its own answer', async
   );
   expect(caller.answers).toHaveLength(1_000);
 });
+
+test('poison of every kind among good tasks: it is dead with its reason, and the others are answered', async () => {
+  const { bus } = await open();
+  const name = nameOf('echo');
+  const errors: string[] = [];
+  await using host = await hostOnBus(echo(name), { bus, store: openMemory(), concurrency: 20 });
+  const caller = await TestCaller.start(bus);
+  const poisons = [
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"message":null}',
+    '{"message":{"messageId":"x","role":"ROLE_USER","parts":[]}}',
+    '{"__proto__":{"message":{}}}',
+    `{"message":${'['.repeat(200)}${']'.repeat(200)}}`,
+    JSON.stringify({ message: { messageId: 'y'.repeat(10_000), role: 'ROLE_USER', parts: [{}] } }),
+  ];
+  const ids: string[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    for (const body of poisons) {
+      await bus.publish(topics.task(name), { type: 'task', body }, { mandatory: true });
+    }
+    ids.push(await caller.send(name, `good ${round}`));
+  }
+  await eventually(() => ids.filter((id) => caller.state(id) === 'TASK_STATE_COMPLETED').length, {
+    timeout: 20_000,
+  }).toBe(10);
+  const queue = taskQueueName(host.name);
+  const count = 10 * poisons.length;
+  await eventually(async () => (await bus.inspect(queue))?.deadLetters, {
+    timeout: 20_000,
+  }).toBe(count);
+  expect(await bus.inspect(queue)).toMatchObject({ messages: 0, deadLetters: count });
+  const dead = await bus.deadLetters(queue, { limit: 1_000 });
+  for (const { reason, attempts } of dead) if (reason === '' || attempts !== 1) errors.push(reason);
+  expect(errors).toEqual([]);
+  // What is put back dies again, and no more than once.
+  expect(await bus.replay(queue)).toBe(count);
+  await eventually(async () => (await bus.inspect(queue))?.deadLetters, {
+    timeout: 20_000,
+  }).toBe(count);
+  const after = await caller.send(name, 'still there');
+  await eventually(() => caller.state(after)).toBe('TASK_STATE_COMPLETED');
+});
+
+test.each(['meeting', 'research'])(
+  'the example %s runs over a real broker as it does in memory',
+  { timeout: 60_000 },
+  async (example) => {
+    const { url } = await rabbitMq();
+    const file = join(import.meta.dirname, '../../../examples', example, 'check.ts');
+    const child = fork(file, [], {
+      execArgv: [],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...process.env, AMQP_URL: url },
+    });
+    cleanups.push(async () => child.kill('SIGKILL'));
+    let said = '';
+    for (const output of [child.stdout, child.stderr]) {
+      output?.setEncoding('utf8').on('data', (words: string) => (said += words));
+    }
+    const code = await new Promise((resolve) => void child.once('close', resolve));
+    expect({ code, said }).toEqual({ code: 0, said: expect.stringMatching(`^${example}: `) });
+  },
+);
 
 test(
   'a restart of the broker in the middle of everything loses no task',

@@ -48,7 +48,10 @@ export class HttpTransport implements PeerTransport {
     const headers = { 'Idempotency-Key': message.messageId };
     const events = client.sendStreamingMessage({ message, metadata }, { signal, headers });
     const isStreaming = client.card.capabilities.streaming === true;
-    await this.#begin(invocation, events, controller, isStreaming);
+    const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
+    const { protocolVersion } = client.interface;
+    const span = this.#telemetry.dispatch(kind, invocation, protocolVersion);
+    await this.#begin(invocation, events, controller, span);
   }
 
   async resume(invocation: Invocation): Promise<void> {
@@ -97,10 +100,8 @@ export class HttpTransport implements PeerTransport {
     invocation: Invocation,
     events: AsyncGenerator<StreamEvent>,
     controller: AbortController,
-    isStreaming: boolean,
+    span: Span,
   ): Promise<void> {
-    const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
-    const span = this.#telemetry.dispatch(kind, invocation);
     const assembly = new TaskAssembly();
     let first: IteratorResult<StreamEvent>;
     try {
@@ -111,6 +112,7 @@ export class HttpTransport implements PeerTransport {
       throw error;
     }
     void this.#follow(invocation, first, events, assembly)
+      .then((count) => span.setAttribute('legate.a2a.total_events', count))
       .catch((error: unknown) => this.#fail(invocation, error, controller))
       .finally(() => {
         span.end();
@@ -123,11 +125,13 @@ export class HttpTransport implements PeerTransport {
     first: IteratorResult<StreamEvent>,
     events: AsyncGenerator<StreamEvent>,
     assembly: TaskAssembly,
-  ): Promise<void> {
+  ): Promise<number> {
     const { id } = invocation;
     let isKnown = false;
+    let count = 0;
     for (let next = first; next.done !== true; next = await events.next()) {
       const { response } = next.value;
+      count += 1;
       this.#telemetry.streamed(invocation);
       assembly.add(response);
       const { ids } = assembly;
@@ -143,6 +147,7 @@ export class HttpTransport implements PeerTransport {
       throw new LegateError('PEER_INVALID', `${invocation.agent} closed its answer before its end`);
     }
     await this.#tell(id, { kind: 'answer', response });
+    return count;
   }
 
   async #client({ agent, ...invocation }: Invocation): Promise<Client> {

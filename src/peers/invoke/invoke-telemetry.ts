@@ -28,8 +28,12 @@ export class InvokeTelemetry {
   }
 
   /** A span of one way to a peer: `http_dispatch`, `streaming_dispatch`, `poll_loop`, `subscribe_loop`. */
-  dispatch(name: string, invocation: Invocation): Span {
-    return this.#tracer.startSpan(`legate.a2a.${name}`, { attributes: tags(invocation) });
+  dispatch(name: string, invocation: Invocation, version?: string): Span {
+    const attributes = {
+      ...tags(invocation),
+      ...(version !== undefined && { 'legate.a2a.a2a_version': version }),
+    };
+    return this.#tracer.startSpan(`legate.a2a.${name}`, { attributes });
   }
 
   round(invocation: Invocation, isAutonomous: boolean): Span {
@@ -92,6 +96,7 @@ function tags(invocation: Invocation): Attributes {
   const { id, remote, session } = invocation;
   return {
     ...labels(invocation),
+    'legate.a2a.protocol': invocation.reach === 'plain' ? 'tasks/send' : 'a2a',
     'legate.a2a.correlation_id': id,
     'legate.a2a.session_id': session.id,
     'legate.a2a.task_id': remote?.taskId ?? id,
