@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -59,7 +60,8 @@ export class LocalRegistry implements AsyncDisposable {
       readonly packages: Readonly<Record<string, { version?: string; dev?: boolean }>>;
     };
     for (const [folder, { version, dev }] of Object.entries(lock.packages)) {
-      if (folder === '' || version === undefined || dev === true) continue;
+      const isThere = existsSync(join(this.#root, folder, 'package.json'));
+      if (folder === '' || version === undefined || dev === true || !isThere) continue;
       const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
       const versions = this.#packages.get(name) ?? new Map<string, string>();
       this.#packages.set(name, versions.set(version, join(this.#root, folder)));
@@ -89,10 +91,12 @@ export class LocalRegistry implements AsyncDisposable {
   }
 }
 
+/** npm leaves out the first folder of whatever is in a package, so it may have any name. */
 async function pack(folder: string): Promise<Buffer> {
+  const name = basename(folder);
   const { stdout } = await run(
     'tar',
-    ['-cz', '--transform', 's,^\\.,package,', '--exclude', './node_modules', '-C', folder, '.'],
+    ['-cz', '--exclude', `${name}/node_modules`, '-C', dirname(folder), name],
     { encoding: 'buffer', maxBuffer: 256 * 1024 * 1024 },
   );
   return stdout;

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Block, blocksOf } from './markdown.ts';
 import { type Newcomer, newcomer, root } from './packed.ts';
@@ -119,6 +120,28 @@ class Reader implements AsyncDisposable {
 async function page(name: string): Promise<readonly Block[]> {
   return blocksOf(await readFile(join(root, name), 'utf8'));
 }
+
+test('the package has the inspector and all that is read at run time, and no tests', async () => {
+  const { stdout } = await promisify(execFile)('tar', ['-tzf', me.tarball]);
+  const files = stdout.split('\n');
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'package/bin/legate.cjs',
+      'package/dist/index.js',
+      'package/dist/index.d.ts',
+      'package/dist/auth/index.js',
+      'package/dist/push/index.js',
+      'package/dist/inspector/index.html',
+      'package/dist/assistant/patterns/default-flows.yml',
+      'package/dist/grpc/protos/a2a.v1.proto',
+      'package/dist/store/sqlite/migrations/0001_initial.sql',
+      'package/README.md',
+      'package/LICENSE',
+    ]),
+  );
+  const unwanted = /\.(?:test|contract)\.|\/testing\/|__fixtures__|^package\/(?:src|test|docs)\//;
+  expect(files.filter((file) => unwanted.test(file))).toEqual([]);
+});
 
 test('whoever follows the tutorial gets what it promises', async () => {
   await using reader = new Reader(me.directory);
