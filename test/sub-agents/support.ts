@@ -157,7 +157,7 @@ export async function startHotels(
         'book',
         {
           description: 'Books a hotel.',
-          inputSchema: z.object({ hotel: z.string(), nights: z.number().nullish() }),
+          inputSchema: z.object({ hotel: z.string(), nights: z.number().optional() }),
           outputSchema: z.object({ booking: z.object({ id: z.number(), ok: z.boolean() }) }),
         },
         ({ hotel }, { mcpReq }) => {

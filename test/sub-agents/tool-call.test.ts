@@ -66,6 +66,17 @@ test('slots become parameters, and expressions over the result become slots', as
   expect(hotels.calls).toEqual({ 'book Ritz': 1 });
 });
 
+test('a slot without a value is a parameter that is not given', async () => {
+  const { said } = await reserve(
+    flowCalling(
+      'book',
+      '[{slot: booking, value: result.structuredContent}]',
+      '[{param: hotel, slot: hotel}, {param: nights, slot: found}]',
+    ),
+  );
+  expect(said).toEqual(['Booked Ritz.']);
+});
+
 test('a tool without an output schema gives its content whole', async () => {
   const { booking } = await reserve(
     flowCalling('say', '[{slot: booking, value: result.content}]', '[]'),

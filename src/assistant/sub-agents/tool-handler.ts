@@ -35,8 +35,12 @@ async function callTool(pool: McpPool, call: Call): Promise<CallOutcome> {
     const hint = suggest(target, names, `it has ${names.join(', ')}`);
     return failed(call, `MCP server "${mcpServer}" has no tool "${target}"; ${hint}`);
   }
+  // A parameter that has no value is left out: tools tell optional ones from those they need.
   const input = Object.fromEntries(
-    mapping.input.map(({ param, slot }) => [param, slots[slot] ?? null]),
+    mapping.input.flatMap(({ param, slot }) => {
+      const value = slots[slot] ?? null;
+      return value === null ? [] : [[param, value]];
+    }),
   );
   const meta = metaOf(pool.server(mcpServer).metaMap, (name) => slots[name]);
   logger.info({ tool: target, server: mcpServer, meta: Object.keys(meta) }, 'mcp_tool.called');

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { subAgentTool } from './sub-agent-tool.ts';
+
+const context = {
+  metadata: { trip: 'r-1' },
+  slots: { city: 'Rome' },
+  signal: new AbortController().signal,
+};
+
+test('a tool reads its input by its schema, and knows the metadata and slots of the agent', async () => {
+  const tool = subAgentTool({
+    name: 'count_nights',
+    description: 'Counts nights.',
+    input: z.object({ from: z.number(), to: z.number() }),
+    run: ({ from, to }, { metadata, slots }) => ({ nights: to - from, ...metadata, ...slots }),
+  });
+  expect(tool.inputSchema).toMatchObject({ type: 'object', required: ['from', 'to'] });
+  expect(await tool.run({ from: 3, to: 7 }, context)).toEqual({
+    nights: 4,
+    trip: 'r-1',
+    city: 'Rome',
+  });
+  await expect(tool.run({ from: 'x' }, context)).rejects.toThrow(/from/);
+});
+
+test('a tool without input, and one with a name that models do not take', async () => {
+  const tool = subAgentTool({ name: 'now', description: 'Tells the time.', run: () => 12 });
+  expect(await tool.run({}, context)).toBe(12);
+  expect(() => subAgentTool({ name: 'what time', description: '', run: () => 12 })).toThrow(
+    '"what time" is no name for a tool',
+  );
+});
