@@ -114,3 +114,21 @@ test.each([
   });
   expect(response.status).toBe(status);
 });
+
+test.each([
+  ['http://localhost:8080/hook', undefined],
+  ['http://127.0.0.1:8080/hook', -32602],
+  ['http://127.9.9.9:8080/hook', -32602],
+  ['http://0x7f000001:8080/hook', -32602],
+  ['http://[::1]:8080/hook', -32602],
+  ['http://[::ffff:127.0.0.1]:8080/hook', -32602],
+  ['http://a.localhost:8080/hook', -32602],
+])('localhost is let through by that name only: %s', async (url, code) => {
+  await using serving = await startConformance();
+  const configuration = { taskPushNotificationConfig: { url } };
+  const { body } = await call(serving, 'SendMessage', {
+    ...saying('tck-complete-task-1'),
+    configuration,
+  });
+  expect(body.error?.code).toBe(code);
+});

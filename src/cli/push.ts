@@ -34,8 +34,13 @@ export async function retryDeliveries(
   const missing: number[] = [];
   for (const id of wanted) {
     // Another process may have been faster; with --all that is no failure.
-    if (await push.revive(id, Date.now())) console.log(`delivery ${id} is due again`);
-    else if (options.all !== true) missing.push(id);
+    if (await push.revive(id, Date.now())) {
+      console.log(`delivery ${id} is due again`);
+      // As the server logs it, for whoever collects what this command says.
+      console.error(
+        JSON.stringify({ audit: 'action', event: 'audit.push.revived', deliveryId: id }),
+      );
+    } else if (options.all !== true) missing.push(id);
   }
   if (options.all === true && wanted.length === 0) console.error('There are no dead deliveries.');
   if (missing.length === 0) return;

@@ -48,25 +48,23 @@ export async function openDoors(
   const { store, push, logger, metrics, scheduler, callerLimits, readiness, load } = shared;
   const { capabilities, ...cardRest } = cardOptions ?? {};
   const declared = staticCard?.capabilities.extensions ?? capabilities?.extensions ?? [];
-  const securitySchemes = auth.securitySchemes() ?? {};
-  const securityRequirements = auth.securityRequirements() ?? [];
-  const isSecured = Object.keys(securitySchemes).length > 0;
-  const plain =
+  const plain = declareSecurity(
     staticCard ??
-    cardOf(
-      { ...agent, skills: declareSkillScopes(agent.skills, skillScopes, auth) },
-      {
-        url,
-        ...cardRest,
-        ...(isSecured && { securitySchemes, securityRequirements }),
-        capabilities: {
-          streaming: tuning.streaming ?? true,
-          pushNotifications: push !== undefined,
-          ...capabilities,
-          ...(extendedCard !== undefined && { extendedAgentCard: true }),
+      cardOf(
+        { ...agent, skills: declareSkillScopes(agent.skills, skillScopes, auth) },
+        {
+          url,
+          ...cardRest,
+          capabilities: {
+            streaming: tuning.streaming ?? true,
+            pushNotifications: push !== undefined,
+            ...capabilities,
+            ...(extendedCard !== undefined && { extendedAgentCard: true }),
+          },
         },
-      },
-    );
+      ),
+    auth,
+  );
   const sign =
     cardKeys === undefined
       ? undefined
@@ -126,5 +124,17 @@ export async function openDoors(
       closing.abort();
       await engine.drain(grace);
     },
+  };
+}
+
+/** What is verified is what the card declares, whatever else its author wrote. */
+function declareSecurity(card: AgentCard, auth: Authenticator): AgentCard {
+  const { securitySchemes: _schemes, securityRequirements: _requirements, ...rest } = card;
+  const securitySchemes = auth.securitySchemes();
+  const securityRequirements = auth.securityRequirements();
+  return {
+    ...rest,
+    ...(securitySchemes !== undefined && { securitySchemes }),
+    ...(securityRequirements !== undefined && { securityRequirements }),
   };
 }

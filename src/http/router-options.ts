@@ -62,7 +62,9 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   /** Where callers reach the agent, without a slash at the end. @default 'http://localhost' */
   url?: string;
   /** Parts of the card beside what the agent says. */
-  card?: Partial<Omit<CardOptions, 'url' | 'capabilities'>> & {
+  card?: Partial<
+    Omit<CardOptions, 'url' | 'capabilities' | 'securitySchemes' | 'securityRequirements'>
+  > & {
     capabilities?: Omit<AgentCapabilities, 'streaming' | 'pushNotifications'>;
   };
   /** A card served as it is, instead of one made from the agent. */

@@ -311,3 +311,24 @@ test('credentials go no further than the entrance: neither the agent nor the sto
   expect(seen.join('\n')).toContain('alice');
   expect(seen.join('\n')).not.toContain(token);
 });
+
+test('a card of its own author declares what is verified, and nothing else', async () => {
+  const made = await serve(actor, { drainMs: 0 });
+  const staticCard: AgentCard = {
+    ...made.router.cards.current,
+    securitySchemes: { wished: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    securityRequirements: [{ schemes: { wished: { list: [] } } }],
+  };
+  await made.close();
+  const cardAt = async (url: string): Promise<AgentCard> => {
+    const headers = { 'a2a-version': '1.0' };
+    const response = await fetch(`${url}/.well-known/agent-card.json`, { headers });
+    return (await response.json()) as AgentCard;
+  };
+  const open = await cardAt(await start({ staticCard }));
+  expect(open).not.toHaveProperty('securitySchemes');
+  expect(open).not.toHaveProperty('securityRequirements');
+  await server?.close();
+  const guarded = await cardAt(await start({ staticCard, auth: await tokenAuthenticator() }));
+  expect(Object.keys(guarded.securitySchemes ?? {})).toEqual(['bearer']);
+});

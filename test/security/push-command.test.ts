@@ -81,6 +81,11 @@ test('dead deliveries are listed without secrets, and sent again by the server t
   const { id } = JSON.parse(first) as { id: number };
   await run('retry', String(id), '--store', path);
   expect(output.at(-1)).toBe(`delivery ${id} is due again`);
+  expect(JSON.parse(remarks.at(-1) ?? '')).toEqual({
+    audit: 'action',
+    event: 'audit.push.revived',
+    deliveryId: id,
+  });
   await expect.poll(() => receiver.calls.length).toBe(before + 1);
   await run('retry', '--all', '--store', path);
   await expect.poll(() => receiver.calls.length).toBe(before + 5);

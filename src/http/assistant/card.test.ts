@@ -110,6 +110,32 @@ test('agent_card_path: the file’s card, at our address', async () => {
   expect(skillsIn(shown)).toEqual(['one']);
 });
 
+test('agent_card_path: what is verified and offered is what the card declares, whatever the file says', async () => {
+  const card = {
+    name: 'Hand-made',
+    description: 'Its own words.',
+    version: '7',
+    supportedInterfaces: [
+      { url: 'http://elsewhere.example.com', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    ],
+    capabilities: { streaming: true, pushNotifications: true },
+    securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } } },
+    securityRequirements: [{ schemes: { key: { list: [] } } }],
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'one', name: 'One', description: 'The only one.', tags: [] }],
+  };
+  const files = {
+    ...endpoints('  agent_card_path: ./card.json'),
+    'card.json': JSON.stringify(card),
+  };
+  await using house = await served({ files });
+  const shown = await cardOf(house);
+  expect(shown).not.toHaveProperty('securitySchemes');
+  expect(shown).not.toHaveProperty('security');
+  expect(shown).toMatchObject({ capabilities: { streaming: true, pushNotifications: false } });
+});
+
 test('a card file that is none keeps the server from starting', async () => {
   const files = { ...endpoints('  agent_card_path: card.json'), 'card.json': '{"name": 1}' };
   await expect(served({ files })).rejects.toThrow('a2a_server.agent_card_path');

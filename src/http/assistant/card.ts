@@ -32,9 +32,8 @@ export function cardMaker(
   fixed: AgentCard | undefined,
 ): (model: LoadedModel | undefined) => AgentCard {
   const includeConversationRepair = server?.includeConversationRepair ?? true;
-  const { supportedInterfaces } = served;
   return (model) => {
-    if (model !== undefined && fixed !== undefined) return { ...fixed, supportedInterfaces };
+    if (model !== undefined && fixed !== undefined) return asServed(fixed, served);
     return {
       ...served,
       name: model?.project.config.assistantId ?? 'Rasa Agent',
@@ -43,5 +42,25 @@ export function cardMaker(
       skills:
         model === undefined ? [] : skillsOf(model.project.flows, { includeConversationRepair }),
     };
+  };
+}
+
+/** The file's card, save for what only the server knows: where it is, what it verifies, what it offers. */
+function asServed(fixed: AgentCard, served: AgentCard): AgentCard {
+  const { securitySchemes: _schemes, securityRequirements: _requirements, ...rest } = fixed;
+  const { supportedInterfaces, capabilities, securitySchemes, securityRequirements } = served;
+  const { streaming, pushNotifications } = capabilities;
+  return {
+    ...rest,
+    supportedInterfaces,
+    capabilities: {
+      ...fixed.capabilities,
+      // A card may promise less than there is, but not more.
+      streaming: streaming === true && fixed.capabilities.streaming !== false,
+      pushNotifications:
+        pushNotifications === true && fixed.capabilities.pushNotifications !== false,
+    },
+    ...(securitySchemes !== undefined && { securitySchemes }),
+    ...(securityRequirements !== undefined && { securityRequirements }),
   };
 }

@@ -72,5 +72,11 @@ async function retryDelivery(inspection: Inspection, call: ApiCall): Promise<voi
   if (!isRevived) throw nothing(`dead delivery ${id}: it was delivered, or is being tried again`);
   inspection.push?.wake();
   inspection.live.look();
+  const { subject, tenant } = call.operator;
+  inspection.agents[0]?.service.audit.action('audit.push.revived', {
+    deliveryId: id,
+    subject,
+    tenant,
+  });
   reply(call.response, {});
 }

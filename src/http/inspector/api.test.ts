@@ -5,6 +5,7 @@ import { connect } from '../../client/index.ts';
 import { message, SseParser } from '../../protocol/index.ts';
 import { bodySigner, generateSigningKey } from '../../push/index.ts';
 import { startReceiver } from '../../push/receiver.contract.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { bakery, inspectedServer, type InspectedServer } from './testing/inspected-server.ts';
 import type {
   DeliveryView,
@@ -129,7 +130,10 @@ test('webhooks: registrations without secrets, dead letters, and another try', a
   await using receiver = await startReceiver((_call, response) => {
     response.writeHead(isDown ? 500 : 204).end();
   });
-  await using server = await inspectedServer({ push: { maxAttempts: 1 } });
+  const actions: object[] = [];
+  const info: Logger['info'] = (fields, event) => void actions.push({ ...fields, event });
+  const logger: Logger = { ...silentLogger, info };
+  await using server = await inspectedServer({ push: { maxAttempts: 1 }, logger });
   const { engine } = server.serving.router;
   const url = `${receiver.url}/hook`;
   await engine.send(
@@ -162,6 +166,8 @@ test('webhooks: registrations without secrets, dead letters, and another try', a
   }
   await expect.poll(() => server.get('push/deliveries')).toEqual([]);
   expect((await server.api(`push/deliveries/${dead[0]?.id}/retry`, post())).status).toBe(404);
+  const revived = { audit: 'action', event: 'audit.push.revived', deliveryId: dead[0]?.id };
+  expect(actions).toContainEqual(expect.objectContaining(revived));
 });
 
 test('the built-in receiver keeps what arrives, judges signatures and forgets secrets', async () => {
