@@ -202,3 +202,29 @@ for (const [onInterrupted, state, attempts] of [
     expect(runs.map(({ attempt }) => attempt)).toEqual(attempts);
   });
 }
+
+test('a replica that was frozen beyond its lease cannot write for the turn that others have taken', async () => {
+  const settings = { database, leaseMs: 1_500, onInterrupted: 'run-again' } as const;
+  await using cluster = await Cluster.start(settings);
+  const [frozen, heir] = [cluster.at(0), cluster.at(1)];
+  const { task } = await leave(frozen, 'wait x', { contextId: 'c' });
+  await expect.poll(() => cluster.began).toHaveLength(1);
+  const thaw = frozen.freeze();
+  await expect
+    .poll(async () => stateOf(await getTask(heir, task.id)), { timeout: 20_000 })
+    .toBe('COMPLETED');
+  const ended = await getTask(heir, task.id);
+  const events = await Array.fromAsync(await subscribe(heir, task.id, 1));
+  expect(events.at(-1)?.data).toContain('TASK_STATE_COMPLETED');
+  // Its agent goes on where it stood, and would say the same once more.
+  cluster.open('x');
+  thaw();
+  expect(textOf((await send(frozen, 'say y', { contextId: 'c' })).task)).toBe('2');
+  expect(await getTask(frozen, task.id)).toEqual(ended);
+  expect(await Array.fromAsync(await subscribe(frozen, task.id, 1))).toEqual(events);
+  expect(cluster.began.map(({ began, attempt }) => [began, attempt])).toEqual([
+    ['wait x', 1],
+    ['wait x', 2],
+    ['say y', 1],
+  ]);
+}, 60_000);
