@@ -9,6 +9,7 @@ import { refuseForeignNames } from './browser-guard.ts';
 import type { Handler } from './handler.ts';
 import { sendJson } from './respond.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
+import { answerUnreadable, refuseBeforeStart, refuseWithoutHost } from './unreadable-request.ts';
 
 /** Bounds on connections, before anything is known of who is at their other end. */
 export interface ConnectionLimits {
@@ -78,11 +79,12 @@ export async function openServer(
   const isOpen = !isAuthenticated && !isLoopbackHost(host);
   if (isOpen) audit.action('audit.open_to_everybody', { host });
   const names = !isAuthenticated && isLoopbackHost(host) ? knownNames(options) : undefined;
-  let handler: Handler = (_request, response) => void response.writeHead(503).end();
+  const isStrict = tls !== undefined && hstsSeconds > 0;
+  const strict = `max-age=${hstsSeconds}`;
+  let handler: Handler = refuseBeforeStart;
   const listener: Handler = (request, response) => {
-    if (tls !== undefined && hstsSeconds > 0) {
-      response.setHeader('strict-transport-security', `max-age=${hstsSeconds}`);
-    }
+    if (isStrict) response.setHeader('strict-transport-security', strict);
+    if (refuseWithoutHost(request, response)) return;
     try {
       if (names !== undefined) refuseForeignNames(request, names);
     } catch (thrown) {
@@ -96,6 +98,7 @@ export async function openServer(
   const limits = serverOptions(options.connections);
   const secure = tls === undefined ? undefined : tlsServer(tls, listener, logger, limits);
   const server = secure?.server ?? createServer(limits, listener);
+  answerUnreadable(server, isStrict ? { 'strict-transport-security': strict } : {});
   server.maxConnections = options.connections?.max ?? 10_000;
   try {
     await listen(server, port, host);
@@ -125,6 +128,8 @@ function serverOptions(limits: Partial<ConnectionLimits> = {}): ServerOptions {
     headersTimeout: headersTimeoutMs,
     requestTimeout,
     keepAliveTimeout: keepAliveMs,
+    // Looked at by ourselves, since Node would refuse it without a word.
+    requireHostHeader: false,
     // Node looks at its timeouts only now and then; a timeout must not take twice its time.
     connectionsCheckingInterval: Math.max(Math.min(headersTimeoutMs, requestTimeout) / 4, 10),
   };
