@@ -1,11 +1,8 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Caller } from '../agents/index.ts';
-import { listOf, type Service } from '../http/index.ts';
+import { idempotencyKeyOf, listOf, type Service } from '../http/index.ts';
 import { LegateError, negotiateVersion, type ProtocolVersion } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
-
-/** Longest idempotency key that is looked at. */
-const maxKeyLength = 256;
 
 /** The call that metadata describes. The signal says that nobody waits for the answer any more. */
 export function callOf(
@@ -23,7 +20,7 @@ export function callOf(
     version,
     signal,
     ...(extensions !== undefined && { extensions: listOf(extensions) }),
-    ...(key !== undefined && key !== '' && { idempotencyKey: key.slice(0, maxKeyLength) }),
+    ...(key !== undefined && key !== '' && { idempotencyKey: idempotencyKeyOf(key) }),
     ...(/^\d{1,15}$/.test(lastEventId) && { lastEventId: Number(lastEventId) }),
     ...(traceparent !== undefined && { traceparent }),
   };

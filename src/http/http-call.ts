@@ -1,9 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../agents/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
 
-/** Longest idempotency key that is looked at. */
+/** Longest idempotency key that is taken, in characters. */
 const maxKeyLength = 256;
+
+/**
+ * A key that may serve. One that is too long is refused and not cut: two keys of one beginning would
+ * become the same, and the second message would be taken for a repeat of the first.
+ */
+export function idempotencyKeyOf(key: string): string {
+  if (key.length <= maxKeyLength) return key;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `the Idempotency-Key has ${key.length} characters; send at most ${maxKeyLength}`,
+  );
+}
 
 /**
  * The call that a request's headers describe. A class, and not a literal with a getter: V8 makes a
@@ -32,7 +45,7 @@ class HttpCall implements Call {
     this.caller = caller;
     this.version = version;
     this.extensions = extensionsOf(headers);
-    if (typeof key === 'string' && key !== '') this.idempotencyKey = key.slice(0, maxKeyLength);
+    if (typeof key === 'string' && key !== '') this.idempotencyKey = idempotencyKeyOf(key);
     if (typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId)) {
       this.lastEventId = Number(lastEventId);
     }

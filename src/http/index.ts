@@ -2,7 +2,7 @@ export { AuditLog, type DeniedRequest } from './audit.ts';
 export { type CardOptions, cardOf, Cards, type ExtendedCard } from './cards.ts';
 export { extensionHeaders } from './extension-headers.ts';
 export { createHandler, type Handler } from './handler.ts';
-export { listOf } from './http-call.ts';
+export { idempotencyKeyOf, listOf } from './http-call.ts';
 export { execute, type OperationResult } from './operations.ts';
 export { MetricsDoor, type PrometheusOptions } from './metrics-door.ts';
 export { type PushOptions, PushService } from './push-service.ts';

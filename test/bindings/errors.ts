@@ -1,7 +1,20 @@
 import { expect } from 'vitest';
 import type { Transport } from '../../src/client/transport.ts';
 import { anonymous } from '../../src/tasks/index.ts';
-import { as, codeOf, type ErrorRow, in03, noList, say, send, subscribe, taskOf } from './row.ts';
+import {
+  as,
+  codeOf,
+  type ErrorRow,
+  hasList,
+  immediately,
+  in03,
+  noList,
+  noTenants,
+  say,
+  send,
+  subscribe,
+  taskOf,
+} from './row.ts';
 
 /** Never called: what is registered with it is refused. */
 const nowhere = 'https://example.com/hook';
@@ -23,9 +36,16 @@ const everything: readonly ((through: Transport, more?: object) => Promise<unkno
   (through, more = {}) => through.call('listTaskPushNotificationConfigs', missingConfig, more),
   (through, more = {}) => through.call('deleteTaskPushNotificationConfig', missingConfig, more),
   (through, more = {}) => through.call('getExtendedAgentCard', {}, more),
+  (through, more = {}) => through.call('listTasks', {}, more),
 ];
 const [sendIt, streamIt, getIt, cancelIt, subscribeToIt, ...pushAndCard] = everything;
 const pushes = pushAndCard.slice(0, 4);
+
+/** All that the binding has, which must fail in the same way. */
+const all =
+  (more: object = {}) =>
+  (through: Transport): Promise<unknown> =>
+    each(hasList(through) ? everything : everything.slice(0, -1), more)(through);
 
 /** Runs several that must all fail in the same way. */
 const each =
@@ -38,6 +58,50 @@ const each =
     expect(codes).toEqual(codes.map(() => first));
     throw Object.assign(new Error('all alike'), { code: first });
   };
+
+/** Who asks: what comes with each call, and the tenant it is for. */
+type Asking = readonly [more: object, tenant?: string];
+
+/** Makes a task, and tries every operation that names one on it as somebody else. */
+async function onTaskOf(
+  through: Transport,
+  hook: string,
+  { hers, theirs }: { readonly hers: Asking; readonly theirs: Asking },
+): Promise<unknown> {
+  const inTenant = <T extends object>([, tenant]: Asking, request: T): T => ({
+    ...request,
+    ...(tenant !== undefined && { tenant }),
+  });
+  const made = inTenant(hers, { message: say('ask') });
+  const { id, contextId } = await taskOf(through.call('sendMessage', made, hers[0]));
+  const key = { taskId: id, id: 'hers' };
+  const config = { ...key, url: hook };
+  await through.call('createTaskPushNotificationConfig', inTenant(hers, config), hers[0]);
+  const [other] = theirs;
+  const their = <T extends object>(request: T): T => inTenant(theirs, request);
+  const message = say('do', { taskId: id });
+  if (hasList(through)) {
+    const listed = async (asking: Asking) => {
+      const { tasks } = await through.call('listTasks', inTenant(asking, { contextId }), asking[0]);
+      return tasks.map((task) => task.id);
+    };
+    expect({ hers: await listed(hers), theirs: await listed(theirs) }).toEqual({
+      hers: [id],
+      theirs: [],
+    });
+  }
+  return each([
+    () => through.call('getTask', their({ id }), other),
+    () => through.call('cancelTask', their({ id }), other),
+    () => through.stream('subscribeToTask', their({ id }), other),
+    () => through.call('sendMessage', their({ message }), other),
+    () => through.stream('sendStreamingMessage', their({ message }), other),
+    () => through.call('createTaskPushNotificationConfig', their(config), other),
+    () => through.call('getTaskPushNotificationConfig', their(key), other),
+    () => through.call('listTaskPushNotificationConfigs', their({ taskId: id }), other),
+    () => through.call('deleteTaskPushNotificationConfig', their(key), other),
+  ])(through);
+}
 
 /** What every binding must refuse alike. */
 export const errors: { readonly [name: string]: ErrorRow } = {
@@ -162,17 +226,17 @@ export const errors: { readonly [name: string]: ErrorRow } = {
   },
   'a version that nobody speaks, on every operation': {
     code: 'VERSION_NOT_SUPPORTED',
-    run: each(everything, { headers: { 'A2A-Version': '9.9' } }),
+    run: all({ headers: { 'A2A-Version': '9.9' } }),
   },
   'no credentials, on every operation': {
     server: 'guarded',
     code: 'UNAUTHENTICATED',
-    run: each(everything),
+    run: all(),
   },
   'wrong credentials, on every operation': {
     server: 'guarded',
     code: 'UNAUTHENTICATED',
-    run: each(everything, as('wrong')),
+    run: all(as('wrong')),
   },
   'a skill beyond the caller’s scopes': {
     server: 'guarded',
@@ -182,24 +246,29 @@ export const errors: { readonly [name: string]: ErrorRow } = {
   'a task of another caller, on every operation that names one': {
     server: 'guarded',
     code: 'TASK_NOT_FOUND',
-    run: async (through, { hook }) => {
-      const task = await taskOf(through.call('sendMessage', { message: say('ask') }, as('ann')));
-      const { id } = task;
-      const key = { taskId: id, id: 'hers' };
-      const config = { ...key, url: hook };
-      await through.call('createTaskPushNotificationConfig', config, as('ann'));
-      const bob = as('bob');
-      return each([
-        () => through.call('getTask', { id }, bob),
-        () => through.call('cancelTask', { id }, bob),
-        () => through.stream('subscribeToTask', { id }, bob),
-        () => through.call('sendMessage', { message: say('do', { taskId: id }) }, bob),
-        () => through.call('createTaskPushNotificationConfig', config, bob),
-        () => through.call('getTaskPushNotificationConfig', key, bob),
-        () => through.call('listTaskPushNotificationConfigs', { taskId: id }, bob),
-        () => through.call('deleteTaskPushNotificationConfig', key, bob),
-      ])(through);
+    run: (through, { hook }) => onTaskOf(through, hook, { hers: [as('ann')], theirs: [as('bob')] }),
+  },
+  'a task of another tenant, on every operation that names one': {
+    without: noTenants,
+    code: 'TASK_NOT_FOUND',
+    run: (through, { hook }) =>
+      onTaskOf(through, hook, { hers: [{}, 'acme'], theirs: [{}, 'globex'] }),
+  },
+  'a message that is still being worked on': {
+    code: 'MESSAGE_IN_FLIGHT',
+    run: async (through) => {
+      const same = { messageId: crypto.randomUUID(), contextId: crypto.randomUUID() };
+      const { id } = await taskOf(send(through, 'hold', same, immediately));
+      try {
+        return await send(through, 'hold', same);
+      } finally {
+        await through.call('cancelTask', { id }, {});
+      }
     },
+  },
+  'an idempotency key that is too long': {
+    code: 'INVALID_PARAMS',
+    run: each([sendIt, streamIt], { headers: { 'Idempotency-Key': 'k'.repeat(257) } }),
   },
   'one request more than a caller may have under way': {
     server: 'busy',

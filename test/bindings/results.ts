@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { StreamResponse } from '../../src/protocol/index.ts';
+import type { Message, StreamResponse } from '../../src/protocol/index.ts';
 import {
   anotherTime,
   codeOf,
@@ -87,6 +87,20 @@ export const results: { readonly [name: string]: ResultRow } = {
       return [first.id, (await taskOf(send(through, 'do', same))).id];
     },
     expected: ['id 1', 'id 1'],
+  },
+  'SendMessage, the same first message twice, with and without an Idempotency-Key': {
+    run: async (through) => {
+      const idOf = async (message: Message, headers: Record<string, string>) =>
+        (await taskOf(through.call('sendMessage', { message }, { headers }))).id;
+      const twice = async (headers: Record<string, string>) => {
+        const message = say('refuse');
+        return [await idOf(message, headers), await idOf(message, headers)];
+      };
+      // As long as a key may be.
+      const key = crypto.randomUUID().padEnd(256, 'k');
+      return { with: await twice({ 'Idempotency-Key': key }), without: await twice({}) };
+    },
+    expected: { with: ['id 1', 'id 1'], without: ['id 2', 'id 3'] },
   },
   'SendMessage, in a context of the caller’s choice': {
     run: async (through) => {

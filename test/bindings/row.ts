@@ -47,6 +47,9 @@ export const in1x = (why: string): Without => ({
   'gRPC 1.0': why,
 });
 export const noList = in03Grpc('the service a2a.v1 has no list of tasks');
+/** Whether a way to the server has a list of tasks. */
+export const hasList = ({ interface: { protocolBinding, protocolVersion } }: Transport): boolean =>
+  protocolBinding !== 'GRPC' || protocolVersion !== '0.3';
 export const noTenants = in03('0.3 has no tenants');
 
 // What rows say.
