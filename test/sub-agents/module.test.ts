@@ -145,6 +145,30 @@ export const run = async ({ id }, { say }) => {
   expect(one.logged.filter(({ event }) => event === 'sub_agent.too_talkative')).toHaveLength(1);
 });
 
+test('what an agent says after its time is up is told nobody', async () => {
+  await using one = await talkWith(
+    `
+export const run = async ({ id }, { say, signal }) => {
+  await say({ text: 'Before.' });
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  await say({ text: 'After.' });
+  globalThis[Symbol.for('legate.test.late')]?.();
+};
+`,
+    ', timeout: 0.2',
+  );
+  const late = Promise.withResolvers<void>();
+  const key = Symbol.for('legate.test.late');
+  Object.assign(globalThis, { [key]: late.resolve });
+  try {
+    expect(await one.chat.say('advice', start('chat'))).toEqual(['Before.', APOLOGY]);
+    await late.promise;
+    expect(one.chat.last?.messages).toHaveLength(2);
+  } finally {
+    Reflect.deleteProperty(globalThis, key);
+  }
+});
+
 test('a module is found by a path or with dots, in the agent or in the project', async () => {
   const module = `export const run = ({ id }) => ({ id, status: 'completed', responseMessage: 'Here.' });`;
   for (const [named, path] of [

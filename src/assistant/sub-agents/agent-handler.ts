@@ -8,7 +8,7 @@ import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf } from './outcome.ts';
-import { type Sleep, TimeLimit, withRetries } from './patience.ts';
+import { type Sleep, TimeLimit, untilAborted, withRetries } from './patience.ts';
 import { runReactAgent } from './react/react-agent.ts';
 
 export interface AgentHandlerParts {
@@ -45,7 +45,7 @@ export class AgentHandler implements CallHandler {
     const { signal, logger } = call;
     const given = await agentInput(agent, call, { modelId });
     const input = (await module.processInput?.(given)) ?? given;
-    const intermediate = new Intermediate(call);
+    using intermediate = new Intermediate(call);
     const output = await withRetries(
       async () =>
         this.#processed(await this.#attempt({ ...call, say: intermediate.attempt() }, input)),
@@ -97,23 +97,18 @@ export class AgentHandler implements CallHandler {
     const { agent } = this.#parts;
     using limit = new TimeLimit(agent.timeout, call.signal);
     const { signal } = limit;
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
     try {
       const work = {
         say: (message: BotMessage) => call.say(message),
         signal,
         channel: call.channel,
       };
-      return await Promise.race([run(input, work), aborted]);
+      return await untilAborted(run(input, work), signal);
     } catch (error) {
       call.signal.throwIfAborted();
       call.logger.error({ agent: agent.name, error }, 'sub_agent.module.failed');
       const errorMessage = error instanceof Error ? error.message : 'its module failed';
       return { id: input.id, status: 'fatal_error', errorMessage };
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   }
 

@@ -6,12 +6,13 @@ const mostMessages = 200;
 
 /**
  * What an agent tells on the way, over all attempts to call it: told once, although an agent that
- * is called again may tell it again, and not without end.
+ * is called again may tell it again, and not without end. What comes after the call is told nobody.
  */
-export class Intermediate {
+export class Intermediate implements Disposable {
   readonly #call: Call;
   readonly #said = new Set<string>();
   #count = 0;
+  #isOver = false;
 
   constructor(call: Call) {
     this.#call = call;
@@ -21,6 +22,7 @@ export class Intermediate {
   attempt(): Call['say'] {
     const before = new Set(this.#said);
     return async (message) => {
+      if (this.#isOver) return;
       const { text } = message;
       const told = text === undefined ? message : { ...message, text: bounded(text) };
       const identity = JSON.stringify(told);
@@ -33,5 +35,9 @@ export class Intermediate {
       this.#said.add(identity);
       await this.#call.say(told);
     };
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
   }
 }

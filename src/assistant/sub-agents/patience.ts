@@ -60,3 +60,16 @@ export class TimeLimit implements Disposable {
     clearTimeout(this.#timer);
   }
 }
+
+/** Work that may not heed its signal: whoever waits for it does. */
+export async function untilAborted<T>(work: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -10,7 +10,7 @@ import { type Logger, traceHeaders } from '../../../telemetry/index.ts';
 import type { Call } from '../../executor/index.ts';
 import type { ExternalAgent } from '../../project/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
-import { TimeLimit } from '../patience.ts';
+import { TimeLimit, untilAborted } from '../patience.ts';
 import { toMessage } from './external-message.ts';
 import { PeerProgress } from './peer-progress.ts';
 
@@ -61,7 +61,7 @@ export class ExternalCaller {
     const { agent } = this.#parts;
     let client: Client;
     try {
-      client = await this.#client();
+      client = await untilAborted(this.#client(), call.signal);
     } catch (error) {
       call.signal.throwIfAborted();
       return this.#failure(input.id, error, call.logger);
@@ -136,7 +136,7 @@ export class ExternalCaller {
     }
     const { agent } = this.#parts;
     try {
-      const client = await this.#client();
+      const client = await untilAborted(this.#client(), call.signal);
       const task = await client.getTask(taskId, { signal: call.signal, timeoutMs: 30_000 });
       const progress = new PeerProgress(agent.name, artifactsOf(call.metadata));
       progress.accept({ task });

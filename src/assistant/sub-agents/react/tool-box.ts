@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import type { ReactAgent } from '../../project/index.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { StructuredResult, SubAgentModule } from '../model.ts';
-import { TimeLimit } from '../patience.ts';
+import { TimeLimit, untilAborted } from '../patience.ts';
 
 /** What a tool needs to know of the moment in which it is called. */
 export interface ToolMoment {
@@ -100,18 +100,13 @@ async function attempt(
   work: (signal: AbortSignal) => Promise<JsonValue>,
 ): Promise<StructuredResult> {
   using limit = new TimeLimit(seconds, outer);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(limit.signal.reason as Error);
-  limit.signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const result = await Promise.race([work(limit.signal), aborted]);
+    const result = await untilAborted(work(limit.signal), limit.signal);
     return { name, result };
   } catch (error) {
     outer.throwIfAborted();
     const words = error instanceof Error ? error.message : 'it failed';
     return { name, result: words.slice(0, 2_000), isError: true };
-  } finally {
-    limit.signal.removeEventListener('abort', onAbort);
   }
 }
 
