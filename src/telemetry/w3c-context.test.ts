@@ -36,7 +36,7 @@ test.each([
 test('whatever is sent as a traceparent, what is read from it can be written again', () => {
   const hex = (length: number) =>
     fc.string({
-      unit: fc.constantFrom(...'0123456789abcdef'),
+      unit: fc.constantFrom(...'0123456789abcdef'.split('')),
       minLength: length,
       maxLength: length,
     });
