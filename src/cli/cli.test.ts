@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Command } from 'commander';
 import { greenhouseFolder } from '../../test/support/greenhouse.ts';
+import { catalogue } from './commands/catalogue.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -57,16 +59,51 @@ test('help is quick: it loads nothing but the command line itself', async () => 
   expect(foreign).toEqual([]);
 });
 
-test('every command has help with examples', async () => {
-  for (const name of [['run'], ['train'], ['validate'], ['shell'], ['test', 'e2e']]) {
-    const { code, out } = await legate([...name, '--help']);
-    expect(code).toBe(0);
-    expect(out).toContain('Examples:');
+/** The help of a command and of those below it, by their names. */
+function helpOf(command: Command, name: string): readonly (readonly [string, string])[] {
+  let text = '';
+  command.configureOutput({ writeOut: (piece) => (text += piece) });
+  command.outputHelp();
+  return [
+    [name, text],
+    ...command.commands.flatMap((inner) => helpOf(inner, `${name} ${inner.name()}`)),
+  ];
+}
+
+test('every command has help with examples: its own, or those of the command above it', async () => {
+  const all = await Promise.all(
+    catalogue.map(async ({ name, load }) => helpOf(await load(), name)),
+  );
+  const help = new Map(all.flat());
+  const without = [...help].filter(([name, text]) => {
+    const above = help.get(name.split(' ', 1)[0] ?? '') ?? '';
+    const isShownAbove = above.slice(above.indexOf('\nExample')).includes(`legate ${name}`);
+    return !/\nExamples?:\n {2}\S/.test(text) && !isShownAbove;
+  });
+  expect(without.map(([name]) => name)).toEqual([]);
+});
+
+test('the list of commands has every command once, and an example of a call that works', async () => {
+  const { code, out } = await legate(['--help']);
+  expect(code).toBe(0);
+  for (const { name } of catalogue) {
+    expect(out.match(new RegExp(`^  ${name}(?:\\|[\\w-]+)? `, 'gm'))).toHaveLength(1);
+  }
+  expect(out).toContain('\nExamples:\n');
+});
+
+test('colours are for terminals: a pipe gets none, and NO_COLOR none either', async () => {
+  await using folder = await greenhouseFolder({ 'data/x.yml': 'flows: [' });
+  for (const env of [{}, { NO_COLOR: '1' }, { FORCE_COLOR: '0' }]) {
+    const { out, err } = await legate(['doctor', folder.directory, '-p', '0'], { env });
+    expect(out + err).not.toContain('\u001B');
   }
 });
 
 test.each([
   [['runn'], 'Did you mean run?'],
+  [['sennd', 'x'], 'Did you mean send?'],
+  [['task', 'gett'], 'Did you mean get?'],
   [['run', '--prot', '1'], 'Did you mean --port?'],
   [['run', '-p', '70000'], 'from 0 to 65535'],
   [['run', '/no/such/folder'], 'there is no folder /no/such/folder'],

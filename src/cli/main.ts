@@ -14,7 +14,13 @@ export async function main(args: readonly string[]): Promise<void> {
     .showHelpAfterError('(--help shows what is possible)')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed or refused, or what was checked has failures, 2 wrong usage ' +
+      `
+Examples:
+  legate init my-assistant && cd my-assistant && legate run --inspect
+  legate send http://localhost:5005 "Book a table"
+  legate check http://localhost:5005
+` +
+        '\nExit codes: 0 done, 1 failed or refused, or what was checked has failures, 2 wrong usage ' +
         'or\nconfiguration, 3 not reachable, 4 not authenticated, 5 out of time.',
     );
   for (const { name, aliases = [], group, summary, load } of catalogue) {
@@ -66,9 +72,7 @@ function wantsEnvelope(args: readonly string[]): boolean {
     args.includes('--json') ||
     args.includes('--output=json') ||
     (output !== -1 && args[output + 1] === 'json');
-  return (
-    isJson && catalogue.some(({ name, callsAgents }) => name === args[0] && callsAgents)
-  );
+  return isJson && catalogue.some(({ name, callsAgents }) => name === args[0] && callsAgents);
 }
 
 function tellUsage(text: string): void {

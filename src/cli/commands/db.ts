@@ -23,6 +23,9 @@ export function dbCommand(): Command {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  DATABASE_URL=postgres://localhost/legate legate db migrate',
+      `
+Examples:
+  legate db status postgres://localhost/legate
+  DATABASE_URL=postgres://localhost/legate legate db migrate`,
     );
 }

@@ -13,7 +13,9 @@ export interface TestCommandOptions extends PlaceOptions {
 }
 
 export function testCommand(): Command {
-  return new Command('test').addCommand(endToEnd());
+  return new Command('test')
+    .addCommand(endToEnd())
+    .addHelpText('after', '\nExample:\n  legate test e2e examples/bank/tests');
 }
 
 function endToEnd(): Command {

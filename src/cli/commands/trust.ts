@@ -33,7 +33,9 @@ Examples:
   legate trust grant peer:bob --level act --skill negotiate-meeting   (our agent may answer bob)
   legate trust revoke message-token:alice
   legate trust proposals
-  legate trust approve 01a1…`,
+  legate trust approve 01a1…
+  legate trust refuse 01a1…
+  legate trust audit --limit 20`,
     )
     .addCommand(
       trust('list', 'show who is known, with level, approved skills and interactions').action(
