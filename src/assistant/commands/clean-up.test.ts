@@ -72,6 +72,7 @@ function asking(collect: string): PatternFrame {
 
 const idle: readonly StackFrame[] = [];
 const atAmount = [flow('transfer', '1_collect_amount'), asking('amount')];
+const atRecipient = [flow('transfer', '2_collect_recipient'), asking('recipient')];
 const atNote = [flow('transfer', '3_collect_note'), asking('note')];
 const inCall = [
   flow('transfer', '0_call_authenticate'),
@@ -382,6 +383,51 @@ const rows: [string, Situation, readonly Command[], readonly Command[], CleanUpO
   ['questions for documents pass', situation(idle), [search], [search]],
   ['repeating passes', situation(atAmount), [repeat], [repeat]],
   ['an error is all there is', situation(atAmount), [set('amount', 5), failed], [failed]],
+
+  // Orchestrators
+  [
+    'a question that insists on its answer does not let an orchestrator change others',
+    situation(atNote, { amount: 5 }),
+    [by('orchestrator', 'amount', 7)],
+    [],
+    { isPayload: true },
+  ],
+  [
+    'what an orchestrator changes in a flow under way is a correction',
+    situation(atRecipient, { amount: 5 }),
+    [by('orchestrator', 'amount', 7), set('recipient', 'Ann')],
+    [correct({ amount: 7 }), set('recipient', 'Ann')],
+  ],
+  [
+    'what it repeats is nothing',
+    situation(atRecipient, { amount: 5 }),
+    [by('orchestrator', 'amount', 5), set('recipient', 'Ann')],
+    [set('recipient', 'Ann')],
+  ],
+  [
+    'what it knows in advance is set, and does not make the words understood',
+    situation(atAmount),
+    [by('orchestrator', 'recipient', 'Ann'), cannotHandle],
+    [by('orchestrator', 'recipient', 'Ann'), cannotHandle],
+  ],
+  [
+    'unless it answers the question',
+    situation(atAmount),
+    [by('orchestrator', 'amount', 7), cannotHandle],
+    [by('orchestrator', 'amount', 7)],
+  ],
+  [
+    'it is kept beside an error',
+    situation(atAmount),
+    [by('orchestrator', 'amount', 7), set('recipient', 'Ann'), failed],
+    [by('orchestrator', 'amount', 7), failed],
+  ],
+  [
+    'an agent that waits goes on with it',
+    situation(withAgent, { amount: 5 }),
+    [by('orchestrator', 'amount', 7)],
+    [by('orchestrator', 'amount', 7), continueAgent],
+  ],
 
   // Agents
   [

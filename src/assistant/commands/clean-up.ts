@@ -50,8 +50,8 @@ export function cleanUp(
   { isPayload = false, clarifyOnMultipleStartFlows = false }: CleanUpOptions = {},
 ): readonly Command[] {
   const error = commands.find((one) => one.command === 'error');
-  if (error !== undefined) return [error];
-  const admitted = admit(commands, situation);
+  const said = commands.filter((one) => !isSeed(one));
+  const admitted = error === undefined ? admit(said, situation) : [error];
   const isCancelling = admitted.some((one) => one.command === 'cancel flow');
   const alone: Companions = {
     isPayload,
@@ -60,21 +60,45 @@ export function cleanUp(
     extracted: new Set(slotsSetBy(admitted, 'nlu')),
   };
   const flowVerdicts = admitted.map((one) => judgeFlowCommand(one, situation, alone));
-  const starting = new Set(flowVerdicts.flatMap(startedFlow));
-  const verdicts = flowVerdicts.map((verdict) =>
+  const companions = { ...alone, starting: new Set(flowVerdicts.flatMap(startedFlow)) };
+  const judge = (verdict: Verdict): Verdict =>
     typeof verdict === 'object' && verdict.command === 'set slot'
-      ? judgeSetSlot(verdict, situation, { ...alone, starting })
-      : verdict,
-  );
-  const kept = verdicts.filter((verdict) => typeof verdict === 'object');
-  const clean = strongest(mergeCorrections(withoutDuplicates(kept)), situation, {
+      ? judgeSetSlot(verdict, situation, companions)
+      : verdict;
+  const verdicts = flowVerdicts.map(judge);
+  const seeds = kept(admit(commands.filter(isSeed), situation).map(judge));
+  const clean = strongest(mergeCorrections(withoutDuplicates(kept(verdicts))), situation, {
     clarifyOnMultipleStartFlows,
   });
   const forAgent = withAgent(clean, situation, isPayload);
-  if (forAgent.length > 0 || isPayload) return forAgent;
   // Dropping what was true already leaves nothing to do, and that is fine.
-  const isUnderstood = commands.length > 0 && !verdicts.includes('impossible');
-  return isUnderstood ? [] : [{ command: 'cannot handle', reason: 'cannot_handle_default' }];
+  const isUnderstood = isPayload || (said.length > 0 && !verdicts.includes('impossible'));
+  const own = forAgent.length > 0 || isUnderstood ? forAgent : [notUnderstood];
+  return withSeeds(seeds, own, situation);
+}
+
+const notUnderstood: Command = { command: 'cannot handle', reason: 'cannot_handle_default' };
+
+/** Whether an orchestrator sent this along: it says nothing about what the user meant. */
+function isSeed(command: Command): boolean {
+  return command.command === 'set slot' && command.by === 'orchestrator';
+}
+
+function kept(verdicts: readonly Verdict[]): readonly Command[] {
+  return verdicts.filter((verdict) => typeof verdict === 'object');
+}
+
+/** An orchestrator that answers the question has said enough, whatever the words were. */
+function withSeeds(
+  seeds: readonly Command[],
+  commands: readonly Command[],
+  { collect }: Situation,
+): readonly Command[] {
+  const isAnswered = seeds.some(
+    (one) => one.command === 'set slot' && one.name === collect?.slot.name,
+  );
+  const rest = isAnswered ? commands.filter((one) => one.command !== 'cannot handle') : commands;
+  return mergeCorrections([...seeds, ...rest]);
 }
 
 /** A question that insists on its answer (`force_slot_filling`) lets nothing else through. */

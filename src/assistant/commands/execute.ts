@@ -52,16 +52,27 @@ function fillSlots(dialogue: Dialogue, commands: readonly Command[]): void {
     dialogue.tracker.apply(slotSet(one.name, one.value, one.by));
     dialogue.facts.filled.add(one.name);
   }
-  resumeByAnswer(dialogue);
+  resumeByAnswer(dialogue, commands);
 }
 
+/** What the question whether to go on asks for. */
+const continueSlots: readonly string[] = [
+  'continue_interrupted_flow_confirmation',
+  'interrupted_flow_to_continue',
+];
+
 /** Asked whether to go on, the user answered the interrupted flow's question itself. */
-function resumeByAnswer(dialogue: Dialogue): void {
+function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void {
   if (!isAskingToContinue(dialogue)) return;
-  const { tracker, facts, flows } = dialogue;
+  const { tracker, flows } = dialogue;
+  // What an orchestrator knows is no answer of the user, and who said yes or no has said it.
+  const answered = commands.flatMap((one) =>
+    one.command === 'set slot' && one.by !== 'orchestrator' ? [one.name] : [],
+  );
+  if (answered.some((name) => continueSlots.includes(name))) return;
   const wanted = segmentsOf(tracker.stack).findLast((segment) => {
     const { collected } = flowSlots(segment.root.flowId, flows);
-    return [...facts.filled].some((name) => collected.has(name));
+    return answered.some((name) => collected.has(name));
   });
   if (wanted === undefined) return;
   tracker.setStack(withoutConversationPatterns(tracker.stack));

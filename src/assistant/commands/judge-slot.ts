@@ -30,8 +30,9 @@ export function judgeSetSlot(
   const value = coerced.value;
   const before = situation.slots[name] ?? null;
   if (isEqual(before, value)) return 'satisfied';
-  const isCorrection =
-    by !== 'orchestrator' && !isAsked && before !== null && !companions.isCancelling;
+  // An agent that waits sees every slot when it goes on: an orchestrator does not interrupt it.
+  const isForAgent = by === 'orchestrator' && situation.agents.active !== undefined;
+  const isCorrection = !isForAgent && !isAsked && before !== null && !companions.isCancelling;
   if (isCorrection && isCollected(name, situation)) {
     return { command: 'correct slots', slots: { [name]: value } };
   }

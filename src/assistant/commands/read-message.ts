@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
-import type { Command } from '../model.ts';
 import { cleanUp } from './clean-up.ts';
 import type { CommandGenerator } from './generator.ts';
 import { orchestratorCommands } from './orchestrator.ts';
@@ -35,7 +34,6 @@ export async function readMessage(
   const understood = isOnlyData
     ? { commands: [], isPayload: true }
     : await understand(dialogue, { text, metadata }, { generator, maxCharacters, startable });
-  const collect = activeCollect(dialogue, tracker.stack);
   const situation = {
     stack: tracker.stack,
     slots: tracker.slots,
@@ -43,22 +41,14 @@ export async function readMessage(
     domain,
     flows,
     startable: new Set(startable.map((flow) => flow.id)),
-    collect,
+    collect: activeCollect(dialogue, tracker.stack),
     agents: agentsView(tracker.stack),
   };
   const { isPayload } = understood;
-  const clean = cleanUp(understood.commands, situation, { isPayload, clarifyOnMultipleStartFlows });
   const seeds = orchestratorCommands(dialogue, slots, understood.commands);
-  return { ...understood, commands: withSeeds(seeds, clean, collect?.slot.name) };
-}
-
-/** An orchestrator that answers the question has said enough, whatever the words were. */
-function withSeeds(
-  seeds: readonly Command[],
-  commands: readonly Command[],
-  asked: string | undefined,
-): readonly Command[] {
-  const isAnswered = seeds.some((one) => one.command === 'set slot' && one.name === asked);
-  const rest = isAnswered ? commands.filter((one) => one.command !== 'cannot handle') : commands;
-  return [...seeds, ...rest];
+  const commands = cleanUp([...seeds, ...understood.commands], situation, {
+    isPayload,
+    clarifyOnMultipleStartFlows,
+  });
+  return { ...understood, commands };
 }

@@ -151,11 +151,18 @@ export interface AnyMessage {
   /** Whether the message also answers the question that is asked, or starts a flow if none is. */
   readonly answers: boolean;
   readonly flow: string;
+  /** What an orchestrator sends along. */
+  readonly slots?: Readonly<Record<string, string | number | null>>;
 }
+
+const anySlots = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.dictionary(anySlot, anyValue, { maxKeys: 2 }) },
+);
 
 const payloads = ['', '/restart', '/session_start', '/silence_timeout', '/session_end'];
 
-export const anyMessage: fc.Arbitrary<AnyMessage> = fc.oneof(
+const anyWords: fc.Arbitrary<Omit<AnyMessage, 'slots'>> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
@@ -184,6 +191,10 @@ export const anyMessage: fc.Arbitrary<AnyMessage> = fc.oneof(
     }),
   },
 );
+
+export const anyMessage: fc.Arbitrary<AnyMessage> = fc
+  .tuple(anyWords, anySlots)
+  .map(([words, slots]) => (slots === undefined ? words : { ...words, slots }));
 
 /** Reads an arbitrary message: its commands, and an answer to whatever is asked. */
 export function readAnyMessage(
