@@ -99,7 +99,9 @@ export class AgentHandler implements CallHandler {
     const { signal } = limit;
     try {
       const work = {
-        say: (message: BotMessage) => call.say(message),
+        say: async (message: BotMessage) => {
+          if (!signal.aborted) await call.say(message);
+        },
         signal,
         channel: call.channel,
       };
