@@ -90,6 +90,7 @@ export const keyTables: readonly KeyTable[] = [
       'store.url': ['required', 'Of PostgreSQL'],
       'store.max_connections': ['10', 'Of PostgreSQL'],
       telemetry: ['off', 'Metrics and traces, see below'],
+      outbound: ['calls go anywhere', 'Where calls to sub agents and MCP servers may go'],
       a2a_server: ['off', 'Makes the assistant an agent, see below'],
       model_groups: ['none', 'Language models, see below'],
       mcp_servers: ['none', 'Tools, see below'],
@@ -141,6 +142,18 @@ export const keyTables: readonly KeyTable[] = [
       'auth.jwt.issuer': ['any', ''],
       'auth.jwt.audience': ['any', ''],
       tls: ['', 'Refused: certificates belong to the port, see `legate run --ssl-certificate`'],
+    },
+  },
+  {
+    title: 'endpoints.yml: `outbound`',
+    intro:
+      'With this block, cards and calls of sub agents and MCP servers go to public addresses only, and to what it allows. Addresses are checked again when the connection is made, and redirects are never followed.',
+    files: ['src/assistant/project/outbound.ts'],
+    keys: {
+      allow_loopback: ['`false`', 'This machine'],
+      allow_private: ['`false`', 'RFC 1918, unique local and carrier-grade NAT addresses'],
+      allowed_hosts: ['all', 'Only these hosts and their subdomains'],
+      allowed_names: ['none', 'Trusted as that name, wherever it leads'],
     },
   },
   {

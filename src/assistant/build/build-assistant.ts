@@ -7,6 +7,7 @@ import { createGenerator } from '../generators/index.ts';
 import type { Project } from '../project/index.ts';
 import { createHandlers } from '../sub-agents/index.ts';
 import { actionsOf } from './actions.ts';
+import { outboundFetch } from './outbound-fetch.ts';
 import { rephraserOf } from './rephraser.ts';
 
 export interface BuildOptions {
@@ -15,7 +16,10 @@ export interface BuildOptions {
    * @default those of the project's sub_agents and mcp_servers
    */
   readonly callHandlers?: readonly CallHandler[];
-  /** For calls to agents and MCP servers. @default globalThis.fetch */
+  /**
+   * For calls to agents and MCP servers.
+   * @default the platform's own, kept to where `outbound` of endpoints.yml lets it go
+   */
   readonly fetch?: typeof globalThis.fetch;
   /** Between two attempts to call an agent. @default a timer */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -40,7 +44,7 @@ export async function buildAssistant(
   const rephraser = rephraserOf(endpoints.nlg, models, files, logger);
   const actions = options.actions ?? (await actionsOf(project));
   const generator = createGenerator(config.generator, { models, files, logger });
-  const { fetch, sleep } = options;
+  const { fetch = outboundFetch(endpoints.outbound), sleep } = options;
   const callHandlers =
     options.callHandlers ?? (await createHandlers(project, { models, logger, fetch, sleep }));
   return new Assistant({

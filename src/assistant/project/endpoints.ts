@@ -12,6 +12,7 @@ import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 import { readMcpServers } from './mcp-servers.ts';
 import type { ActionEndpoint, Endpoints, NlgEndpoint } from './model.ts';
 import { readModelGroups } from './model-groups.ts';
+import { readOutbound } from './outbound.ts';
 
 export const noEndpoints: Endpoints = {
   actionEndpoint: undefined,
@@ -20,6 +21,7 @@ export const noEndpoints: Endpoints = {
   mcpServers: new Map(),
   a2aServer: undefined,
   telemetry: undefined,
+  outbound: undefined,
   sections: new Map(),
 };
 
@@ -58,6 +60,7 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
     mcpServers: readMcpServers(section.list('mcp_servers'), uses),
     a2aServer: a2a && readA2aServer(a2a),
     telemetry: telemetry && readTelemetry(telemetry),
+    outbound: readOutbound(section.section('outbound')),
     sections,
   };
   refuseTls(section);

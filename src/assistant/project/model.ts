@@ -71,8 +71,20 @@ export interface Endpoints {
   readonly a2aServer: A2aServer | undefined;
   /** What is told about all this; undefined where nothing is. */
   readonly telemetry: TelemetrySettings | undefined;
+  /** Undefined where calls may go anywhere. */
+  readonly outbound: OutboundRules | undefined;
   /** Sections that their owners read themselves: `store`, `bus`. */
   readonly sections: ReadonlyMap<string, JsonObject>;
+}
+
+/** Where calls to sub agents and MCP servers may go; public addresses always. */
+export interface OutboundRules {
+  readonly allowLoopback: boolean;
+  readonly allowPrivate: boolean;
+  /** Only these hosts and their subdomains. */
+  readonly allowedHosts?: readonly string[];
+  /** Hosts that are trusted as that name, wherever it leads. */
+  readonly allowedNames: readonly string[];
 }
 
 export interface ActionEndpoint {
