@@ -293,6 +293,44 @@ describeStores('task engine', (openPlace) => {
     await slow;
   });
 
+  test('several follow-ups to one task of such an agent run one at a time, in order', async () => {
+    const follows = ['1', '2', '3', '4'];
+    const gates = new Map(follows.map((name) => [name, gate()]));
+    const began: string[] = [];
+    let live = 0;
+    let most = 0;
+    const independent = agent({ name: 'i', serialise: 'task' }, async function* (turn) {
+      const name = textOf(turn.message);
+      const held = gates.get(name);
+      if (held !== undefined) {
+        live += 1;
+        most = Math.max(most, live);
+        began.push(name);
+        await held.opened;
+        live -= 1;
+      }
+      if (name !== '4') yield inputRequired('and?');
+    });
+    const { engine } = await start(independent);
+    const { id: taskId, contextId } = taskOf(await engine.send({ message: message('ask') }, call));
+    for (const name of follows) {
+      const follow = { message: message(name, { taskId }) };
+      await engine.send({ ...follow, configuration: { returnImmediately: true } }, call);
+    }
+    await expect.poll(() => began).toEqual(['1']);
+    // Another task of the context goes all its way, and the followers still wait.
+    await engine.send({ message: message('other', { contextId }) }, call);
+    expect([began, live]).toEqual([['1'], 1]);
+    for (const [index, name] of follows.entries()) {
+      gates.get(name)?.open();
+      await expect.poll(() => began).toEqual(follows.slice(0, index + 2));
+    }
+    await expect
+      .poll(async () => (await engine.getTask({ id: taskId }, call)).value.status.state)
+      .toBe('TASK_STATE_COMPLETED');
+    expect([most, live]).toEqual([1, 0]);
+  });
+
   test('§3.1.5 cancel reaches the agent as an abort signal, and is idempotent', async () => {
     let reason: unknown;
     const waiting = agent({ name: 'waiting' }, async function* (turn: Turn) {
@@ -397,24 +435,35 @@ describeStores('task engine', (openPlace) => {
     expect(task.metadata).toEqual({ error_type: 'agent_error' });
   });
 
-  test('chunks extend an artifact; appending to none or after the last fails the task', async () => {
+  test('chunks extend or replace an artifact; appending to none, or any after the last, fails the task', async () => {
     const { engine } = await start(
       agent({ name: 'c' }, async function* (turn) {
         const wish = textOf(turn.message);
         if (wish === 'unknown') yield chunk('a', 'x', { append: true });
         yield chunk('a', 'one ');
+        if (wish === 'replaced') yield chunk('a', 'one again, ');
         yield chunk('a', 'two', { append: true, last: true });
         if (wish === 'sealed') yield chunk('a', 'three', { append: true });
+        if (wish === 'sealed, replaced') yield chunk('a', 'three');
+        if (wish === 'sealed, replaced as a whole') yield artifact('three', { artifactId: 'a' });
       }),
     );
     const good = taskOf(await engine.send({ message: message('good') }, call));
     expect(good.artifacts).toEqual([
       { artifactId: 'a', parts: [{ text: 'one ' }, { text: 'two' }] },
     ]);
-    for (const wish of ['unknown', 'sealed']) {
+    const replaced = taskOf(await engine.send({ message: message('replaced') }, call));
+    expect(replaced.artifacts).toEqual([
+      { artifactId: 'a', parts: [{ text: 'one again, ' }, { text: 'two' }] },
+    ]);
+    for (const wish of ['sealed', 'sealed, replaced', 'sealed, replaced as a whole']) {
       const task = taskOf(await engine.send({ message: message(wish) }, call));
       expect(task.metadata).toEqual({ error_type: 'invalid_agent_response' });
+      expect(task.artifacts).toEqual(good.artifacts);
     }
+    const unknown = taskOf(await engine.send({ message: message('unknown') }, call));
+    expect(unknown.metadata).toEqual({ error_type: 'invalid_agent_response' });
+    expect(unknown.artifacts).toBeUndefined();
   });
 
   test('an event larger than allowed fails the task, one at the bound does not', async () => {
@@ -531,6 +580,13 @@ describeStores('task engine', (openPlace) => {
     expect(await codeOf(engine.listTasks({ contextId: 'c', ...foreign }, alice))).toBe(
       'INVALID_PARAMS',
     );
+    // A place of one's own choice, under the signature of another.
+    const [payload = '', signature = ''] = first.nextPageToken.split('.');
+    const [time, id] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown[];
+    expect(id).toBe(first.tasks[1]?.id);
+    const forged = Buffer.from(JSON.stringify([time, second.tasks[0]?.id])).toString('base64url');
+    const forgedList = { contextId: 'c', pageSize: 2, pageToken: `${forged}.${signature}` };
+    expect(await codeOf(engine.listTasks(forgedList, call))).toBe('INVALID_PARAMS');
     for (const pageSize of [0, 101, 1.5]) {
       expect(await codeOf(engine.listTasks({ pageSize }, call))).toBe('INVALID_PARAMS');
     }
