@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Command, Domain, Flow, Slot } from '../model.ts';
+import type { Command, Domain, Flow } from '../model.ts';
+import { type Entity, readEntities, slotsFrom } from './mappings.ts';
 
 /** What a message is that begins with a slash. */
 export type SpecialMessage =
@@ -11,12 +12,14 @@ export type SpecialMessage =
 /** What a message names instead of words. */
 export interface Intent {
   readonly name: string;
-  readonly entities: readonly { readonly entity: string; readonly value: JsonValue }[];
+  readonly entities: readonly Entity[];
 }
 
 interface Known {
   readonly domain: Domain;
   readonly flows: ReadonlyMap<string, Flow>;
+  /** Ids of the flows that are under way. @default none */
+  readonly active?: ReadonlySet<string>;
 }
 
 const MAX_PAIRS = 10;
@@ -69,51 +72,13 @@ function readIntent(message: string, known: Known): SpecialMessage | undefined {
   if (triggered.length === 0 && !known.domain.intents.includes(name)) return undefined;
   const entities = readEntities(json);
   if (entities === undefined) return undefined;
+  const active = new Set([...(known.active ?? []), ...triggered.map((flow) => flow.id)]);
   return {
     kind: 'commands',
-    intent: { name, entities: [...entities].map(([entity, value]) => ({ entity, value })) },
+    intent: { name, entities },
     commands: [
       ...triggered.map((flow): Command => ({ command: 'start flow', flow: flow.id })),
-      ...filledBy(known.domain, name, entities),
+      ...slotsFrom(known.domain, { intent: name, entities, active }),
     ],
   };
-}
-
-function readEntities(json: string): ReadonlyMap<string, JsonValue> | undefined {
-  try {
-    return new Map(Object.entries(JSON.parse(json) as Record<string, JsonValue>));
-  } catch {
-    return undefined;
-  }
-}
-
-/** The slots that an intent and its entities fill by their mappings. */
-function filledBy(
-  domain: Domain,
-  intent: string,
-  entities: ReadonlyMap<string, JsonValue>,
-): readonly Command[] {
-  return [...domain.slots.values()].flatMap((slot): Command[] => {
-    const value = mappedValue(slot, intent, entities);
-    return value === undefined ? [] : [{ command: 'set slot', name: slot.name, value, by: 'nlu' }];
-  });
-}
-
-function mappedValue(
-  slot: Slot,
-  intent: string,
-  entities: ReadonlyMap<string, JsonValue>,
-): JsonValue | undefined {
-  for (const mapping of slot.mappings) {
-    if (mapping.type === 'from_entity') {
-      const { entity } = mapping.options;
-      const value = typeof entity === 'string' ? entities.get(entity) : undefined;
-      if (value !== undefined) return value;
-    } else if (mapping.type === 'from_intent' || mapping.type === 'from_trigger_intent') {
-      const wanted = mapping.options['intent'];
-      const isWanted = Array.isArray(wanted) ? wanted.includes(intent) : wanted === intent;
-      if (isWanted) return mapping.options['value'] ?? null;
-    }
-  }
-  return undefined;
 }

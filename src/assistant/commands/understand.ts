@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import type { Command, Flow } from '../model.ts';
+import { activeSegment, flowIds } from '../stack/index.ts';
 import type { CommandGenerator } from './generator.ts';
+import { isFilledByText } from './mappings.ts';
 import { type Intent, readSpecial } from './special.ts';
 import { activeCollect, activeFlows, agentsView } from './view.ts';
 
@@ -32,7 +34,12 @@ export async function understand(
 ): Promise<Understanding> {
   const said = message.text.trim();
   if (said === '') return failure('rasa_internal_error_user_input_empty');
-  const special = said.length <= MAX_PAYLOAD_CHARACTERS ? readSpecial(said, dialogue) : undefined;
+  const { domain, flows } = dialogue;
+  const active = flowsUnderWay(dialogue);
+  const special =
+    said.length <= MAX_PAYLOAD_CHARACTERS
+      ? readSpecial(said, { domain, flows, active })
+      : undefined;
   if (special?.kind === 'commands') {
     const { commands, intent } = special;
     return { commands, isPayload: true, ...(intent !== undefined && { intent }) };
@@ -44,13 +51,35 @@ export async function understand(
   }
   try {
     const commands = await generate(dialogue, { ...message, text }, options);
-    return { commands, isPayload: false };
+    return { commands: withTypedAnswer(dialogue, text, commands, active), isPayload: false };
   } catch (error) {
     const { signal, logger } = dialogue.options;
     signal.throwIfAborted();
     logger.error({ generator: options.generator.name, error }, 'commands.generator_failed');
     return failure('rasa_internal_error_command_generation', { error_source: 'generator' });
   }
+}
+
+function flowsUnderWay({ tracker }: Dialogue): ReadonlySet<string> {
+  const segment = activeSegment(tracker.stack);
+  return new Set(segment === undefined ? [] : flowIds(segment));
+}
+
+/** Commands of a generator that leave room for the message to be an answer as it stands. */
+const besideAnswer = new Set<Command['command']>(['set slot', 'cannot handle', 'clarify']);
+
+/** A question whose slot is mapped `from_text` takes what is typed, unless it means something else. */
+function withTypedAnswer(
+  dialogue: Dialogue,
+  text: string,
+  commands: readonly Command[],
+  active: ReadonlySet<string>,
+): readonly Command[] {
+  const slot = activeCollect(dialogue, dialogue.tracker.stack)?.slot;
+  if (slot === undefined || !isFilledByText(slot, active)) return commands;
+  if (!commands.every((one) => besideAnswer.has(one.command))) return commands;
+  const others = commands.filter((one) => one.command === 'set slot' && one.name !== slot.name);
+  return [...others, { command: 'set slot', name: slot.name, value: text, by: 'nlu' }];
 }
 
 function failure(errorType: string, info: JsonObject = {}): Understanding {

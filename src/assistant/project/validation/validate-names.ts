@@ -1,5 +1,6 @@
 import { type Field, suggest } from '../../../config/index.ts';
 import { defaultActions } from '../../domain/index.ts';
+import type { Slot } from '../../model.ts';
 import { usesOf, type ValidationScope } from './scope.ts';
 
 /** Slots, responses, actions, model groups and servers must exist and be fit for their use. */
@@ -13,7 +14,10 @@ export function validateNames(scope: ValidationScope): void {
     else if (slot.type === 'list' && (use.as === 'collect' || use.as === 'set_slots')) {
       field.error(`a slot of type list cannot be used in ${use.as}`, 'set it from a custom action');
     }
-    if (slot !== undefined && use.as === 'collect') validateAsking(scope, field, name, use.utter);
+    if (slot !== undefined && use.as === 'collect') {
+      validateAsking(scope, field, name, use.utter);
+      validateAnswering(scope, field, slot, use.utter);
+    }
   }
   for (const { field, name } of usesOf(scope, 'response')) {
     if (!domain.responses.has(name)) {
@@ -56,6 +60,24 @@ function validateAsking(
   if (hasResponse || hasAction || hasInitialValue || utter !== undefined || !isComplete) return;
   const near = suggest(response, domain.responses.keys());
   field.error(`nothing asks for "${name}"`, near ?? `add response ${response} or action ${action}`);
+}
+
+const classified = new Set(['from_entity', 'from_intent', 'from_trigger_intent']);
+
+/** Nobody classifies what people type: a question needs another way to its answer. */
+function validateAnswering(
+  { domain }: ValidationScope,
+  field: Field,
+  slot: Slot,
+  utter: string | undefined,
+): void {
+  if (!slot.mappings.every(({ type }) => classified.has(type))) return;
+  const variations = domain.responses.get(utter ?? `utter_ask_${slot.name}`) ?? [];
+  if (variations.some(({ buttons = [] }) => buttons.length > 0)) return;
+  field.warn(
+    `"${slot.name}" is filled by intents and entities only, so no typed answer fills it`,
+    'add a mapping of type from_llm or from_text, or buttons to the question',
+  );
 }
 
 export function unknown(

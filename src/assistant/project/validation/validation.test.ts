@@ -278,3 +278,20 @@ test('the domain is checked too', async () => {
 test('default patterns and a minimal project have no problem', async () => {
   expect(await check('flows: {f: {description: d, steps: [{collect: amount}]}}')).toEqual([]);
 });
+
+test('a question whose slot only a classifier could fill is told, unless it has buttons', async () => {
+  const mapping = 'mappings: [{type: from_entity, entity: city}]';
+  const collected = 'flows: {f: {description: d, steps: [{collect: city}, {collect: home}]}}';
+  expect(
+    await check(collected, {
+      domain: `
+slots:
+  city: {type: text, ${mapping}}
+  home: {type: text, ${mapping}}
+responses:
+  utter_ask_city: [{text: Where to?}]
+  utter_ask_home: [{text: Where from?, buttons: [{title: Rome, payload: /SetSlots(home=Rome)}]}]
+`,
+    }),
+  ).toEqual([expect.stringContaining('"city" is filled by intents and entities only')]);
+});
