@@ -161,7 +161,7 @@ describe('A2ACLI_SEND: sending', () => {
 });
 
 describe('A2ACLI_INTERACT: going on', () => {
-  test('INTERACT_004, EXIT_002, TASK_POLL_003: a question ends the wait, with the command to answer', async () => {
+  test('INTERACT_001, INTERACT_004, EXIT_002, TASK_POLL_003: a question ends the wait, with the command to answer', async () => {
     const asked = await send('ask');
     expect(asked.code).toBe(0);
     expect(asked.err).toContain('waits for you: TASK_STATE_INPUT_REQUIRED');

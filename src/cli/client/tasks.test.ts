@@ -161,6 +161,22 @@ test('PUSH_001: webhooks are made, shown, listed and taken away', async () => {
   expect(JSON.parse((await config('list')).out)).toMatchObject({ configs: [] });
 });
 
+test('PUSH_002: webhooks are received until the task ends, and only with the right token', async () => {
+  const { id } = await begun('wait');
+  const args = ['task', 'push-config', 'listen', '-a', server.url, '--json', id];
+  const listening = start(args);
+  await expect.poll(() => listening.err, { timeout: 20_000 }).toContain('listening at ');
+  const url = /listening at (\S+)/.exec(listening.err)?.[1] ?? '';
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);
+  await legate(['cancel', server.url, id]);
+  const { code, out } = await listening.ended;
+  expect(code).toBe(0);
+  expect(out).toContain('TASK_STATE_CANCELED');
+  for (const line of out.trimEnd().split('\n')) expect(JSON.parse(line)).toBeTypeOf('object');
+  const listed = await legate(['task', 'push-config', 'list', '-a', server.url, '--json', id]);
+  expect(JSON.parse(listed.out)).toMatchObject({ configs: [] });
+});
+
 test('TASK_POLL_003, TASK_POLL_004, VER_003: a stream that breaks and cannot be had again is followed by polling, past an unknown state', async () => {
   const place = { id: 't', contextId: 'c' };
   const states = ['TASK_STATE_UNSPECIFIED', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'];

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { type ClientCommandOptions, clientNotes, withClient } from './client-options.ts';
+import { listenCommand } from './listen.ts';
 
 export interface PushConfigCommandOptions extends ClientCommandOptions {
   readonly url?: string;
@@ -27,6 +28,7 @@ export function pushConfigCommand(): Command {
   );
   command.addCommand(verb('list', 'show the webhooks of a task'));
   command.addCommand(verb('delete', 'take one away').requiredOption('--id <id>', 'its name'));
+  command.addCommand(listenCommand());
   return command.addHelpText(
     'after',
     `
