@@ -263,6 +263,95 @@ test('the domain validates a slot at once, and asks until it is valid', async ()
   ]);
 });
 
+const letters = project({
+  domain: `
+slots:
+  postcode:
+    type: text
+    validation:
+      rejections:
+        - if: not slots.postcode matches "^[0-9]{5}$"
+          utter: utter_postcode_invalid
+actions: [action_guess]
+responses:
+  utter_ask_postcode: [{text: "Your postcode?"}]
+  utter_postcode_invalid: [{text: "A postcode has five digits."}]
+  utter_office: [{text: "The office in {postcode} is open."}]
+`,
+  flows: `
+flows:
+  by_action:
+    description: An action fills the slot.
+    steps: [{action: action_guess}, {action: utter_office}]
+  by_step:
+    description: A step fills the slot.
+    steps: [{set_slots: [{postcode: '12'}]}, {action: utter_office}]
+  by_agent:
+    description: An agent fills the slot.
+    steps: [{call: guesser}, {action: utter_office}]
+`,
+});
+
+test.each(['by_action', 'by_step', 'by_agent'])(
+  'the domain validates a slot at once, whoever fills it: %s',
+  async (flow) => {
+    const events = [slotSet('postcode', '12')];
+    const chat = new Conversation(letters, {
+      actions: { has: () => true, run: () => Promise.resolve({ messages: [], events }) },
+      callHandlers: [
+        {
+          kind: 'agent',
+          handles: () => true,
+          run: () => Promise.resolve({ status: 'completed', messages: [], events, metadata: {} }),
+        },
+      ],
+    });
+    const refused = ['A postcode has five digits.', 'Your postcode?'];
+    expect(await chat.say('go', start(flow))).toEqual(refused);
+    expect(await chat.say('123', set('postcode', '123'))).toEqual(refused);
+    expect(await chat.say('12345', set('postcode', '12345'))).toEqual([
+      'The office in 12345 is open.',
+      MORE,
+    ]);
+  },
+);
+
+test('an agent that asks while the domain refuses its value goes on with a valid one', async () => {
+  const seen: unknown[] = [];
+  const chat = new Conversation(letters, {
+    callHandlers: [
+      {
+        kind: 'agent',
+        handles: () => true,
+        run: ({ mode, slots }) => {
+          seen.push([mode, slots['postcode']]);
+          if (seen.length > 1) {
+            return Promise.resolve({ status: 'completed', messages: [], events: [], metadata: {} });
+          }
+          return Promise.resolve({
+            status: 'input-required',
+            messages: [{ text: 'Is it far?' }],
+            events: [slotSet('postcode', '12')],
+            metadata: {},
+          });
+        },
+      },
+    ],
+  });
+  expect(await chat.say('go', start('by_agent'))).toEqual([
+    'Is it far?',
+    'A postcode has five digits.',
+    'Your postcode?',
+  ]);
+  expect(await chat.say('12345', set('postcode', '12345'))).toContain(
+    'The office in 12345 is open.',
+  );
+  expect(seen).toEqual([
+    ['start', null],
+    ['resume', '12345'],
+  ]);
+});
+
 test('a validating action may refuse and may rewrite an answer', async () => {
   const chat = open();
   await chat.say('track', start('track_parcel'));

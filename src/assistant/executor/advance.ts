@@ -9,6 +9,7 @@ import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure, TooManySteps } from './failure.ts';
 import { endFrame } from './flow-end.ts';
 import { linkTo } from './link.ts';
+import { checkSlots } from './validation.ts';
 
 export const LISTEN = 'action_listen';
 
@@ -84,6 +85,10 @@ function takeStep(
       return enterCollect(dialogue, frame, step);
     case 'set_slots':
       for (const { slot, value } of step.slots) dialogue.tracker.apply(slotSet(slot, value));
+      checkSlots(
+        dialogue,
+        step.slots.map(({ slot }) => slot),
+      );
       return undefined;
     case 'noop':
       return undefined;

@@ -10,13 +10,17 @@ const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_s
 /** Slots travel with every turn of the conversation: they hold facts, not files. */
 const MAX_SLOT_CHARACTERS = 64 * 1024;
 
-/** Events of actions and agents, in their order. Those that make no sense are left out and logged. */
+/**
+ * Events of actions and agents, in their order. Those that make no sense are left out and logged.
+ * Answers with the slots that were set, for the domain to check.
+ */
 export function applyEvents(
   dialogue: Dialogue,
   events: readonly EventDraft[],
   { except = OURS }: { readonly except?: ReadonlySet<string> } = {},
-): void {
+): readonly string[] {
   const { tracker, options } = dialogue;
+  const filled: string[] = [];
   for (const event of events) {
     if (except.has(event.event)) {
       options.logger.warn({ event: event.event }, 'action.event.ignored');
@@ -27,11 +31,17 @@ export function applyEvents(
       continue;
     }
     const checked = checkedSlot(dialogue, event);
-    if (checked !== undefined) tracker.apply(checked);
+    if (checked === undefined) continue;
+    tracker.apply(checked.event);
+    filled.push(checked.name);
   }
+  return filled;
 }
 
-function checkedSlot(dialogue: Dialogue, event: EventDraft): EventDraft | undefined {
+function checkedSlot(
+  dialogue: Dialogue,
+  event: EventDraft,
+): { readonly name: string; readonly event: EventDraft } | undefined {
   const name = event['name'];
   const slot = typeof name === 'string' ? dialogue.domain.slots.get(name) : undefined;
   if (slot === undefined) {
@@ -47,7 +57,7 @@ function checkedSlot(dialogue: Dialogue, event: EventDraft): EventDraft | undefi
     const message = `a value for slot ${slot.name} is larger than ${MAX_SLOT_CHARACTERS} characters`;
     throw new StepFailure('slot_too_large', message, { slot: slot.name });
   }
-  return { ...event, value: coerced.value };
+  return { name: slot.name, event: { ...event, value: coerced.value } };
 }
 
 function sizeOf(value: JsonValue): number {

@@ -7,6 +7,7 @@ import { defaultActions } from './default-actions/index.ts';
 import { sessionStart } from './default-actions/session.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
+import { checkSlots } from './validation.ts';
 
 const SESSION_START = 'action_session_start';
 
@@ -67,7 +68,7 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
   }
   tracker.apply(actionExecuted(name));
   for (const message of result.messages) await sayMessage(dialogue, message, context);
-  applyEvents(dialogue, result.events);
+  checkSlots(dialogue, applyEvents(dialogue, result.events));
 }
 
 /** A named response is written by us; what stands beside its name extends it. */

@@ -9,6 +9,7 @@ import { isSamePath } from './collect.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 import { fullTracker } from './run-action.ts';
+import { checkSlots } from './validation.ts';
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;
 
@@ -32,10 +33,17 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   }
   const origin = handler.kind === 'agent' ? { agent_id: step.target } : {};
   for (const message of outcome.messages) await dialogue.say(message, origin);
-  applyEvents(dialogue, outcome.events);
-  if (handler.kind === 'tool') return;
-  if (outcome.status === 'completed') completeAgent(dialogue, prediction, outcome.metadata);
-  else keepAgent(dialogue, prediction, outcome.metadata);
+  const filled = applyEvents(dialogue, outcome.events);
+  if (handler.kind === 'agent') {
+    if (outcome.status === 'completed') completeAgent(dialogue, prediction, outcome.metadata);
+    else keepAgent(dialogue, prediction, outcome.metadata);
+  }
+  const agent = dialogue.top;
+  checkSlots(dialogue, filled);
+  // The user answers the domain first; the agent is called again, with what is valid then.
+  if (agent?.type === 'agent' && dialogue.top !== agent) {
+    dialogue.replace({ ...agent, state: 'resuming' });
+  }
 }
 
 interface Run {

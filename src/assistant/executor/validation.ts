@@ -4,8 +4,8 @@ import { isPattern, VALIDATE_SLOT } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';
 
 /**
- * Checks slots that were just filled against the domain's own rejections, at once and whatever
- * flow is on. The pattern of each invalid one goes on the stack, and nothing else goes on until
+ * Checks slots that were just filled against the domain's own rejections, at once, whoever filled
+ * them and whatever flow is on. The pattern of each invalid one goes on the stack, and nothing else goes on until
  * the slot is valid.
  */
 export function checkSlots(dialogue: Dialogue, names: readonly string[]): void {

@@ -24,7 +24,7 @@ const plainStep = fc.oneof(
   { weight: 1, arbitrary: rejecting() },
   { weight: 2, arbitrary: fc.record({ action: fc.constantFrom('utter_hello', 'action_ok') }) },
   { weight: 1, arbitrary: fc.constant({ action: 'action_break' }) },
-  { weight: 1, arbitrary: anySlot.map((slot) => ({ set_slots: [{ [slot]: 7 }] })) },
+  { weight: 1, arbitrary: anySlot.map((slot) => ({ set_slots: [{ [slot]: 8 }] })) },
   { weight: 1, arbitrary: fc.constantFrom('f2', 'f3').map((call) => ({ call })) },
   { weight: 1, arbitrary: fc.constantFrom('g0', 'g1').map((call) => ({ call })) },
   { weight: 1, arbitrary: anySlot.map(branching) },
