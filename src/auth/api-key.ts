@@ -5,6 +5,7 @@ import { CredentialRefused } from './auth-error.ts';
 import { type AuthRequest, maxCredentialLength, singleHeader } from './auth-request.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 
+/** Which keys hold, and where they travel. */
 export interface ApiKeyVerifierOptions {
   /** Keys fixed by the configuration. They are never stored. */
   readonly keys?: readonly (Identity & { readonly key: string })[];

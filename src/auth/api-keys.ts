@@ -4,6 +4,7 @@ import type { RecordStore } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { checkIdentity, type Identity } from './verifier.ts';
 
+/** Where keys are kept. */
 export interface ApiKeysOptions {
   readonly records: RecordStore;
   /** @default the system's clock */
@@ -17,6 +18,7 @@ export interface ApiKeysOptions {
   readonly logger?: Logger;
 }
 
+/** What is known of a key; never the key itself. */
 export interface ApiKeyRecord extends Identity {
   /** The beginning of the key's digest: names the key and helps nobody to guess it. */
   readonly id: string;

@@ -3,6 +3,7 @@ import { LegateError } from '../protocol/index.ts';
 /**
  * A refusal that a door answers with challenges. Its text is the same whatever was wrong: what
  * exactly stands in the log, for the operator.
+ * @example if (error instanceof AuthError) response.setHeader('www-authenticate', error.challenges);
  */
 export class AuthError extends LegateError {
   /** The values of `WWW-Authenticate`, one header line each. */
@@ -25,6 +26,7 @@ export class AuthError extends LegateError {
 /**
  * Thrown by a verifier for a credential of its kind that does not hold. `reason` is for the log and
  * never reaches the caller; it must not contain the credential.
+ * @example throw new CredentialRefused('the token has expired');
  */
 export class CredentialRefused extends LegateError {
   readonly reason: string;

@@ -6,6 +6,7 @@ import type { AuthRequest } from './auth-request.ts';
 import { challenge, type ChallengeOptions } from './challenge.ts';
 import type { Verifier } from './verifier.ts';
 
+/** Who verifies callers. */
 export interface AuthenticatorOptions {
   /** Tried in this order; the first that knows the caller decides. None: everybody is anonymous. */
   readonly verifiers: readonly Verifier[];

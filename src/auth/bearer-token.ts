@@ -4,6 +4,7 @@ import { CredentialRefused } from './auth-error.ts';
 import { bearerToken } from './auth-request.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 
+/** Which tokens hold, and for whom. */
 export interface BearerTokenOptions {
   /** Each token with the identity it stands for. */
   readonly tokens: readonly (Identity & { readonly token: string })[];

@@ -1,6 +1,7 @@
 import { LegateError } from '../protocol/index.ts';
 import { addressKind } from '../push/index.ts';
 
+/** Where a server wants to listen. */
 export interface BindOptions {
   /** What the server is told to listen on; unset listens on every address. */
   readonly host?: string;
@@ -13,6 +14,7 @@ export interface BindOptions {
 /**
  * Refuses to listen where others can reach without asking them who they are. Only addresses of this
  * machine alone pass; a name other than `localhost` could mean anything.
+ * @example checkBind({ host: '127.0.0.1', isAuthenticated: false });
  */
 export function checkBind(options: BindOptions): void {
   const { host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote = false } = options;
@@ -25,7 +27,10 @@ export function checkBind(options: BindOptions): void {
   );
 }
 
-/** Whether only this machine can reach a server that listens there. */
+/**
+ * Whether only this machine can reach a server that listens there.
+ * @example isLoopbackHost('127.0.0.1') // true
+ */
 export function isLoopbackHost(host: string | undefined): boolean {
   if (host === undefined) return false;
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;

@@ -5,6 +5,7 @@ import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
 
+/** How much one caller may ask for. */
 export interface CallerLimitsOptions {
   /**
    * Requests per second in the long run; 0 for no limit. Counted in this process, or over all
@@ -27,7 +28,10 @@ export interface CallerLimitsOptions {
   readonly clock?: { now(): number };
 }
 
-/** What one caller may ask for at a time. Anonymous callers are told apart by their address. */
+/**
+ * What one caller may ask for at a time. Anonymous callers are told apart by their address.
+ * @example const limits = new CallerLimits({ requestsPerSecond: 10, openStreams: 5 });
+ */
 export class CallerLimits {
   readonly #rate: RateLimiter | undefined;
   readonly #requests: ConcurrencyLimit | undefined;

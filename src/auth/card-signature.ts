@@ -9,6 +9,7 @@ import type { PublicKeySet, SigningKey } from '../push/index.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { cardForm, type CardForm, cardForms } from './card-forms.ts';
 
+/** With which keys a card is signed. */
 export interface SignCardOptions {
   /** One signature is made with each. */
   readonly keys: readonly SigningKey[];
@@ -49,6 +50,7 @@ export interface TrustedKeys {
   readonly notAfter?: number;
 }
 
+/** Whose signatures are believed. */
 export interface VerifyCardOptions {
   /**
    * The roots of trust. A card's own `jku` is never followed: whoever forged the card wrote that
@@ -63,6 +65,7 @@ export interface VerifyCardOptions {
 const maxSignatures = 20;
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
 
+/** A card whose signature holds, and by whose key. */
 export interface VerifiedCard {
   readonly kid: string;
   readonly form: CardForm;
@@ -73,6 +76,7 @@ export interface VerifiedCard {
 /**
  * Verifies a card as it was received, before anything was made of it. One signature by a trusted key
  * is enough. Rejects with `PEER_INVALID`.
+ * @example const { card } = await verifyCard(received, { trusted: [{ keys }] });
  */
 export async function verifyCard(card: unknown, options: VerifyCardOptions): Promise<VerifiedCard> {
   const { now = Date.now() } = options;

@@ -1,5 +1,6 @@
 import { LegateError } from '../protocol/index.ts';
 
+/** What a refused caller is told. */
 export interface ChallengeOptions {
   readonly realm: string;
   /** RFC 6750: left out when the request carried no credential at all. */

@@ -5,6 +5,7 @@ import { LegateError } from '../protocol/index.ts';
 import type { GuardedFetch } from '../push/index.ts';
 import { discoverKeys, remoteKeys } from './remote-keys.ts';
 
+/** All algorithms that are taken; never `none`. */
 export const jwtAlgorithms = [
   'HS256',
   'HS512',
@@ -14,6 +15,7 @@ export const jwtAlgorithms = [
   'ES512',
   'PS256',
 ] as const;
+/** How a token may be signed. */
 export type JwtAlgorithm = (typeof jwtAlgorithms)[number];
 
 /** Where the keys come from that tokens are verified with. */

@@ -7,6 +7,7 @@ import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
 import { openIdConfigurationUrl } from './remote-keys.ts';
 import { isSubject, toCaller, type Verifier } from './verifier.ts';
 
+/** Which tokens hold, and what their claims mean. */
 export interface JwtVerifierOptions {
   readonly keys: JwtKeySource;
   /** The only algorithms accepted; what a token says of itself is never enough. @default ['RS256'] */

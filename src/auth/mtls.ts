@@ -13,7 +13,10 @@ export interface TlsPeer {
   readonly validTo: number;
 }
 
-/** The verified client certificate of a connection; undefined without one. */
+/**
+ * The verified client certificate of a connection; undefined without one.
+ * @example const peer = tlsPeer(request.socket);
+ */
 export function tlsPeer(
   socket: Pick<TLSSocket, 'authorized' | 'getPeerCertificate'>,
 ): TlsPeer | undefined {
@@ -45,6 +48,7 @@ export function splitAlternativeNames(text: string): readonly string[] {
   return names;
 }
 
+/** For whom a client certificate stands. */
 export interface MtlsOptions {
   /**
    * Who a certificate stands for; undefined refuses it.

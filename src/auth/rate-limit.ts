@@ -6,6 +6,7 @@ export interface RateLimiter {
   take(key: string): Promise<void> | void;
 }
 
+/** How many requests in which time, in this process. */
 export interface TokenBucketOptions {
   /** Requests per second in the long run. */
   readonly rate: number;
@@ -26,6 +27,7 @@ interface Bucket {
 /**
  * A bucket of tokens for each caller, in this process: it fills at the rate up to the burst, and a
  * request takes one.
+ * @example const buckets = new TokenBuckets({ rate: 10, burst: 20 });
  */
 export class TokenBuckets implements RateLimiter {
   readonly #rate: number;
@@ -63,6 +65,7 @@ export class TokenBuckets implements RateLimiter {
   }
 }
 
+/** How many requests in which time, over all replicas. */
 export interface ClusterRateOptions {
   readonly records: RecordStore;
   /** Requests in one window, over all replicas. */
@@ -83,6 +86,7 @@ export interface ClusterRateOptions {
 /**
  * A counter for each caller and window in the store, shared by all replicas. Around the border of
  * two windows up to twice the limit can pass.
+ * @example const rate = new ClusterRate({ records: store.records, limit: 100, window: 1_000 });
  */
 export class ClusterRate implements RateLimiter {
   readonly #options: ClusterRateOptions;
@@ -133,6 +137,7 @@ export class ClusterRate implements RateLimiter {
 /**
  * A limit for each second as one over all replicas: windows that hold a burst, and batches of a
  * twentieth of it, so that the store is asked at most about twenty times in a window.
+ * @example await serve(agent, { clusterRate: overReplicas(50) });
  */
 export function overReplicas(
   requestsPerSecond: number,

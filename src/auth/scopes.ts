@@ -5,7 +5,10 @@ import type { Authenticator } from './authenticator.ts';
 /** The scopes that skills need, by skill id. A skill that is not named needs none. */
 export type SkillScopes = Readonly<Record<string, readonly string[]>>;
 
-/** The skills as the card shows them: with what each needs besides the agent's own requirements. */
+/**
+ * The skills as the card shows them: with what each needs besides the agent's own requirements.
+ * @example declareSkillScopes(agent.skills, { refund: ['orders:write'] }, auth);
+ */
 export function declareSkillScopes(
   skills: readonly AgentSkill[],
   scopes: SkillScopes,
@@ -19,7 +22,10 @@ export function declareSkillScopes(
   });
 }
 
-/** The skills that a caller may use, for an extended card or for the agent itself. */
+/**
+ * The skills that a caller may use, for an extended card or for the agent itself.
+ * @example allowedSkills(card.skills, { refund: ['orders:write'] }, caller);
+ */
 export function allowedSkills(
   skills: readonly AgentSkill[],
   scopes: SkillScopes,
@@ -34,6 +40,7 @@ export function allowedSkills(
 /**
  * The scopes that a message needs. One that names its skill needs that skill's; one that names none,
  * or one that does not exist, could come to be answered by any skill, and so needs them all.
+ * @example neededScopes('refund', card.skills, { refund: ['orders:write'] }) // ['orders:write']
  */
 export function neededScopes(
   skillId: string | undefined,

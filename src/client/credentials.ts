@@ -16,6 +16,7 @@ export interface CredentialRequest {
   readonly isRejected: boolean;
 }
 
+/** Makes the headers that show who calls; asked once more when they are refused. */
 export type HeaderProvider = (
   request: CredentialRequest,
 ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;

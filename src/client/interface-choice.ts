@@ -3,6 +3,7 @@ import type { ClientOptions } from './options.ts';
 
 export type SpokenVersion = '1.0' | '0.3';
 
+/** Where and how an agent is called. */
 export interface ChosenInterface {
   readonly interface: AgentInterface;
   readonly binding: 'JSONRPC' | 'HTTP+JSON';
@@ -20,6 +21,7 @@ export interface InterfacePreference {
  * The interface to call: of the newest version spoken here, the first in the card's order (8.3.2),
  * or the first of the preferred binding. An older version is taken only where the card offers none
  * newer, or where it was asked for.
+ * @example const { url, binding, version } = chooseInterface(card, { binding: 'HTTP+JSON' });
  */
 export function chooseInterface(
   card: AgentCard,

@@ -86,6 +86,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** How a stream is followed. */
 export interface StreamOptions extends CallOptions {
   /** Milliseconds. @default the client's */
   readonly inactivityTimeoutMs?: number;

@@ -17,7 +17,10 @@ interface ViewedArtifact {
   metadata: JsonObject | undefined;
 }
 
-/** A task as its stream has told it so far, and what a snapshot tells beyond that. */
+/**
+ * A task as its stream has told it so far, and what a snapshot tells beyond that.
+ * @example const view = new TaskView(task); view.apply(response); console.log(view.status.state);
+ */
 export class TaskView {
   readonly id: string;
   readonly contextId: string;

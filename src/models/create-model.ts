@@ -6,6 +6,7 @@ import { type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
 import { resolveEndpoint } from './providers.ts';
 import { RoutedModel } from './routed-model.ts';
 
+/** What models need besides their configuration. */
 export interface CreateModelOptions {
   /** Where keys are looked up that the configuration does not name. @default process.env */
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -53,7 +54,10 @@ export function createModel(config: unknown, options: CreateModelOptions = {}): 
   });
 }
 
-/** All groups by id; an id that comes twice is an error. */
+/**
+ * All groups by id; an id that comes twice is an error.
+ * @example const model = createModels(config.model_groups).get('commands');
+ */
 export function createModels(
   groups: readonly unknown[],
   options: CreateModelOptions = {},

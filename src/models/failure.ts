@@ -12,6 +12,7 @@ export interface ModelFailure {
 /**
  * Any error of a model as ours. The text of the service is kept short and without the request,
  * which may hold what users said; keys never are part of either.
+ * @example const { error, isRetryable } = describeFailure(thrown, model.modelId, Date.now());
  */
 export function describeFailure(thrown: unknown, model: string, now: number): ModelFailure {
   if (thrown instanceof LegateError) {

@@ -30,6 +30,7 @@ const settingKeys = [
 
 type ModelSettings = Pick<LanguageModelV4CallOptions, (typeof settingKeys)[number]>;
 
+/** What a model is asked, and how patiently. */
 export interface GenerateTextOptions extends ModelSettings {
   /** One user message, or a whole prompt. */
   readonly prompt: string | LanguageModelV4Prompt;
@@ -49,6 +50,7 @@ export interface GenerateTextOptions extends ModelSettings {
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** What a model answered, and at what cost. */
 export interface GeneratedText {
   /** All text of the answer, without thoughts. */
   readonly text: string;

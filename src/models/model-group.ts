@@ -43,13 +43,18 @@ const modelGroup = z.looseObject({
   router: routerConfig.optional(),
 });
 
+/** One model of a group, as endpoints.yml describes it. */
 export type ModelConfig = z.infer<typeof modelConfig>;
+/** Models that stand in for each other, as endpoints.yml describes them. */
 export type ModelGroup = z.infer<typeof modelGroup>;
 
 /** Keys that other engines read and that change nothing here; not worth a warning. */
 const silentKeys = new Set(['use_chat_completions_endpoint', 'num_retries', 'api_type']);
 
-/** Checks one entry of `model_groups`; the path of what is wrong is in the message. */
+/**
+ * Checks one entry of `model_groups`; the path of what is wrong is in the message.
+ * @example readModelGroup({ id: 'commands', models: [{ provider: 'openai', model: 'gpt-4o' }] });
+ */
 export function readModelGroup(value: unknown): ModelGroup {
   const read = modelGroup.safeParse(value);
   if (read.success) return read.data;

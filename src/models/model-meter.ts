@@ -4,7 +4,10 @@ const calls = lateCounter('legate.model.calls');
 const seconds = lateHistogram('legate.model.duration');
 const tokens = lateCounter('legate.model.tokens');
 
-/** Counts one answer of a model from here to its end, retries included. */
+/**
+ * Counts one answer of a model from here to its end, retries included.
+ * @example const meter = meterModelCall(model.modelId, Date.now); meter.end({ input: 10, output: 5 });
+ */
 export function meterModelCall(
   model: string,
   now: () => number,

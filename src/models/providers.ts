@@ -59,6 +59,7 @@ const providers = {
   },
 } as const satisfies Record<string, Provider>;
 
+/** The providers that configuration may name. */
 export const providerNames: readonly string[] = Object.keys(providers);
 
 /** Where a model is and how to ask it. */
@@ -71,7 +72,10 @@ export interface Endpoint {
   readonly structuredOutput: boolean;
 }
 
-/** Turns one model's configuration into an endpoint, or says what it lacks. */
+/**
+ * Turns one model's configuration into an endpoint, or says what it lacks.
+ * @example const endpoint = resolveEndpoint(config, 'model_groups[0]', process.env);
+ */
 export function resolveEndpoint(
   config: ModelConfig,
   where: string,

@@ -10,6 +10,7 @@ const longestTag = '</reasoning>'.length;
  * The text without thoughts. A thought that never closes reaches to the end; a closing tag without
  * an opening one ends a thought that began before the text (some servers swallow the opening).
  * Linear in the length of the text.
+ * @example stripReasoning('<think>hm</think>Yes.') // 'Yes.'
  */
 export function stripReasoning(text: string): string {
   let kept = '';

@@ -13,6 +13,7 @@ import { lineDiff } from './line-diff.ts';
 /** `record` asks and writes, `replay` only reads, `auto` replays when the file is there. */
 export type RecordingMode = 'record' | 'replay' | 'auto';
 
+/** Where answers are recorded, and when the model itself is asked. */
 export interface RecordedModelOptions {
   /** Text that differs each time, such as the date: compared and kept as `<...>`. */
   readonly ignore?: readonly RegExp[];

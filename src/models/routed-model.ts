@@ -7,6 +7,7 @@ import type {
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure } from './failure.ts';
 
+/** How models of a group share the work, and when one rests. */
 export interface RoutedModelOptions {
   /** The group's id. */
   readonly id: string;
@@ -35,6 +36,7 @@ interface Member {
  * the order of the group or shuffled, then the resting ones (better a tired model than none), until
  * one answers. A caller's abort ends the call at once and counts against nobody.
  * A stream falls back only until it has begun.
+ * @example const model = new RoutedModel([first, second], { id: 'commands' });
  */
 export class RoutedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
@@ -110,7 +112,10 @@ export class RoutedModel implements LanguageModelV4 {
   }
 }
 
-/** Whether a model takes a JSON schema as response format. */
+/**
+ * Whether a model takes a JSON schema as response format.
+ * @example if (offersStructuredOutput(model)) call.responseFormat = schema;
+ */
 export function offersStructuredOutput(model: LanguageModelV4): boolean {
   return (
     (model as { readonly supportsStructuredOutputs?: unknown }).supportsStructuredOutputs === true

@@ -4,6 +4,7 @@ import { LegateError } from '../protocol/index.ts';
 /** What a scripted model answers: text alone, or everything that can happen to a real one. */
 export type ScriptedReply = string | ScriptedAnswer;
 
+/** One answer of a script, with all that can be said of it. */
 export interface ScriptedAnswer {
   readonly text?: string;
   /** Thoughts, sent as a reasoning part of their own. */
@@ -30,6 +31,7 @@ export interface ScriptedAnswer {
   readonly rawBody?: string;
 }
 
+/** A call of a tool that a script makes. */
 export interface ScriptedToolCall {
   readonly name: string;
   readonly input: JsonValue;

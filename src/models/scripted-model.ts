@@ -22,6 +22,7 @@ import {
   usageOf,
 } from './script.ts';
 
+/** A model that answers from a script, and remembers what it was asked. */
 export interface ScriptedModel extends LanguageModelV4 {
   /** Whether it takes a JSON schema as response format. */
   readonly supportsStructuredOutputs: boolean;
@@ -29,6 +30,7 @@ export interface ScriptedModel extends LanguageModelV4 {
   readonly requests: readonly ScriptedRequest[];
 }
 
+/** What a scripted model says of itself. */
 export interface ScriptedModelOptions {
   /** @default 'scripted' */
   readonly modelId?: string;

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { toRequest, writeAnswer } from './scripted-wire.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, ScriptPlayer } from './script.ts';
 
+/** What such a server asks for, and says of itself. */
 export interface ScriptedModelServerOptions {
   /** When given, calls without it as bearer token are answered 401. */
   readonly apiKey?: string;
@@ -21,6 +22,7 @@ export interface ReceivedCall {
   readonly body: JsonObject;
 }
 
+/** A running server that answers from a script. */
 export interface ScriptedModelServer extends AsyncDisposable {
   /** Base URL for `api_base`: `http://127.0.0.1:<port>/v1`. */
   readonly url: string;

@@ -1,3 +1,4 @@
+/** How long to wait before another attempt. */
 export interface BackoffOptions {
   /** Milliseconds before the second attempt. @default 1_000 */
   readonly initialDelay?: number;

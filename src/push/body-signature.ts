@@ -45,6 +45,7 @@ export function bodySigner(keys: readonly [SigningKey, ...SigningKey[]]): BodySi
   };
 }
 
+/** By which keys, and for whom a body must be signed. */
 export interface VerifyBodyOptions {
   /** The sender's keys, from its `/.well-known/jwks.json`, fetched from an address you trust. */
   readonly keys: PublicKeySet | JSONWebKeySet;
@@ -59,6 +60,7 @@ export interface VerifyBodyOptions {
 /**
  * For receivers: checks `X-A2A-Signature` against the body as it was received. Rejects with
  * `UNAUTHENTICATED`; resolves with the id of the delivery, by which repeats are told.
+ * @example const { id } = await verifyBodySignature(request.headers['x-a2a-signature'], body, { keys, audience, now });
  */
 export async function verifyBodySignature(
   signature: string,

@@ -6,6 +6,7 @@ import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { checkUrl, portOf, schemeOf, type UrlPolicy } from './policy.ts';
 import { type Resolver, systemResolver } from './resolver.ts';
 
+/** Where calls may go, and how long they may take. */
 export interface GuardedClientOptions {
   readonly policy: UrlPolicy;
   /** @default the operating system's */
@@ -22,6 +23,7 @@ export interface GuardedClientOptions {
   readonly certificateAuthority?: string;
 }
 
+/** A call to an address that somebody else named. */
 export interface OutboundRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -4,6 +4,7 @@ import { Deadline } from './deadline.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
 
+/** How patient a guarded `fetch` is. */
 export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'> {
   /** Milliseconds until the head of the answer. @default 30_000 */
   readonly headTimeout?: number;
@@ -16,6 +17,7 @@ export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'
   readonly maxResponseBytes?: number;
 }
 
+/** A `fetch` that goes only where a policy allows. */
 export type GuardedFetch = typeof fetch & {
   /** Closes idle connections. */
   close(): void;

@@ -6,6 +6,7 @@ import { DeliveryMeter } from './delivery-meter.ts';
 import { Lanes } from './lanes.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
+/** What is delivered, where to, and how patiently. */
 export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'scheduler'> {
   readonly store: Pick<Store, 'push' | 'readEvents'>;
   /** The process that claims deliveries: its claims end when the store learns of its end. */
@@ -81,6 +82,7 @@ const busyPause = 40;
  * round it settles the calls that have ended and claims the next ones, in one go, since a store
  * writes once what comes at once. Where the process is busy with its callers, rounds are further
  * apart and smaller: webhooks are late then, and callers are not.
+ * @example const dispatcher = new PushDispatcher({ store, replica, policy, taskAt }); dispatcher.start();
  */
 export class PushDispatcher {
   readonly #options: PushDispatcherOptions;

@@ -37,7 +37,10 @@ export const httpsOrLoopbackPolicy: UrlPolicy = Object.freeze({
   allowPrivate: false,
 });
 
-/** A URL or one of its addresses is not allowed. Trying again does not help; another policy does. */
+/**
+ * A URL or one of its addresses is not allowed. Trying again does not help; another policy does.
+ * @example if (error instanceof UrlRefused) console.warn(error.message);
+ */
 export class UrlRefused extends LegateError {
   constructor(code: ErrorCode, field: string, description: string) {
     super(
@@ -48,6 +51,7 @@ export class UrlRefused extends LegateError {
   }
 }
 
+/** What a refusal says. */
 export interface CheckUrlOptions {
   /** The path of the field in the request, for the error. @default 'url' */
   readonly field?: string;

@@ -51,6 +51,7 @@ export function validatePushConfig(
 /**
  * Looks up the host of a configuration and checks its addresses. This tells a caller of a mistake
  * early; what protects is the check at connect, since names can change.
+ * @example await checkPushAddress(config, { policy: sealedPolicy });
  */
 export async function checkPushAddress(
   config: TaskPushNotificationConfig,
@@ -85,7 +86,10 @@ export function traceOf(config: object): string | undefined {
   return typeof traceparent === 'string' ? traceparent : undefined;
 }
 
-/** A configuration as it is shown: whoever reads it learns where it points, not how it proves itself. */
+/**
+ * A configuration as it is shown: whoever reads it learns where it points, not how it proves itself.
+ * @example response.end(JSON.stringify(redactPushConfig(config)));
+ */
 export function redactPushConfig<T extends TaskPushNotificationConfig>(config: T): T {
   const stored: T & { readonly traceparent?: unknown } = config;
   const { token: _token, authentication, traceparent: _trace, ...rest } = stored;

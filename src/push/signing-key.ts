@@ -8,6 +8,7 @@ import {
 } from 'node:crypto';
 import { LegateError } from '../protocol/index.ts';
 
+/** How bodies and cards are signed. */
 export type SigningAlgorithm = 'ES256' | 'ES384' | 'ES512' | 'PS256' | 'RS256' | 'EdDSA';
 
 /** A private key of our own, with the name and algorithm under which others know its public half. */
@@ -50,11 +51,18 @@ export function readSigningKey(text: string, options: SigningKeyOptions = {}): S
   return fromPrivateKey(privateKey, options);
 }
 
-/** Makes a new ES256 key. It lasts as long as the process: receivers see another after a restart. */
+/**
+ * Makes a new ES256 key. It lasts as long as the process: receivers see another after a restart.
+ * @example const key = generateSigningKey();
+ */
 export function generateSigningKey(options: Pick<SigningKeyOptions, 'kid'> = {}): SigningKey {
   return fromPrivateKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, options);
 }
 
+/**
+ * The public halves of keys, for those who verify.
+ * @example response.end(JSON.stringify(publicKeySet([key])));
+ */
 export function publicKeySet(keys: readonly SigningKey[]): PublicKeySet {
   return {
     keys: keys.map(({ kid, algorithm, privateKey }) => ({
