@@ -294,6 +294,7 @@ describeStores('task engine', (openPlace) => {
   });
 
   test('several follow-ups to one task of such an agent run one at a time, in order', async () => {
+    const patient = { timeout: 20_000 };
     const follows = ['1', '2', '3', '4'];
     const gates = new Map(follows.map((name) => [name, gate()]));
     const began: string[] = [];
@@ -317,16 +318,16 @@ describeStores('task engine', (openPlace) => {
       const follow = { message: message(name, { taskId }) };
       await engine.send({ ...follow, configuration: { returnImmediately: true } }, call);
     }
-    await expect.poll(() => began).toEqual(['1']);
+    await expect.poll(() => began, patient).toEqual(['1']);
     // Another task of the context goes all its way, and the followers still wait.
     await engine.send({ message: message('other', { contextId }) }, call);
     expect([began, live]).toEqual([['1'], 1]);
     for (const [index, name] of follows.entries()) {
       gates.get(name)?.open();
-      await expect.poll(() => began).toEqual(follows.slice(0, index + 2));
+      await expect.poll(() => began, patient).toEqual(follows.slice(0, index + 2));
     }
     await expect
-      .poll(async () => (await engine.getTask({ id: taskId }, call)).value.status.state)
+      .poll(async () => (await engine.getTask({ id: taskId }, call)).value.status.state, patient)
       .toBe('TASK_STATE_COMPLETED');
     expect([most, live]).toEqual([1, 0]);
   });

@@ -11,15 +11,21 @@ afterEach(() => {
 async function start(
   path: string,
   policy: string,
-): Promise<{ url: string; kill: () => Promise<void> }> {
+): Promise<{ url: string; said: object[]; kill: () => Promise<void> }> {
   const child = fork(join(import.meta.dirname, 'server.ts'), [path, policy], { execArgv: [] });
   children.push(child);
+  /** What the agent tells of its turns: that one begins, that it shall stop. */
+  const said: object[] = [];
   const { port } = await new Promise<{ port: number }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { port: number }));
+    child.on('message', (message: object) => {
+      if ('port' in message) resolve(message as { port: number });
+      else said.push(message);
+    });
     child.once('exit', () => reject(new Error('the server did not start')));
   });
   return {
     url: `http://127.0.0.1:${port}`,
+    said,
     kill: () =>
       new Promise((resolve) => {
         child.once('exit', () => resolve());
@@ -94,3 +100,29 @@ for (const [policy, state] of [
     if (policy === 'fail') expect(task.metadata).toEqual({ error_type: 'interrupted' });
   });
 }
+
+test('a cancel that was stored holds after kill -9: the turn is not run again', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'store.db');
+  const before = await start(path, 'run-again');
+  const { id } = (
+    await post(before.url, { ...say('hang'), configuration: { returnImmediately: true } })
+  ).task;
+  await expect.poll(() => getText(before.url, id), { timeout: 20_000 }).toContain('"2 "');
+  // The agent does not end, so this is not answered before the server dies.
+  const cancel = fetch(`${before.url}/tasks/${id}:cancel`, { method: 'POST', headers, body: '{}' });
+  const answer = cancel.then(
+    () => 'answered',
+    () => 'cut off',
+  );
+  await expect
+    .poll(() => before.said, { timeout: 20_000 })
+    .toEqual([{ attempt: 1 }, { told: 'cancel' }]);
+  await before.kill();
+  expect(await answer).toBe('cut off');
+  const after = await start(path, 'run-again');
+  await expect
+    .poll(async () => JSON.parse(await getText(after.url, id)) as object, { timeout: 20_000 })
+    .toMatchObject({ status: { state: 'TASK_STATE_CANCELED' }, artifacts: [{ artifactId: 'a' }] });
+  expect(after.said).toEqual([]);
+});

@@ -10,6 +10,10 @@ const server = await serve(
     { name: 'restarted', onInterrupted: onInterrupted === 'fail' ? 'fail' : 'run-again' },
     async function* (turn) {
       const text = textOf(turn.message);
+      turn.signal.addEventListener('abort', () =>
+        process.send?.({ told: turn.signal.reason.stopCause }),
+      );
+      process.send?.({ attempt: turn.attempt });
       yield working();
       if (text === 'ask') yield inputRequired('?');
       else if (text === 'hang') {
@@ -21,6 +25,7 @@ const server = await serve(
       } else yield artifact(`did ${text}`);
     },
   ),
-  { store: { type: 'sqlite', path } },
+  // An agent that does not follow its cancellation is left alone for longer than any test takes.
+  { store: { type: 'sqlite', path }, cancelGraceMs: 600_000 },
 );
 process.send?.({ port: server.port });

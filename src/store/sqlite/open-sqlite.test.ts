@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Json } from '../../protocol/index.ts';
 import {
   admission,
@@ -328,6 +329,73 @@ test('on a full disk writes fail, what is stored stays, and writing goes on when
   await store.writeContext({ owner: alice, contextId: 'later', value: large });
   expect((await store.loadContext(alice, 'later'))?.value?.text).toBe(large.text);
   expect(await store.load(stored[0] ?? '')).toMatchObject({ version: 2 });
+});
+
+test('the file is kept with a log beside it, and every commit reaches the disk', async () => {
+  const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
+  let own: DatabaseSync | undefined;
+  try {
+    const store = open();
+    await admit(store);
+    // What is set for one connection can be asked of that one alone.
+    own = exec.mock.contexts.at(-1) as DatabaseSync | undefined;
+  } finally {
+    exec.mockRestore();
+  }
+  expect(own?.location()).toBe(path);
+  expect({ ...own?.prepare('PRAGMA journal_mode').get() }).toEqual({ journal_mode: 'wal' });
+  expect({ ...own?.prepare('PRAGMA synchronous').get() }).toEqual({ synchronous: 2 });
+});
+
+test('a write waits for another process that writes, and goes on when that has ended', async () => {
+  const store = open({ busyTimeoutMs: 60_000 });
+  await admit(store, { taskId: 'before' });
+  const asked = new Int32Array(new SharedArrayBuffer(4));
+  // In a thread of its own: a write that waits stops this one.
+  const holder = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    const { DatabaseSync } = require('node:sqlite');
+    const other = new DatabaseSync(workerData.path);
+    other.exec('BEGIN IMMEDIATE');
+    parentPort.postMessage('held');
+    Atomics.wait(workerData.asked, 0, 0);
+    // The write may be on its way still: it is held up until it surely has come.
+    Atomics.wait(workerData.asked, 0, 1, 200);
+    other.exec('COMMIT');
+    other.close();`,
+    { eval: true, stderr: true, workerData: { path, asked } },
+  );
+  const ended = new Promise((resolve) => holder.once('exit', resolve));
+  await new Promise((resolve, reject) => {
+    holder.once('message', resolve);
+    holder.once('error', reject);
+  });
+  const write = admit(store, { taskId: 'after', contextId: 'd' });
+  Atomics.store(asked, 0, 1);
+  Atomics.notify(asked, 0);
+  await write;
+  expect(await ended).toBe(0);
+  expect(await store.load('after')).toMatchObject({ version: 1 });
+});
+
+test('a write fails when the other process takes longer than is waited, and nothing is lost', async () => {
+  const store = open({ busyTimeoutMs: 5 });
+  await admit(store, { taskId: 'before' });
+  const other = new DatabaseSync(path);
+  try {
+    other.exec('BEGIN IMMEDIATE');
+    const later = admission({ taskId: 'after', contextId: 'd' });
+    await expect(store.admit(later)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringMatching(/another process keeps it locked; end that process/),
+    });
+    expect(await store.load('before')).toMatchObject({ version: 1 });
+    expect(await store.load('after')).toBeUndefined();
+    other.exec('ROLLBACK');
+    expect(await store.admit(later)).toMatchObject({ kind: 'admitted' });
+  } finally {
+    other.close();
+  }
 });
 
 test('operations after closing are refused', async () => {
