@@ -7,7 +7,7 @@ import { rabbitMq } from '../../test/support/rabbitmq.ts';
 import { type Bus, openBus } from '../bus/index.ts';
 
 /** For tests of many processes, one after the other. */
-export const slow = { timeout: 120_000 };
+export const slow = { timeout: 300_000 };
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 const source = join(import.meta.dirname, '..');
