@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { intercepted } from '../../test/support/intercepted-store.ts';
 import { agent, inputRequired, textOf } from '../agents/index.ts';
-import { message, type Task } from '../protocol/index.ts';
+import { artifact, Json, type JsonValue, message, type Task } from '../protocol/index.ts';
 import { openMemoryReplicas, type Store } from '../store/index.ts';
 import { type Call, Engine, type SendOutcome } from './index.ts';
 
@@ -91,3 +91,62 @@ test('a process that was held up does not end the questions of later turns', asy
   expect(task.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
   await heir.stop();
 });
+
+test('the turn behind one that failed with its replica runs once, however late the store answers', async () => {
+  const [inner, other] = two();
+  const { opened, open } = gate();
+  let isHeld = false;
+  let looks = 0;
+  const mine = intercepted(inner, {
+    append: async (go, { state }) => {
+      const outcome = await go();
+      if (state === 'TASK_STATE_FAILED') {
+        isHeld = true;
+        await opened;
+      }
+      return outcome;
+    },
+    takeOver: async (go) => {
+      const turns = await go();
+      if (isHeld) looks += 1;
+      return turns;
+    },
+  });
+  for (const taskId of ['first', 'second']) await leaveTurn(other, taskId);
+  const begun: string[] = [];
+  const failing = agent({ name: 'failing', onInterrupted: 'fail' }, async function* (turn) {
+    begun.push(turn.taskId);
+    await opened;
+    yield artifact('done');
+  });
+  const engine = await Engine.start({ agent: failing, store: mine, leaseMs: 30 });
+  await expect.poll(() => looks).toBeGreaterThan(3);
+  open();
+  await expect
+    .poll(async () => (await other.load('second'))?.state, { timeout: 5_000 })
+    .toBe('TASK_STATE_COMPLETED');
+  await engine.stop();
+  expect(begun).toEqual(['second']);
+});
+
+/** A turn of a replica that is no more; the second of them waits behind the first. */
+async function leaveTurn(store: Store, taskId: string): Promise<void> {
+  const request = { caller: call.caller, acceptedOutputModes: [], extensions: [] };
+  await store.admit({
+    agent: 'failing',
+    owner: 'o',
+    key: 'k',
+    taskId,
+    contextId: 'c',
+    replica: 'dead',
+    now: 0,
+    request: Json.of(request as unknown as JsonValue),
+    task: Json.of({
+      id: taskId,
+      contextId: 'c',
+      status: { state: 'TASK_STATE_SUBMITTED' },
+      history: [message('left behind')],
+    }),
+    maxContexts: 0,
+  });
+}

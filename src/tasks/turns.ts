@@ -130,15 +130,17 @@ export class Turns {
     if (turn.attempt > 1) {
       const { taskId, attempt } = turn;
       logger.warn({ taskId, turnId: turnIdOf(turn), attempt }, 'tasks.turn.taken_over');
-      if (record.cancelRequested) return this.#endWith(turn, record, { kind: 'canceled' });
-      if (agent.onInterrupted !== 'run-again') return this.#endWith(turn, record, interruptedEnd());
+      // Awaited here: until the next turn is started, this process is at work on the key.
+      if (record.cancelRequested) return await this.#endWith(turn, record, { kind: 'canceled' });
+      if (agent.onInterrupted !== 'run-again')
+        return await this.#endWith(turn, record, interruptedEnd());
       if (turn.attempt > maxAttempts) {
         const end = engineEnd(
           'failed',
           'interrupted',
           `The task failed ${maxAttempts} times without an end.`,
         );
-        return this.#endWith(turn, record, end);
+        return await this.#endWith(turn, record, end);
       }
     }
     const task = LiveTask.from(record);
