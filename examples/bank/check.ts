@@ -9,10 +9,8 @@ import {
   type ProjectPlaces,
   runTests,
 } from '../../src/assistant/index.ts';
-import { connect } from '../../src/client/index.ts';
-import { serveAssistant } from '../../src/http/index.ts';
-import { type JsonObject, message, type Task } from '../../src/protocol/index.ts';
 import { startBankModel } from './model/script.ts';
+import { overA2a } from './orchestrator.ts';
 
 const directory = import.meta.dirname;
 
@@ -37,48 +35,19 @@ async function converse(project: Project): Promise<number> {
   return results.length;
 }
 
-function stateOf({ status }: Task): JsonObject {
-  return (status.message?.parts[0]?.data ?? {}) as JsonObject;
-}
-
-/** As an orchestrator sees it: a question, its answers, and what is left behind. */
-async function overA2a(): Promise<void> {
-  await using serving = await serveAssistant({
-    places: { directory },
-    store: { type: 'memory' },
-  });
-  const client = await connect(serving.url);
-  const say = async (contextId: string, text: string): Promise<Task> => {
-    const answer = await client.sendMessage(message(text, { contextId }));
-    assert('task' in answer);
-    return answer.task;
-  };
-  const asked = await say('one', 'send 50 to Ann');
-  assert.equal(asked.status.state, 'TASK_STATE_INPUT_REQUIRED');
-  assert.equal(stateOf(asked)['active_flow'], 'transfer_money');
-  const sent = await say('one', 'yes');
-  assert.equal(sent.status.state, 'TASK_STATE_COMPLETED');
-  assert.deepEqual(stateOf(sent)['persisted_slots'], { transfer_status: 'sent' });
-  const refused = await say('two', 'paint my house');
-  assert.equal(refused.status.state, 'TASK_STATE_REJECTED');
-}
-
 const matched = await converse(await load({ directory }, process.env));
 await using model = await startBankModel();
 const environment = { BANK_MODEL: 'scripted', BANK_MODEL_URL: model.url, BANK_MODEL_KEY: 'none' };
-const asked = await converse(
-  await load(
-    {
-      directory,
-      config: join(directory, 'model', 'config.yml'),
-      endpoints: join(directory, 'model', 'endpoints.yml'),
-      subAgents: join(directory, 'model', 'sub_agents'),
-    },
-    environment,
-  ),
-);
+const places = {
+  directory,
+  config: join(directory, 'model', 'config.yml'),
+  endpoints: join(directory, 'model', 'endpoints.yml'),
+  subAgents: join(directory, 'model', 'sub_agents'),
+};
+const asked = await converse(await load(places, environment));
 assert(model.requests.length > asked, 'the model was asked');
-await overA2a();
+const transfers = await overA2a({ directory }, process.env);
+assert.equal(await overA2a(places, environment), transfers);
 console.log(
-  `bank: ${matched} conversations without a model, ${asked} with one, and one with an orchestrator`,
+  `bank: ${matched} conversations without a model, ${asked} with one, and both with an orchestrator`,
 );

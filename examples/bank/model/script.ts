@@ -59,6 +59,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   'I want a loan': ['start flow plan_loan'],
   'run the loan calculator again': ['restart agent loan_calculator'],
   'open a savings account': ['start flow open_savings'],
+  'paint my house': ['cannot handle'],
 };
 
 /** Answers to one question that mean another thing than they say. */
