@@ -51,7 +51,7 @@ export interface ClientParts {
  * const client = await connect('https://agent.example')
  * for await (const { response } of client.sendStreamingMessage('Hello')) console.log(response)
  */
-export class Client {
+export class Client implements AsyncDisposable {
   readonly #parts: ClientParts;
   /** Replaced as a whole, so that a call under way keeps the one it began with. */
   #peer: Peer;
@@ -191,10 +191,24 @@ export class Client {
       withRetry(settings, call.signal, () => refetchCard(known, http, call)),
     );
     if (fetched !== known) {
+      const { transport: former } = this.#peer;
       this.#peer = new Peer(settings, transportFor(fetched.card), fetched.card);
       this.#fetched = fetched;
+      former.close?.();
     }
     return this.card;
+  }
+
+  /**
+   * Lets go of the connections that its bindings hold, once the calls under way are over; those of
+   * HTTP belong to the runtime. A later call makes new ones.
+   */
+  async close(): Promise<void> {
+    this.#peer.transport.close?.();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #call<O extends CallOperation>(
@@ -222,9 +236,16 @@ export class Client {
     run: (call: TransportCall) => Promise<T>,
   ): Promise<T> {
     const { timeoutMs = this.#parts.settings.timeoutMs, signal, headers } = options;
-    const what = `${operation} at ${new URL(this.interface.url).origin}`;
-    return within({ what, timeoutMs, signal }, (signal) => run({ signal, headers }));
+    const { settings } = this.#parts;
+    const what = `${operation} at ${placeOf(this.interface)}`;
+    const deadline = timeoutMs > 0 ? settings.clock.now() + timeoutMs : undefined;
+    return within({ what, timeoutMs, signal }, (signal) => run({ signal, headers, deadline }));
   }
+}
+
+/** Without the path, which has no place in a text. Not every binding has addresses that are URLs. */
+function placeOf({ url }: AgentInterface): string {
+  return /^https?:/i.test(url) ? new URL(url).origin : url;
 }
 
 function deliveryOf(request: SendMessageRequest): Delivery {

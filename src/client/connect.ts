@@ -6,6 +6,7 @@ import {
   v03Rest,
   v1,
 } from '../protocol/index.ts';
+import { BoundTransport } from './bound-transport.ts';
 import { type FetchedCard, fetchCard, refetchCard } from './card.ts';
 import { Client } from './client.ts';
 import { Http } from './http.ts';
@@ -77,7 +78,12 @@ function fetchWithin(
 }
 
 function transportOf(chosen: ChosenInterface, http: Http, settings: Settings): Transport {
-  const { extensions } = settings;
+  const { extensions, bindings } = settings;
+  const given = bindings.find(({ binding }) => binding === chosen.binding);
+  if (given !== undefined) {
+    const dialect = chosen.version === '1.0' ? v1 : v03Rest;
+    return new BoundTransport(chosen, dialect, given.open(chosen, settings), http, extensions);
+  }
   if (chosen.binding === 'JSONRPC') {
     return new JsonRpcTransport(chosen, chosen.version === '1.0' ? v1 : v03, http, extensions);
   }

@@ -81,8 +81,15 @@ export class Http {
     return this.#once(request, true);
   }
 
-  async #once(request: HttpRequest, isRejected: boolean): Promise<Response> {
-    const { method, operation, body, signal } = request;
+  /**
+   * The address and the headers of a request with all that goes along, credentials included. Refuses
+   * to put them on a wire that anybody may read.
+   */
+  async prepare(
+    request: Pick<HttpRequest, 'method' | 'url' | 'operation' | 'headers' | 'isAnonymous'>,
+    isRejected: boolean,
+  ): Promise<{ readonly url: URL; readonly headers: Headers }> {
+    const { method, operation } = request;
     const headers = new Headers();
     for (const source of [this.#settings.headers, request.headers]) {
       for (const [name, value] of Object.entries(source)) setHeader(headers, name, value);
@@ -94,6 +101,12 @@ export class Http {
         ? request.url
         : await this.credentials.apply(request.url, headers, isRejected);
     refuseExposure(url, headers);
+    return { url, headers };
+  }
+
+  async #once(request: HttpRequest, isRejected: boolean): Promise<Response> {
+    const { method, body, signal } = request;
+    const { url, headers } = await this.prepare(request, isRejected);
     signal?.throwIfAborted();
     try {
       return await this.#settings.fetch(url.href, {

@@ -1,7 +1,9 @@
 export { connect, type ConnectOptions, fetchAgentCard } from './connect.ts';
 export type { FetchedCard } from './card.ts';
 export { Client } from './client.ts';
+export type { BindingCall, BindingChannel, BindingLimits, ClientBinding } from './binding.ts';
 export type {
+  BindingName,
   CallOptions,
   ClientOptions,
   PollOptions,
@@ -12,5 +14,5 @@ export type { ApiKey, Auth, CredentialRequest, HeaderProvider } from './credenti
 export type { OutgoingRequest } from './http.ts';
 export { TaskView } from './task-view.ts';
 export type { Sendable } from './sendable.ts';
-export type { StreamEvent } from './transport.ts';
+export type { CallOperation, StreamEvent, StreamOperation } from './transport.ts';
 export { chooseInterface, type ChosenInterface } from './interface-choice.ts';

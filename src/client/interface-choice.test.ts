@@ -43,7 +43,35 @@ test('an older version is chosen where it is asked for, or where there is no oth
 
 test('a version that was asked for and is not offered is an error', () => {
   expect(() => chooseInterface(offers(['JSONRPC', '0.3']), { version: '1.0' })).toThrow(
-    'it lists JSONRPC 0.3, and this client speaks JSONRPC and HTTP+JSON in 1.0 over http and https',
+    'it lists JSONRPC 0.3, and this client speaks JSONRPC and HTTP+JSON over http and https, in 1.0',
+  );
+});
+
+const given = {
+  binding: 'GRPC',
+  locate: (address: string) => URL.parse(`https://${address}`) ?? undefined,
+  open: () => {
+    throw new Error('nothing is opened to choose');
+  },
+} as const;
+
+test('gRPC is spoken where its binding was given, in the card’s order', () => {
+  const card = offers(['GRPC', '1.0', 'agent.example:50051'], ['JSONRPC', '1.0']);
+  expect(chooseInterface(card)).toMatchObject({ binding: 'JSONRPC' });
+  expect(chooseInterface(card, { binding: 'GRPC' })).toMatchObject({ binding: 'JSONRPC' });
+  const { binding, url, version } = chooseInterface(card, { bindings: [given] });
+  expect([binding, url.href, version]).toEqual(['GRPC', 'https://agent.example:50051/', '1.0']);
+  expect(chooseInterface(card, { bindings: [given], binding: 'JSONRPC' }).binding).toBe('JSONRPC');
+});
+
+test('an address that the given binding cannot make out is passed over', () => {
+  const card = offers(['GRPC', '1.0', 'no address'], ['JSONRPC', '1.0']);
+  expect(chooseInterface(card, { bindings: [given], binding: 'GRPC' }).binding).toBe('JSONRPC');
+});
+
+test('an error tells which bindings are spoken', () => {
+  expect(() => chooseInterface(offers(['NATS', '1.0']), { bindings: [given] })).toThrow(
+    'it lists NATS 1.0, and this client speaks JSONRPC and HTTP+JSON over http and https, and GRPC, in 1.0 and 0.3',
   );
 });
 

@@ -1,13 +1,15 @@
 import { type AgentCard, type AgentInterface, LegateError } from '../protocol/index.ts';
-import type { ClientOptions } from './options.ts';
+import type { ClientBinding } from './binding.ts';
+import type { BindingName, ClientOptions } from './options.ts';
 
 export type SpokenVersion = '1.0' | '0.3';
 
 /** Where and how an agent is called. */
 export interface ChosenInterface {
   readonly interface: AgentInterface;
-  readonly binding: 'JSONRPC' | 'HTTP+JSON';
+  readonly binding: BindingName;
   readonly version: SpokenVersion;
+  /** Where it is; of other bindings than the two over HTTP, as they locate it. */
   readonly url: URL;
 }
 
@@ -15,6 +17,7 @@ export interface ChosenInterface {
 export interface InterfacePreference {
   readonly binding?: ClientOptions['binding'] | undefined;
   readonly version?: ClientOptions['version'] | undefined;
+  readonly bindings?: readonly ClientBinding[] | undefined;
 }
 
 /**
@@ -27,8 +30,9 @@ export function chooseInterface(
   card: AgentCard,
   preference: InterfacePreference = {},
 ): ChosenInterface {
+  const { bindings = [] } = preference;
   const spoken = card.supportedInterfaces
-    .map(readInterface)
+    .map((offered) => readInterface(offered, bindings))
     .filter((candidate) => candidate !== undefined);
   const version =
     preference.version ?? (spoken.some((each) => each.version === '1.0') ? '1.0' : '0.3');
@@ -42,17 +46,31 @@ export function chooseInterface(
     'PEER_INVALID',
     `the card of ${JSON.stringify(card.name)} offers no interface to call: it lists ${
       offered === '' ? 'none' : offered
-    }, and this client speaks JSONRPC and HTTP+JSON in ${preference.version ?? '1.0 and 0.3'} over http and https`,
+    }, and this client speaks ${languages(bindings)}, in ${preference.version ?? '1.0 and 0.3'}`,
   );
 }
 
-function readInterface(offered: AgentInterface): ChosenInterface | undefined {
-  const binding = offered.protocolBinding.toUpperCase();
+function languages(bindings: readonly ClientBinding[]): string {
+  const over = 'JSONRPC and HTTP+JSON over http and https';
+  return [over, ...new Set(bindings.map(({ binding }) => binding))].join(', and ');
+}
+
+function readInterface(
+  offered: AgentInterface,
+  bindings: readonly ClientBinding[],
+): ChosenInterface | undefined {
+  const name = offered.protocolBinding.toUpperCase();
   const version = spokenVersion(offered.protocolVersion);
-  const url = URL.parse(offered.url);
-  if (binding !== 'JSONRPC' && binding !== 'HTTP+JSON') return undefined;
-  if (version === undefined || url === null || !isCallable(url)) return undefined;
-  return { interface: offered, binding, version, url };
+  if (version === undefined) return undefined;
+  if (name === 'JSONRPC' || name === 'HTTP+JSON') {
+    const url = URL.parse(offered.url);
+    if (url === null || !isCallable(url)) return undefined;
+    return { interface: offered, binding: name, version, url };
+  }
+  const given = bindings.find(({ binding }) => binding === name);
+  const url = given?.locate(offered.url);
+  if (given === undefined || url === undefined || !isCallable(url)) return undefined;
+  return { interface: offered, binding: given.binding, version, url };
 }
 
 /** Patches are never negotiated; 0.2 differs from 0.3 in nothing that is read or sent here. */

@@ -1,3 +1,4 @@
+import type { ClientBinding } from './binding.ts';
 import type { Auth } from './credentials.ts';
 import type { OutgoingRequest } from './http.ts';
 
@@ -21,6 +22,9 @@ export interface PollOptions {
   readonly maximumMs?: number;
 }
 
+/** Bindings that a client may speak: GRPC where it was given. */
+export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
+
 /** How an agent is called. */
 export interface ClientOptions {
   /** Who calls. Sent over https and to loopback hosts only. */
@@ -30,7 +34,12 @@ export interface ClientOptions {
   /** Extension URIs to ask for. @default [] */
   readonly extensions?: readonly string[];
   /** The binding to take where the card offers several. @default the first in the card's order */
-  readonly binding?: 'JSONRPC' | 'HTTP+JSON';
+  readonly binding?: BindingName;
+  /**
+   * Bindings to speak beside JSONRPC and HTTP+JSON. @default []
+   * @example bindings: [grpcBinding()]
+   */
+  readonly bindings?: readonly ClientBinding[];
   /** The only version to speak. @default the newest that the card offers */
   readonly version?: '1.0' | '0.3';
   /** `false` tries everything once. */
@@ -65,8 +74,8 @@ export interface ClientOptions {
    */
   readonly verifyCard?: (card: unknown) => unknown;
   /**
-   * Carries every request, those for cards included: a guarded one keeps them to where the operator
-   * lets them go. @default globalThis.fetch
+   * Carries every request over HTTP, those for cards included: a guarded one keeps them to where the
+   * operator lets them go. @default globalThis.fetch
    * @example fetch: guardedFetch(sealedPolicy)
    */
   readonly fetch?: typeof globalThis.fetch;
@@ -116,6 +125,7 @@ export function withDefaults(options: ClientOptions): Settings {
     headers: options.headers ?? {},
     extensions: options.extensions ?? [],
     binding: options.binding,
+    bindings: options.bindings ?? [],
     version: options.version,
     retry: {
       attempts: retry?.attempts ?? 3,

@@ -35,12 +35,16 @@ export interface Exchanges {
   deleteTaskPushNotificationConfig: [DeleteTaskPushNotificationConfigRequest, void];
   getExtendedAgentCard: [GetExtendedAgentCardRequest, AgentCard];
 }
+/** An operation that is answered by a stream. */
 export type StreamOperation = 'sendStreamingMessage' | 'subscribeToTask';
+/** An operation that is answered once. */
 export type CallOperation = Exclude<keyof Exchanges, StreamOperation>;
 
 export interface TransportCall {
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** When nobody waits any more, by the client's clock: for bindings that tell the peer. */
+  readonly deadline?: number | undefined;
 }
 
 export interface TransportStream extends TransportCall {
@@ -81,4 +85,6 @@ export interface Transport {
     request: Exchanges[O][0],
     call: TransportStream,
   ): Promise<AsyncIterable<Frame>>;
+  /** Lets go of connections that are its own; a later call makes others. */
+  close?(): void;
 }

@@ -89,7 +89,7 @@ export class TestServer implements AsyncDisposable {
         (each) => each.protocolBinding === protocolBinding && each.protocolVersion === version,
       );
       if (offered === undefined) throw new Error(`the card does not list ${name}`);
-      transports.set(name, await transportOf(offered));
+      transports.set(name, transportOf(offered));
     }
     return new TestServer(serving, door, transports);
   }

@@ -1,0 +1,38 @@
+import { isLoopbackHost } from '../../auth/index.ts';
+
+const schemes: Readonly<Record<string, 'http' | 'https'>> = {
+  'http:': 'http',
+  'grpc:': 'http',
+  'https:': 'https',
+  'grpcs:': 'https',
+};
+
+/**
+ * Where an address of a card leads: `host:port`, which is encrypted save on this machine, or a URL
+ * whose scheme says. Undefined for what is neither, for credentials would end up in logs, and for
+ * paths, which a gRPC service cannot have.
+ */
+export function locate(address: string): URL | undefined {
+  const bare = /^(?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(address);
+  const text = bare ? `https://${address}` : withKnownScheme(address);
+  const url = text === undefined ? null : URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '' || url.port === '0') {
+    return undefined;
+  }
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return undefined;
+  if (!bare || !isLoopbackHost(url.hostname)) return url;
+  // Read anew, not changed over: 443 would vanish as the port that goes without saying.
+  return URL.parse(`http://${address}`) ?? undefined;
+}
+
+function withKnownScheme(address: string): string | undefined {
+  const [, scheme = '', rest = ''] = /^([a-z]+:)\/\/(.+)$/i.exec(address) ?? [];
+  const name = scheme.toLowerCase();
+  return Object.hasOwn(schemes, name) ? `${schemes[name] ?? ''}://${rest}` : undefined;
+}
+
+/** Names the resolver, for otherwise a host by the name of one would be taken for it. */
+export function targetOf(url: URL): string {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return `dns:${url.hostname}:${port}`;
+}

@@ -1,0 +1,97 @@
+import { type Metadata, status } from '@grpc/grpc-js';
+import { type ErrorCode, fromRestError, LegateError } from '../../protocol/index.ts';
+import type { Statuses } from '../status.ts';
+
+/** What of gRPC's own errors is looked at. */
+interface CallError {
+  readonly code?: number;
+  readonly details?: string;
+  readonly metadata?: Metadata;
+}
+
+/** What a status means where nothing says it better. What is not here is no answer of A2A. */
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  [status.CANCELLED]: 'PEER_UNREACHABLE',
+  [status.INVALID_ARGUMENT]: 'INVALID_PARAMS',
+  [status.DEADLINE_EXCEEDED]: 'REQUEST_TIMEOUT',
+  [status.NOT_FOUND]: 'TASK_NOT_FOUND',
+  [status.ALREADY_EXISTS]: 'INVALID_REQUEST',
+  [status.PERMISSION_DENIED]: 'PERMISSION_DENIED',
+  [status.RESOURCE_EXHAUSTED]: 'RATE_LIMITED',
+  [status.FAILED_PRECONDITION]: 'INVALID_REQUEST',
+  [status.ABORTED]: 'INVALID_REQUEST',
+  [status.OUT_OF_RANGE]: 'INVALID_PARAMS',
+  [status.UNIMPLEMENTED]: 'METHOD_NOT_FOUND',
+  [status.INTERNAL]: 'INTERNAL',
+  [status.UNAVAILABLE]: 'PEER_UNREACHABLE',
+  [status.UNAUTHENTICATED]: 'UNAUTHENTICATED',
+};
+
+const maxTextLength = 500;
+
+/**
+ * The error that the end of a call stands for: known by its details, then by the name of an error
+ * at the beginning of its text, which peers of 0.3 put there, then by its status.
+ */
+export function failureOf(thrown: unknown, statuses: Statuses, target: string): LegateError {
+  if (thrown instanceof LegateError) return thrown;
+  const error = (thrown instanceof Error ? thrown : {}) as CallError;
+  const { code = status.UNKNOWN } = error;
+  const text = (error.details ?? '').slice(0, maxTextLength);
+  const told = toldBy(error, statuses) ?? namedBy(text);
+  const meant = codeOfStatus[code] ?? 'PEER_INVALID';
+  if (told !== undefined) {
+    // A peer that has no code for what happened still has the right status.
+    if (told.code !== 'INTERNAL' || meant === 'PEER_INVALID') return told;
+    if (meant === 'INTERNAL') return told;
+    return new LegateError(meant, told.message, { cause: told });
+  }
+  const made = madeHere(text);
+  const ended = `${target} ${wordsFor(made ?? meant)}`;
+  return new LegateError(made ?? meant, text === '' ? ended : `${ended}: ${text}`, {
+    metadata: { status: status[code] ?? String(code) },
+    cause: thrown,
+  });
+}
+
+function toldBy({ metadata }: CallError, statuses: Statuses): LegateError | undefined {
+  try {
+    return metadata === undefined ? undefined : statuses.read(metadata);
+  } catch {
+    // Details that are none; the status remains.
+    return undefined;
+  }
+}
+
+function namedBy(text: string): LegateError | undefined {
+  const [, name, message] = /^([A-Za-z]+Error): *(.*)$/s.exec(text) ?? [];
+  if (name === undefined || message === undefined) return undefined;
+  const named = fromRestError(500, { error: { name, message } });
+  return named.code === 'INTERNAL' ? undefined : named;
+}
+
+/** Statuses that no peer sent: gRPC makes them of answers and connections that were not in order. */
+function madeHere(text: string): ErrorCode | undefined {
+  if (/^Received RST_STREAM/.test(text)) return 'PEER_UNREACHABLE';
+  if (/^Received (?:HTTP status code (?!401|403|429|50[234])|message larger)/.test(text)) {
+    return 'PEER_INVALID';
+  }
+  return undefined;
+}
+
+function wordsFor(code: ErrorCode): string {
+  switch (code) {
+    case 'PEER_UNREACHABLE':
+      return 'did not answer';
+    case 'REQUEST_TIMEOUT':
+      return 'was not answered in time';
+    case 'PEER_INVALID':
+      return 'answered what is not A2A';
+    case 'UNAUTHENTICATED':
+      return 'asks for credentials, or for other ones';
+    case 'METHOD_NOT_FOUND':
+      return 'has no such method; check the address in the agent card';
+    default:
+      return 'failed';
+  }
+}

@@ -1,0 +1,43 @@
+import type { ClientBinding } from '../../client/index.ts';
+import { locate } from './address.ts';
+import { LazyChannel } from './lazy-channel.ts';
+
+/** For encrypted connections. All of it is PEM. */
+export interface GrpcTls {
+  /** Authorities to trust. @default those of Node */
+  readonly ca?: string;
+  /** Who we are to peers that ask for a client certificate. */
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+export interface GrpcBindingOptions {
+  readonly tls?: GrpcTls;
+}
+
+/**
+ * Lets a client, `remoteAgent` and sub agents call agents over gRPC, in 1.0 and 0.3. gRPC is loaded
+ * with the first call. An address `host:port` is spoken to over TLS unless it is this machine's;
+ * `grpc://` and `http://` are plain text, `grpcs://` and `https://` TLS.
+ * @example const client = await connect(url, { bindings: [grpcBinding()], binding: 'GRPC' })
+ */
+export function grpcBinding({ tls = {} }: GrpcBindingOptions = {}): ClientBinding {
+  const load = once(async () => {
+    const { GrpcChannel, loadServices } = await import('./channel.ts');
+    return { GrpcChannel, services: await loadServices() };
+  });
+  return {
+    binding: 'GRPC',
+    locate,
+    open: (chosen, limits) =>
+      new LazyChannel(async () => {
+        const { GrpcChannel, services } = await load();
+        return new GrpcChannel({ chosen, limits, tls, services });
+      }),
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
