@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fieldsOf, legate, start } from './testing/legate-process.ts';
+import { fieldsOf, legate, start, patient } from './testing/legate-process.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/cli-conformance.md'), 'utf8');
 
@@ -49,9 +49,9 @@ test('the counts of the page are right', () => {
   }
 });
 
-test('DEMO_SERVER_001: demo-server is an agent to practise on', async () => {
+test('DEMO_SERVER_001: demo-server is an agent to practise on', patient, async () => {
   const running = start(['demo-server', '-p', '0']);
-  await expect.poll(() => running.out, { timeout: 25_000 }).toContain('Stop:');
+  await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
   const url = /at (http:\/\/localhost:\d+)/.exec(running.out)?.[1] ?? '';
   const sent = await legate(['send', url, 'world']);
   expect(sent.out).toContain('Hello, world!');

@@ -31,7 +31,7 @@ export async function inspect(place: string, options: InspectCommandOptions): Pr
 async function inspectRemote(session: Session, options: InspectCommandOptions): Promise<void> {
   using progress = new Progress('Reading the card');
   const { card } = await session.fetchCard();
-  const auth = session.authFor(card);
+  const auth = await session.authFor(card);
   const agent = remoteAgent(card, {
     fetch: session.fetch,
     headers: session.choices.serviceParameters,

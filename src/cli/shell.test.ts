@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest';
 import { greenhouseFolder } from '../../test/support/greenhouse.ts';
-import { legate } from './testing/legate-process.ts';
+import { legate, patient } from './testing/legate-process.ts';
 
-test('the shell looks inside of an assistant: slots, stack and what was said', async () => {
-  await using folder = await greenhouseFolder();
-  const input = 'water the Monstera\n/slots\n/stack\n/history\n';
-  const { code, out } = await legate(['shell', folder.directory], { input });
-  expect(code).toBe(0);
-  const [question, ...inside] = out.trimEnd().split('\n');
-  expect(question).toBe('How many litres?');
-  expect(inside).toContain('plant: "Monstera"');
-  expect(inside.filter((line) => line.startsWith('water_plants at '))).toHaveLength(1);
-  expect(inside.slice(-2)).toEqual(['you: water the Monstera', 'assistant: How many litres?']);
-});
+test(
+  'the shell looks inside of an assistant: slots, stack and what was said',
+  patient,
+  async () => {
+    await using folder = await greenhouseFolder();
+    const input = 'water the Monstera\n/slots\n/stack\n/history\n';
+    const { code, out } = await legate(['shell', folder.directory], { input });
+    expect(code).toBe(0);
+    const [question, ...inside] = out.trimEnd().split('\n');
+    expect(question).toBe('How many litres?');
+    expect(inside).toContain('plant: "Monstera"');
+    expect(inside.filter((line) => line.startsWith('water_plants at '))).toHaveLength(1);
+    expect(inside.slice(-2)).toEqual(['you: water the Monstera', 'assistant: How many litres?']);
+  },
+);

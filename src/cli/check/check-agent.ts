@@ -14,7 +14,7 @@ export interface CheckOptions extends ProbeOptions {
   /** Whether no message may be sent: the card and its caching are looked at alone. @default false */
   readonly isReadOnly?: boolean;
   /** Credentials, for what the card demands. */
-  readonly authFor: (card: AgentCard) => Auth | undefined;
+  readonly authFor: (card: AgentCard) => Promise<Auth | undefined>;
   readonly onFinding?: (finding: Finding) => void;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -47,7 +47,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
   await runChecks(cachingChecks, found, 'caching', tell);
   const card = readable(found.answer.json);
   if (card !== undefined && options.isReadOnly !== true) {
-    probe.authenticate(options.authFor(card));
+    probe.authenticate(await options.authFor(card));
     const speakers = speakersOf(card, probe);
     for (const speaker of speakers) {
       const subject: InterfaceSubject = { speaker, card, text: options.text };

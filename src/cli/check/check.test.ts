@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
 import { serve } from '../../http/index.ts';
 import { generateSigningKey } from '../../push/index.ts';
-import { legate } from '../testing/legate-process.ts';
+import { legate, patient } from '../testing/legate-process.ts';
 import { officialServer } from '../testing/official-server.ts';
 import { rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
@@ -28,7 +28,7 @@ const failuresOf = ({ findings }: Report) =>
 const outcomesOf = ({ findings }: Report) =>
   Object.fromEntries(findings.map(({ subject, id, outcome }) => [`${subject} ${id}`, outcome]));
 
-test('our own server passes, in both bindings and both versions', async () => {
+test('our own server passes, in both bindings and both versions', patient, async () => {
   await using server = await serve(triedAgent, { cardKeys: [generateSigningKey()] });
   const { code, report } = await checked(server.url);
   expect(failuresOf(report)).toEqual([]);
@@ -51,25 +51,29 @@ test('our own server passes, in both bindings and both versions', async () => {
   });
 });
 
-test('a server with callers of its own is tried with credentials and without', async () => {
-  const auth = new Authenticator({
-    verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
-  });
-  await using server = await serve(triedAgent, { auth });
-  const { code, report, err } = await checked(server.url, ['--debug'], {
-    A2ACLI_BEARER: 'sesame-open',
-  });
-  expect(failuresOf(report)).toEqual([]);
-  expect(code).toBe(0);
-  expect(outcomesOf(report)).toMatchObject({
-    'security security.credentials-demanded': 'passed',
-    'security security.wrong-credentials': 'passed',
-    'security security.challenge': 'passed',
-  });
-  expect(err).not.toContain('sesame-open');
-});
+test(
+  'a server with callers of its own is tried with credentials and without',
+  patient,
+  async () => {
+    const auth = new Authenticator({
+      verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
+    });
+    await using server = await serve(triedAgent, { auth });
+    const { code, report, err } = await checked(server.url, ['--debug'], {
+      A2ACLI_BEARER: 'sesame-open',
+    });
+    expect(failuresOf(report)).toEqual([]);
+    expect(code).toBe(0);
+    expect(outcomesOf(report)).toMatchObject({
+      'security security.credentials-demanded': 'passed',
+      'security security.wrong-credentials': 'passed',
+      'security security.challenge': 'passed',
+    });
+    expect(err).not.toContain('sesame-open');
+  },
+);
 
-test('what the official SDK gets wrong is found', async () => {
+test('what the official SDK gets wrong is found', patient, async () => {
   await using official = await officialServer();
   const { code, report } = await checked(official.url);
   expect(code).toBe(1);
@@ -133,7 +137,7 @@ function brokenAgent() {
   });
 }
 
-test('a server that is broken on purpose is seen through', async () => {
+test('a server that is broken on purpose is seen through', patient, async () => {
   await using broken = await brokenAgent();
   const { code, report } = await checked(broken.url);
   expect(code).toBe(1);
@@ -177,38 +181,46 @@ test('a server that is broken on purpose is seen through', async () => {
   }
 });
 
-test('the report is text for people or a page, and harmless whatever agents say', async () => {
-  await using broken = await brokenAgent();
-  const text = await legate(['check', broken.url]);
-  expect(text.code).toBe(1);
-  expect(text.out).toContain('FAIL  card: version is in order\n      version is missing');
-  expect(text.out).toContain('      mend: give the card a version');
-  expect(text.out).not.toContain('\u001B');
-  expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings, \d+ not tried\n$/);
-  const folder = mkdtempSync(join(tmpdir(), 'legate-check-'));
-  try {
-    const file = join(folder, 'report.html');
-    const html = await legate(['check', broken.url, '--format', 'html', '--report', file]);
-    expect(html).toMatchObject({ code: 1, out: '' });
-    const page = readFileSync(file, 'utf8');
-    expect(page).toContain('&lt;script&gt;alert(1)');
-    expect(page).not.toContain('<script');
-    expect(page).toContain("default-src 'none'");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+test(
+  'the report is text for people or a page, and harmless whatever agents say',
+  patient,
+  async () => {
+    await using broken = await brokenAgent();
+    const text = await legate(['check', broken.url]);
+    expect(text.code).toBe(1);
+    expect(text.out).toContain('FAIL  card: version is in order\n      version is missing');
+    expect(text.out).toContain('      mend: give the card a version');
+    expect(text.out).not.toContain('\u001B');
+    expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings, \d+ not tried\n$/);
+    const folder = mkdtempSync(join(tmpdir(), 'legate-check-'));
+    try {
+      const file = join(folder, 'report.html');
+      const html = await legate(['check', broken.url, '--format', 'html', '--report', file]);
+      expect(html).toMatchObject({ code: 1, out: '' });
+      const page = readFileSync(file, 'utf8');
+      expect(page).toContain('&lt;script&gt;alert(1)');
+      expect(page).not.toContain('<script');
+      expect(page).toContain("default-src 'none'");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
 
-test('--read-only sends no message, and an address without a card is one finding', async () => {
-  await using agent = await rawAgent(({ response, url, path }) =>
-    path.startsWith('/.well-known')
-      ? sendJson(response, rawCard(url))
-      : sendJson(response, {}, 500),
-  );
-  const { code } = await checked(agent.url, ['--read-only']);
-  expect(code).toBe(0);
-  expect(agent.requests.every(({ method }) => method === 'GET')).toBe(true);
-  const missing = await checked(`${agent.url}/elsewhere`);
-  expect(missing.code).toBe(1);
-  expect(missing.report.findings).toMatchObject([{ id: 'card.found', outcome: 'failed' }]);
-});
+test(
+  '--read-only sends no message, and an address without a card is one finding',
+  patient,
+  async () => {
+    await using agent = await rawAgent(({ response, url, path }) =>
+      path.startsWith('/.well-known')
+        ? sendJson(response, rawCard(url))
+        : sendJson(response, {}, 500),
+    );
+    const { code } = await checked(agent.url, ['--read-only']);
+    expect(code).toBe(0);
+    expect(agent.requests.every(({ method }) => method === 'GET')).toBe(true);
+    const missing = await checked(`${agent.url}/elsewhere`);
+    expect(missing.code).toBe(1);
+    expect(missing.report.findings).toMatchObject([{ id: 'card.found', outcome: 'failed' }]);
+  },
+);

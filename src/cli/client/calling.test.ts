@@ -7,7 +7,7 @@ import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../auth/i
 import { serve, type Serving } from '../../http/index.ts';
 import type { AgentCard, Task } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
-import { fieldsOf, legate } from '../testing/legate-process.ts';
+import { fieldsOf, legate, patient } from '../testing/legate-process.ts';
 import { type RawRequest, rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 
@@ -44,27 +44,31 @@ function completing(card: (url: string) => object) {
 }
 
 describe('A2ACLI_CARD_GET', () => {
-  test('CARD_GET_001: a host, a URL, the URL of a card, a file and a file URL name an agent', async () => {
-    const host = new URL(server.url).host;
-    const file = join(folder, 'card.json');
-    writeFileSync(file, JSON.stringify(server.router.cards.current));
-    const references = [
-      host,
-      server.url,
-      `${server.url}/.well-known/agent-card.json`,
-      file,
-      `file://${file}`,
-    ];
-    for (const reference of references) {
-      const { code, out } = await legate(['card', 'get', '-a', reference, '-o', 'json']);
-      expect(code).toBe(0);
-      expect(JSON.parse(out)).toMatchObject({ name: 'tried' });
-    }
-    const sent = await legate(['send', '-a', file, 'chunks']);
-    expect(stateOf(sent.out)).toBe('TASK_STATE_COMPLETED');
-  });
+  test(
+    'CARD_GET_001: a host, a URL, the URL of a card, a file and a file URL name an agent',
+    patient,
+    async () => {
+      const host = new URL(server.url).host;
+      const file = join(folder, 'card.json');
+      writeFileSync(file, JSON.stringify(server.router.cards.current));
+      const references = [
+        host,
+        server.url,
+        `${server.url}/.well-known/agent-card.json`,
+        file,
+        `file://${file}`,
+      ];
+      for (const reference of references) {
+        const { code, out } = await legate(['card', 'get', '-a', reference, '-o', 'json']);
+        expect(code).toBe(0);
+        expect(JSON.parse(out)).toMatchObject({ name: 'tried' });
+      }
+      const sent = await legate(['send', '-a', file, 'chunks']);
+      expect(stateOf(sent.out)).toBe('TASK_STATE_COMPLETED');
+    },
+  );
 
-  test('CARD_GET_001: who it is, what it can, where and how it is called', async () => {
+  test('CARD_GET_001: who it is, what it can, where and how it is called', patient, async () => {
     const { out } = await legate(['card', guarded.url]);
     expect(fieldsOf(out)).toMatchObject({
       Name: 'tried',
@@ -78,7 +82,7 @@ describe('A2ACLI_CARD_GET', () => {
     expect(out).toContain('Security scheme: apiKey (apiKeySecurityScheme)');
   });
 
-  test('CARD_GET_002: --validate tells all that is wrong, beside the card', async () => {
+  test('CARD_GET_002: --validate tells all that is wrong, beside the card', patient, async () => {
     const good = await legate(['card', 'get', server.url, '--validate', '--json']);
     expect(good.code).toBe(0);
     await using wrong = await rawAgent(({ response, url }) =>
@@ -92,7 +96,7 @@ describe('A2ACLI_CARD_GET', () => {
     expect(bad.err).toContain('warning: odd is no member of a card');
   });
 
-  test('CARD_GET_003: the extended card is for callers with credentials', async () => {
+  test('CARD_GET_003: the extended card is for callers with credentials', patient, async () => {
     const without = await legate(['card', 'get', '--extended', '--json', guarded.url]);
     expect(without.code).toBe(4);
     expect(JSON.parse(without.out)).toMatchObject({
@@ -108,30 +112,34 @@ describe('A2ACLI_CARD_GET', () => {
     });
   });
 
-  test('CARD_GET_004: signatures are verified, unverifiable or absent, and never assumed', async () => {
-    const keys = join(folder, 'keys.json');
-    writeFileSync(keys, JSON.stringify(publicKeySet([key])));
-    const others = join(folder, 'others.json');
-    writeFileSync(others, JSON.stringify(publicKeySet([generateSigningKey()])));
-    const signature = async (...args: readonly string[]) =>
-      fieldsOf((await legate(['card', server.url, ...args])).out)['Signature'];
-    expect(await signature('--trusted-keys', keys)).toBe(`verified with the key ${key.kid}`);
-    expect(await signature('--trusted-keys', others)).toMatch(/^unverifiable: /);
-    expect(await signature()).toMatch(/^unverifiable: /);
-  });
+  test(
+    'CARD_GET_004: signatures are verified, unverifiable or absent, and never assumed',
+    patient,
+    async () => {
+      const keys = join(folder, 'keys.json');
+      writeFileSync(keys, JSON.stringify(publicKeySet([key])));
+      const others = join(folder, 'others.json');
+      writeFileSync(others, JSON.stringify(publicKeySet([generateSigningKey()])));
+      const signature = async (...args: readonly string[]) =>
+        fieldsOf((await legate(['card', server.url, ...args])).out)['Signature'];
+      expect(await signature('--trusted-keys', keys)).toBe(`verified with the key ${key.kid}`);
+      expect(await signature('--trusted-keys', others)).toMatch(/^unverifiable: /);
+      expect(await signature()).toMatch(/^unverifiable: /);
+    },
+  );
 
   test.each([
     ['no-such-folder/card.json', 3, 'A2ACLI_ERR_CARD_NOT_FOUND'],
     ['file:///no/such/card.json', 3, 'A2ACLI_ERR_CARD_NOT_FOUND'],
     ['a b', 2, 'A2ACLI_ERR_USAGE'],
     ['http://user:word@localhost', 2, 'A2ACLI_ERR_USAGE'],
-  ])('OUT_004: %s names no card: exit %i', async (reference, exit, name) => {
+  ])('OUT_004: %s names no card: exit %i', patient, async (reference, exit, name) => {
     const { code, out } = await legate(['card', '--json', '-a', reference]);
     expect(code).toBe(exit);
     expect(JSON.parse(out)).toMatchObject({ error: { code: name, a2aCode: null } });
   });
 
-  test('OUT_004: no card, no card at all, and nobody there are told apart', async () => {
+  test('OUT_004: no card, no card at all, and nobody there are told apart', patient, async () => {
     await using empty = await rawAgent(({ response }) => sendJson(response, {}, 404));
     const missing = await legate(['card', '--json', empty.url]);
     expect(missing.code).toBe(3);
@@ -149,22 +157,26 @@ describe('A2ACLI_CARD_GET', () => {
 });
 
 describe('A2ACLI_AUTH', () => {
-  test('AUTH_001, AUTH_002: credentials by flag or environment, where the card says', async () => {
-    const send = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-      legate(['send', '-a', guarded.url, ...args, 'chunks'], { env });
-    for (const { out } of [
-      await send(['--bearer', 'sesame-open']),
-      await send([], { A2ACLI_BEARER: 'sesame-open' }),
-      await send(['--api-key', 'key-of-gold']),
-      await send([], { A2ACLI_API_KEY: 'key-of-gold' }),
-      await send(['--bearer', 'sesame-open'], { A2ACLI_BEARER: 'wrong-one' }),
-      await send(['--svc-param', 'Authorization: Bearer sesame-open']),
-    ]) {
-      expect(stateOf(out)).toBe('TASK_STATE_COMPLETED');
-    }
-  });
+  test(
+    'AUTH_001, AUTH_002: credentials by flag or environment, where the card says',
+    patient,
+    async () => {
+      const send = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+        legate(['send', '-a', guarded.url, ...args, 'chunks'], { env });
+      for (const { out } of [
+        await send(['--bearer', 'sesame-open']),
+        await send([], { A2ACLI_BEARER: 'sesame-open' }),
+        await send(['--api-key', 'key-of-gold']),
+        await send([], { A2ACLI_API_KEY: 'key-of-gold' }),
+        await send(['--bearer', 'sesame-open'], { A2ACLI_BEARER: 'wrong-one' }),
+        await send(['--svc-param', 'Authorization: Bearer sesame-open']),
+      ]) {
+        expect(stateOf(out)).toBe('TASK_STATE_COMPLETED');
+      }
+    },
+  );
 
-  test('EXIT_001, OUT_004: credentials that are missing or refused: exit 4', async () => {
+  test('EXIT_001, OUT_004: credentials that are missing or refused: exit 4', patient, async () => {
     const missing = await legate(['send', '-a', guarded.url, '--json', 'x']);
     expect(missing.code).toBe(4);
     expect(JSON.parse(missing.out)).toMatchObject({
@@ -177,36 +189,44 @@ describe('A2ACLI_AUTH', () => {
     expect(refused.err).not.toContain('wrong-one');
   });
 
-  test('AUTH_001: a key travels in the query or in a cookie where the card says so', async () => {
-    for (const location of ['query', 'cookie'] as const) {
-      const scheme = { apiKeySecurityScheme: { location, name: 'gold' } };
-      await using agent = await rawAgent(
-        completing((url) => rawCard(url, { capabilities: {}, securitySchemes: { scheme } })),
-      );
-      const args = ['send', agent.url, '--debug', '--api-key', 'key&of gold', 'x'];
-      const { code, err } = await legate(args);
-      expect(code).toBe(0);
-      const request = agent.requests.at(-1);
-      const place = location === 'query' ? request?.path : request?.headers.cookie;
-      expect(place).toContain('gold=key%26of');
-      expect(err).not.toMatch(/key(?:&|%26)of/);
-    }
-  });
+  test(
+    'AUTH_001: a key travels in the query or in a cookie where the card says so',
+    patient,
+    async () => {
+      for (const location of ['query', 'cookie'] as const) {
+        const scheme = { apiKeySecurityScheme: { location, name: 'gold' } };
+        await using agent = await rawAgent(
+          completing((url) => rawCard(url, { capabilities: {}, securitySchemes: { scheme } })),
+        );
+        const args = ['send', agent.url, '--debug', '--api-key', 'key&of gold', 'x'];
+        const { code, err } = await legate(args);
+        expect(code).toBe(0);
+        const request = agent.requests.at(-1);
+        const place = location === 'query' ? request?.path : request?.headers.cookie;
+        expect(place).toContain('gold=key%26of');
+        expect(err).not.toMatch(/key(?:&|%26)of/);
+      }
+    },
+  );
 
-  test('AUTH_008: a card is asked for without credentials, unless its place says which it takes', async () => {
-    await using silent = await rawAgent(({ response }) => sendJson(response, {}, 401));
-    const env = { A2ACLI_BEARER: 'sesame-open' };
-    expect((await legate(['card', silent.url], { env })).code).toBe(4);
-    expect(silent.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
-    await using asking = await rawAgent(({ response, headers, url }) => {
-      if (headers.authorization === 'Bearer sesame-open') return sendJson(response, rawCard(url));
-      response.setHeader('WWW-Authenticate', 'Bearer realm="x"');
-      return sendJson(response, {}, 401);
-    });
-    expect((await legate(['card', asking.url], { env })).code).toBe(0);
-  });
+  test(
+    'AUTH_008: a card is asked for without credentials, unless its place says which it takes',
+    patient,
+    async () => {
+      await using silent = await rawAgent(({ response }) => sendJson(response, {}, 401));
+      const env = { A2ACLI_BEARER: 'sesame-open' };
+      expect((await legate(['card', silent.url], { env })).code).toBe(4);
+      expect(silent.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+      await using asking = await rawAgent(({ response, headers, url }) => {
+        if (headers.authorization === 'Bearer sesame-open') return sendJson(response, rawCard(url));
+        response.setHeader('WWW-Authenticate', 'Bearer realm="x"');
+        return sendJson(response, {}, 401);
+      });
+      expect((await legate(['card', asking.url], { env })).code).toBe(0);
+    },
+  );
 
-  test('AUTH_004, OUT_007: --debug shows the wire, and nowhere a credential', async () => {
+  test('AUTH_004, OUT_007: --debug shows the wire, and nowhere a credential', patient, async () => {
     const echoing = 'sesame-open twice: sesame-open';
     const args = ['send', '-a', guarded.url, '--debug', '--verbose', '--stream'];
     const secrets = ['--bearer', 'sesame-open', '--svc-param', 'X-Note: hush-hush'];
@@ -221,24 +241,28 @@ describe('A2ACLI_AUTH', () => {
     expect(err).not.toContain('hush-hush');
   });
 
-  test('AUTH_003: TLS is verified unless told otherwise, and that is told loudly', async () => {
-    const { certificate, key: privateKey } = makeCertificate({
-      commonName: 'localhost',
-      alternativeNames: ['DNS:localhost', 'IP:127.0.0.1'],
-    });
-    const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
-    writeFileSync(files.certificate, certificate);
-    writeFileSync(files.key, privateKey);
-    await using secure = await serve(triedAgent, { tls: files });
-    const verified = await legate(['send', '-a', secure.url, 'chunks']);
-    expect(verified).toMatchObject({ code: 3, out: '' });
-    const env = { A2ACLI_BEARER: 'sesame-open' };
-    const insecure = await legate(['send', '-a', secure.url, '--insecure', 'chunks'], { env });
-    expect(insecure.code).toBe(0);
-    expect(insecure.err).toMatch(/WARNING: certificates are not verified.*credentials are sent/);
-  });
+  test(
+    'AUTH_003: TLS is verified unless told otherwise, and that is told loudly',
+    patient,
+    async () => {
+      const { certificate, key: privateKey } = makeCertificate({
+        commonName: 'localhost',
+        alternativeNames: ['DNS:localhost', 'IP:127.0.0.1'],
+      });
+      const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+      writeFileSync(files.certificate, certificate);
+      writeFileSync(files.key, privateKey);
+      await using secure = await serve(triedAgent, { tls: files });
+      const verified = await legate(['send', '-a', secure.url, 'chunks']);
+      expect(verified).toMatchObject({ code: 3, out: '' });
+      const env = { A2ACLI_BEARER: 'sesame-open' };
+      const insecure = await legate(['send', '-a', secure.url, '--insecure', 'chunks'], { env });
+      expect(insecure.code).toBe(0);
+      expect(insecure.err).toMatch(/WARNING: certificates are not verified.*credentials are sent/);
+    },
+  );
 
-  test('credentials never leave this machine without TLS', async () => {
+  test('credentials never leave this machine without TLS', patient, async () => {
     const args = ['send', '-a', 'http://agent.example', '--bearer', 'sesame-open', 'x'];
     const card = join(folder, 'plain.json');
     writeFileSync(card, JSON.stringify(rawCard('http://agent.example')));
@@ -255,29 +279,33 @@ describe('A2ACLI_TX, A2ACLI_VER', () => {
     { url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
   ];
 
-  test('TX_001, TX_002, TX_003, TX_004, VER_001: the first that is spoken, or the preferred, with its tenant', async () => {
-    await using agent = await rawAgent((request) => {
-      const { path, response, url } = request;
-      const card = rawCard(url, { capabilities: {}, supportedInterfaces: interfaces(url) });
-      if (path.startsWith('/.well-known')) return sendJson(response, card);
-      const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
-      return path.startsWith('/rest') ? sendJson(response, { task }) : result(request, { task });
-    });
-    const called = async (...args: readonly string[]) => {
-      const { code } = await legate(['send', agent.url, 'x', ...args]);
-      expect(code).toBe(0);
-      return agent.requests.at(-1);
-    };
-    const first = await called();
-    expect(first?.path).toBe('/rest/acme/message:send');
-    const preferred = await called('--transport', 'grpc', '--transport', 'jsonrpc');
-    expect(preferred?.path).toBe('/rpc');
-    expect(preferred?.body.params).not.toHaveProperty('tenant');
-    const versions = agent.requests.map(({ headers }) => headers['a2a-version']);
-    expect(new Set(versions)).toEqual(new Set(['1.0']));
-  });
+  test(
+    'TX_001, TX_002, TX_003, TX_004, VER_001: the first that is spoken, or the preferred, with its tenant',
+    patient,
+    async () => {
+      await using agent = await rawAgent((request) => {
+        const { path, response, url } = request;
+        const card = rawCard(url, { capabilities: {}, supportedInterfaces: interfaces(url) });
+        if (path.startsWith('/.well-known')) return sendJson(response, card);
+        const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
+        return path.startsWith('/rest') ? sendJson(response, { task }) : result(request, { task });
+      });
+      const called = async (...args: readonly string[]) => {
+        const { code } = await legate(['send', agent.url, 'x', ...args]);
+        expect(code).toBe(0);
+        return agent.requests.at(-1);
+      };
+      const first = await called();
+      expect(first?.path).toBe('/rest/acme/message:send');
+      const preferred = await called('--transport', 'grpc', '--transport', 'jsonrpc');
+      expect(preferred?.path).toBe('/rpc');
+      expect(preferred?.body.params).not.toHaveProperty('tenant');
+      const versions = agent.requests.map(({ headers }) => headers['a2a-version']);
+      expect(new Set(versions)).toEqual(new Set(['1.0']));
+    },
+  );
 
-  test('TX_003: over JSON-RPC the tenant stands in every request', async () => {
+  test('TX_003: over JSON-RPC the tenant stands in every request', patient, async () => {
     await using agent = await rawAgent(
       completing((url) => {
         const tenant = 'acme/eu 1';
@@ -289,7 +317,7 @@ describe('A2ACLI_TX, A2ACLI_VER', () => {
     expect(agent.requests.at(-1)?.body.params).toMatchObject({ tenant: 'acme/eu 1' });
   });
 
-  test('VER_001: 0.3 is spoken only where it is asked for', async () => {
+  test('VER_001: 0.3 is spoken only where it is asked for', patient, async () => {
     const old = { url: server.url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' };
     const file = join(folder, 'old.json');
     writeFileSync(file, JSON.stringify(rawCard(server.url, { supportedInterfaces: [old] })));
@@ -308,13 +336,13 @@ describe('A2ACLI_TX, A2ACLI_VER', () => {
     );
   });
 
-  test('VER_002: extensions are asked for by their URIs', async () => {
+  test('VER_002: extensions are asked for by their URIs', patient, async () => {
     await using agent = await rawAgent(completing((url) => rawCard(url, { capabilities: {} })));
     await legate(['send', agent.url, '--extension', 'urn:x', '--extension', 'urn:y', 'x']);
     expect(agent.requests.at(-1)?.headers['a2a-extensions']).toMatch(/^urn:x, ?urn:y$/);
   });
 
-  test('OUT_004: the same error has the same name over every binding', async () => {
+  test('OUT_004: the same error has the same name over every binding', patient, async () => {
     for (const transport of ['JSONRPC', 'HTTP+JSON']) {
       const args = ['get', server.url, 'nothing', '--json', '--transport', transport];
       const { code, out } = await legate(args);
@@ -327,42 +355,50 @@ describe('A2ACLI_TX, A2ACLI_VER', () => {
 });
 
 describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
-  test('CONFIG_002: flag, environment, file of the folder, file of the user, default', async () => {
-    const home = join(folder, 'home');
-    const project = join(folder, 'project/deep');
-    mkdirSync(join(home, '.config/a2a-cli'), { recursive: true });
-    mkdirSync(project, { recursive: true });
-    const own = { mode: 0o600 };
-    const user = `A2ACLI_AGENT_CARD=${server.url}\nA2ACLI_OUTPUT=json\nA2ACLI_BEARER=sesame-open\n`;
-    writeFileSync(join(home, '.config/a2a-cli/.env'), user, own);
-    writeFileSync(join(folder, 'project/.env'), 'A2ACLI_OUTPUT=text\n', own);
-    const options = { env: { HOME: home }, directory: project };
-    const shown = async (env: NodeJS.ProcessEnv = {}, ...args: readonly string[]) => {
-      const all = { ...options, env: { ...options.env, ...env } };
-      return (await legate(['config', 'show', ...args], all)).out;
-    };
-    const out = await shown();
-    expect(out).toContain(`agent-card: ${server.url} (${join(home, '.config/a2a-cli/.env')})`);
-    expect(out).toContain(`output: text (${join(folder, 'project/.env')})`);
-    expect(out).toContain('bearer: [redacted] (');
-    expect(out).toContain('a2a-version: 1.0 (the default)');
-    expect(await shown({ A2ACLI_OUTPUT: 'json' })).toContain('output: json (the environment)');
-    const named = join(folder, 'named.env');
-    writeFileSync(named, 'A2ACLI_OUTPUT=json\n', own);
-    expect(await shown({}, '--config', named)).toContain(`output: json (${named})`);
-    const sent = await legate(['send', '-o', 'json', 'chunks'], options);
-    expect(JSON.parse(sent.out)).toHaveProperty('task');
-    expect(sent.err).toBe('');
-  });
+  test(
+    'CONFIG_002: flag, environment, file of the folder, file of the user, default',
+    patient,
+    async () => {
+      const home = join(folder, 'home');
+      const project = join(folder, 'project/deep');
+      mkdirSync(join(home, '.config/a2a-cli'), { recursive: true });
+      mkdirSync(project, { recursive: true });
+      const own = { mode: 0o600 };
+      const user = `A2ACLI_AGENT_CARD=${server.url}\nA2ACLI_OUTPUT=json\nA2ACLI_BEARER=sesame-open\n`;
+      writeFileSync(join(home, '.config/a2a-cli/.env'), user, own);
+      writeFileSync(join(folder, 'project/.env'), 'A2ACLI_OUTPUT=text\n', own);
+      const options = { env: { HOME: home }, directory: project };
+      const shown = async (env: NodeJS.ProcessEnv = {}, ...args: readonly string[]) => {
+        const all = { ...options, env: { ...options.env, ...env } };
+        return (await legate(['config', 'show', ...args], all)).out;
+      };
+      const out = await shown();
+      expect(out).toContain(`agent-card: ${server.url} (${join(home, '.config/a2a-cli/.env')})`);
+      expect(out).toContain(`output: text (${join(folder, 'project/.env')})`);
+      expect(out).toContain('bearer: [redacted] (');
+      expect(out).toContain('a2a-version: 1.0 (the default)');
+      expect(await shown({ A2ACLI_OUTPUT: 'json' })).toContain('output: json (the environment)');
+      const named = join(folder, 'named.env');
+      writeFileSync(named, 'A2ACLI_OUTPUT=json\n', own);
+      expect(await shown({}, '--config', named)).toContain(`output: json (${named})`);
+      const sent = await legate(['send', '-o', 'json', 'chunks'], options);
+      expect(JSON.parse(sent.out)).toHaveProperty('task');
+      expect(sent.err).toBe('');
+    },
+  );
 
-  test('CONFIG_001: a file with a credential that others can read is told of', async () => {
-    const file = join(folder, 'open.env');
-    writeFileSync(file, 'A2ACLI_BEARER=sesame-open\n', { mode: 0o644 });
-    const { err } = await legate(['card', server.url, '--config', file]);
-    expect(err).toContain(`chmod 600 ${file}`);
-  });
+  test(
+    'CONFIG_001: a file with a credential that others can read is told of',
+    patient,
+    async () => {
+      const file = join(folder, 'open.env');
+      writeFileSync(file, 'A2ACLI_BEARER=sesame-open\n', { mode: 0o644 });
+      const { err } = await legate(['card', server.url, '--config', file]);
+      expect(err).toContain(`chmod 600 ${file}`);
+    },
+  );
 
-  test('DEFAULT_001, CLI_001: help shows what happens unless told otherwise', async () => {
+  test('DEFAULT_001, CLI_001: help shows what happens unless told otherwise', patient, async () => {
     const { code, out } = await legate(['send', '--help']);
     expect(code).toBe(0);
     for (const words of [
@@ -380,7 +416,7 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
     expect((await legate(['help', 'send'])).out).toBe(out);
   });
 
-  test('DEFAULT_001: --verbose shows every part by itself', async () => {
+  test('DEFAULT_001: --verbose shows every part by itself', patient, async () => {
     const { out } = await legate(['send', server.url, '--verbose', 'chunks']);
     expect(out).toContain('Text:\n  one \n\nText:\n  two\n\n');
     expect(out).toContain('Artifact id: c');

@@ -27,6 +27,7 @@ export class Session {
   #isCardAnswered = false;
   /** What the place of the card asked for when it refused to give it. */
   #challenge = '';
+  #hasStoredToken = false;
   #waitedFor: string | undefined;
   #isNamed = false;
   #naming: NodeJS.Timeout | undefined;
@@ -60,6 +61,7 @@ export class Session {
     const { bearer, apiKey, serviceParameters } = this.choices;
     const isCredential = /authorization|cookie|key|token|secret/i;
     return (
+      this.#hasStoredToken ||
       bearer !== undefined ||
       apiKey !== undefined ||
       Object.keys(serviceParameters).some((name) => isCredential.test(name))
@@ -122,7 +124,7 @@ export class Session {
     const { version } = this.choices;
     refuseOldVersion(card, version);
     const binding = this.choices.transports.find((one) => offers(card, one, version));
-    const auth = this.authFor(card);
+    const auth = await this.authFor(card);
     const client = await connect(card, {
       ...this.#connectOptions(),
       version,
@@ -194,17 +196,58 @@ export class Session {
     };
   }
 
-  /** An API key goes where the card says. */
-  authFor(card: AgentCard): Auth | undefined {
+  /** What was given, where the card says that it goes; else what "legate auth login" has kept. */
+  async authFor(card: AgentCard): Promise<Auth | undefined> {
     const { bearer, apiKey } = this.choices;
     if (bearer !== undefined) return { bearer };
-    if (apiKey === undefined) return undefined;
+    if (apiKey === undefined) return this.#storedAuth(card);
     for (const scheme of Object.values(card.securitySchemes ?? {})) {
       if (!('apiKeySecurityScheme' in scheme)) continue;
       const { name, location } = scheme.apiKeySecurityScheme;
       return { apiKey: { name, location, value: apiKey } };
     }
     return { apiKey: { name: 'X-API-Key', value: apiKey } };
+  }
+
+  /** A token that was got for this agent, renewed where it has run out. */
+  async #storedAuth(card: AgentCard): Promise<Auth | undefined> {
+    const schemes = Object.values(card.securitySchemes ?? {});
+    const reference = readReference(this.choices.agent);
+    if (reference.kind === 'file' || !schemes.some((one) => 'oauth2SecurityScheme' in one)) {
+      return undefined;
+    }
+    const { TokenFile } = await import('./token-file.ts');
+    const file = new TokenFile(process.env);
+    const { origin } = new URL(reference.url);
+    let token = file.get(origin);
+    if (token === undefined) return undefined;
+    for (const secret of [token.accessToken, token.refreshToken]) {
+      if (secret !== undefined) this.redactor.add(secret);
+    }
+    if (token.expiresAt !== undefined && token.expiresAt <= Date.now()) {
+      if (token.refreshToken === undefined) {
+        this.warn('the token has run out; get another one: legate auth login');
+        return undefined;
+      }
+      const { refreshed } = await import('./oauth.ts');
+      token = await refreshed(
+        {
+          fetch: this.fetch,
+          tokenUrl: token.tokenUrl,
+          clientId: token.clientId,
+          ...clientSecret(),
+          scope: '',
+          signal: this.signal,
+          now: Date.now,
+          wait: () => Promise.resolve(),
+        },
+        token.refreshToken,
+      );
+      this.redactor.add(token.accessToken);
+      file.set(origin, token);
+    }
+    this.#hasStoredToken = true;
+    return { bearer: token.accessToken };
   }
 
   warnOfDanger(): void {
@@ -245,4 +288,9 @@ function refuseOldVersion(card: AgentCard, version: '1.0' | '0.3'): void {
     'VERSION_NOT_SUPPORTED',
     `${JSON.stringify(card.name)} speaks A2A ${other} and not ${version}`,
   );
+}
+
+function clientSecret(): { readonly clientSecret?: string } {
+  const secret = process.env['A2ACLI_CLIENT_SECRET'];
+  return secret === undefined ? {} : { clientSecret: secret };
 }

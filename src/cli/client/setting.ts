@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { LegateError } from '../../protocol/index.ts';
+import { settingsFolder } from './token-file.ts';
 
 /** What can be set by flag, by environment and by file; the names are those of the flags. */
 export const settingNames = [
@@ -59,10 +59,8 @@ export class Settings {
     places: { readonly config?: string; readonly directory: string },
   ) {
     this.#environment = environment;
-    const home =
-      environment['XDG_CONFIG_HOME'] ?? join(environment['HOME'] ?? homedir(), '.config');
     const named = places.config === undefined ? nearest(places.directory) : required(places.config);
-    const own = read(join(home, 'a2a-cli', '.env'));
+    const own = read(join(settingsFolder(environment), '.env'));
     this.#files = [named, own].filter((file) => file !== undefined);
   }
 

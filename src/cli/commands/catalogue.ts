@@ -150,6 +150,13 @@ export const catalogue: readonly CommandEntry[] = [
     load: async () => (await import('./check.ts')).checkCommand(),
   },
   {
+    name: 'auth',
+    group: agents,
+    summary: 'get a token for an agent that asks for OAuth, and keep it',
+    callsAgents: true,
+    load: async () => (await import('./auth.ts')).authCommand(),
+  },
+  {
     name: 'config',
     group: agents,
     summary: 'show what the environment and files set for calls',

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { legate } from '../testing/legate-process.ts';
+import { legate, patient } from '../testing/legate-process.ts';
 import { completedCommands } from './completion.ts';
 
-test('CLI_002: bash completes commands, their commands, flags and values', async () => {
+test('CLI_002: bash completes commands, their commands, flags and values', patient, async () => {
   const { code, out } = await legate(['completion', 'bash']);
   expect(code).toBe(0);
   const completed = (words: readonly string[]): readonly string[] => {
@@ -18,6 +18,7 @@ test('CLI_002: bash completes commands, their commands, flags and values', async
     'delete',
     'get',
     'list',
+    'listen',
   ]);
   expect(completed(['legate', 'send', '--as'])).toEqual(['--async']);
   expect(completed(['legate', 'check', '--format', ''])).toEqual(['html', 'json', 'text']);
@@ -39,7 +40,7 @@ test.each(['zsh', 'fish'] as const)(
   },
 );
 
-test('an unknown shell is wrong usage', async () => {
+test('an unknown shell is wrong usage', patient, async () => {
   const { code, err } = await legate(['completion', 'tcsh']);
   expect(code).toBe(2);
   expect(err).toContain('bash, zsh, fish');

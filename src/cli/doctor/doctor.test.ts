@@ -8,7 +8,7 @@ import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { serve } from '../../http/index.ts';
 import { startScriptedModelServer } from '../../models/index.ts';
 import { openStore } from '../../store/index.ts';
-import { legate } from '../testing/legate-process.ts';
+import { legate, patient } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { examineClock, examineNode } from './examine-machine.ts';
@@ -30,7 +30,7 @@ async function examined(
 
 const sqlite = 'store: {type: sqlite, path: .legate/store.db}\n';
 
-test('a sound project is told so, and nothing is changed by looking', async () => {
+test('a sound project is told so, and nothing is changed by looking', patient, async () => {
   await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
   const { code, all, of } = await examined(folder.directory);
   expect(code).toBe(0);
@@ -46,7 +46,7 @@ test('a sound project is told so, and nothing is changed by looking', async () =
   expect(text.err).toMatch(/\d+ good, 0 wrong, \d+ doubtful\n/);
 });
 
-test('every mistake of the configuration is told with its place', async () => {
+test('every mistake of the configuration is told with its place', patient, async () => {
   await using folder = await greenhouseFolder({
     'data/x.yml': 'flows:\n  one:\n    description: One.\n    steps:\n      - collect: plnat\n',
   });
@@ -59,26 +59,32 @@ test('every mistake of the configuration is told with its place', async () => {
   });
 });
 
-test('a store in memory is doubtful, one that is used is whole, one that is broken is wrong', async () => {
-  await using folder = await greenhouseFolder();
-  expect((await examined(folder.directory)).of('Store')).toMatchObject({ outcome: 'doubtful' });
-  await folder.write({ 'endpoints.yml': sqlite });
-  const store = await openStore({ type: 'sqlite', path: folder.path('.legate/store.db') });
-  // A server that runs is not disturbed.
-  expect((await examined(folder.directory)).of('Store')).toMatchObject({
-    outcome: 'good',
-    found: expect.stringMatching(/KiB, whole$/),
-  });
-  await store.close();
-  await folder.write({ '.legate/store.db': 'this is no database at all, however long it may be' });
-  const broken = await examined(folder.directory);
-  expect(broken.code).toBe(1);
-  expect(broken.of('Store')).toMatchObject({ outcome: 'wrong', mend: expect.any(String) });
-});
+test(
+  'a store in memory is doubtful, one that is used is whole, one that is broken is wrong',
+  patient,
+  async () => {
+    await using folder = await greenhouseFolder();
+    expect((await examined(folder.directory)).of('Store')).toMatchObject({ outcome: 'doubtful' });
+    await folder.write({ 'endpoints.yml': sqlite });
+    const store = await openStore({ type: 'sqlite', path: folder.path('.legate/store.db') });
+    // A server that runs is not disturbed.
+    expect((await examined(folder.directory)).of('Store')).toMatchObject({
+      outcome: 'good',
+      found: expect.stringMatching(/KiB, whole$/),
+    });
+    await store.close();
+    await folder.write({
+      '.legate/store.db': 'this is no database at all, however long it may be',
+    });
+    const broken = await examined(folder.directory);
+    expect(broken.code).toBe(1);
+    expect(broken.of('Store')).toMatchObject({ outcome: 'wrong', mend: expect.any(String) });
+  },
+);
 
 test(
   'a database that is there, and one that is not; passwords are not repeated',
-  { timeout: 120_000 },
+  patient,
   async () => {
     const url = await (await postgres()).database();
     await using folder = await greenhouseFolder({
@@ -93,7 +99,7 @@ test(
   },
 );
 
-test('a broker that is there, and one that is not', { timeout: 120_000 }, async () => {
+test('a broker that is there, and one that is not', patient, async () => {
   const { url } = await rabbitMq();
   await using folder = await greenhouseFolder({
     'endpoints.yml': `${sqlite}bus: {type: rabbitmq, url: "\${AMQP_URL}"}\n`,
@@ -111,57 +117,65 @@ test('a broker that is there, and one that is not', { timeout: 120_000 }, async 
   expect(JSON.stringify(gone.all)).not.toContain('hush-hush');
 });
 
-test('a model that is there, one with the wrong key, one without a name, one without a server', async () => {
-  await using server = await startScriptedModelServer([], { apiKey: 'right', models: ['tiny'] });
-  const group = (id: string, model: string, base: string) =>
-    `  - id: ${id}\n    models: [{provider: openai-compatible, model: ${model}, api_base: "${base}", api_key: "\${KEY}"}]\n`;
-  await using folder = await greenhouseFolder({
-    'endpoints.yml': `${sqlite}model_groups:\n${group('here', 'tiny', server.url)}${group('other', 'huge', server.url)}${group('gone', 'tiny', 'http://127.0.0.1:1/v1')}`,
-  });
-  const right = await examined(folder.directory, [], { KEY: 'right' });
-  expect(right.of('Model here')).toMatchObject({ outcome: 'good' });
-  expect(right.of('Model other')).toMatchObject({
-    outcome: 'wrong',
-    mend: 'name one that it has: tiny',
-  });
-  expect(right.of('Model gone')).toMatchObject({ outcome: 'wrong' });
-  expect(right.of('Clock')).toMatchObject({ outcome: 'good' });
-  const refused = await examined(folder.directory, [], { KEY: 'not-right' });
-  expect(refused.of('Model here')).toMatchObject({
-    outcome: 'wrong',
-    found: expect.stringContaining('refuses the key'),
-  });
-  expect(JSON.stringify(refused.all)).not.toContain('not-right');
-});
-
-test('a port in use: by an agent, whose card is looked at, or by something else', async () => {
-  await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
-  await using agent = await serve(triedAgent);
-  const used = await examined(folder.directory, ['--port', String(agent.port)]);
-  expect(used.of('Port')).toMatchObject({ outcome: 'good' });
-  expect(used.of('Card')).toMatchObject({ outcome: 'good' });
-  const other = createNetServer((socket) => void socket.resume().end('220 hello\r\n'));
-  const wrongCard = createServer((_, response) => response.end('{"name":"x"}'));
-  try {
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as AddressInfo;
-    const taken = await examined(folder.directory, ['--port', String(port)]);
-    expect(taken.code).toBe(1);
-    expect(taken.of('Port')).toMatchObject({
-      outcome: 'wrong',
-      mend: expect.stringContaining('lsof'),
+test(
+  'a model that is there, one with the wrong key, one without a name, one without a server',
+  patient,
+  async () => {
+    await using server = await startScriptedModelServer([], { apiKey: 'right', models: ['tiny'] });
+    const group = (id: string, model: string, base: string) =>
+      `  - id: ${id}\n    models: [{provider: openai-compatible, model: ${model}, api_base: "${base}", api_key: "\${KEY}"}]\n`;
+    await using folder = await greenhouseFolder({
+      'endpoints.yml': `${sqlite}model_groups:\n${group('here', 'tiny', server.url)}${group('other', 'huge', server.url)}${group('gone', 'tiny', 'http://127.0.0.1:1/v1')}`,
     });
-    await new Promise<void>((resolve) => wrongCard.listen(0, '127.0.0.1', resolve));
-    const second = (wrongCard.address() as AddressInfo).port;
-    const card = await examined(folder.directory, ['--port', String(second)]);
-    expect(card.of('Card')).toMatchObject({ outcome: 'wrong' });
-  } finally {
-    wrongCard.closeAllConnections();
-    await Promise.all([other, wrongCard].map((one) => new Promise((done) => one.close(done))));
-  }
-});
+    const right = await examined(folder.directory, [], { KEY: 'right' });
+    expect(right.of('Model here')).toMatchObject({ outcome: 'good' });
+    expect(right.of('Model other')).toMatchObject({
+      outcome: 'wrong',
+      mend: 'name one that it has: tiny',
+    });
+    expect(right.of('Model gone')).toMatchObject({ outcome: 'wrong' });
+    expect(right.of('Clock')).toMatchObject({ outcome: 'good' });
+    const refused = await examined(folder.directory, [], { KEY: 'not-right' });
+    expect(refused.of('Model here')).toMatchObject({
+      outcome: 'wrong',
+      found: expect.stringContaining('refuses the key'),
+    });
+    expect(JSON.stringify(refused.all)).not.toContain('not-right');
+  },
+);
 
-test('a clock that is off, by what servers and files say', async () => {
+test(
+  'a port in use: by an agent, whose card is looked at, or by something else',
+  patient,
+  async () => {
+    await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
+    await using agent = await serve(triedAgent);
+    const used = await examined(folder.directory, ['--port', String(agent.port)]);
+    expect(used.of('Port')).toMatchObject({ outcome: 'good' });
+    expect(used.of('Card')).toMatchObject({ outcome: 'good' });
+    const other = createNetServer((socket) => void socket.resume().end('220 hello\r\n'));
+    const wrongCard = createServer((_, response) => response.end('{"name":"x"}'));
+    try {
+      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+      const { port } = other.address() as AddressInfo;
+      const taken = await examined(folder.directory, ['--port', String(port)]);
+      expect(taken.code).toBe(1);
+      expect(taken.of('Port')).toMatchObject({
+        outcome: 'wrong',
+        mend: expect.stringContaining('lsof'),
+      });
+      await new Promise<void>((resolve) => wrongCard.listen(0, '127.0.0.1', resolve));
+      const second = (wrongCard.address() as AddressInfo).port;
+      const card = await examined(folder.directory, ['--port', String(second)]);
+      expect(card.of('Card')).toMatchObject({ outcome: 'wrong' });
+    } finally {
+      wrongCard.closeAllConnections();
+      await Promise.all([other, wrongCard].map((one) => new Promise((done) => one.close(done))));
+    }
+  },
+);
+
+test('a clock that is off, by what servers and files say', patient, async () => {
   await using folder = await greenhouseFolder();
   const now = Date.now();
   const skewed = [{ server: 'https://time.example', skewMs: -300_000 }];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
-import { legate, start } from '../testing/legate-process.ts';
+import { legate, start, patient } from '../testing/legate-process.ts';
 import { askPlan } from './questions.ts';
 
 function temporary(): Disposable & { readonly directory: string } {
@@ -18,7 +18,7 @@ function temporary(): Disposable & { readonly directory: string } {
 /** Serves it, and gives its address once it is open. */
 async function served(args: readonly string[], directory: string) {
   const running = start(['run', ...args, '-p', '0'], { directory });
-  await expect.poll(() => running.out, { timeout: 25_000 }).toContain('Stop:');
+  await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
   const url = /at (http:\/\/localhost:\d+)/.exec(running.out)?.[1] ?? '';
   return {
     url,
@@ -30,43 +30,51 @@ async function served(args: readonly string[], directory: string) {
   };
 }
 
-test('an assistant that was made is valid, passes its tests, and runs with the inspector', async () => {
-  using folder = temporary();
-  const { directory } = folder;
-  const made = await legate(['init', 'bistro', '--kind', 'assistant'], { directory });
-  expect(made.code).toBe(0);
-  expect(made.out.split('\n')).toContain('bistro/domain.yml');
-  expect(made.err).toContain('cd bistro');
-  const project = join(directory, 'bistro');
-  expect(await legate(['validate', '--fail-on-warnings'], { directory: project })).toMatchObject({
-    code: 0,
-    out: '',
-  });
-  const tested = await legate(['test', 'e2e'], { directory: project });
-  expect(tested.out).toContain('2 passed, 0 failed');
-  await using server = await served(['--inspect'], project);
-  expect(server.out).toContain(`Look:   ${server.url}/inspect/`);
-  expect((await fetch(`${server.url}/inspect/api/about`)).status).toBe(200);
-  const sent = await legate(['send', server.url, 'when are you open']);
-  expect(sent.out).toContain('We are open from noon to midnight.');
-});
+test(
+  'an assistant that was made is valid, passes its tests, and runs with the inspector',
+  patient,
+  async () => {
+    using folder = temporary();
+    const { directory } = folder;
+    const made = await legate(['init', 'bistro', '--kind', 'assistant'], { directory });
+    expect(made.code).toBe(0);
+    expect(made.out.split('\n')).toContain('bistro/domain.yml');
+    expect(made.err).toContain('cd bistro');
+    const project = join(directory, 'bistro');
+    expect(await legate(['validate', '--fail-on-warnings'], { directory: project })).toMatchObject({
+      code: 0,
+      out: '',
+    });
+    const tested = await legate(['test', 'e2e'], { directory: project });
+    expect(tested.out).toContain('2 passed, 0 failed');
+    await using server = await served(['--inspect'], project);
+    expect(server.out).toContain(`Look:   ${server.url}/inspect/`);
+    expect((await fetch(`${server.url}/inspect/api/about`)).status).toBe(200);
+    const sent = await legate(['send', server.url, 'when are you open']);
+    expect(sent.out).toContain('We are open from noon to midnight.');
+  },
+);
 
-test('an agent that was made runs before anything is installed, and passes every check', async () => {
-  using folder = temporary();
-  const { directory } = folder;
-  const options = ['--kind', 'agent', '--name', 'word-count', '-d', 'Counts "words".'];
-  expect((await legate(['init', ...options], { directory })).code).toBe(0);
-  await using server = await served(['agent.ts', '--inspect'], directory);
-  const sent = await legate(['send', server.url, 'one two three']);
-  expect(sent.out).toContain('  3 words\n');
-  const checked = await legate(['check', server.url]);
-  expect(checked.code).toBe(0);
-  const card = await legate(['card', server.url]);
-  expect(card.out).toContain('Name: word-count\nDescription: Counts "words".');
-  expect((await fetch(`${server.url}/inspect/api/about`)).status).toBe(200);
-});
+test(
+  'an agent that was made runs before anything is installed, and passes every check',
+  patient,
+  async () => {
+    using folder = temporary();
+    const { directory } = folder;
+    const options = ['--kind', 'agent', '--name', 'word-count', '-d', 'Counts "words".'];
+    expect((await legate(['init', ...options], { directory })).code).toBe(0);
+    await using server = await served(['agent.ts', '--inspect'], directory);
+    const sent = await legate(['send', server.url, 'one two three']);
+    expect(sent.out).toContain('  3 words\n');
+    const checked = await legate(['check', server.url]);
+    expect(checked.code).toBe(0);
+    const card = await legate(['card', server.url]);
+    expect(card.out).toContain('Name: word-count\nDescription: Counts "words".');
+    expect((await fetch(`${server.url}/inspect/api/about`)).status).toBe(200);
+  },
+);
 
-test('a code agent with a token asks its callers for it', async () => {
+test('a code agent with a token asks its callers for it', patient, async () => {
   using folder = temporary();
   const { directory } = folder;
   await legate(['init', '-k', 'agent', '-n', 'kept'], { directory });
@@ -76,7 +84,7 @@ test('a code agent with a token asks its callers for it', async () => {
   expect((await legate(['send', server.url, 'x'], { env })).code).toBe(0);
 });
 
-test('a worker that was made takes its tasks from the bus', { timeout: 120_000 }, async () => {
+test('a worker that was made takes its tasks from the bus', patient, async () => {
   const { url } = await rabbitMq();
   using folder = temporary();
   const { directory } = folder;
@@ -85,7 +93,7 @@ test('a worker that was made takes its tasks from the bus', { timeout: 120_000 }
   const options = { directory, env: { AMQP_URL: url } };
   const working = start(['work', 'agent.ts'], options);
   try {
-    await expect.poll(() => working.out, { timeout: 25_000 }).toContain(`Working as "${name}"`);
+    await expect.poll(() => working.out, { timeout: 60_000 }).toContain(`Working as "${name}"`);
     const called = await legate(['call', name, 'count', 'one two'], options);
     expect(called).toMatchObject({ code: 0, out: expect.stringContaining('2 words') as string });
   } finally {
@@ -94,7 +102,7 @@ test('a worker that was made takes its tasks from the bus', { timeout: 120_000 }
   }
 });
 
-test('nothing that is there is replaced, unless it is to be', async () => {
+test('nothing that is there is replaced, unless it is to be', patient, async () => {
   using folder = temporary();
   const { directory } = folder;
   writeFileSync(join(directory, 'README.md'), 'mine');
@@ -106,7 +114,7 @@ test('nothing that is there is replaced, unless it is to be', async () => {
   expect(readFileSync(join(directory, 'README.md'), 'utf8')).not.toBe('mine');
 });
 
-test('wrong names and kinds are wrong usage', async () => {
+test('wrong names and kinds are wrong usage', patient, async () => {
   using folder = temporary();
   const { directory } = folder;
   expect((await legate(['init', '--name', '../x'], { directory })).code).toBe(2);
@@ -132,19 +140,23 @@ async function asked(answers: readonly string[], given: Parameters<typeof askPla
   return { plan: await askPlan(given, 'my shop', { input, output }), shown };
 }
 
-test('three questions, each with an answer that Enter gives', async () => {
+test('three questions, each with an answer that Enter gives', patient, async () => {
   const { plan, shown } = await asked(['', '', '']);
   expect(plan).toMatchObject({ kind: 'assistant', name: 'my-shop' });
   expect(shown.match(/\?/g)).toHaveLength(3);
 });
 
-test('an answer that does not do is asked for again; what is known is not asked for', async () => {
-  const { plan } = await asked(['robot', 'worker', '1 bad name', 'good', 'Sorts.']);
-  expect(plan).toEqual({ kind: 'worker', name: 'good', description: 'Sorts.' });
-  const { shown } = await asked([], { kind: 'agent', name: 'n', description: 'd' });
-  expect(shown).toBe('');
-});
+test(
+  'an answer that does not do is asked for again; what is known is not asked for',
+  patient,
+  async () => {
+    const { plan } = await asked(['robot', 'worker', '1 bad name', 'good', 'Sorts.']);
+    expect(plan).toEqual({ kind: 'worker', name: 'good', description: 'Sorts.' });
+    const { shown } = await asked([], { kind: 'agent', name: 'n', description: 'd' });
+    expect(shown).toBe('');
+  },
+);
 
-test('whoever leaves the questions makes nothing', async () => {
+test('whoever leaves the questions makes nothing', patient, async () => {
   await expect(asked(['agent'])).rejects.toThrow('nothing was made');
 });

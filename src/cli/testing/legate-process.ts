@@ -5,6 +5,9 @@ import { join } from 'node:path';
 
 const command = join(import.meta.dirname, '../../../bin/legate.cjs');
 
+/** For tests that start processes, on machines that have much else to do. */
+export const patient = { timeout: 180_000 };
+
 export interface Ended {
   readonly code: number | null;
   readonly out: string;

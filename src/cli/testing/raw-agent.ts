@@ -6,6 +6,8 @@ export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** The body as it came. */
+  readonly text: string;
   readonly body: { readonly id?: unknown; readonly method?: string; readonly params?: object };
   readonly response: ServerResponse;
   readonly url: string;
@@ -27,6 +29,7 @@ export async function rawAgent(script: (request: RawRequest) => void): Promise<R
         method: request.method ?? '',
         path: request.url ?? '',
         headers: request.headers,
+        text,
         body: parsed(text),
         response,
         url,

@@ -1,0 +1,148 @@
+import { LegateError, parseJson } from '../../protocol/index.ts';
+import { isProtected } from '../check/probe.ts';
+import { CommandFailure } from './failure.ts';
+import type { StoredToken } from './token-file.ts';
+
+type Fetch = typeof globalThis.fetch;
+type Fields = Readonly<Record<string, string>>;
+
+/** Who asks for a token, and where. */
+export interface TokenRequest {
+  readonly fetch: Fetch;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly scope: string;
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const longestAnswer = 256 * 1024;
+
+/** OAuth 2.1, section 4.2: the program itself is the one who is let in. */
+export async function byClientCredentials(request: TokenRequest): Promise<StoredToken> {
+  return tokenOf(
+    request,
+    await post(request, request.tokenUrl, {
+      grant_type: 'client_credentials',
+      ...(request.scope !== '' && { scope: request.scope }),
+    }),
+  );
+}
+
+/** RFC 8628: somebody says yes in a browser, wherever that is. */
+export async function byDeviceCode(
+  request: TokenRequest & {
+    readonly deviceAuthorizationUrl: string;
+    readonly tell: (url: string, code: string) => void;
+  },
+): Promise<StoredToken> {
+  const { deviceAuthorizationUrl, scope, tell, now, wait } = request;
+  const begun = await post(request, deviceAuthorizationUrl, { ...(scope !== '' && { scope }) });
+  const { device_code: deviceCode, user_code: code, verification_uri: url } = begun;
+  if (typeof deviceCode !== 'string' || typeof code !== 'string' || typeof url !== 'string') {
+    throw refused(
+      `${new URL(deviceAuthorizationUrl).origin} gave no device code: ${reasonOf(begun)}`,
+    );
+  }
+  const complete = begun['verification_uri_complete'];
+  tell(typeof complete === 'string' ? complete : url, code);
+  const ends = now() + seconds(begun['expires_in'], 600);
+  let pause = seconds(begun['interval'], 5);
+  while (now() < ends) {
+    await wait(pause);
+    const answer = await post(request, request.tokenUrl, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      device_code: deviceCode,
+    });
+    const { error } = answer;
+    if (error === 'slow_down') pause += 5_000;
+    else if (error !== 'authorization_pending') return tokenOf(request, answer);
+  }
+  throw refused('nobody confirmed the code in time');
+}
+
+/** Another token for one that has run out. */
+export async function refreshed(request: TokenRequest, refreshToken: string): Promise<StoredToken> {
+  const answer = await post(request, request.tokenUrl, {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+  });
+  return { refreshToken, ...tokenOf(request, answer) };
+}
+
+function tokenOf(
+  { tokenUrl, clientId, now }: TokenRequest,
+  answer: Readonly<Record<string, unknown>>,
+): StoredToken {
+  const { access_token: accessToken, refresh_token: refreshToken } = answer;
+  if (typeof accessToken !== 'string' || accessToken === '') {
+    throw refused(`${new URL(tokenUrl).origin} gave no token: ${reasonOf(answer)}`);
+  }
+  const lifetime = answer['expires_in'];
+  return {
+    accessToken,
+    tokenUrl,
+    clientId,
+    ...(typeof lifetime === 'number' && { expiresAt: now() + lifetime * 1_000 }),
+    ...(typeof refreshToken === 'string' && { refreshToken }),
+  };
+}
+
+async function post(
+  { fetch, clientId, clientSecret, signal }: TokenRequest,
+  url: string,
+  fields: Fields,
+): Promise<Readonly<Record<string, unknown>>> {
+  const target = URL.parse(url);
+  if (target === null || !isProtected(target)) {
+    throw refused(`the card names ${url}, which is not https: credentials are not sent there`);
+  }
+  const basic = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`;
+  const response = await fetch(url, {
+    method: 'POST',
+    redirect: 'error',
+    signal,
+    headers: {
+      Accept: 'application/json',
+      'Content-Type': 'application/x-www-form-urlencoded',
+      ...(clientSecret !== undefined && {
+        Authorization: `Basic ${Buffer.from(basic).toString('base64')}`,
+      }),
+    },
+    body: new URLSearchParams({
+      ...fields,
+      ...(clientSecret === undefined && { client_id: clientId }),
+    }).toString(),
+  }).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new LegateError('PEER_UNREACHABLE', `${target.origin} did not answer`, { cause });
+  });
+  const text = await response.text();
+  try {
+    const value = text.length > longestAnswer ? null : parseJson(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return value as Readonly<Record<string, unknown>>;
+    }
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
+  }
+  throw refused(`${target.origin} answered ${response.status} with what is no JSON`);
+}
+
+function refused(message: string): CommandFailure {
+  return new CommandFailure({ code: 'A2ACLI_ERR_AUTH_FAILED', message });
+}
+
+function reasonOf(answer: Readonly<Record<string, unknown>>): string {
+  const { error, error_description: description } = answer;
+  const words = [error, description].filter((word) => typeof word === 'string').join(': ');
+  return words === '' ? 'it does not say why' : words.slice(0, 300);
+}
+
+function seconds(value: unknown, usual: number): number {
+  const number = typeof value === 'number' && value >= 0 ? value : usual;
+  return Math.min(number, 3_600) * 1_000;
+}

@@ -1,0 +1,67 @@
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseJson } from '../../protocol/index.ts';
+
+/** A token for one agent, and what is needed to renew it. */
+export interface StoredToken {
+  readonly accessToken: string;
+  /** Milliseconds since 1970; without it, it holds until it is refused. */
+  readonly expiresAt?: number;
+  readonly refreshToken?: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+}
+
+/** Where the settings of the user are. */
+export function settingsFolder(environment: NodeJS.ProcessEnv): string {
+  const base = environment['XDG_CONFIG_HOME'] ?? join(environment['HOME'] ?? homedir(), '.config');
+  return join(base, 'a2a-cli');
+}
+
+/** Tokens by the origin of the agent they are for, in a file that only its owner can read. */
+export class TokenFile {
+  readonly path: string;
+
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.path = join(settingsFolder(environment), 'tokens.json');
+  }
+
+  get(origin: string): StoredToken | undefined {
+    const token = this.#read()[origin];
+    const isToken = typeof token?.accessToken === 'string' && typeof token.tokenUrl === 'string';
+    return isToken ? token : undefined;
+  }
+
+  set(origin: string, token: StoredToken): void {
+    this.#write({ ...this.#read(), [origin]: token });
+  }
+
+  /** Whether there was one. */
+  delete(origin: string): boolean {
+    const { [origin]: known, ...rest } = this.#read();
+    if (known !== undefined) this.#write(rest);
+    return known !== undefined;
+  }
+
+  /** What others can read or write is not believed: it may be theirs. */
+  #read(): Readonly<Record<string, StoredToken>> {
+    const found = statSync(this.path, { throwIfNoEntry: false });
+    if (found === undefined || (found.mode & 0o077) !== 0) return {};
+    try {
+      const value = parseJson(readFileSync(this.path, 'utf8'));
+      const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+      return isMap ? (value as unknown as Readonly<Record<string, StoredToken>>) : {};
+    } catch {
+      // A file that was broken by hand is as good as none: one logs in again.
+      return {};
+    }
+  }
+
+  #write(tokens: Readonly<Record<string, StoredToken>>): void {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    const draft = `${this.path}.${process.pid}`;
+    writeFileSync(draft, `${JSON.stringify(tokens, undefined, 2)}\n`, { mode: 0o600 });
+    renameSync(draft, this.path);
+  }
+}
