@@ -7,6 +7,7 @@ import { buildDeliveryRequest, type DeliverySources } from './delivery-request.t
 import { type DeliveryTransport, guardedTransport } from './delivery-transport.ts';
 import { UrlRefused, type UrlPolicy } from './policy.ts';
 import type { Resolver } from './resolver.ts';
+import { outboundTimeouts } from './timeouts.ts';
 
 export interface DeliverySenderOptions {
   readonly store: Pick<Store, 'readEvents'>;
@@ -51,7 +52,7 @@ export class DeliverySender {
   constructor(options: DeliverySenderOptions) {
     const { store, taskAt, signer, traceparent, concurrencyPerHost = 16 } = options;
     const { resolver, dnsTimeout, connectTimeout, certificateAuthority } = options;
-    this.timeout = options.timeout ?? 30_000;
+    this.timeout = options.timeout ?? outboundTimeouts.overall;
     this.#options = options;
     this.#sources = {
       readEvents: (taskId, after, limit) => store.readEvents(taskId, after, limit),

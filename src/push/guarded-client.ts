@@ -5,6 +5,7 @@ import { literalAddress } from './address.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { checkUrl, portOf, schemeOf, type UrlPolicy } from './policy.ts';
 import { type Resolver, systemResolver } from './resolver.ts';
+import { outboundTimeouts } from './timeouts.ts';
 
 /** Where calls may go, and how long they may take. */
 export interface GuardedClientOptions {
@@ -51,8 +52,8 @@ export class GuardedClient {
   constructor(options: GuardedClientOptions) {
     const agentOptions = {
       resolver: systemResolver,
-      dnsTimeout: 5_000,
-      connectTimeout: 5_000,
+      dnsTimeout: outboundTimeouts.dns,
+      connectTimeout: outboundTimeouts.connect,
       maxSocketsPerHost: 16,
       maxIdleSockets: 64,
       ...options,

@@ -3,6 +3,7 @@ import { LegateError } from '../protocol/index.ts';
 import { Deadline } from './deadline.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
+import { outboundTimeouts } from './timeouts.ts';
 
 /** How patient a guarded `fetch` is. */
 export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'> {
@@ -30,7 +31,7 @@ export type GuardedFetch = typeof fetch & {
  */
 export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {}): GuardedFetch {
   const {
-    headTimeout = 30_000,
+    headTimeout = outboundTimeouts.overall,
     idleTimeout = 120_000,
     maxResponseBytes = 32 * 1_024 * 1_024,
     ...clientOptions

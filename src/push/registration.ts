@@ -1,6 +1,7 @@
 import { LegateError, type TaskPushNotificationConfig } from '../protocol/index.ts';
 import { checkUrl, schemeOf, UrlRefused, type UrlPolicy } from './policy.ts';
 import { resolveChecked, type Resolver, systemResolver } from './resolver.ts';
+import { outboundTimeouts } from './timeouts.ts';
 
 export interface ValidatePushConfigOptions {
   /** Where the configuration stands in the request, for the error. @default '' */
@@ -62,7 +63,7 @@ export async function checkPushAddress(
     readonly dnsTimeout?: number | undefined;
   },
 ): Promise<void> {
-  const { policy, resolver = systemResolver, dnsTimeout = 5_000 } = options;
+  const { policy, resolver = systemResolver, dnsTimeout = outboundTimeouts.dns } = options;
   const url = checkUrl(config.url, policy);
   try {
     const scheme = schemeOf(url);
