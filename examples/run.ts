@@ -1,14 +1,19 @@
 /**
  * Runs the examples: `npm run examples [-- name ...]`. Each one is a program in its own folder that
- * checks itself, prints one line, and exits with an error when its check fails.
+ * checks itself, prints one line, and exits with an error when its check fails. `--folder` names
+ * another place to look for them.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
-const folder = import.meta.dirname;
+const { values, positionals: wanted } = parseArgs({
+  options: { folder: { type: 'string', default: import.meta.dirname } },
+  allowPositionals: true,
+});
+const { folder } = values;
 const known = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'check.ts')));
-const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
   console.error(`no example named ${unknown.join(', ')}; there are: ${known.join(', ')}`);
