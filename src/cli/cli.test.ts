@@ -31,6 +31,16 @@ async function legate(
   return { code, out, err };
 }
 
+/** The JSON that a line prints in a shell. */
+async function pasted(line: string): Promise<unknown> {
+  // Without the settings of whoever runs this, a proxy among them.
+  const child = spawn('bash', ['-c', line], { env: { PATH: process.env['PATH'] } });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
+  return JSON.parse(out);
+}
+
 test('help is quick: it loads nothing but the command line itself', async () => {
   const script = `
     import { registerHooks } from 'node:module';
@@ -206,6 +216,14 @@ test('run serves a packed model with the endpoints of its folder, and stops when
     const status = await fetch(`${url}/status?token=key`);
     expect(await status.json()).toMatchObject({ model_file: model });
     expect((await fetch(`${url}/status`)).status).toBe(401);
+    // The commands to paste, as they stand there.
+    const [talk = '', asAgent = '', ...others] = out
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line.startsWith('curl '));
+    expect(others).toEqual([]);
+    expect(await pasted(talk)).toEqual([{ recipient_id: 'me', text: expect.any(String) }]);
+    expect(await pasted(asAgent)).toMatchObject({ id: 1, result: { kind: 'task' } });
     const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as object;
     expect(card).toMatchObject({
       name: 'greenhouse',

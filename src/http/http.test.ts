@@ -371,6 +371,15 @@ describe('REST', () => {
       );
     expect(await types({})).toBe('application/json');
     expect(await types({ accept: 'application/a2a+json' })).toBe('application/a2a+json');
+    for (const type of ['application/a2a+json', 'application/json']) {
+      const sent = await fetch(`${url}/message:send`, {
+        method: 'POST',
+        headers: { ...v1Headers, 'content-type': type },
+        body: JSON.stringify(say('x')),
+      });
+      expect([sent.status, sent.headers.get('content-type')]).toEqual([200, type]);
+      expect(await sent.json()).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED');
+    }
   });
 
   test('HTTP_JSON-QP: query parameters are read as their fields', async () => {
