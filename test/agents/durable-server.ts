@@ -6,10 +6,18 @@ import { createModel } from '../../src/models/index.ts';
 
 const [path = '', modelUrl = '', ledger = '', mode = ''] = process.argv.slice(2);
 
+/** Why the tool pauses: for a yes, unless the mode says otherwise. */
+const pause =
+  mode === 'result'
+    ? { isLongRunning: true }
+    : mode === 'credential'
+      ? { credentials: { scheme: 'bank' } }
+      : { needsConfirmation: true };
+
 const pay = tool({
   name: 'pay',
   description: 'Pays.',
-  needsConfirmation: true,
+  ...pause,
   isIdempotent: mode.startsWith('idempotent'),
   run: async (_, { session }) => {
     await appendFile(ledger, 'paid\n');
@@ -27,6 +35,8 @@ const server = await serve(
     instruction: 'Paid before: {paid_before?}',
     tools: [pay],
     outputKey: 'paid_before',
+    credentials: ({ reference }) =>
+      reference === 'consent-1' ? { type: 'bearer', token: 'secret' } : undefined,
     onInterrupted: 'run-again',
   }),
   { store: { type: 'sqlite', path } },

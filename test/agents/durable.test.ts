@@ -75,6 +75,33 @@ for (const [mode, times, said] of [
   });
 }
 
+for (const [mode, state, question, reply] of [
+  ['confirmation', 'TASK_STATE_INPUT_REQUIRED', 'confirmation', { confirmed: true }],
+  ['result', 'TASK_STATE_INPUT_REQUIRED', 'result', { result: 'arrived' }],
+  ['credential', 'TASK_STATE_AUTH_REQUIRED', 'credential', { credential: 'consent-1' }],
+] as const) {
+  test(`a pause for a ${mode} outlives the process, is answered over A2A, and its tool runs once`, async () => {
+    await using directory = await temporaryDirectory();
+    await using models = await startScriptedModelServer(answer);
+    const [path, ledger] = [join(directory.path, 'store.db'), join(directory.path, 'ledger')];
+    const before = await start(path, models.url, ledger, mode);
+    const asked = taskIn(await before.client.sendMessage('Pay'));
+    expect(asked.status.state).toBe(state);
+    await before.kill();
+    const after = await start(path, models.url, ledger, mode);
+    const kept = await after.client.getTask(asked.id);
+    expect(kept.status.state).toBe(state);
+    expect(kept.status.message?.parts[0]?.data).toMatchObject({ request: question, tool: 'pay' });
+    const answered = message([{ data: reply }], { taskId: asked.id, messageId: 'answer' });
+    const done = taskIn(await after.client.sendMessage(answered));
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(done.artifacts?.[0]?.parts[0]?.text).toBe('Paid.');
+    // The same answer again changes nothing.
+    expect(taskIn(await after.client.sendMessage(answered)).id).toBe(asked.id);
+    expect(await readFile(ledger, 'utf8')).toBe('paid\n');
+  });
+}
+
 test('state outlives the process, with the end of the turn that changed it', async () => {
   await using directory = await temporaryDirectory();
   await using models = await startScriptedModelServer(answer);
