@@ -81,7 +81,7 @@ export function telemetryPage(): string {
     '## One trace over every hop',
     'W3C `traceparent` is read from JSON-RPC, REST, the REST channel, gRPC metadata, headers of bus messages and `_meta` of MCP calls. It is sent to remote agents, peers, over the bus, to webhooks (the trace that registered them), to MCP servers (header and `_meta`) and to action servers. `test/telemetry/hops.test.ts` shows each hop. A trace that is left out of the sample stays left out on every hop.',
     '## Log lines',
-    'JSON lines on standard error, readable ones on a terminal: `level`, `time`, `event`, and fields. Every line that is written during a turn has its `turnId` (`{taskId}.{number}`) and, while there is a trace, its `traceId`. Values of fields such as `authorization`, `token` and `password`, bearer tokens, passwords in addresses and JWTs in texts are blotted out.',
+    'JSON lines on standard error, readable ones on a terminal, and as `LOG_FORMAT` (`json` or `pretty`) says: `level`, `time`, `event`, and fields. Every line that is written during a turn has its `turnId` (`{taskId}.{number}`) and, while there is a trace, its `traceId`. Values of fields such as `authorization`, `token` and `password`, bearer tokens, passwords in addresses and JWTs in texts are blotted out.',
     'The events of Rasa keep their names, so that alerts keep working:',
     logTable((name) => name.startsWith('a2a_server.')),
     'All others:',

@@ -61,6 +61,10 @@ test.each([
     'endpoints.yml:1:49 otlp.headers.x-token: a secret must not be written into a file; write "${X-TOKEN}"',
   ],
   [
+    'otlp: {endpoint: "http://collector", headers: {x-token: "${T}"}}',
+    'endpoints.yml:1:18 otlp.endpoint: headers are not sent over plain http to other machines; use https',
+  ],
+  [
     'prometheus: {path: metrics}',
     'endpoints.yml:1:20 prometheus.path: must be a path such as /metrics',
   ],
@@ -74,5 +78,5 @@ test.each([
   ],
   ['otpl: {}', 'endpoints.yml:1:1 otpl: unknown key "otpl"; did you mean "otlp"?'],
 ])('%s is refused with its place', (text, problem) => {
-  expect(read(text).problems).toEqual([problem]);
+  expect(read(text, { T: 't' }).problems).toEqual([problem]);
 });

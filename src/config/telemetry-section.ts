@@ -77,6 +77,10 @@ function readOtlp(section: Section | undefined): OtlpSettings | undefined {
     timeoutSeconds: section.number('timeout_seconds', seconds),
     maxQueue: section.number('max_queue', { minimum: 1, maximum: 1_000_000, isInteger: true }),
   };
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '');
+  if (url?.protocol === 'http:' && !isLocal && Object.keys(settings.headers).length > 0) {
+    field?.error('headers are not sent over plain http to other machines', 'use https');
+  }
   section.finish();
   return endpoint === undefined ? undefined : { endpoint, ...settings };
 }

@@ -203,6 +203,23 @@ test('whoever starts telemetry again shares it, and it ends with the last of the
   expect(collecting.spans.map(({ name }) => name)).toEqual(['still on']);
 });
 
+test.each([
+  ['no address', { endpoint: 'collector' }, 'must be an http or https URL'],
+  ['a password in it', { endpoint: 'https://a:b@collector' }, 'without a user'],
+  [
+    'credentials over plain http',
+    { endpoint: 'http://collector.example.com', headers: { authorization: 'x' } },
+    'use https',
+  ],
+])(
+  'a collector with %s is refused, and telemetry can be started after that',
+  async (_, otlp, why) => {
+    await expect(startTelemetry({ otlp })).rejects.toThrow(why);
+    const telemetry = await startTelemetry();
+    await telemetry.close();
+  },
+);
+
 test('W3C: a trace that was begun elsewhere is continued, sampled or not', async () => {
   const collecting = await collector();
   const { endpoint } = collecting;

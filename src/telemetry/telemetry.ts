@@ -52,10 +52,14 @@ let users = 0;
 export async function startTelemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
   const { logger = silentLogger } = options;
   if (running !== undefined) logger.info({}, 'telemetry.shared');
-  running ??= start(options, logger);
+  const mine = (running ??= start(options, logger));
   users += 1;
-  const mine = running;
-  const { metrics, flush, stop } = await mine;
+  const { metrics, flush, stop } = await mine.catch((error: unknown) => {
+    // What could not be started is nobody's.
+    users -= 1;
+    if (running === mine) running = undefined;
+    throw error;
+  });
   let closed: Promise<void> | undefined;
   const leave = async (): Promise<void> => {
     users -= 1;
@@ -69,6 +73,10 @@ export async function startTelemetry(options: TelemetryOptions = {}): Promise<Te
 
 async function start(options: TelemetryOptions, logger: Logger): Promise<Running> {
   const { now = systemNow, otlp, serviceName = 'legate', resource = {} } = options;
+  if (otlp !== undefined) {
+    const { checkEndpoint } = await import('./otlp/index.ts');
+    checkEndpoint(otlp.endpoint, otlp.headers);
+  }
   const own = new Metrics(toldNobody);
   const isOurs = openTelemetry.setGlobalMeterProvider(meterProvider(own));
   const metrics = isOurs ? own : new Metrics();

@@ -1,1 +1,2 @@
+export { checkEndpoint } from './check-endpoint.ts';
 export { OtlpExporter, type OtlpOptions } from './exporter.ts';
