@@ -51,7 +51,8 @@ async function ours(): Promise<Ask> {
     waiting.for(id, () =>
       bus.publish(
         topics.task(busAgentName),
-        { type: 'task', body, correlationId: id, replyTo },
+        // Who asks and waits for the answer needs no news on the way, as the bare side has none.
+        { type: 'task', body, correlationId: id, replyTo, headers: { updates: 'none' } },
         { mandatory: true },
       ),
     );

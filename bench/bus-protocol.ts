@@ -3,7 +3,7 @@
 export const busExchange = 'bench';
 export const busAgentName = 'echo';
 /** Requests under way at one time. */
-export const inFlight = 1000;
+export const inFlight = 256;
 
 /** The bare side keeps requests as the bus does: in a queue that outlives its machine. */
 export const bareQueue = {
