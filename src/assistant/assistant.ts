@@ -29,6 +29,7 @@ import { stackProblems } from './stack/index.ts';
 import { type EventDraft, slotSet, Tracker, userUttered } from './tracker/index.ts';
 import { outcomeOf, type TurnResult } from './turn-result.ts';
 
+/** What an assistant is made of. */
 export interface AssistantOptions {
   readonly domain: Domain;
   /** User flows and patterns, the default ones included. */

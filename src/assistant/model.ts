@@ -10,8 +10,10 @@ export type { Position };
 
 // ---- Domain -------------------------------------------------------------------------------------
 
+/** What a slot can hold. */
 export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list';
 
+/** A value that is not taken, and what is said then. */
 export interface Rejection {
   /** A condition; the value is rejected when it holds. */
   readonly if: string;
@@ -19,6 +21,7 @@ export interface Rejection {
   readonly utter: string;
 }
 
+/** Who fills a slot. */
 export type SlotMapping =
   | { readonly type: 'from_llm'; readonly allow_nlu_correction: boolean }
   | { readonly type: 'controlled'; readonly run_action_every_turn?: string }
@@ -27,6 +30,7 @@ export type SlotMapping =
       readonly options: JsonObject;
     };
 
+/** Something that can be known. */
 export interface Slot {
   readonly name: string;
   readonly type: SlotType;
@@ -45,12 +49,14 @@ export interface Slot {
   readonly builtin: boolean;
 }
 
+/** Something to press instead of writing. */
 export interface Button {
   readonly title: string;
   readonly payload: string;
   readonly translation?: Readonly<Record<string, { readonly title?: string }>>;
 }
 
+/** One way to say something. */
 export interface ResponseVariation {
   readonly id?: string;
   readonly text?: string;
@@ -68,6 +74,7 @@ export interface ResponseVariation {
   readonly translation?: Readonly<Record<string, string>>;
 }
 
+/** When a session ends, and what is left of it. */
 export interface SessionConfig {
   /** Minutes; 0 for never. */
   readonly sessionExpirationTime: number;
@@ -75,11 +82,13 @@ export interface SessionConfig {
   readonly startSessionAfterExpiry: boolean;
 }
 
+/** An action that the domain names. */
 export interface DeclaredAction {
   readonly name: string;
   readonly sendDomain: boolean;
 }
 
+/** What can be known, said and done. */
 export interface Domain {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly responses: ReadonlyMap<string, readonly ResponseVariation[]>;
@@ -93,6 +102,7 @@ export interface Domain {
 
 // ---- Flows --------------------------------------------------------------------------------------
 
+/** A list of steps, and when it is the right one. */
 export interface Flow {
   readonly id: string;
   /** Readable; made from the id when the flow has none. */
@@ -122,12 +132,14 @@ interface StepBase {
   readonly position: Position;
 }
 
+/** Runs an action, or says a response. */
 export interface ActionStep extends StepBase {
   readonly kind: 'action';
   /** May hold `{{context.x}}`. */
   readonly action: string;
 }
 
+/** Asks until a slot is filled. */
 export interface CollectStep extends StepBase {
   readonly kind: 'collect';
   readonly slot: string;
@@ -140,15 +152,18 @@ export interface CollectStep extends StepBase {
   readonly forceSlotFilling: boolean;
 }
 
+/** Gives slots values. */
 export interface SetSlotsStep extends StepBase {
   readonly kind: 'set_slots';
   readonly slots: readonly { readonly slot: string; readonly value: JsonValue }[];
 }
 
+/** Does nothing; for its branches. */
 export interface NoopStep extends StepBase {
   readonly kind: 'noop';
 }
 
+/** Goes on with another flow. */
 export interface LinkStep extends StepBase {
   readonly kind: 'link';
   readonly flow: string;
@@ -166,6 +181,7 @@ export interface CallStep extends StepBase {
   };
 }
 
+/** A step of a flow. */
 export type Step = ActionStep | CollectStep | SetSlotsStep | NoopStep | LinkStep | CallStep;
 
 /** Where a step leads: the first branch whose condition holds. A branch without one always holds. */
@@ -175,10 +191,12 @@ export interface Next {
 
 /** The ids of the two places that are no steps. */
 export const START = 'START';
+/** The end of a flow, as a step. */
 export const END = 'END';
 
 // ---- Commands -----------------------------------------------------------------------------------
 
+/** What a message means for the conversation. */
 export type Command =
   | { readonly command: 'start flow'; readonly flow: string }
   | {
@@ -238,6 +256,7 @@ export interface AgentRun {
   readonly metadata: JsonObject;
 }
 
+/** A pattern that is under way. */
 export interface PatternFrame {
   /** The pattern's flow id: `pattern_completed`, ... */
   readonly type: 'pattern';
@@ -248,6 +267,7 @@ export interface PatternFrame {
   readonly context: JsonObject;
 }
 
+/** A sub agent that is at work. */
 export interface AgentFrame {
   readonly type: 'agent';
   readonly frameId: string;
@@ -259,6 +279,7 @@ export interface AgentFrame {
   readonly metadata: JsonObject;
 }
 
+/** One thing that a conversation is in the midst of. */
 export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
 
 /** What a user may be shown at once. */

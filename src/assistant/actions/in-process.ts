@@ -3,6 +3,7 @@ import type { Action, ActionContext } from './define.ts';
 import { MessageStream } from './message-stream.ts';
 import type { ActionCall, ActionMessage, ActionResult, ActionRunner } from './runner.ts';
 
+/** Bounds of actions in this process. */
 export interface InProcessOptions {
   /** How long an action may take, in milliseconds. @default 300_000 */
   readonly timeoutMs?: number;

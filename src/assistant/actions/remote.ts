@@ -6,6 +6,7 @@ import { readBounded } from './bounded-body.ts';
 import { readActionResult } from './read-result.ts';
 import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
 
+/** Where the action server is, and how patiently it is asked. */
 export interface RemoteActionsOptions {
   /** Of the webhook: `http://localhost:5055/webhook`. */
   readonly url: string;

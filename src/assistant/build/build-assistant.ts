@@ -10,6 +10,7 @@ import { actionsOf } from './actions.ts';
 import { outboundFetch } from './outbound-fetch.ts';
 import { rephraserOf } from './rephraser.ts';
 
+/** What an assistant needs besides its project. */
 export interface BuildOptions {
   /**
    * For `call:` steps that lead to agents and tools; closed with the assistant.

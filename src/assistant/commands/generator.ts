@@ -46,6 +46,7 @@ export interface GeneratorInput {
   readonly clock: Clock;
 }
 
+/** The question that is open. */
 export interface ActiveCollect {
   readonly flow: Flow;
   readonly step: CollectStep;

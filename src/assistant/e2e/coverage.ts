@@ -1,5 +1,6 @@
 import type { Flow } from '../model.ts';
 
+/** Which steps of a flow were taken. */
 export interface FlowCoverage {
   readonly flow: string;
   readonly file: string;
@@ -63,6 +64,7 @@ export function coverageTable(flows: readonly FlowCoverage[]): string {
   return [...rows, `${'all'.padEnd(width)} ${sum} ${percent(total).padStart(6)} %`].join('\n');
 }
 
+/** Coverage as a table, one flow a line. */
 export function coverageCsv(flows: readonly FlowCoverage[]): string {
   const rows = flows.map((flow) => [
     flow.flow,

@@ -57,6 +57,7 @@ export interface CheckFailure {
   readonly found: readonly string[];
 }
 
+/** What came of one test. */
 export interface CaseResult {
   readonly test: TestCase;
   /** Empty when the test passed. */

@@ -9,6 +9,7 @@ import { Coverage, type FlowCoverage } from './coverage.ts';
 import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './model.ts';
 import { StubbedActions } from './stubs.ts';
 
+/** How tests are run. */
 export interface RunTestsOptions {
   /** Stops at the first test that fails. @default false */
   readonly failFast?: boolean;
@@ -18,6 +19,7 @@ export interface RunTestsOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What came of all tests. */
 export interface TestReport {
   readonly results: readonly CaseResult[];
   readonly coverage: readonly FlowCoverage[];

@@ -28,6 +28,7 @@ export interface LeftCall {
   readonly logger: Logger;
 }
 
+/** A `call` step that is to be taken, and what is known of it so far. */
 export interface Call {
   readonly step: CallStep;
   readonly flow: Flow;
@@ -59,6 +60,7 @@ export interface Call {
   readonly logger: Logger;
 }
 
+/** What came of a call step. */
 export type CallOutcome =
   | {
       readonly status: 'completed' | 'input-required';

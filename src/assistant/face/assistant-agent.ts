@@ -9,6 +9,7 @@ import { skillsOf } from './skills.ts';
 import { stateOf } from './state-mapper.ts';
 import { isChannel, speakerOf } from './speaker.ts';
 
+/** How an assistant is shown as an agent. */
 export interface AssistantAgentOptions {
   /** The assistant of the moment: undefined until a model is loaded, another after a reload. */
   readonly assistant: () => Assistant | undefined;

@@ -7,6 +7,7 @@ import type { GeneratorConfig } from '../project/index.ts';
 import { llmGenerator } from './llm/index.ts';
 import { matchingGenerator, type MatchingOptions } from './matching/index.ts';
 
+/** What a generator of commands is made of. */
 export interface CreateGeneratorOptions {
   /** The models of the project by the ids of their groups. @default none */
   readonly models?: ReadonlyMap<string, LanguageModelV4>;

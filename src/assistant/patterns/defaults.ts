@@ -6,6 +6,7 @@ import type { Source } from '../../config/index.ts';
  * before the project's own files, which replace what they repeat.
  */
 export const defaultFlows: Source = read('default-flows.yml');
+/** Responses that every assistant has, unless it has its own. */
 export const defaultResponses: Source = read('default-responses.yml');
 
 function read(name: string): Source {

@@ -6,6 +6,7 @@ import { toEntries } from './package-entries.ts';
 import { type ProjectPlaces, readFolder } from './project-folder.ts';
 import type { TarEntry } from './tar.ts';
 
+/** A project, and what is wrong with it. */
 export interface LoadedProject {
   /** As much of it as could be understood; whole when there are no errors. */
   readonly project: Project;

@@ -10,6 +10,7 @@ export interface Rephraser {
   rephrase(request: RephraseRequest): Promise<string>;
 }
 
+/** What is to be said in other words, and what came before. */
 export interface RephraseRequest {
   /** The name of the response. */
   readonly response: string;

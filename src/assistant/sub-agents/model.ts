@@ -72,6 +72,7 @@ export interface AgentWork {
   readonly channel: string;
 }
 
+/** What a tool of a sub agent gave. */
 export interface ToolOutput {
   /** Of this step. */
   readonly current: readonly StructuredResult[];

@@ -20,6 +20,7 @@ export interface SubAgentTool {
   run(input: JsonValue, context: SubAgentToolContext): Promise<unknown>;
 }
 
+/** What a tool of a sub agent is, and what it does. */
 export interface SubAgentToolOptions<S extends Schema | JsonObject> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;

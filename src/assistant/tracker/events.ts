@@ -63,6 +63,7 @@ export function actionRejected(name: string): EventDraft {
   return { event: 'action_execution_rejected', name, policy: 'flows', confidence: 1 };
 }
 
+/** A slot has a new value. */
 export function slotSet(name: string, value: JsonValue, filledBy?: Extractor): EventDraft {
   return filledBy === undefined
     ? { event: 'slot', name, value }

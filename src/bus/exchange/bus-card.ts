@@ -3,6 +3,7 @@ import { busInterface } from '../../peers/index.ts';
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
 import { checkBusName } from '../transport/index.ts';
 
+/** What the card of an agent on the bus has besides what the agent says. */
 export interface BusCardOptions {
   /** The agent's name on the bus. */
   readonly name: string;

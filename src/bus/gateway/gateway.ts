@@ -27,6 +27,7 @@ export interface GatewayAgent {
   readonly replies?: 'task' | 'message';
 }
 
+/** Which agents of the bus are served, where, and to whom. */
 export interface GatewayOptions extends ServeOptions, Identification {
   /** Stays open when the gateway closes: it is not ours. */
   readonly bus: Bus;

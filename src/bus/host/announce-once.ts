@@ -6,6 +6,7 @@ import { checkBusName } from '../transport/index.ts';
 import { Announcer } from './announcer.ts';
 import type { HostOptions } from './host.ts';
 
+/** What is announced, and on which bus. */
 export type AnnounceOnceOptions = Pick<
   HostOptions,
   'bus' | 'name' | 'signer' | 'card' | 'cardKeys'

@@ -28,6 +28,7 @@ type EngineTuning = Partial<
   Omit<EngineOptions, 'agent' | 'store' | 'logger' | 'push' | 'streaming'>
 >;
 
+/** How an agent is hosted on the bus. */
 export interface HostOptions extends EngineTuning, Identification {
   /** Stays open when the host closes: it is not ours. */
   readonly bus: Bus;

@@ -7,6 +7,7 @@ import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
 /** On whose behalf a message is sent. */
 export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'scopes'>;
 
+/** As whom, and with which key messages are signed. */
 export interface MessageSignerOptions {
   /** Under which name the receivers know the key: the agent's or the gateway's own. */
   readonly issuer: string;

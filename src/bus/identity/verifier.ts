@@ -15,6 +15,7 @@ export interface TrustedIssuer {
   readonly mayVouch?: boolean;
 }
 
+/** Whose signatures are believed. */
 export interface MessageVerifierOptions {
   readonly trusted: readonly TrustedIssuer[];
   /** Seconds by which clocks may differ. @default 30 */

@@ -31,6 +31,7 @@ import {
   type Verdict,
 } from '../transport/index.ts';
 
+/** How peers are called over the bus. */
 export interface BusTransportOptions extends Identification {
   readonly bus: Bus;
   /** Our name on the bus: answers come to `agent.response.{name}`. */

@@ -4,6 +4,7 @@ import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { headerNames, type Identification, identify } from '../exchange/index.ts';
 import { type Bus, type Consumption, discoveryQueue, done } from '../transport/index.ts';
 
+/** Who is told of announcements. */
 export interface DiscoveryOptions extends Identification {
   readonly bus: Bus;
   readonly directory: Directory;

@@ -25,6 +25,7 @@ import type { Bus, Consumption } from '../transport/index.ts';
 import { BusTransport } from './bus-transport.ts';
 import { listenForAgents } from './discovery.ts';
 
+/** Who we are among peers, whom we know, and how we call them. */
 export interface PeerNetworkOptions
   extends
     Identification,

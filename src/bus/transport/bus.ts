@@ -13,8 +13,10 @@
 
 /** What a body is. All of them are A2A 1.x as JSON. */
 export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
+/** What a message is about. */
 export type MessageType = (typeof messageTypes)[number];
 
+/** A message to publish. */
 export interface OutgoingMessage {
   readonly type: MessageType;
   /** JSON text. */
@@ -31,6 +33,7 @@ export interface OutgoingMessage {
   readonly id?: string;
 }
 
+/** A message as it came. */
 export interface BusMessage {
   readonly id: string;
   /** As the sender says; a message of another make may say anything. */
@@ -60,7 +63,9 @@ export type Verdict =
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'dead'; readonly reason: string };
 
+/** The message is done with. */
 export const done: Verdict = Object.freeze({ kind: 'done' });
+/** Gives a message back at once, for somebody else. */
 export const release: Verdict = Object.freeze({ kind: 'release' });
 
 /** Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted. */
@@ -79,6 +84,7 @@ export interface Queue {
   readonly deadLetters?: DeadLetterLimits | false;
 }
 
+/** How long and how many dead letters are kept. */
 export interface DeadLetterLimits {
   /** Milliseconds. @default 72 hours */
   readonly ttlMs?: number;
@@ -88,6 +94,7 @@ export interface DeadLetterLimits {
   readonly maxBytes?: number;
 }
 
+/** What is promised of a message. */
 export interface PublishOptions {
   /** Rejects with `PEER_UNREACHABLE` when no queue is bound to the topic. @default false */
   readonly mandatory?: boolean;
@@ -99,6 +106,7 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How a queue is consumed. */
 export interface ConsumeOptions {
   /** Deliveries in hand at one time. @default 10 */
   readonly prefetch?: number;
@@ -114,6 +122,7 @@ export interface Consumption extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** A message that was given up, and why. */
 export interface DeadLetter {
   readonly id: string;
   readonly message: BusMessage;
@@ -123,6 +132,7 @@ export interface DeadLetter {
   readonly attempts: number;
 }
 
+/** What is in a queue. */
 export interface QueueState {
   /** Messages that wait. */
   readonly messages: number;
@@ -130,6 +140,7 @@ export interface QueueState {
   readonly deadLetters: number;
 }
 
+/** Carries messages by topic, at least once each. */
 export interface Bus extends AsyncDisposable {
   readonly type: 'memory' | 'rabbitmq';
   /** Rejects with `UNAVAILABLE` when a queue is full or the broker stays away. */
@@ -161,6 +172,7 @@ export interface BusTuning {
   readonly maxBodyBytes?: number;
 }
 
+/** Largest message, in bytes, unless another bound is given. */
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
 /** The declaration with every default in its place. */
@@ -173,6 +185,7 @@ type QueueOption = 'messageTtlMs' | 'expiresAfterMs' | 'deadLetters';
 
 const hour = 60 * 60 * 1000;
 
+/** The settings of a queue, with its defaults filled in. */
 export function withDefaults(queue: Queue): QueueSettings {
   const { deadLetters = {} } = queue;
   return {

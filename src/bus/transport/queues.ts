@@ -3,6 +3,7 @@ import { checkBusName, topics } from './topics.ts';
 
 const minute = 60_000;
 
+/** How the queue of an agent is kept. */
 export interface AgentQueueOptions {
   /** The most tasks that wait; sending to a full queue is refused. @default 100_000 */
   readonly maxMessages?: number;

@@ -11,6 +11,7 @@ export interface Announcement {
   readonly sender: string | undefined;
 }
 
+/** Which announcements are believed. */
 export interface AnnouncementRules {
   /** Our own name: announcements of ourselves are not news. */
   readonly self?: string;

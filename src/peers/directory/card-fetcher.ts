@@ -10,6 +10,7 @@ import { clientAuth } from './peer-http.ts';
 import type { PeerCredential } from './peer.ts';
 import { readPlainCard } from './plain-card.ts';
 
+/** How cards of peers are fetched. */
 export interface CardFetcherOptions {
   /** Where peers that the operator named may be. @default http and https, anywhere */
   readonly operatorPolicy?: UrlPolicy;

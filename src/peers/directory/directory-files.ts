@@ -16,6 +16,7 @@ type WellKnownEntry = z.infer<typeof wellKnownEntry>;
 /** An entry of `known-agents.json`. */
 const knownEntry = z.looseObject({ card: wellKnownEntry, lastSeenAt: z.string().nullish() });
 
+/** A peer as a file of the operator names it. */
 export interface KnownPeer extends WellKnownPeer {
   readonly lastSeenAt?: number;
 }

@@ -4,6 +4,7 @@ import type { Peer, PeerCredential } from './peer.ts';
 import type { Directory } from './directory.ts';
 import type { KnownToolServer } from './service-search.ts';
 
+/** Which directory the tools of a model look into. */
 export interface DirectoryToolsOptions {
   readonly directory: Directory;
   /** Servers of tools, to be searched beside the agents. */

@@ -17,6 +17,7 @@ import { keyOf, type PeerRecord, PeerRecords } from './peer-records.ts';
 import { anchored, busInterface } from './reach.ts';
 import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
 
+/** Where peers are kept, and who is known from the start. */
 export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules {
   readonly records: RecordStore;
   readonly wellKnown?: readonly WellKnownPeer[];
@@ -26,6 +27,7 @@ export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules 
   readonly logger?: Logger;
 }
 
+/** What came of looking at the cards again. */
 export interface RefreshResult {
   readonly agentName: string;
   readonly refreshed: boolean;

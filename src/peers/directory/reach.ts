@@ -28,6 +28,7 @@ export function reachesOf(card: AgentCard): readonly Reach[] {
   return [...new Set(card.supportedInterfaces.flatMap((each) => reachOf(each) ?? []))];
 }
 
+/** How an interface of a card is reached; undefined where it is not. */
 export function reachOf(offered: AgentInterface): Reach | undefined {
   if (busNameOf(offered) !== undefined) return 'bus';
   if (!/^https?:/i.test(offered.url)) return undefined;

@@ -21,6 +21,7 @@ export interface KnownToolServer {
   readonly tools: readonly string[];
 }
 
+/** What is searched, and how much is found. */
 export interface ServiceSearchOptions {
   /** @default 5 */
   readonly limit?: number;

@@ -14,6 +14,7 @@ export interface PeerNote extends JsonObject {
   readonly invocation: string;
 }
 
+/** Through which engine conversations are spoken to. */
 export interface EngineConversationsOptions {
   /** The engine of the agent whose conversations these are; given as a function, for it comes later. */
   readonly engine: () => Engine;

@@ -8,6 +8,7 @@ import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 import { InvokeTelemetry } from './invoke-telemetry.ts';
 import { TaskAssembly } from './task-assembly.ts';
 
+/** How peers are called over HTTP. */
 export interface HttpTransportOptions {
   readonly directory: Directory;
   /** Further options of the clients, such as how they poll. */

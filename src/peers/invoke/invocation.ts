@@ -35,6 +35,7 @@ export type InvocationEnd =
   | 'timed-out'
   | 'error';
 
+/** What came of a call. */
 export interface InvocationOutcome {
   readonly end: InvocationEnd;
   /** In words: what the peer said, or what went wrong. */

@@ -5,6 +5,7 @@ import type { Invocation, InvocationSession } from './invocation.ts';
 import type { Invoker } from './invoker.ts';
 import { userPrompt } from './notices.ts';
 
+/** How a model calls peers. */
 export interface InvokeToolOptions {
   readonly invoker: Invoker;
   /**

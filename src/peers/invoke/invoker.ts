@@ -34,6 +34,7 @@ import { Questions } from './questions.ts';
 import { type WaitOptions, Watchers } from './watchers.ts';
 import { sendMessage, transportOf, type Workings } from './workings.ts';
 
+/** Whom, over what, and within which bounds peers are called. */
 export interface InvokerOptions extends LoopLimits {
   /** Our own name, by which peers know us. */
   readonly name: string;

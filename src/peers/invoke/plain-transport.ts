@@ -11,6 +11,7 @@ import { traceHeaders } from '../../telemetry/index.ts';
 import { type Directory, plainBinding } from '../directory/index.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
+/** How agents that only know `/tasks/send` are called. */
 export interface PlainTransportOptions {
   readonly directory: Directory;
 }

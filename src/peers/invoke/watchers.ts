@@ -1,6 +1,7 @@
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Invocation } from './invocation.ts';
 
+/** How a call is waited for. */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (text: string) => void | Promise<void>;

@@ -4,6 +4,7 @@ import { LegateError } from '../../protocol/index.ts';
 import { keySegment, wholeKey } from './memory-key.ts';
 import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
 
+/** Which memory the tools of a model use. */
 export interface MemoryToolsOptions {
   /** The memory of whoever the turn is for. */
   readonly memory: (context: ToolContext) => WorkingMemory;

@@ -17,6 +17,7 @@ export interface MemoryEntry {
   readonly expiresAt: number;
 }
 
+/** How long, and under which category and tags an entry is kept. */
 export interface SaveOptions {
   /** Milliseconds until it is forgotten. @default 1 hour */
   readonly ttlMs?: number;
@@ -26,6 +27,7 @@ export interface SaveOptions {
   readonly writer?: string;
 }
 
+/** What of an entry is changed. */
 export interface EditOptions {
   /** Text that stands in the entry exactly once, unless `all`. */
   readonly find: string;
@@ -35,6 +37,7 @@ export interface EditOptions {
   readonly all?: boolean;
 }
 
+/** Which entries are looked for. */
 export interface MemoryQuery {
   /** Words to rank by. @default none: the newest first */
   readonly query?: string;
@@ -47,6 +50,7 @@ export interface MemoryQuery {
   readonly limit?: number;
 }
 
+/** How much a memory holds; beyond it, saving is refused. */
 export interface MemoryLimits {
   /** Entries of one namespace. @default 500 */
   readonly maxEntries?: number;
@@ -56,6 +60,7 @@ export interface MemoryLimits {
   readonly longestTtlMs?: number;
 }
 
+/** Where a memory is kept, and whose it is. */
 export interface WorkingMemoryOptions extends MemoryLimits {
   readonly records: RecordStore;
   /** Whose memory it is (`ownerKey`): the memories of two owners never meet. */

@@ -17,6 +17,7 @@ export interface Proposal extends TrustSubject {
   readonly expiresAt: number;
 }
 
+/** Where proposals are kept. */
 export interface ProposalsOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;

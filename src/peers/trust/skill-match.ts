@@ -5,6 +5,7 @@ import { rank } from '../search/index.ts';
 /** Other names of skills, by their ids. */
 export type SkillAliases = Readonly<Record<string, readonly string[]>>;
 
+/** How sure a match must be. */
 export interface SkillMatchOptions {
   readonly aliases?: SkillAliases;
   /** Also takes a skill that is only described by the words. @default true */

@@ -29,6 +29,7 @@ export interface InboundNote {
   readonly key?: string;
 }
 
+/** Who is trusted with what, and where the rest is kept for the user. */
 export interface TrustGateOptions {
   readonly ledger: TrustLedger;
   /** The user's memory: what callers asked, told and got done is kept here. */

@@ -24,12 +24,14 @@ export interface TrustEntry extends TrustSubject {
   readonly interactionCount: number;
 }
 
+/** Where trust is kept. */
 export interface TrustLedgerOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;
   readonly logger?: Logger;
 }
 
+/** How far somebody shall be trusted from now on, and who says so. */
 export interface Grant {
   readonly level?: TrustLevel;
   /** Skills to approve beside those that are. */

@@ -10,6 +10,7 @@ import { LegateError } from '../../protocol/index.ts';
  * - **act**: skills that are approved for it are carried out at once.
  */
 export const trustLevels = ['observe', 'learn', 'propose', 'act'] as const;
+/** How far somebody is trusted: observe, learn, propose, act. */
 export type TrustLevel = (typeof trustLevels)[number];
 
 export function isAtLeast(level: TrustLevel, wanted: TrustLevel): boolean {

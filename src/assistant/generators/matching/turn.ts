@@ -10,6 +10,7 @@ import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
 import { dayAt } from './values/index.ts';
 
+/** How messages are matched. */
 export interface MatchingOptions {
   /** IANA name of the zone in which "today" is meant. @default 'UTC' */
   readonly timeZone?: string;

@@ -19,6 +19,7 @@ import {
 import { busClosed, checkOutgoing, checkQueue, queueFull, unroutable } from '../refusals.ts';
 import { MemoryQueue } from './memory-queue.ts';
 
+/** Bounds of a bus in this process. */
 export interface MemoryBusOptions extends BusTuning {
   readonly logger?: Logger;
   readonly scheduler?: Scheduler;

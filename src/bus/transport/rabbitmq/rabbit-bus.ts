@@ -24,6 +24,7 @@ import { RabbitPublisher } from './publisher.ts';
 import { codeOf, deadQueueName, declareTopology, type QueueType, withChannel } from './topology.ts';
 import { toEnvelope } from './wire.ts';
 
+/** Where RabbitMQ is, and how it is used. */
 export interface RabbitBusOptions extends BusTuning {
   /** `amqp://user:password@host:port/vhost`, or `amqps:`. */
   readonly url: string;
