@@ -42,7 +42,7 @@ export async function buildAssistant(
   const { logger = silentLogger, environment = process.env } = options;
   const { config, endpoints, files } = project;
   const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
-  const rephraser = rephraserOf(endpoints.nlg, models, files, logger);
+  const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
   const actions = options.actions ?? (await actionsOf(project));
   const generator = createGenerator(config.generator, { models, files, logger });
   const { fetch = outboundFetch(endpoints.outbound), sleep } = options;

@@ -16,12 +16,20 @@ Conversation:
 
 Line to rewrite: {{ suggested_response }}`;
 
+export interface RephraserOptions {
+  /** By the ids of their groups. */
+  readonly models: ReadonlyMap<string, LanguageModelV4>;
+  /** Texts that the configuration refers to. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly logger: Logger;
+  /** How long a model may take before the response is said as it is written. @default 7_000 */
+  readonly timeoutMs?: number;
+}
+
 /** Says responses in other words through a model, where the project asks for it. */
 export function rephraserOf(
   nlg: NlgEndpoint | undefined,
-  models: ReadonlyMap<string, LanguageModelV4>,
-  files: ReadonlyMap<string, string>,
-  logger: Logger,
+  { models, files, logger, timeoutMs = 7_000 }: RephraserOptions,
 ): Rephraser | undefined {
   if (nlg === undefined) return undefined;
   if (nlg.type === 'server') {
@@ -44,7 +52,7 @@ export function rephraserOf(
       const { text } = await generateText(model, {
         prompt: template.render(scopeOf(request, maxHistoricalTurns)),
         signal: request.signal,
-        timeoutMs: 7_000,
+        timeoutMs,
         retries: 0,
         logger,
       });
@@ -54,11 +62,11 @@ export function rephraserOf(
 }
 
 function scopeOf({ text, transcript, language }: RephraseRequest, turns: number) {
-  const recent = transcript.slice(-2 * turns);
+  const recent = turns === 0 ? [] : transcript.slice(-2 * turns);
   return {
     suggested_response: text,
     history: recent.map(({ speaker, text: said }) => `${speaker}: ${said}`).join('\n'),
-    current_input: recent.findLast(({ speaker }) => speaker === 'user')?.text ?? '',
+    current_input: transcript.findLast(({ speaker }) => speaker === 'user')?.text ?? '',
     language: language ?? '',
   };
 }

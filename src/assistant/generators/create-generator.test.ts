@@ -11,7 +11,6 @@ const config: GeneratorConfig = {
   promptTemplate: undefined,
   flowRetrieval: { isActive: true, numFlows: 20, turnsToEmbed: 1, shouldEmbedSlots: true },
   maxCharacters: 420,
-  minimizeNumCalls: true,
   includeDateTime: true,
   timezone: 'UTC',
 };

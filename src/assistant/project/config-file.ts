@@ -85,10 +85,12 @@ function readGenerator(component: string, item: Field, uses: Use[]): GeneratorCo
       shouldEmbedSlots: retrieval?.boolean('should_embed_slots') ?? true,
     },
     maxCharacters: input?.number('max_characters', whole) ?? 420,
-    minimizeNumCalls: section?.boolean('minimize_num_calls') ?? true,
     includeDateTime: section?.boolean('include_date_time') ?? true,
     timezone: section === undefined ? 'UTC' : readTimezone(section),
   };
+  section
+    ?.get('minimize_num_calls')
+    ?.keyWarn('"minimize_num_calls" has no effect: no classifier goes before the model');
   // Flows are found by their words, so nothing has to be embedded.
   retrieval?.get('embeddings');
   section?.get('trace_prompt_tokens');

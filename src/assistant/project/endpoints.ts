@@ -122,13 +122,18 @@ function readNlg(section: Section | undefined, uses: Use[]): NlgEndpoint | undef
   if (type !== 'rephrase') {
     const url = readUrl(section.require('url', 'or write type: rephrase'));
     const token = section.secret('token');
+    section.field.keyWarn('responses are not asked of a server; those of the domain are said', {
+      hint: 'write type: rephrase to have a model word them',
+    });
     section.finish();
     return url === undefined ? undefined : { type: 'server', url, token };
   }
+  section
+    .get('summarize_history')
+    ?.keyWarn('"summarize_history" has no effect: the last turns are shown as they are');
   const nlg: NlgEndpoint = {
     type,
     rephraseAll: section.boolean('rephrase_all') ?? false,
-    summarizeHistory: section.boolean('summarize_history') ?? true,
     maxHistoricalTurns:
       section.number('max_historical_turns', { minimum: 0, isInteger: true }) ?? 5,
     modelGroup: readModelGroupName(section, uses),

@@ -50,7 +50,7 @@ test('a whole project loads without a problem', async () => {
     },
     endpoints: {
       actionEndpoint: { url: 'http://127.0.0.1:5055/webhook', timeout: 300 },
-      nlg: { type: 'rephrase', rephraseAll: false, summarizeHistory: true, maxHistoricalTurns: 5 },
+      nlg: { type: 'rephrase', rephraseAll: false, maxHistoricalTurns: 5 },
       a2aServer: {
         description: 'Personal loan assistant',
         includeConversationRepair: true,
@@ -302,4 +302,23 @@ test('the model id depends on the content and on nothing else', async () => {
   expect(await idOf(second)).toBe(await idOf(first));
   const changed = await copy({ 'data/people/income.yml': 'flows: {}\n' });
   expect(await idOf(changed)).not.toBe(await idOf(first));
+});
+
+test('what is set and has no effect is told', async () => {
+  const problems = await problemsOf(
+    await copy({
+      'config.yml': 'pipeline: [{name: CompactLLMCommandGenerator, minimize_num_calls: false}]',
+      'endpoints.yml': 'nlg: {url: "http://127.0.0.1:5056/nlg"}',
+    }),
+  );
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining('"minimize_num_calls" has no effect'),
+      expect.stringContaining('responses are not asked of a server'),
+    ]),
+  );
+  const rephrasing = 'nlg: {type: rephrase, summarize_history: true}';
+  expect(await problemsOf(await copy({ 'endpoints.yml': rephrasing }))).toContainEqual(
+    expect.stringContaining('"summarize_history" has no effect'),
+  );
 });

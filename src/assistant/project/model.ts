@@ -53,7 +53,6 @@ export interface GeneratorConfig {
     readonly shouldEmbedSlots: boolean;
   };
   readonly maxCharacters: number;
-  readonly minimizeNumCalls: boolean;
   readonly includeDateTime: boolean;
   /** An IANA name. */
   readonly timezone: string;
@@ -107,7 +106,6 @@ export type NlgEndpoint =
   | {
       readonly type: 'rephrase';
       readonly rephraseAll: boolean;
-      readonly summarizeHistory: boolean;
       readonly maxHistoricalTurns: number;
       readonly modelGroup: string | undefined;
       /** A key of `Project.files`. */
