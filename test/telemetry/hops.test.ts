@@ -12,7 +12,7 @@ import {
   textOf,
 } from '../../src/agents/index.ts';
 import { RemoteActions } from '../../src/assistant/index.ts';
-import { gateway, hostOnBus, openBus } from '../../src/bus/index.ts';
+import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serveGrpc } from '../../src/grpc/index.ts';
 import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
@@ -20,6 +20,7 @@ import { serve } from '../../src/http/index.ts';
 import { McpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { artifact, message } from '../../src/protocol/index.ts';
+import { openMemory } from '../../src/store/index.ts';
 import { silentLogger, startTelemetry } from '../../src/telemetry/index.ts';
 import { domain, TestClock } from '../../src/assistant/testing/domain.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
@@ -104,6 +105,39 @@ const hops: Readonly<Record<string, () => Promise<string | readonly (string | un
     });
     await send(await served(remoteAgent(await served(far), { name: 'near' })));
     return 'legate.turn of far';
+  },
+  'a turn to a peer over HTTP': async () => {
+    const far = agent({ name: 'far' }, async function* () {
+      yield artifact('x');
+    });
+    const network = keep(
+      await joinPeers({
+        name: 'me',
+        store: openMemory(),
+        wellKnown: [{ name: 'far', url: await served(far) }],
+      }),
+    );
+    const calling = agent({ name: 'near' }, async function* ({ caller }) {
+      const session = { id: 'c', caller };
+      await network.invoker.call({ agent: 'far', skill: 'far', message: 'x' }, session);
+      yield artifact('x');
+    });
+    await send(await served(calling));
+    return 'legate.turn of far';
+  },
+  'a turn to a peer over the bus': async () => {
+    const bus = keep(await openBus({ type: 'memory' }));
+    keep(await hostOnBus(echo, { bus }));
+    const network = keep(
+      await joinPeers({ name: 'me', store: openMemory(), bus, wellKnown: [{ name: 'echo' }] }),
+    );
+    const calling = agent({ name: 'near' }, async function* ({ caller }) {
+      const session = { id: 'c', caller };
+      await network.invoker.call({ agent: 'echo', skill: 'echo', message: 'x' }, session);
+      yield artifact('x');
+    });
+    await send(await served(calling));
+    return 'legate.turn of echo';
   },
   'the gateway over the bus into a turn': async () => {
     const bus = keep(await openBus({ type: 'memory' }));
