@@ -2,7 +2,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { LegateError, toRestError } from '../protocol/index.ts';
-import type { Handler } from './handler.ts';
 import { sendJson } from './respond.ts';
 
 /** What is told of a request that never became one: a status of HTTP, and the error it stands for. */
@@ -77,7 +76,7 @@ export function answerUnreadable(
 }
 
 /** Refuses requests of HTTP/1.1 that do not say for whom they are, and tells whether it did. */
-export function refuseWithoutHost(...[request, response]: Parameters<Handler>): boolean {
+export function refuseWithoutHost(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.headers.host !== undefined || request.httpVersion !== '1.1') return false;
   const error = new LegateError('INVALID_REQUEST', 'the header Host is missing; send it');
   sendJson(response, 400, bodyOf(400, error), { connection: 'close' });
@@ -85,7 +84,7 @@ export function refuseWithoutHost(...[request, response]: Parameters<Handler>): 
 }
 
 /** The answer of a server that does not serve yet. */
-export function refuseBeforeStart(...[, response]: Parameters<Handler>): void {
+export function refuseBeforeStart(_request: IncomingMessage, response: ServerResponse): void {
   const error = new LegateError('UNAVAILABLE', 'the server is starting; try again in a moment');
   sendJson(response, 503, bodyOf(503, error), { 'retry-after': '1' });
 }
