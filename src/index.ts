@@ -34,8 +34,20 @@ export {
   type ServingAll,
   type TlsFiles,
 } from './http/index.ts';
-export { type GrpcDoor, openGrpc, serveGrpc } from './grpc/index.ts';
-export { Client, type ClientOptions, connect, type ConnectOptions } from './client/index.ts';
+export {
+  grpcBinding,
+  type GrpcBindingOptions,
+  type GrpcDoor,
+  openGrpc,
+  serveGrpc,
+} from './grpc/index.ts';
+export {
+  Client,
+  type ClientBinding,
+  type ClientOptions,
+  connect,
+  type ConnectOptions,
+} from './client/index.ts';
 export {
   createLogger,
   type Logger,

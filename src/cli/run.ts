@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { grpcBinding } from '../grpc/index.ts';
 import {
   type AssistantServing,
   inspectorDoor,
@@ -95,6 +96,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     },
     cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
+    build: { bindings: (policy) => [grpcBinding({ policy })] },
     version: packageVersion(),
     ...(options.inspect === true && { inspector: inspectorDoor(inspectorOptions()) }),
     logger,

@@ -27,7 +27,7 @@ export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
 
 /** How an agent is called. */
 export interface ClientOptions {
-  /** Who calls. Sent over https and to loopback hosts only. */
+  /** Who calls. Sent over TLS and to loopback hosts only. */
   readonly auth?: Auth;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -17,8 +17,9 @@ import {
 } from '../../src/agents/index.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
 import { connect } from '../../src/client/index.ts';
+import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
-import { artifact, data, type Task } from '../../src/protocol/index.ts';
+import { type AgentCard, artifact, data, type Task } from '../../src/protocol/index.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -31,6 +32,18 @@ async function start(served: Agent, options: ServeOptions = {}): Promise<Serving
   return server;
 }
 
+const bindings = [grpcBinding()];
+
+/** A card that offers nothing else, so that there is no other way. */
+async function overGrpc({ router }: Serving): Promise<AgentCard> {
+  open.unshift(await serveGrpc(router));
+  const { current } = router.cards;
+  const supportedInterfaces = current.supportedInterfaces.filter(
+    ({ protocolBinding }) => protocolBinding === 'GRPC',
+  );
+  return { ...current, supportedInterfaces };
+}
+
 const writer = agent({ name: 'writer' }, async function* (turn) {
   yield working('thinking');
   yield chunk('text', 'Dear ');
@@ -39,14 +52,16 @@ const writer = agent({ name: 'writer' }, async function* (turn) {
   yield completed('written');
 });
 
-for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+for (const binding of ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const) {
   for (const version of ['1.0', '0.3'] as const) {
     for (const streaming of [true, false]) {
       const how = streaming ? 'streaming' : 'polled';
       test(`an agent elsewhere is like a local one (${binding}, ${version}, ${how})`, async () => {
-        const { url } = await start(writer, { streaming });
+        const server = await start(writer, { streaming });
+        const address = binding === 'GRPC' ? await overGrpc(server) : server.url;
         const poll = { initialMs: 5, maximumMs: 5 };
-        const far = remoteAgent(url, { binding, version, poll });
+        const far = remoteAgent(address, { binding, bindings, version, poll });
+        open.unshift(far);
         const said = await new Conversation(far).say({ text: 'Ada', metadata: { a: 1 } });
         expect(far.name).toBe('writer');
         expect(said.text).toBe('Dear Ada|');
@@ -231,10 +246,13 @@ function endless() {
   return { made, started: started.promise, stopped: stopped.promise };
 }
 
-test('a cancel reaches the agent two hops away', async () => {
+test.each(['JSONRPC', 'GRPC'])('a cancel reaches the agent two hops away (%s)', async (binding) => {
   const { made, started, stopped } = endless();
   const inner = await start(made);
-  const outer = await start(remoteAgent(inner.url, { name: 'relay' }));
+  const address = binding === 'GRPC' ? await overGrpc(inner) : inner.url;
+  const relay = remoteAgent(address, { name: 'relay', bindings });
+  open.unshift(relay);
+  const outer = await start(relay);
   const client = await connect(outer.url);
   const answer = await client.sendMessage({
     message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] },

@@ -23,6 +23,7 @@ import {
   start,
 } from '../../src/assistant/testing/conversation.ts';
 import { connect } from '../../src/client/index.ts';
+import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { artifact, data } from '../../src/protocol/index.ts';
 import { talk, type TalkOptions } from './support.ts';
@@ -97,6 +98,37 @@ for (const streaming of [true, false]) {
     });
   }
 }
+
+test('an agent elsewhere is called over gRPC where that is all it offers, credentials included', async () => {
+  const heard: Turn['message'][] = [];
+  const keys = [{ key: 'Key-hunter2', subject: 'us' }];
+  const { router } = await serving(asking(heard), {
+    auth: new Authenticator({ verifiers: [apiKeyVerifier({ keys })] }),
+  });
+  open.unshift(await serveGrpc(router));
+  const { current } = router.cards;
+  const supportedInterfaces = current.supportedInterfaces.filter(
+    ({ protocolBinding }) => protocolBinding === 'GRPC',
+  );
+  const card = JSON.stringify({ ...current, supportedInterfaces });
+  const files = { 'sub_agents/finder/card.json': card };
+  const auth = `, auth: {api_key: "\${HOTEL_KEY}", header_name: X-Api-Key, header_format: "Key-{key}"}`;
+  const environment = { HOTEL_KEY: 'hunter2' };
+  await using one = await talkTo('card.json', auth, {
+    files,
+    environment,
+    bindings: [grpcBinding()],
+  });
+  const { chat } = one;
+  const first = await chat.say('to Rome', start('chat'), set('city', 'Rome'));
+  expect(first).toEqual(['Looking around.', 'Which hotel?']);
+  const second = await chat.say('the Ritz', continueAgent);
+  expect(second.slice(-2)).toEqual(['Fine.', 'Booked None.']);
+  expect(heard[1]?.taskId).toBe(heard[0]?.taskId);
+  await expect(talkTo('card.json', auth, { files, environment })).rejects.toThrow(
+    /lists GRPC 1\.0, GRPC 0\.3, and this client speaks JSONRPC and HTTP\+JSON over http and https, in/,
+  );
+});
 
 test('the message holds the words, slots and history, and all of the metadata', async () => {
   const heard: Turn['message'][] = [];

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { loadProject, type Project } from '../../src/assistant/index.ts';
 import { createHandlers } from '../../src/assistant/sub-agents/index.ts';
 import { Conversation } from '../../src/assistant/testing/conversation.ts';
+import type { ClientBinding } from '../../src/client/index.ts';
 import { type HttpSample, startHttpSample } from '../../src/mcp/testing/http-server.ts';
 import {
   createModels,
@@ -60,6 +61,7 @@ export interface TalkOptions {
   /** Over those of the trip; undefined leaves one out. */
   readonly files?: Readonly<Record<string, string | undefined>>;
   readonly environment?: Readonly<Record<string, string>>;
+  readonly bindings?: readonly ClientBinding[];
 }
 
 export interface Talk extends AsyncDisposable {
@@ -72,7 +74,11 @@ export interface Talk extends AsyncDisposable {
 }
 
 /** A conversation with a project of these files, its sub agents included. */
-export async function talk({ files = {}, environment = {} }: TalkOptions): Promise<Talk> {
+export async function talk({
+  files = {},
+  environment = {},
+  bindings = [],
+}: TalkOptions): Promise<Talk> {
   const directory = await mkdtemp(join(tmpdir(), 'legate-sub-agents-'));
   const remove = () => rm(directory, { recursive: true, force: true });
   try {
@@ -98,6 +104,7 @@ export async function talk({ files = {}, environment = {} }: TalkOptions): Promi
     const callHandlers = await createHandlers(project, {
       models,
       logger,
+      bindings,
       sleep: (milliseconds) => Promise.resolve(void waits.push(milliseconds)),
     });
     const chat = new Conversation(project, { callHandlers, logger });

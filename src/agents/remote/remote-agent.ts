@@ -10,13 +10,13 @@ import { RemoteState } from './remote-state.ts';
 /** How an agent elsewhere is called. */
 export interface RemoteAgentOptions extends Pick<
   ClientOptions,
-  'headers' | 'extensions' | 'binding' | 'version' | 'retry' | 'fetch' | 'onRequest'
+  'headers' | 'extensions' | 'binding' | 'bindings' | 'version' | 'retry' | 'fetch' | 'onRequest'
 > {
   /** @default the card's, and the host until the card is there */
   readonly name?: string;
   /** @default the card's */
   readonly description?: string;
-  /** Who we are to the peer. Sent over https and to loopback only. */
+  /** Who we are to the peer. Sent over TLS and to loopback only. */
   readonly auth?: Authentication | Auth;
   /** The longest a turn may take, in milliseconds; 0 for no limit. @default 600_000 */
   readonly timeoutMs?: number;
@@ -35,6 +35,8 @@ export interface RemoteAgent extends Agent {
   readonly card: AgentCard | undefined;
   /** Fetches the card now instead of with the first turn. */
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
+  /** Lets go of the connection that a binding holds; the next turn makes another. */
+  close(): Promise<void>;
 }
 
 /**
@@ -134,6 +136,7 @@ export function remoteAgent(
     take,
     abandon,
     connect: async ({ signal } = {}) => (await reach(signal ?? new AbortController().signal)).card,
+    close: async () => client?.close(),
   };
 }
 
@@ -141,11 +144,13 @@ function toClientOptions(
   options: RemoteAgentOptions,
   auth: RemoteAgentOptions['auth'],
 ): ClientOptions {
-  const { headers, extensions, binding, version, retry, poll, fetch, onRequest } = options;
+  const { headers, extensions, binding, bindings, version, retry, poll, fetch, onRequest } =
+    options;
   return {
     ...(headers !== undefined && { headers }),
     ...(extensions !== undefined && { extensions }),
     ...(binding !== undefined && { binding }),
+    ...(bindings !== undefined && { bindings }),
     ...(version !== undefined && { version }),
     ...(retry !== undefined && { retry }),
     ...(poll !== undefined && { poll }),

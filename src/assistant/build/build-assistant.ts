@@ -1,5 +1,7 @@
 import type { Clock } from '../../agents/index.ts';
+import type { ClientBinding } from '../../client/index.ts';
 import { createModels } from '../../models/index.ts';
+import { guardedFetch, type UrlPolicy } from '../../push/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { Assistant } from '../assistant.ts';
 import type { CallHandler } from '../executor/index.ts';
@@ -7,7 +9,7 @@ import { createGenerator } from '../generators/index.ts';
 import type { Project } from '../project/index.ts';
 import { createHandlers } from '../sub-agents/index.ts';
 import { actionsOf } from './actions.ts';
-import { outboundFetch } from './outbound-fetch.ts';
+import { outboundPolicy } from './outbound-policy.ts';
 import { rephraserOf } from './rephraser.ts';
 
 /** What an assistant needs besides its project. */
@@ -22,6 +24,12 @@ export interface BuildOptions {
    * @default the platform's own, kept to where `outbound` of endpoints.yml lets it go
    */
   readonly fetch?: typeof globalThis.fetch;
+  /**
+   * Bindings to call agents by, beside the two over HTTP; told where `outbound` of endpoints.yml lets
+   * calls go. @default none
+   * @example bindings: (policy) => [grpcBinding({ policy })]
+   */
+  readonly bindings?: (policy: UrlPolicy | undefined) => readonly ClientBinding[];
   /** Between two attempts to call an agent. @default a timer */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
@@ -45,9 +53,12 @@ export async function buildAssistant(
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
   const actions = options.actions ?? (await actionsOf(project));
   const generator = createGenerator(config.generator, { models, files, logger });
-  const { fetch = outboundFetch(endpoints.outbound), sleep } = options;
+  const policy = outboundPolicy(endpoints.outbound);
+  const { fetch = policy && guardedFetch(policy), sleep } = options;
+  const bindings = options.bindings?.(policy);
   const callHandlers =
-    options.callHandlers ?? (await createHandlers(project, { models, logger, fetch, sleep }));
+    options.callHandlers ??
+    (await createHandlers(project, { models, logger, fetch, bindings, sleep }));
   return new Assistant({
     domain: project.domain,
     flows: project.flows,

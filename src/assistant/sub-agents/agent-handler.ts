@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ClientBinding } from '../../client/index.ts';
 import type { Call, CallHandler, CallOutcome, LeftCall } from '../executor/index.ts';
 import type { BotMessage } from '../model.ts';
 import type { SubAgent } from '../project/index.ts';
@@ -21,6 +22,8 @@ export interface AgentHandlerParts {
   readonly modelId: string;
   readonly sleep: Sleep;
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** @default [] */
+  readonly bindings?: readonly ClientBinding[] | undefined;
 }
 
 /** Carries out `call: agent` of one sub agent, whichever protocol it has. */
@@ -31,9 +34,9 @@ export class AgentHandler implements CallHandler {
 
   constructor(parts: AgentHandlerParts) {
     this.#parts = parts;
-    const { agent, files, fetch } = parts;
+    const { agent, files, fetch, bindings } = parts;
     this.#external =
-      agent.protocol === 'A2A' ? new ExternalCaller({ agent, files, fetch }) : undefined;
+      agent.protocol === 'A2A' ? new ExternalCaller({ agent, files, fetch, bindings }) : undefined;
   }
 
   handles({ target, mcpServer }: Call['step']): boolean {
@@ -61,6 +64,10 @@ export class AgentHandler implements CallHandler {
 
   async cancel({ metadata, logger }: LeftCall): Promise<void> {
     await this.#external?.cancel(metadata, logger);
+  }
+
+  async close(): Promise<void> {
+    this.#external?.close();
   }
 
   /** Whether the agent can be called at all. */

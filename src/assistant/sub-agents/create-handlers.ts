@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ClientBinding } from '../../client/index.ts';
 import { suggest } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -15,6 +16,8 @@ export interface SubAgentOptions {
   readonly logger: Logger;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Bindings to call agents by, beside the two over HTTP. @default [] */
+  readonly bindings?: readonly ClientBinding[] | undefined;
   /** Between two attempts. @default a timer */
   readonly sleep?: Sleep | undefined;
 }
@@ -28,7 +31,7 @@ export async function createHandlers(
   options: SubAgentOptions,
 ): Promise<readonly CallHandler[]> {
   const { subAgents, endpoints, files, directory, modelId } = project;
-  const { logger, fetch, sleep = pause } = options;
+  const { logger, fetch, bindings, sleep = pause } = options;
   if (subAgents.size === 0 && endpoints.mcpServers.size === 0) return [];
   const pool = new McpPool(endpoints.mcpServers, { directory, logger, fetch });
   const leaving = new AbortController();
@@ -58,6 +61,7 @@ export async function createHandlers(
         modelId,
         sleep,
         fetch,
+        bindings,
       });
       handlers.push(handler);
       const { startupCheck } = agent;

@@ -30,9 +30,3 @@ function withKnownScheme(address: string): string | undefined {
   const name = scheme.toLowerCase();
   return Object.hasOwn(schemes, name) ? `${schemes[name] ?? ''}://${rest}` : undefined;
 }
-
-/** Names the resolver, for otherwise a host by the name of one would be taken for it. */
-export function targetOf(url: URL): string {
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  return `dns:${url.hostname}:${port}`;
-}

@@ -7,9 +7,11 @@ import type {
   StreamOperation,
 } from '../../client/index.ts';
 import { LegateError, type Operation } from '../../protocol/index.ts';
+import type { UrlPolicy } from '../../push/index.ts';
 import { loadMethods, type RpcMethod } from '../methods.ts';
 import { Statuses } from '../status.ts';
 import { type ByteRequest, Connection } from './connection.ts';
+import { endpointOf } from './endpoint.ts';
 import type { GrpcTls } from './grpc-binding.ts';
 
 /** What all connections have in common: the services, and the shape of errors. */
@@ -27,6 +29,7 @@ export interface ChannelParts {
   readonly chosen: ChosenInterface;
   readonly limits: BindingLimits;
   readonly tls: GrpcTls;
+  readonly policy: UrlPolicy | undefined;
   readonly services: Services;
 }
 
@@ -36,12 +39,23 @@ export class GrpcChannel implements BindingChannel {
   readonly #methods: ReadonlyMap<Operation, RpcMethod>;
   readonly #connection: Connection;
 
-  constructor({ chosen, limits, tls, services }: ChannelParts) {
-    const { methods, statuses } = services;
+  private constructor(
+    chosen: ChosenInterface,
+    methods: readonly RpcMethod[],
+    connection: Connection,
+  ) {
     const own = methods.filter(({ version }) => version === chosen.version);
     this.#chosen = chosen;
     this.#methods = new Map(own.map((method) => [method.operation, method]));
-    this.#connection = new Connection({ url: chosen.url, tls, limits, statuses });
+    this.#connection = connection;
+  }
+
+  static async open({ chosen, limits, tls, policy, services }: ChannelParts): Promise<GrpcChannel> {
+    const { methods, statuses } = services;
+    const endpoint = await endpointOf(chosen.url, policy);
+    const isEncrypted = chosen.url.protocol === 'https:';
+    const connection = new Connection({ endpoint, isEncrypted, tls, limits, statuses });
+    return new GrpcChannel(chosen, methods, connection);
   }
 
   async call(operation: CallOperation, json: unknown, call: BindingCall): Promise<unknown> {

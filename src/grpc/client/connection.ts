@@ -9,13 +9,13 @@ import {
 import type { BindingCall, BindingLimits } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Statuses } from '../status.ts';
-import { targetOf } from './address.ts';
+import type { Endpoint } from './endpoint.ts';
 import { failureOf } from './failure.ts';
 import type { GrpcTls } from './grpc-binding.ts';
 
 export interface ConnectionParts {
-  /** `https` for an encrypted one. */
-  readonly url: URL;
+  readonly endpoint: Endpoint;
+  readonly isEncrypted: boolean;
   readonly tls: GrpcTls;
   readonly limits: BindingLimits;
   readonly statuses: Statuses;
@@ -32,32 +32,36 @@ export interface ByteRequest {
 
 /**
  * The connection to one peer, shared by all calls. It is made with the first of them, and made again
- * after it broke; without calls it keeps no process alive.
+ * after it broke; without calls it keeps no process alive. Once it is **closing**, calls under way
+ * come to their ends, and the last of them **closes** it.
  */
 export class Connection {
   readonly #client: Client;
   readonly #limits: BindingLimits;
   readonly #statuses: Statuses;
+  #callsUnderWay = 0;
+  #isClosing = false;
 
-  constructor({ url, tls, limits, statuses }: ConnectionParts) {
-    const isEncrypted = url.protocol === 'https:';
+  constructor({ endpoint, isEncrypted, tls, limits, statuses }: ConnectionParts) {
     this.#limits = limits;
     this.#statuses = statuses;
-    this.#client = new Client(targetOf(url), isEncrypted ? secured(tls) : plain(), {
+    this.#client = new Client(endpoint.target, isEncrypted ? secured(tls) : plain(), {
+      ...endpoint.options,
       'grpc.max_receive_message_length': Math.max(limits.maxBodySize, limits.maxEventSize),
       // The client repeats, and knows what may be.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
-      // Through a proxy, what is meant for this machine would leave it in plain text.
-      'grpc.enable_http_proxy': isEncrypted ? 1 : 0,
-      // A peer that comes back is found soon, whoever else looked for it in vain.
-      'grpc.initial_reconnect_backoff_ms': 100,
-      'grpc.max_reconnect_backoff_ms': 5_000,
+      // Whoever else looked for the peer in vain does not make this one wait.
       'grpc.use_local_subchannel_pool': 1,
     });
   }
 
-  call(request: ByteRequest, call: BindingCall): Promise<Buffer> {
+  async call(request: ByteRequest, call: BindingCall): Promise<Buffer> {
+    using _ = this.#underWay();
+    return await this.#send(request, call);
+  }
+
+  #send(request: ByteRequest, call: BindingCall): Promise<Buffer> {
     const { signal } = call;
     const { path, bytes } = request;
     const metadata = metadataOf(call.headers);
@@ -112,9 +116,19 @@ export class Connection {
     })();
   }
 
-  /** Calls under way come to their ends. */
   close(): void {
-    this.#client.close();
+    this.#isClosing = true;
+    if (this.#callsUnderWay === 0) this.#client.close();
+  }
+
+  #underWay(): Disposable {
+    this.#callsUnderWay += 1;
+    return {
+      [Symbol.dispose]: () => {
+        this.#callsUnderWay -= 1;
+        if (this.#isClosing) this.close();
+      },
+    };
   }
 
   async *#events(
@@ -124,6 +138,7 @@ export class Connection {
   ): AsyncGenerator<Buffer> {
     const { signal } = call;
     signal?.throwIfAborted();
+    using _ = this.#underWay();
     const sent = this.#client.makeServerStreamRequest<Buffer, Buffer>(
       request.path,
       asBytes,

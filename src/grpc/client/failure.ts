@@ -72,7 +72,7 @@ function namedBy(text: string): LegateError | undefined {
 
 /** Statuses that no peer sent: gRPC makes them of answers and connections that were not in order. */
 function madeHere(text: string): ErrorCode | undefined {
-  if (/^Received RST_STREAM/.test(text)) return 'PEER_UNREACHABLE';
+  if (text.startsWith('Received RST_STREAM')) return 'PEER_UNREACHABLE';
   if (/^Received (?:HTTP status code (?!401|403|429|50[234])|message larger)/.test(text)) {
     return 'PEER_INVALID';
   }

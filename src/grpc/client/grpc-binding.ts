@@ -1,4 +1,5 @@
 import type { ClientBinding } from '../../client/index.ts';
+import type { UrlPolicy } from '../../push/index.ts';
 import { locate } from './address.ts';
 import { LazyChannel } from './lazy-channel.ts';
 
@@ -11,8 +12,11 @@ export interface GrpcTls {
   readonly key?: string;
 }
 
+/** How agents are called over gRPC. */
 export interface GrpcBindingOptions {
   readonly tls?: GrpcTls;
+  /** Which addresses may be called, as a guarded `fetch` has it for HTTP. @default any */
+  readonly policy?: UrlPolicy | undefined;
 }
 
 /**
@@ -21,7 +25,7 @@ export interface GrpcBindingOptions {
  * `grpc://` and `http://` are plain text, `grpcs://` and `https://` TLS.
  * @example const client = await connect(url, { bindings: [grpcBinding()], binding: 'GRPC' })
  */
-export function grpcBinding({ tls = {} }: GrpcBindingOptions = {}): ClientBinding {
+export function grpcBinding({ tls = {}, policy }: GrpcBindingOptions = {}): ClientBinding {
   const load = once(async () => {
     const { GrpcChannel, loadServices } = await import('./channel.ts');
     return { GrpcChannel, services: await loadServices() };
@@ -32,7 +36,7 @@ export function grpcBinding({ tls = {} }: GrpcBindingOptions = {}): ClientBindin
     open: (chosen, limits) =>
       new LazyChannel(async () => {
         const { GrpcChannel, services } = await load();
-        return new GrpcChannel({ chosen, limits, tls, services });
+        return GrpcChannel.open({ chosen, limits, tls, policy, services });
       }),
   };
 }

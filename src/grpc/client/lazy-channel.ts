@@ -1,8 +1,10 @@
 import type { BindingChannel } from '../../client/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 
 /**
  * A channel that is made when it is needed. It is **away** until the first call, which **makes** it;
- * then it is **there** for all calls until it is closed, and is away again.
+ * then it is **there** for all calls until it is closed or does not reach the peer, and is away again:
+ * the next call looks the peer up anew, which may have moved.
  */
 export class LazyChannel implements BindingChannel {
   readonly #make: () => Promise<BindingChannel>;
@@ -13,12 +15,12 @@ export class LazyChannel implements BindingChannel {
     this.#make = make;
   }
 
-  async call(...request: Parameters<BindingChannel['call']>): Promise<unknown> {
-    return (await this.#channel()).call(...request);
+  call(...request: Parameters<BindingChannel['call']>): Promise<unknown> {
+    return this.#with((channel) => channel.call(...request));
   }
 
-  async stream(...request: Parameters<BindingChannel['stream']>): Promise<AsyncIterable<unknown>> {
-    return (await this.#channel()).stream(...request);
+  stream(...request: Parameters<BindingChannel['stream']>): Promise<AsyncIterable<unknown>> {
+    return this.#with((channel) => channel.stream(...request));
   }
 
   close(): void {
@@ -28,13 +30,14 @@ export class LazyChannel implements BindingChannel {
     former?.then((channel) => channel.close()).catch(() => undefined);
   }
 
-  #channel(): Promise<BindingChannel> {
-    if (this.#made !== undefined) return this.#made;
-    const made = this.#make();
-    this.#made = made;
-    made.catch(() => {
-      if (this.#made === made) this.#made = undefined;
-    });
-    return made;
+  async #with<T>(use: (channel: BindingChannel) => Promise<T>): Promise<T> {
+    const made = (this.#made ??= this.#make());
+    try {
+      return await use(await made);
+    } catch (error) {
+      const isLost = error instanceof LegateError && error.code === 'PEER_UNREACHABLE';
+      if (this.#made === made && isLost) this.close();
+      throw error;
+    }
   }
 }

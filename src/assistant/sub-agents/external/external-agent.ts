@@ -1,4 +1,4 @@
-import type { Client, ClientOptions } from '../../../client/index.ts';
+import type { Client, ClientBinding, ClientOptions } from '../../../client/index.ts';
 import { authenticationHeaders } from '../../../mcp/index.ts';
 import {
   isTerminal,
@@ -20,6 +20,8 @@ export interface ExternalParts {
   readonly files: ReadonlyMap<string, string>;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Beside the two over HTTP. @default [] */
+  readonly bindings?: readonly ClientBinding[] | undefined;
 }
 
 /** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
@@ -163,9 +165,17 @@ export class ExternalCaller {
     logger.warn({ agent: this.#parts.agent.name, error }, 'sub_agent.external.failed');
     const isPassing = passing.has(code);
     // The agent may be back somewhere else: its card says where.
-    if (isPassing) this.#connecting = undefined;
+    if (isPassing) this.close();
     const status = isPassing ? 'recoverable_error' : 'fatal_error';
     return { id, status, errorMessage: message.slice(0, 500) };
+  }
+
+  /** Lets go of the connection; the next call makes another. */
+  close(): void {
+    const former = this.#connecting;
+    this.#connecting = undefined;
+    // Not waited for: a card may be long in coming. One that failed was told to whoever called.
+    former?.then((client) => client.close()).catch(() => undefined);
   }
 
   #client(): Promise<Client> {
@@ -178,7 +188,7 @@ export class ExternalCaller {
   }
 
   async #connect(): Promise<Client> {
-    const { agent, files, fetch } = this.#parts;
+    const { agent, files, fetch, bindings } = this.#parts;
     // What is needed to call is loaded when somebody is called.
     const { connect } = await import('../../../client/index.ts');
     const card = files.get(agent.agentCard);
@@ -189,6 +199,7 @@ export class ExternalCaller {
       timeoutMs: 60_000,
       poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
       ...(fetch !== undefined && { fetch }),
+      ...(bindings !== undefined && { bindings }),
       ...(agent.auth !== undefined && {
         auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
       }),
