@@ -1,5 +1,6 @@
 import { LegateError } from '../protocol/index.ts';
 import { migrateStore, storeStatus } from '../store/index.ts';
+import { Progress } from './progress.ts';
 
 export async function showStatus(url: string | undefined): Promise<void> {
   const { current, latest, pending } = await storeStatus(addressOf(url));
@@ -9,8 +10,10 @@ export async function showStatus(url: string | undefined): Promise<void> {
 
 export async function migrateDatabase(url: string | undefined): Promise<void> {
   const address = addressOf(url);
+  using progress = new Progress('Bringing the schema up to date');
   const { pending } = await storeStatus(address);
   const { latest } = await migrateStore(address);
+  progress.clear();
   for (const name of pending) console.log(`applied: ${name}`);
   console.log(`schema version ${latest}: up to date`);
 }

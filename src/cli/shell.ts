@@ -11,6 +11,7 @@ import type { JsonObject } from '../protocol/index.ts';
 import type { ShellCommandOptions } from './commands/shell.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
+import { Progress } from './progress.ts';
 
 /**
  * A conversation over standard input and output: one line is one message. On a terminal there is a
@@ -43,10 +44,12 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
 }
 
 async function load(directory: string, options: ShellCommandOptions): Promise<Assistant> {
+  using progress = new Progress('Reading the project');
   const { project, problems } = await loadFrom(directory, options);
+  progress.clear();
   for (const problem of problems.warnings) console.error(formatProblem(problem));
   problems.throwIfErrors();
-  return buildAssistant(project, { logger: createLogger(options.logLevel) });
+  return await buildAssistant(project, { logger: createLogger(options.logLevel) });
 }
 
 /** What of a conversation's state is shown. */

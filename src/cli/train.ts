@@ -3,11 +3,14 @@ import { loadProject, packProject } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { TrainCommandOptions } from './commands/train.ts';
 import { placesOf } from './places.ts';
+import { Progress } from './progress.ts';
 import { isAcceptable } from './validate.ts';
 
 /** Checks a project and packs it; prints the path of the package. */
 export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
+  using progress = new Progress('Reading the project');
   const loaded = await loadProject(placesOf(directory, options), process.env);
+  progress.clear();
   for (const problem of loaded.problems.all) console.error(formatProblem(problem));
   if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {
     console.error('legate: the project has errors; nothing was packed');
@@ -18,5 +21,6 @@ export async function train(directory: string, options: TrainCommandOptions): Pr
     directory: options.out ?? join(directory, 'models'),
     ...(options.fixedModelName !== undefined && { fixedName: options.fixedModelName }),
   });
+  progress.clear();
   console.log(file);
 }

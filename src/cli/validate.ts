@@ -2,13 +2,16 @@ import { loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/validate.ts';
 import { placesOf } from './places.ts';
+import { Progress } from './progress.ts';
 
 /** Prints everything that is wrong with a project. */
 export async function validateProject(
   directory: string,
   options: ValidateCommandOptions,
 ): Promise<void> {
+  using progress = new Progress('Reading the project');
   const { project, problems } = await loadProject(placesOf(directory, options), process.env);
+  progress.clear();
   const { all, errors, warnings } = problems;
   if (options.json === true) console.log(JSON.stringify(all, undefined, 2));
   else for (const problem of all) console.log(formatProblem(problem));

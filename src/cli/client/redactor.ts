@@ -12,7 +12,7 @@ export class Redactor {
     if (secret.length < shortestSecret) return;
     const spellings = new Set([
       secret,
-      encodeURIComponent(secret),
+      encodeURIComponent(secret.toWellFormed()),
       new URLSearchParams([['', secret]]).toString().slice(1),
       JSON.stringify(secret).slice(1, -1),
       Buffer.from(secret).toString('base64'),
