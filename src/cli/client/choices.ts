@@ -47,6 +47,7 @@ export function choicesOf(options: Flags, operands: readonly string[]): Choices 
       hint: 'name it with --agent-card <url>, A2ACLI_AGENT_CARD, or as the first argument',
     });
   }
+  refuseForeignAgent(options, settings);
   const output = options.json === true ? 'json' : (options.output ?? setting('output') ?? 'text');
   if (output !== 'json' && output !== 'text')
     throw usage(`--output is text or json, not ${output}`);
@@ -69,13 +70,34 @@ export function choicesOf(options: Flags, operands: readonly string[]): Choices 
     extensions: options.extension ?? list(setting('extension')),
     ...(timeout !== undefined && { timeoutMs: durationOf(timeout, '--timeout') }),
     ...(poll !== undefined && { pollMs: Math.max(50, durationOf(poll, '--poll-interval')) }),
-    isInsecure: options.insecure ?? isOn(setting('insecure')),
+    isInsecure: options.insecure ?? isInsecure(settings),
     isJson: output === 'json',
     isVerbose: options.verbose ?? isOn(setting('verbose')),
     isDebug: options.debug ?? isOn(setting('debug')),
     exposedFiles: settings.exposed,
     setting,
   };
+}
+
+/** A folder may name an agent, but not have the caller's own credentials sent to it. */
+function refuseForeignAgent(options: Flags, settings: Settings): void {
+  if (options.agentCard !== undefined) return;
+  const agent = settings.get('agent-card');
+  if (agent?.isFound !== true) return;
+  for (const name of ['bearer', 'api-key'] as const) {
+    const isGiven = (name === 'bearer' ? options.bearer : options.apiKey) !== undefined;
+    const credential = settings.get(name);
+    if (isGiven || credential === undefined || credential.isFound) continue;
+    throw usage(
+      `${agent.source} names the agent, and the credential is from ${credential.source}: to send it there, name the agent yourself with --agent-card or A2ACLI_AGENT_CARD`,
+    );
+  }
+}
+
+/** Nor may a folder turn off the verification of certificates. */
+function isInsecure(settings: Settings): boolean {
+  const setting = settings.get('insecure');
+  return setting !== undefined && !setting.isFound && isOn(setting.value);
 }
 
 export function isOn(value: string | undefined): boolean {

@@ -32,10 +32,13 @@ export interface Setting {
   readonly value: string;
   /** For people: `the flag`, `the environment`, or the path of a file. */
   readonly source: string;
+  /** Whether it stands in a file that was found and not named: whoever made the folder wrote it. */
+  readonly isFound: boolean;
 }
 
 interface SettingsFile {
   readonly path: string;
+  readonly isFound?: boolean;
   readonly values: NodeJS.Dict<string>;
 }
 
@@ -67,10 +70,11 @@ export class Settings {
   get(name: SettingName): Setting | undefined {
     const variable = variableOf(name);
     const set = this.#environment[variable];
-    if (set !== undefined && set !== '') return { value: set, source: 'the environment' };
-    for (const { path, values } of this.#files) {
+    if (set !== undefined && set !== '')
+      return { value: set, source: 'the environment', isFound: false };
+    for (const { path, values, isFound = false } of this.#files) {
       const value = values[variable];
-      if (value !== undefined && value !== '') return { value, source: path };
+      if (value !== undefined && value !== '') return { value, source: path, isFound };
     }
     return undefined;
   }
@@ -93,7 +97,7 @@ function required(path: string): SettingsFile {
 function nearest(directory: string): SettingsFile | undefined {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     const file = read(join(folder, '.env'));
-    if (file !== undefined) return file;
+    if (file !== undefined) return { ...file, isFound: true };
     if (dirname(folder) === folder) return undefined;
   }
 }
