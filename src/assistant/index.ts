@@ -29,6 +29,7 @@ export {
   type EventDraft,
   slotSet,
   Tracker,
+  formerTrackerJson,
   trackerJson,
   type TrackerState,
   type TranscriptEntry,

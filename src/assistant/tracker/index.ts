@@ -13,6 +13,7 @@ export {
   slotSet,
   userUttered,
 } from './events.ts';
+export { formerTrackerJson } from './former.ts';
 export { frameJson, trackerJson } from './json.ts';
 export type { TrackerState } from './state.ts';
 export { Tracker, type TrackerOptions } from './tracker.ts';

@@ -51,6 +51,12 @@ export const conversationRoutes: readonly (readonly [string, Route])[] = [
     },
   ],
   [
+    'POST /cancel_background_tasks/{id}',
+    async ({ conversations }, { response, id }) => {
+      reply(response, { cancelled_tasks: await conversations.cancelWork(id) });
+    },
+  ],
+  [
     'POST /conversations/{id}/trigger_intent',
     async (api, call) => {
       const { name, entities = {} } = await objectOf(api, call);
@@ -77,11 +83,20 @@ async function showTracker(
     const description = `must be one of ${included.join(', ')}`;
     throw invalidParams({ field: 'include_events', description });
   }
-  if (query.has('until')) {
-    throw invalidParams({ field: 'until', description: 'is not supported; leave it out' });
-  }
-  const tracker = await conversations.tracker(id, { withEvents: include !== 'NONE' });
+  const until = readTime(query.get('until'));
+  const tracker = await conversations.tracker(id, {
+    withEvents: include !== 'NONE',
+    ...(until !== undefined && { until }),
+  });
   reply(response, include === 'ALL' ? tracker : afterRestart(tracker));
+}
+
+/** Seconds since 1970. */
+function readTime(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const time = text.trim() === '' ? Number.NaN : Number(text);
+  if (Number.isFinite(time)) return time;
+  throw invalidParams({ field: 'until', description: 'must be a time in seconds since 1970' });
 }
 
 /** What came before the last restart is forgotten, but kept in the log. */

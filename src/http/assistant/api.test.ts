@@ -15,6 +15,7 @@ const routes: readonly (readonly [method: string, path: string, body?: unknown])
   ['POST', '/conversations/ada/tracker/events', { event: 'slot', name: 'plant', value: 'x' }],
   ['POST', '/conversations/ada/messages', { text: 'hello' }],
   ['POST', '/conversations/ada/trigger_intent', { name: 'restart' }],
+  ['POST', '/cancel_background_tasks/ada'],
   ['PUT', '/model', {}],
   ['DELETE', '/conversations/ada/tracker'],
   ['DELETE', '/model'],
@@ -32,7 +33,7 @@ async function statuses(
   return found;
 }
 
-const fine = [200, 200, 200, 200, 200, 200, 200, 200, 204, 204, 204];
+const fine = [200, 200, 200, 200, 200, 200, 200, 200, 200, 204, 204, 204];
 const all = (status: number) => routes.map(() => status);
 
 test('without --enable-api there is no API, only webhooks', async () => {
@@ -102,7 +103,7 @@ test('with JWT, an admin may do everything and a user what is the user’s own',
   expect(await statuses(house, '', other)).toEqual(all(403));
   expect(await statuses(house, '', await bearer({ username: 'ada' }))).toEqual(all(403));
   const ada = await bearer({ role: 'user', username: 'ada' });
-  const own = [200, 200, 200, 200];
+  const own = [200, 200, 200, 200, 200];
   expect(await statuses(house, '', ada)).toEqual([403, 403, 403, 403, ...own, 403, 204, 403]);
   expect(await statuses(house, '', await bearer({ role: 'admin' }))).toEqual(fine);
 });
@@ -155,6 +156,8 @@ test('a tracker shows the whole conversation, or as much as is asked for', async
   expect(tracker.events.map(({ event }) => event)).toEqual(
     expect.arrayContaining(['session_started', 'user', 'flow_started', 'bot', 'slot', 'stack']),
   );
+  const applied = await house.api('GET', '/conversations/ada/tracker?include_events=APPLIED');
+  expect(applied.body['events']).toEqual(tracker.events);
   const none = await house.api('GET', '/conversations/ada/tracker?include_events=NONE');
   expect(none.body).toMatchObject({ sender_id: 'ada', events: [] });
   await house.say('restart', { contextId: 'ada' });
@@ -162,11 +165,66 @@ test('a tracker shows the whole conversation, or as much as is asked for', async
   const every = await house.api('GET', '/conversations/ada/tracker?include_events=ALL');
   expect(after[0]).toMatchObject({ event: 'restart' });
   expect((every.body['events'] as unknown[]).length).toBeGreaterThan(after.length);
+  const again = await house.api('GET', '/conversations/ada/tracker?include_events=APPLIED');
+  expect(again.body['events']).toEqual(after);
 });
+
+test('a tracker shows the conversation as it was until a time', async () => {
+  let now = 1_000_000_000_000;
+  await using house = await served({ build: { clock: { now: () => now } } });
+  await house.say('water a plant', { contextId: 'ada' });
+  const { stack, events, current_session_id: session } = await house.tracker('ada');
+  now += 60_000;
+  await house.say('Monstera', { contextId: 'ada' });
+  expect((await house.tracker('ada'))['slots']).toMatchObject({ plant: 'Monstera' });
+  const at = async (time: number) =>
+    (await house.api('GET', `/conversations/ada/tracker?until=${time}`)).body;
+  expect(await at(1_000_000_000)).toMatchObject({
+    sender_id: 'ada',
+    current_session_id: session,
+    slots: { plant: null, watered: 0 },
+    latest_message: { text: 'water a plant' },
+    stack,
+    events,
+  });
+  expect(await at(1_000_000_060)).toEqual(await house.tracker('ada'));
+  expect(await at(999_999_999)).toMatchObject({ events: [], stack: [], slots: { plant: null } });
+});
+
+test.each(['a2a', 'rest'])(
+  'POST /cancel_background_tasks/{id} ends what is at work (%s)',
+  async (door) => {
+    await using house = await served();
+    await house.say('water a plant', { contextId: 'other' });
+    const asked = await house.say('water a plant', { contextId: 'ada' });
+    const text = 'wait for the rain';
+    const working =
+      door === 'a2a'
+        ? house.say(text, { contextId: 'ada' })
+        : house.api('POST', '/webhooks/rest/webhook', { sender: 'ada', message: text });
+    await expect.poll(() => house.gate.entered).toBe(1);
+    const { body } = await house.api('POST', '/cancel_background_tasks/ada');
+    expect(body).toEqual({ cancelled_tasks: [expect.any(String)] });
+    const answer = await working;
+    // A task takes its flows along; a message that was not answered leaves no trace.
+    const { stack } = await house.tracker('ada');
+    if (door === 'a2a') {
+      expect(answer).toMatchObject({ status: { state: 'canceled' } });
+      expect(stack).toEqual([]);
+    } else {
+      expect(answer).toMatchObject({ status: 503 });
+      expect(stack).toMatchObject([{ flow_id: 'water_plants' }, {}]);
+    }
+    const none = await house.api('POST', '/cancel_background_tasks/other');
+    expect(none.body).toEqual({ cancelled_tasks: [] });
+    expect((await house.tracker('other'))['stack']).not.toEqual([]);
+    expect(asked.status.state).toBe('input-required');
+  },
+);
 
 test.each([
   ['GET', '/conversations/ada/tracker?include_events=SOME', undefined, 400],
-  ['GET', '/conversations/ada/tracker?until=5', undefined, 400],
+  ['GET', '/conversations/ada/tracker?until=noon', undefined, 400],
   ['GET', '/conversations/%E0%A4%A/tracker', undefined, 404],
   ['POST', '/conversations/ada/tracker/events', '{', 400],
   ['POST', '/conversations/ada/tracker/events', [{ name: 'x' }], 400],

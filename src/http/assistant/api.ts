@@ -27,14 +27,14 @@ export interface ApiCall {
 
 export type Route = (api: ApiOptions, call: ApiCall) => Promise<void>;
 
-const conversationPath = /^\/conversations\/([^/]+)(\/.*)$/;
+const idPaths = /^\/(conversations|cancel_background_tasks)\/([^/]+)(\/.*)?$/;
 
 /** By method and path; `{id}` stands for the conversation. */
 const routes: ReadonlyMap<string, Route> = new Map([...modelRoutes, ...conversationRoutes]);
 
 /** Whether a path, with whatever method, is one of the API's. */
 export function isApiPath(path: string): boolean {
-  const pattern = path.replace(conversationPath, '/conversations/{id}$2');
+  const pattern = path.replace(idPaths, '/$1/{id}$3');
   return [...routes.keys()].some((key) => key.endsWith(` ${pattern}`));
 }
 
@@ -46,8 +46,8 @@ export async function handleApi(
   path: string,
   query: URLSearchParams,
 ): Promise<boolean> {
-  const match = conversationPath.exec(path);
-  const pattern = match === null ? path : `/conversations/{id}${match[2]}`;
+  const match = idPaths.exec(path);
+  const pattern = path.replace(idPaths, '/$1/{id}$3');
   const route = routes.get(`${request.method} ${pattern}`);
   if (route === undefined) {
     const allowed = [...routes.keys()].filter((key) => key.endsWith(` ${pattern}`));
@@ -55,7 +55,7 @@ export async function handleApi(
     response.setHeader('allow', allowed.map((key) => key.split(' ')[0]).join(', '));
     throw new LegateError('METHOD_NOT_ALLOWED', `${request.method} is not possible here`);
   }
-  const id = match === null ? undefined : decode(match[1] ?? '');
+  const id = match === null ? undefined : decode(match[2] ?? '');
   const user = await api.access.check(request, query, id);
   // Conversations of A2A callers who had to say who they are belong to them; only an administrator
   // may name another owner.

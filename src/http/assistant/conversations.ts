@@ -1,5 +1,6 @@
 import {
   type BotMessage,
+  formerTrackerJson,
   messagesIn,
   trackerJson,
   type TrackerEvent,
@@ -74,20 +75,54 @@ export class Conversations {
   }
 
   /** The conversation as JSON; one that was never held is empty. */
-  async tracker(id: string, options: { readonly withEvents?: boolean } = {}): Promise<JsonObject> {
-    const { withEvents = true } = options;
+  async tracker(
+    id: string,
+    options: {
+      /** @default true */
+      readonly withEvents?: boolean;
+      /** As it was then, in seconds since 1970. @default now */
+      readonly until?: number;
+    } = {},
+  ): Promise<JsonObject> {
+    const { withEvents = true, until } = options;
     const { assistant } = this.#models.require();
     const owner = this.#owner;
     const saved = (await this.#store.loadContext(owner, id))?.value?.value as
       | JsonObject
       | undefined;
     const value = saved ?? assistant.record({ senderId: id, tracker: undefined }, []).tracker;
-    const log = withEvents ? await this.#store.readContextLog(owner, id) : [];
-    return trackerJson(
-      value,
-      log.map((entry) => entry.value as TrackerEvent),
-      assistant.domain,
-    );
+    const isRead = withEvents || until !== undefined;
+    const log = isRead ? await this.#store.readContextLog(owner, id) : [];
+    const events = log.map((entry) => entry.value as TrackerEvent);
+    const { domain } = assistant;
+    if (until === undefined) return trackerJson(value, events, domain);
+    const former = formerTrackerJson(value, events, domain, until);
+    return withEvents ? former : { ...former, events: [] };
+  }
+
+  /**
+   * Ends what is at work for the conversation, and the work of agents elsewhere with it. A question
+   * that waits for its answer is no work. Gives the ids of the tasks that were ended.
+   */
+  async cancelWork(id: string): Promise<readonly string[]> {
+    const ended: string[] = [];
+    for (const status of ['TASK_STATE_WORKING', 'TASK_STATE_SUBMITTED'] as const) {
+      const request = { contextId: id, status, pageSize: 100 };
+      const { tasks } = await this.#engine.listTasks(request, this.#call({ channel: 'api' }));
+      for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
+    }
+    return ended;
+  }
+
+  /** False for a task that ended by itself in the meantime. */
+  async #cancel(id: string): Promise<boolean> {
+    try {
+      const { value } = await this.#engine.cancelTask({ id }, this.#call({ channel: 'api' }));
+      return value.status.state === 'TASK_STATE_CANCELED';
+    } catch (error) {
+      if (error instanceof LegateError && error.code === 'TASK_NOT_CANCELABLE') return false;
+      throw error;
+    }
   }
 
   async forget(id: string): Promise<boolean> {
