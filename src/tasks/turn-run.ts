@@ -12,7 +12,7 @@ import {
 import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
-import { endStates, engineEnd, EventCheck, isTurnEnd } from './agent-events.ts';
+import { endStates, EventCheck, isTurnEnd } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
@@ -20,6 +20,7 @@ import type { Timer } from './scheduler.ts';
 import { statusEvent } from './status-event.ts';
 import { supersede } from './supersede.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
+import { decideEnd, endAfter } from './turn-end.ts';
 import { type StopCause, TurnStopped } from './turn-stopped.ts';
 import { TurnView } from './turn-view.ts';
 
@@ -341,13 +342,7 @@ export class TurnRun {
   /** How a turn ends whose agent threw, or was stopped. */
   #endOf(error: unknown): TurnEnd {
     this.#broke = true;
-    if (error instanceof TurnStopped) return { kind: 'canceled' };
-    if (error instanceof LegateError && error.code === 'INVALID_AGENT_RESPONSE') {
-      this.#view.logger.error({ error }, 'tasks.agent.invalid_response');
-      return engineEnd('failed', 'invalid_agent_response', error.message);
-    }
-    if (this.#stopCause === undefined) this.#view.logger.error({ error }, 'tasks.agent.failed');
-    return engineEnd('failed', 'agent_error', 'The agent failed while working on this task.');
+    return endAfter(error, { isStopped: this.#stopCause !== undefined, logger: this.#view.logger });
   }
 
   async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
@@ -376,7 +371,11 @@ export class TurnRun {
       return { kind: 'message', message, next: await written };
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
-    const end = this.#decide(said);
+    const end = decideEnd(said, this.#stopCause, {
+      settings,
+      broke: this.#broke,
+      logger: this.#view.logger,
+    });
     const writes = this.#view.hasWrites ? await this.#view.writes() : undefined;
     const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
@@ -386,38 +385,6 @@ export class TurnRun {
     const next = await written;
     const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
     return { kind: 'task', task, next, isCancelLeft };
-  }
-
-  /** The cause of a stop overrules what the agent said, but keeps its words and its state. */
-  #decide(end: TurnEnd): TurnEnd {
-    switch (this.#stopCause) {
-      case undefined:
-      case 'lost':
-        return end;
-      case 'cancel':
-        return { ...(end.kind === 'failed' ? {} : end), kind: 'canceled' };
-      case 'timeout': {
-        this.#view.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.task_timeout');
-        const seconds = this.#options.settings.taskTimeoutMs / 1000;
-        return keep(
-          end,
-          engineEnd(
-            'canceled',
-            'timeout',
-            `The task was cancelled: it took longer than ${seconds} s.`,
-          ),
-        );
-      }
-      case 'inactivity': {
-        const seconds = this.#options.settings.inactivityTimeoutMs / 1000;
-        return keep(
-          end,
-          engineEnd('failed', 'inactivity', `The agent was silent for more than ${seconds} s.`),
-        );
-      }
-      case 'shutdown':
-        return this.#broke ? interruptedEnd() : end;
-    }
   }
 
   #contextWrite(patch: ContextPatch | undefined): { context?: ContextWrite } {
@@ -431,15 +398,6 @@ export class TurnRun {
       },
     };
   }
-}
-
-/** The end of a task whose process stopped or died under it. */
-export function interruptedEnd(): TurnEnd {
-  return engineEnd('failed', 'interrupted', 'The server was stopped while working on this task.');
-}
-
-function keep(said: TurnEnd, decided: TurnEnd): TurnEnd {
-  return { ...decided, ...(said.context !== undefined && { context: said.context }) };
 }
 
 /**

@@ -27,7 +27,7 @@ const mostDigests = 50;
 export class PeerProgress {
   readonly #name: string;
   readonly #known: JsonObject;
-  readonly #artifacts = new Map<string, { readonly name: string; parts: Part[] }>();
+  readonly #artifacts = new Map<string, { readonly name: string; readonly parts: Part[] }>();
   #status: TaskStatus | undefined;
   #message: readonly Part[] | undefined;
   #count = 0;
@@ -123,8 +123,10 @@ export class PeerProgress {
   #acceptArtifact({ artifactId, name, parts }: Artifact, append: boolean): void {
     this.#count += parts.length;
     if (this.#count > mostParts) return;
-    const before = append ? (this.#artifacts.get(artifactId)?.parts ?? []) : [];
-    this.#artifacts.set(artifactId, { name: name ?? artifactId, parts: [...before, ...parts] });
+    const known = append ? this.#artifacts.get(artifactId) : undefined;
+    if (known === undefined) {
+      this.#artifacts.set(artifactId, { name: name ?? artifactId, parts: [...parts] });
+    } else known.parts.push(...parts);
   }
 
   #at(taskId: string, contextId: string): void {
