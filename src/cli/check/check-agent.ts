@@ -15,6 +15,8 @@ export interface CheckOptions extends ProbeOptions {
   readonly isReadOnly?: boolean;
   /** Credentials, for what the card demands. */
   readonly authFor: (card: AgentCard) => Promise<Auth | undefined>;
+  /** Credentials for a card that is not for everybody, after it was refused. */
+  readonly challengedAuth: () => Auth | undefined;
   readonly onFinding?: (finding: Finding) => void;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -28,7 +30,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
     options.onFinding?.(finding);
   };
   const probe = new Probe(options);
-  const found = await findCard(probe, address);
+  const found = await findCard(probe, address, options);
   if (found === undefined) {
     tell({
       id: 'card.found',
@@ -121,13 +123,25 @@ function cardUrls(address: string): readonly string[] {
   return [`${base}/.well-known/agent-card.json`, `${base}/.well-known/agent.json`];
 }
 
-async function findCard(probe: Probe, address: string): Promise<CardSubject | undefined> {
+async function findCard(
+  probe: Probe,
+  address: string,
+  { challengedAuth }: CheckOptions,
+): Promise<CardSubject | undefined> {
   for (const url of cardUrls(address)) {
-    const answer = await cardAt(probe, url);
-    if (answer.status === 200) return { probe, url, answer };
-    if (answer.status === 401 || answer.status === 403) {
-      throw new LegateError('UNAUTHENTICATED', `the card at ${url} asks for credentials`);
+    let answer = await cardAt(probe, url);
+    if (answer.status === 401) {
+      const auth = challengedAuth();
+      if (auth === undefined) {
+        throw new LegateError('UNAUTHENTICATED', `the card at ${url} asks for credentials`);
+      }
+      probe.authenticate(auth);
+      answer = await cardAt(probe, url);
     }
+    if (answer.status === 401 || answer.status === 403) {
+      throw new LegateError('UNAUTHENTICATED', `the card at ${url} refuses the credentials`);
+    }
+    if (answer.status === 200) return { probe, url, answer };
   }
   return undefined;
 }

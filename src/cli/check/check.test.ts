@@ -58,7 +58,8 @@ test(
     const auth = new Authenticator({
       verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
     });
-    await using server = await serve(triedAgent, { auth });
+    await using server = await serve(triedAgent, { auth, protectsCard: true });
+    expect((await legate(['check', server.url])).code).toBe(4);
     const { code, report, err } = await checked(server.url, ['--debug'], {
       A2ACLI_BEARER: 'sesame-open',
     });

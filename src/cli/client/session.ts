@@ -156,13 +156,14 @@ export class Session {
       return await fetchAgentCard(url, options);
     } catch (error) {
       if (!(error instanceof LegateError) || error.code !== 'UNAUTHENTICATED') throw error;
-      const auth = this.#challengedAuth();
+      const auth = this.challengedAuth();
       if (auth === undefined) throw error;
       return fetchAgentCard(url, { ...options, auth });
     }
   }
 
-  #challengedAuth(): Auth | undefined {
+  /** Credentials that the place of the card asked for when it refused to give it. */
+  challengedAuth(): Auth | undefined {
     const { bearer, apiKey } = this.choices;
     if (bearer !== undefined && /\bbearer\b/i.test(this.#challenge)) return { bearer };
     if (apiKey === undefined || !/\bapi-?key\b/i.test(this.#challenge)) return undefined;
