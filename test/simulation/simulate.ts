@@ -126,7 +126,7 @@ export async function simulate(plan: Plan, options: SimulateOptions = {}): Promi
   }
   await time.run(() => isAtRest(ledger, replicas), time.now + settlingTime);
   ledger.close();
-  await checkLeaks({ time, replicas, report, hasBus: plan.hasBus });
+  await checkLeaks({ time, replicas, report });
   return {
     violation,
     turns: ledger.turns.admitted,
@@ -192,13 +192,12 @@ async function checkLeaks(options: {
   readonly time: VirtualTime;
   readonly replicas: readonly Replica[];
   readonly report: Report;
-  readonly hasBus: boolean;
 }): Promise<void> {
-  const { time, replicas, report, hasBus } = options;
+  const { time, replicas, report } = options;
   const lives = replicas.flatMap(({ life }) => (life === undefined ? [] : [life]));
-  // Readers that were leaked look at the store whenever they are nudged. A broker brings wishes to
-  // cancel again, the last time half a minute after the one before.
-  await time.run(() => false, time.now + (hasBus ? 45_000 : 2_000));
+  // Readers that were leaked look at the store whenever they are nudged. Webhooks are called again when
+  // the claim of a dead process ends, and a broker brings wishes to cancel again, for half a minute.
+  await time.run(() => false, time.now + 45_000);
   const before = lives.map(({ store }) => store.reads);
   await time.run(() => false, time.now + 1_000);
   for (const [index, { name, store, engine }] of lives.entries()) {
