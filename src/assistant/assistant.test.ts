@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
-import { defineAction, InProcessActions } from './actions/index.ts';
+import { defineAction, InProcessActions, RemoteActions } from './actions/index.ts';
 import type { AssistantOptions } from './assistant.ts';
 import { slotSet } from './tracker/index.ts';
 import { cancel, Conversation, set, start } from './testing/conversation.ts';
@@ -222,6 +225,21 @@ test('an action that keeps a slot runs on every message', async () => {
   await chat.say('hm');
   await chat.say('hm');
   expect(chat.slot('seen')).toBe(2);
+});
+
+test('an action server that answers 400 has rejected the action, and the log says so', async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end('{"error": "not now", "action_name": "action_book"}');
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const chat = open({ actions: new RemoteActions({ url: `http://127.0.0.1:${port}/webhook` }) });
+  expect(await chat.say('break', start('broken'), set('recipient', 'Bob'))).toEqual([SORRY]);
+  const rejected = chat.last?.events.find(({ event }) => event === 'action_execution_rejected');
+  expect(rejected).toMatchObject({ name: 'action_break', policy: 'flows', confidence: 1 });
+  expect(chat.outcome.error).toMatchObject({ type: 'action_failed' });
 });
 
 test('messages and pieces are handed out as they come', async () => {
@@ -548,6 +566,53 @@ test('a flow that changed under the conversation is given up with a word, and th
     'I was just updated, and lost track of what we were doing. Please start again from the top.',
     'What is the code?',
   ]);
+});
+
+test('a step that changed under the conversation is given up as well', async () => {
+  const chat = open();
+  await chat.say('to Bob', start('send_parcel'), set('recipient', 'Bob'));
+  const parcel = office.flows.get('send_parcel');
+  if (parcel === undefined) throw new Error('no flow');
+  const stack = chat.tracker?.['stack'] as readonly JsonObject[] | undefined;
+  const renamed = [...parcel.steps].filter(([id]) => id !== stack?.[0]?.['stepId']);
+  const flows = new Map(office.flows).set(parcel.id, { ...parcel, steps: new Map(renamed) });
+  const after = new Conversation({ ...office, flows }, { actions: parcelActions });
+  after.tracker = chat.tracker;
+  const [told] = await after.say('track', start('track_parcel'));
+  expect(told).toMatch(/^I was just updated/);
+  expect(after.flowEvents).toContain('flow_cancelled send_parcel');
+});
+
+test('what a flow persists outlives it, and the rest does not', async () => {
+  const chat = open();
+  await chat.say('hold', start('hold_mail'), set('from_day', 1), set('to_day', 2));
+  await chat.say('yes', set('hold_confirm', true));
+  expect([chat.slot('from_day'), chat.slot('to_day')]).toEqual([null, 2]);
+  await chat.say('hours', start('opening_hours'));
+  expect(chat.slot('to_day')).toBe(2);
+});
+
+test('the end of a turn tells how long understanding and acting took', async () => {
+  const chat = open({ generator: slow() });
+  await chat.say('hours');
+  const heard = chat.last?.events.find(({ event }) => event === 'user');
+  expect(heard).toMatchObject({ parse_data: { flows_in_prompt: ['opening_hours'] } });
+  expect(chat.last?.events.at(-1)).toMatchObject({
+    name: 'action_listen',
+    metadata: { execution_times: { command_processor: 30, prediction_loop: 0 } },
+  });
+
+  /** Takes 30 milliseconds, and tells what it showed to its model. */
+  function slow(): AssistantOptions['generator'] {
+    return {
+      name: 'slow',
+      generate: ({ onFlows }) => {
+        chat.clock.advance(30);
+        onFlows?.(['opening_hours']);
+        return Promise.resolve([start('opening_hours')]);
+      },
+    };
+  }
 });
 
 test('a conversation that its caller gives up loses its flows without a word', async () => {

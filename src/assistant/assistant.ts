@@ -157,6 +157,7 @@ export class Assistant implements AsyncDisposable {
     const understood = await readMessage(dialogue, { text, metadata, slots }, this.#reading);
     this.#hear(dialogue, request, understood);
     executeCommands(dialogue, understood.commands);
+    dialogue.facts.understoodAt = this.#clock.now();
     await this.#everyTurn(dialogue);
     await run(dialogue);
     await tellAgents(dialogue, leftAgents(dialogue));
@@ -277,7 +278,8 @@ export class Assistant implements AsyncDisposable {
     await run(dialogue);
   }
 
-  #hear(dialogue: Dialogue, request: TurnRequest, { commands, intent }: Understanding): void {
+  #hear(dialogue: Dialogue, request: TurnRequest, understood: Understanding): void {
+    const { commands, intent, flowsInPrompt } = understood;
     const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(
       userUttered({
@@ -288,6 +290,7 @@ export class Assistant implements AsyncDisposable {
         metadata: request.metadata ?? {},
         commands,
         ...(intent !== undefined && { intent }),
+        ...(flowsInPrompt !== undefined && { flowsInPrompt }),
       }),
     );
     const isSilence = commands.some((one) => one.command === 'user silence');

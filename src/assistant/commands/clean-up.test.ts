@@ -474,6 +474,18 @@ test.each(rows)('%s', (_, before, commands, expected, options) => {
 });
 
 test.each([
+  [true, [correct({ pin: '2' })]],
+  [false, []],
+])('allow_nlu_correction %s: a model corrects what a rule filled, or not', (allowed, expected) => {
+  const pin = slot('pin', 'text', {
+    mappings: [rule, { type: 'from_llm', allow_nlu_correction: allowed }],
+  });
+  const before = situation(atAmount, { pin: '1' }, 'nlu');
+  const domainOfPin = { ...bank, slots: new Map([...bank.slots, ['pin', pin]]) };
+  expect(cleanUp([set('pin', '2')], { ...before, domain: domainOfPin })).toEqual(expected);
+});
+
+test.each([
   ['pattern_chitchat', 'action_trigger_chitchat', chitchat, 'cannot_handle_chitchat'],
   ['pattern_search', 'action_trigger_search', search, 'cannot_handle_no_relevant_answer'],
 ])(

@@ -41,6 +41,8 @@ export interface GeneratorInput {
   readonly agents: AgentsView;
   /** The value of slot `language`. */
   readonly language: string | undefined;
+  /** To be told which flows a model was shown; the log keeps their ids. */
+  readonly onFlows?: ((ids: readonly string[]) => void) | undefined;
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import type { Command, Flow } from '../model.ts';
 import { activeSegment, flowIds } from '../stack/index.ts';
-import type { CommandGenerator } from './generator.ts';
+import type { CommandGenerator, GeneratorInput } from './generator.ts';
 import { isFilledByText } from './mappings.ts';
 import { type Intent, readSpecial } from './special.ts';
 import { activeCollect, activeFlows, agentsView } from './view.ts';
@@ -21,10 +21,15 @@ export interface Understanding {
   readonly isPayload: boolean;
   /** When the message named one. */
   readonly intent?: Intent;
+  /** Ids of the flows that a model was told of. */
+  readonly flowsInPrompt?: readonly string[];
 }
 
 /** Payloads carry names and values and may be longer than what people say. */
 export const MAX_PAYLOAD_CHARACTERS = 4_096;
+
+/** The log tells which flows a model was shown, not all of a large project. */
+const MAX_FLOWS_NOTED = 50;
 
 /** The commands of a message, as they come: by its form, or by the generator. */
 export async function understand(
@@ -50,8 +55,13 @@ export async function understand(
     return failure('rasa_internal_error_user_input_too_long', info);
   }
   try {
-    const commands = await generate(dialogue, { ...message, text }, options);
-    return { commands: withTypedAnswer(dialogue, text, commands, active), isPayload: false };
+    let flowsInPrompt: readonly string[] | undefined;
+    const onFlows = (ids: readonly string[]): void => {
+      flowsInPrompt = ids.slice(0, MAX_FLOWS_NOTED);
+    };
+    const generated = await generate(dialogue, { ...message, text, onFlows }, options);
+    const commands = withTypedAnswer(dialogue, text, generated, active);
+    return { commands, isPayload: false, ...(flowsInPrompt !== undefined && { flowsInPrompt }) };
   } catch (error) {
     const { signal, logger } = dialogue.options;
     signal.throwIfAborted();
@@ -88,7 +98,7 @@ function failure(errorType: string, info: JsonObject = {}): Understanding {
 
 function generate(
   dialogue: Dialogue,
-  message: { readonly text: string; readonly metadata: JsonObject },
+  message: Pick<GeneratorInput, 'text' | 'metadata' | 'onFlows'>,
   { generator, startable }: UnderstandOptions,
 ): Promise<readonly Command[]> {
   const { tracker, options, domain } = dialogue;

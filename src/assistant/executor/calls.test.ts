@@ -166,6 +166,22 @@ test('a correction is made known to the agent that waits', async () => {
   expect(calls[1]?.slots['city']).toBe('Paris');
 });
 
+test('the events of agents say where they talk, how they ended and why', async () => {
+  const { chat } = scripted({
+    finder: [asks('Which hotel?', { context_id: 'c1' }), done],
+    payer: [{ status: 'failed', reason: 'out of order' }],
+  });
+  await chat.say('to Rome', ...toRome);
+  await chat.say('the Ritz', continueAgent);
+  const agents = chat.log.filter(({ event }) => event.startsWith('agent_'));
+  expect(agents).toMatchObject([
+    { event: 'agent_started', flow_id: 'trip', agent_id: 'finder', context_id: null },
+    { event: 'agent_completed', flow_id: 'trip', agent_id: 'finder', status: 'completed' },
+    { event: 'agent_started', flow_id: 'trip', agent_id: 'payer', context_id: null },
+    { event: 'agent_cancelled', flow_id: 'trip', agent_id: 'payer', reason: 'out of order' },
+  ]);
+});
+
 test('cancelling the flow cancels its agent', async () => {
   const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
   await chat.say('to Rome', ...toRome);

@@ -57,6 +57,10 @@ export interface TurnFacts {
   readonly filled: Set<string>;
   /** Steps taken. */
   steps: number;
+  /** When the turn began, in milliseconds. */
+  readonly startedAt: number;
+  /** When its message was understood; undefined before, and in turns without one. */
+  understoodAt: number | undefined;
   /** A session began in this turn. */
   sessionStarted: boolean;
   /** The user's message is meant for the agent that waits. */
@@ -85,6 +89,8 @@ export class Dialogue {
       patterns: [],
       filled: new Set(),
       steps: 0,
+      startedAt: options.clock.now(),
+      understoodAt: undefined,
       sessionStarted: false,
       forAgent: false,
       initialStack: options.tracker.stack,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../model.ts';
 import { actionExecuted } from '../tracker/index.ts';
 import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
@@ -71,7 +72,19 @@ function followup(dialogue: Dialogue): Prediction | undefined {
   return { kind: 'action', name, frame: dialogue.top };
 }
 
+/** Milliseconds: from the message to its commands, and from there to now. */
+function executionTimes({ facts, options }: Dialogue): JsonObject | undefined {
+  const { startedAt, understoodAt } = facts;
+  if (understoodAt === undefined) return undefined;
+  return {
+    execution_times: {
+      command_processor: understoodAt - startedAt,
+      prediction_loop: options.clock.now() - understoodAt,
+    },
+  };
+}
+
 function listen(dialogue: Dialogue, action: string): void {
   dialogue.tracker.logStack();
-  dialogue.tracker.apply(actionExecuted(action));
+  dialogue.tracker.apply(actionExecuted(action, executionTimes(dialogue)));
 }

@@ -48,17 +48,10 @@ test('what a default pattern says is one of the default responses', () => {
   expect(said.filter((name) => !domain.responses.has(name))).toEqual([]);
 });
 
-test('a project replaces a pattern by a flow of the same id', () => {
+test.each(catalogue)('a project replaces %s by a flow of the same id', (id) => {
   const { flows } = project({
-    flows: `
-flows:
-  pattern_completed:
-    description: ends without a question
-    steps:
-      - noop: true
-        next: END
-`,
+    flows: `flows: {${id}: {description: our own, steps: [{noop: true, next: END}]}}`,
   });
-  expect(flows.get('pattern_completed')?.description).toBe('ends without a question');
-  expect(flows.has('pattern_correction')).toBe(true);
+  expect(flows.get(id)).toMatchObject({ description: 'our own', isPattern: true });
+  expect([...flows.keys()].sort()).toEqual(catalogue);
 });

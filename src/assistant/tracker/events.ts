@@ -17,6 +17,8 @@ export function userUttered(message: {
     readonly name: string;
     readonly entities: readonly { readonly entity: string; readonly value: JsonValue }[];
   };
+  /** Ids of the flows that a model was told of. */
+  readonly flowsInPrompt?: readonly string[];
 }): EventDraft {
   return {
     event: 'user',
@@ -33,6 +35,7 @@ export function userUttered(message: {
       message_id: message.messageId,
       metadata: message.metadata,
       commands: message.commands as readonly JsonObject[],
+      ...(message.flowsInPrompt !== undefined && { flows_in_prompt: message.flowsInPrompt }),
     },
   };
 }

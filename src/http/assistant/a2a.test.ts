@@ -215,6 +215,16 @@ test('task_timeout_seconds cancels a turn that takes too long', async () => {
   expect(house.logged).toContain('a2a_server.rasa_a2a_agent_executor.task_timeout');
 });
 
+test('task_timeout_seconds 0: a turn may take as long as it likes', async () => {
+  const scheduler = new ManualScheduler();
+  await using house = await served({ scheduler, files: endpoints('  task_timeout_seconds: 0') });
+  const waiting = house.say('wait for the rain', { contextId: 'c' });
+  await expect.poll(() => house.gate.entered).toBe(1);
+  scheduler.advance(24 * 3_600_000);
+  house.gate.open();
+  expect((await waiting).status.state).toBe('completed');
+});
+
 test('a question is not timed out: only turns that run are', async () => {
   const scheduler = new ManualScheduler();
   await using house = await served({ scheduler, files: endpoints('  task_timeout_seconds: 20') });

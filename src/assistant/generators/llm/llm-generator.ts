@@ -31,6 +31,7 @@ export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
     name: 'llm',
     async generate(input) {
       const flows = chooseFlows(input, options.flowRetrieval ?? {});
+      input.onFlows?.(flows.map(({ id }) => id));
       const facts = gatherFacts(input, flows, options);
       const prompt =
         template === undefined
