@@ -15,7 +15,10 @@ export interface BusCardOptions {
 
 const defaultModes = ['text/plain', 'application/json'] as const;
 
-/** The card of an agent on the bus. */
+/**
+ * The card of an agent on the bus.
+ * @example const card = busCard(agent, { name: 'researcher', version: '2.0.0' });
+ */
 export function busCard(agent: Agent, options: BusCardOptions): AgentCard {
   const { version = '1.0.0', moreInterfaces = [] } = options;
   const name = checkBusName(options.name, 'the agent');

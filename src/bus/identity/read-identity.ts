@@ -36,6 +36,10 @@ const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() }))
  * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch? }`, where `keys` is a file with
  * a public key set) and `require_signed`. Paths are relative to `directory`; our own messages are
  * signed as `issuer`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
+ * @example
+ * const section = { signing_key: 'alice.pem', trusted: [{ issuer: 'bob', keys: 'bob.json' }] };
+ * const identity = await readBusIdentity(section, { directory: 'keys', issuer: 'alice' });
+ * await using host = await hostOnBus(agent, { bus, ...identity });
  */
 export async function readBusIdentity(
   section: unknown,

@@ -23,6 +23,9 @@ const sevenDays = 7 * 24 * 60 * 60;
  * Signs messages with a key of our own, so that receivers know who sends them. The token names the
  * sender, and covers topic, body, correlation and the place to answer to: it is of no use on another
  * message, and nobody can have the answer sent elsewhere.
+ * @example
+ * const signer = new MessageSigner({ issuer: 'alice', key: generateSigningKey() });
+ * await using host = await hostOnBus(agent, { bus, signer });
  */
 export class MessageSigner {
   readonly issuer: string;

@@ -23,7 +23,13 @@ export interface MessageVerifierOptions {
   readonly clock?: { now(): number };
 }
 
-/** Tells who sent a message, by its token. */
+/**
+ * Tells who sent a message, by its token.
+ * @example
+ * const trusted = [{ issuer: 'alice', keys: publicKeySet([alicesKey]) }];
+ * const verifier = new MessageVerifier({ trusted });
+ * await using host = await hostOnBus(agent, { bus, verifier, requireSigned: true });
+ */
 export class MessageVerifier {
   readonly #issuers: ReadonlyMap<
     string,

@@ -49,6 +49,9 @@ export interface BusTransportOptions extends Identification {
 /**
  * Peers on the bus. Answers wait in a durable queue of our own until they are joined to what they
  * answer, so that those that come while we are away are heard too.
+ * @example
+ * const transports = [new BusTransport({ bus, name: 'me', directory })];
+ * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
  */
 export class BusTransport implements PeerTransport {
   readonly reach = 'bus';

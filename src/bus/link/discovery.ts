@@ -13,7 +13,11 @@ export interface DiscoveryOptions extends Identification {
   readonly logger?: Logger;
 }
 
-/** Lets the directory hear who announces itself on the bus. */
+/**
+ * Lets the directory hear who announces itself on the bus.
+ * @example
+ * await using listening = await listenForAgents({ bus, directory, listener: crypto.randomUUID() });
+ */
 export function listenForAgents(options: DiscoveryOptions): Promise<Consumption> {
   const { bus, directory, listener, logger = silentLogger } = options;
   return bus.consume(

@@ -34,6 +34,9 @@ const schema = z.discriminatedUnion('type', [
 /**
  * Reads the section `bus` of a configuration: `{ type: rabbitmq, url: ${AMQP_URL} }` or
  * `{ type: memory }`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
+ * @example
+ * const options = readBusOptions({ type: 'rabbitmq', url: 'amqp://localhost' });
+ * await using bus = await openBus(options);
  */
 export function readBusOptions(section: unknown): BusOptions {
   const parsed = schema.safeParse(section);

@@ -185,7 +185,10 @@ type QueueOption = 'messageTtlMs' | 'expiresAfterMs' | 'deadLetters';
 
 const hour = 60 * 60 * 1000;
 
-/** The settings of a queue, with its defaults filled in. */
+/**
+ * The settings of a queue, with its defaults filled in.
+ * @example withDefaults({ name: 'jobs', topics: ['jobs'] }).maxMessages // 100_000
+ */
 export function withDefaults(queue: Queue): QueueSettings {
   const { deadLetters = {} } = queue;
   return {

@@ -14,17 +14,26 @@ export interface AgentQueueOptions {
   readonly deadLetters?: DeadLetterLimits;
 }
 
-/** Where an agent's tasks wait, shared by all processes that host it. */
+/**
+ * Where an agent's tasks wait, shared by all processes that host it.
+ * @example await bus.declare(taskQueue('researcher', { maxMessages: 1_000 }));
+ */
 export function taskQueue(agent: string, options: AgentQueueOptions = {}): Queue {
   return { name: taskQueueName(agent), topics: [topics.task(agent)], ...options };
 }
 
-/** The name to watch for scaling: as many workers as there are messages. */
+/**
+ * The name to watch for scaling: as many workers as there are messages.
+ * @example const waiting = (await bus.inspect(taskQueueName('researcher')))?.messages ?? 0;
+ */
 export function taskQueueName(agent: string): string {
   return `legate.task.${checkBusName(agent, 'the agent')}`;
 }
 
-/** Where wishes to cancel wait for an agent that is not there, shared by all its processes. */
+/**
+ * Where wishes to cancel wait for an agent that is not there, shared by all its processes.
+ * @example await bus.declare(cancelQueue('researcher'));
+ */
 export function cancelQueue(agent: string): Queue {
   return {
     name: `legate.cancel.${checkBusName(agent, 'the agent')}`,
@@ -34,7 +43,10 @@ export function cancelQueue(agent: string): Queue {
   };
 }
 
-/** Where one process hears of wishes to cancel, for the turns that run in it. */
+/**
+ * Where one process hears of wishes to cancel, for the turns that run in it.
+ * @example await using heard = await bus.consume(ownCancelQueue('researcher', 'replica-1'), take);
+ */
 export function ownCancelQueue(agent: string, replica: string): Queue {
   return {
     name: `legate.cancel.${checkBusName(agent, 'the agent')}.${checkBusName(replica, 'the replica')}`,
@@ -46,7 +58,10 @@ export function ownCancelQueue(agent: string, replica: string): Queue {
   };
 }
 
-/** Where answers wait for a caller, also while it is not running. */
+/**
+ * Where answers wait for a caller, also while it is not running.
+ * @example await using answers = await bus.consume(responseQueue('me'), take, { prefetch: 50 });
+ */
 export function responseQueue(caller: string): Queue {
   return {
     name: `legate.response.${checkBusName(caller, 'the caller')}`,
@@ -55,7 +70,10 @@ export function responseQueue(caller: string): Queue {
   };
 }
 
-/** Where answers wait for one process: gone some time after the process is. */
+/**
+ * Where answers wait for one process: gone some time after the process is.
+ * @example await using answers = await bus.consume(ownResponseQueue('me-1'), take);
+ */
 export function ownResponseQueue(caller: string): Queue {
   return {
     name: `legate.response.${checkBusName(caller, 'the caller')}`,
@@ -67,7 +85,14 @@ export function ownResponseQueue(caller: string): Queue {
   };
 }
 
-/** Where one process hears of agents that come and go. */
+/**
+ * Where one process hears of agents that come and go.
+ * @example
+ * await bus.consume(discoveryQueue('me-1'), async ({ body }) => {
+ *   console.log(body);
+ *   return done;
+ * });
+ */
 export function discoveryQueue(listener: string): Queue {
   return {
     name: `legate.discovery.${checkBusName(listener, 'the listener')}`,
@@ -79,7 +104,14 @@ export function discoveryQueue(listener: string): Queue {
   };
 }
 
-/** Where an onlooker hears of the states of all tasks. */
+/**
+ * Where an onlooker hears of the states of all tasks.
+ * @example
+ * await bus.consume(statusQueue('dashboard'), async ({ body }) => {
+ *   console.log(body);
+ *   return done;
+ * });
+ */
 export function statusQueue(listener: string): Queue {
   return {
     name: `legate.status.${checkBusName(listener, 'the listener')}`,

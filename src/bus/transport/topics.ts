@@ -5,7 +5,10 @@ const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 /** A topic is made of words of the same letters, with dots between. */
 const topicPattern = /^[A-Za-z0-9_-]{1,110}(?:\.[A-Za-z0-9_-]{1,110}){0,7}$/;
 
-/** Whether a name can stand in a topic. */
+/**
+ * Whether a name can stand in a topic.
+ * @example isBusName('agent.#') // false
+ */
 export function isBusName(name: unknown): name is string {
   return typeof name === 'string' && namePattern.test(name);
 }
@@ -13,6 +16,7 @@ export function isBusName(name: unknown): name is string {
 /**
  * Returns the name, or throws `INVALID_PARAMS`. Topics are only ever made of checked names, so that
  * no name can reach beyond its own topic: `#`, `*` and `.` would bind to those of others.
+ * @example checkBusName('researcher', 'the agent') // 'researcher'
  */
 export function checkBusName(name: string, what = 'the name'): string {
   if (isBusName(name)) return name;
@@ -23,7 +27,10 @@ export function checkBusName(name: string, what = 'the name'): string {
   );
 }
 
-/** Returns the topic, or throws: for topics that came from elsewhere, such as a reply-to. */
+/**
+ * Returns the topic, or throws: for topics that came from elsewhere, such as a reply-to.
+ * @example checkTopic('agent.response.me') // 'agent.response.me'
+ */
 export function checkTopic(topic: string): string {
   if (typeof topic === 'string' && topicPattern.test(topic)) return topic;
   throw new LegateError(
@@ -48,7 +55,10 @@ export const topics = {
 
 const responsePrefix = 'agent.response.';
 
-/** Whether a message may name this topic as the one to answer to: only callers' own topics. */
+/**
+ * Whether a message may name this topic as the one to answer to: only callers' own topics.
+ * @example isResponseTopic('agent.response.me') // true
+ */
 export function isResponseTopic(topic: string | undefined): topic is string {
   return (
     topic?.startsWith(responsePrefix) === true && isBusName(topic.slice(responsePrefix.length))
