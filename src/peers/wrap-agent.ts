@@ -2,7 +2,10 @@ import type { Agent } from '../agents/index.ts';
 
 type Overrides = Partial<Omit<Agent, 'name'>>;
 
-/** The same agent, save for what is given. The original is called as itself, whatever it is made of. */
+/**
+ * The same agent, save for what is given. The original is called as itself, whatever it is made of.
+ * @example wrapAgent(agent, { description: 'Answers questions about the weather' })
+ */
 export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
   const { inputModes, outputModes, serialise, replies, onInterrupted, supersedes } = agent;
   return {

@@ -26,7 +26,13 @@ const anywhere: UrlPolicy = { schemes: ['http', 'https'], allowLoopback: true, a
 const largestCard = 256 * 1024;
 const plainPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;
 
-/** What a peer says of itself at its address. */
+/**
+ * What a peer says of itself at its address.
+ * @example
+ * const cards = new CardFetcher({ timeoutMs: 5_000 });
+ * const { skills } = await cards.fetch('https://bob.example', 'operator', undefined);
+ * cards.close();
+ */
 export class CardFetcher {
   readonly #options: CardFetcherOptions;
   readonly #operator: typeof fetch;

@@ -27,13 +27,19 @@ const mostEntries = 10_000;
  * Reads `well-known-agents.json`: a list of `{ agentName, url?, authHeaderName?,
  * authHeaderValueBase64? }`. An entry with skills of its own is taken as it is, and its card never
  * fetched. Throws `CONFIGURATION_INVALID` with the place of what is wrong.
+ * @example
+ * const wellKnown = readWellKnownAgents('[{ "agentName": "bob", "url": "https://bob.example" }]');
+ * const directory = new Directory({ records: store.records, wellKnown });
  */
 export function readWellKnownAgents(json: string): readonly WellKnownPeer[] {
   const entries = parse(json, wellKnownEntry, 'well-known agents');
   return entries.map((entry, index) => toPeer(entry, `[${index}]`));
 }
 
-/** Reads `known-agents.json`, where another program kept its directory. */
+/**
+ * Reads `known-agents.json`, where another program kept its directory.
+ * @example await directory.import(readKnownAgents(await readFile('known-agents.json', 'utf8')));
+ */
 export function readKnownAgents(json: string): readonly KnownPeer[] {
   const entries = parse(json, knownEntry, 'known agents');
   return entries.map(({ card, lastSeenAt }, index) => {

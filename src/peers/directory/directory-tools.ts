@@ -13,7 +13,12 @@ export interface DirectoryToolsOptions {
   readonly mayRegister?: boolean;
 }
 
-/** Tools by which a model finds other agents, and, where it may, adds and removes them. */
+/**
+ * Tools by which a model finds other agents, and, where it may, adds and removes them.
+ * @example
+ * const tools = [...directoryTools({ directory }), invokeTool({ invoker })];
+ * const assistant = llmAgent({ name: 'assistant', model, tools });
+ */
 export function directoryTools(options: DirectoryToolsOptions): readonly Tool[] {
   const { directory, mayRegister = false } = options;
   const reading = [

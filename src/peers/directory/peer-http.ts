@@ -5,6 +5,9 @@ import type { PeerCredential } from './peer.ts';
  * How a client of a peer is to be made: which `fetch`, and what proves us. The client itself keeps
  * credentials off plain http to other machines; where the operator wants them there all the same,
  * they are added below it.
+ * @example
+ * const credential = await directory.credential(peer.name);
+ * const client = await connect(peer.card, clientAuth(credential, fetch));
  */
 export function clientAuth(
   credential: PeerCredential | undefined,

@@ -11,24 +11,36 @@ export type Reach = 'bus' | 'http' | 'plain';
 const busAddress = 'legate-bus:agent.task.';
 const busName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
-/** The interface of an agent on the bus, for its card. */
+/**
+ * The interface of an agent on the bus, for its card.
+ * @example busInterface('bob').url // 'legate-bus:agent.task.bob'
+ */
 export function busInterface(name: string): AgentInterface {
   return { url: busAddress + name, protocolBinding: busBinding, protocolVersion: '1.0' };
 }
 
-/** The name under which an interface is reached on the bus; undefined where it is not on it. */
+/**
+ * The name under which an interface is reached on the bus; undefined where it is not on it.
+ * @example busNameOf(busInterface('bob')) // 'bob'
+ */
 export function busNameOf({ protocolBinding, url }: AgentInterface): string | undefined {
   if (protocolBinding !== busBinding || !url.startsWith(busAddress)) return undefined;
   const name = url.slice(busAddress.length);
   return busName.test(name) ? name : undefined;
 }
 
-/** The ways by which the agent of a card can be reached, in the order of the card. */
+/**
+ * The ways by which the agent of a card can be reached, in the order of the card.
+ * @example const isOnBus = reachesOf(card).includes('bus');
+ */
 export function reachesOf(card: AgentCard): readonly Reach[] {
   return [...new Set(card.supportedInterfaces.flatMap((each) => reachOf(each) ?? []))];
 }
 
-/** How an interface of a card is reached; undefined where it is not. */
+/**
+ * How an interface of a card is reached; undefined where it is not.
+ * @example reachOf(busInterface('bob')) // 'bus'
+ */
 export function reachOf(offered: AgentInterface): Reach | undefined {
   if (busNameOf(offered) !== undefined) return 'bus';
   if (!/^https?:/i.test(offered.url)) return undefined;

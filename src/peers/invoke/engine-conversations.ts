@@ -25,6 +25,9 @@ export interface EngineConversationsOptions {
  * The conversations of an agent that an engine runs. What peers answer comes in as a turn of the
  * conversation that asked; what they ask, as a task that waits for its user (`askingUsers`). Every
  * message has an id made from what it tells, so that none is told twice.
+ * @example
+ * const conversations = engineConversations({ engine: () => engine });
+ * await using network = await joinPeers({ name: 'me', store, bus, conversations });
  */
 export function engineConversations(options: EngineConversationsOptions): Conversations {
   const { engine, progress } = options;

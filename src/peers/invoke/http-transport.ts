@@ -20,6 +20,9 @@ export interface HttpTransportOptions {
  * Peers that speak A2A over HTTP. Their tasks are streamed; where a stream breaks it is taken up
  * again, and where there is none the task is polled (from every 2 to every 30 seconds). A message is
  * never sent twice.
+ * @example
+ * const transports = [new HttpTransport({ directory, client: { timeoutMs: 30_000 } })];
+ * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
  */
 export class HttpTransport implements PeerTransport {
   readonly reach = 'http';
@@ -210,7 +213,13 @@ export class HttpTransport implements PeerTransport {
   }
 }
 
-/** What a peer says on its way, in words. */
+/**
+ * What a peer says on its way, in words.
+ * @example
+ * for await (const { response } of client.sendStreamingMessage('Hello')) {
+ *   console.log(progressOf(response));
+ * }
+ */
 export function progressOf(event: StreamResponse): string {
   if (!('statusUpdate' in event)) return '';
   return textOfParts(event.statusUpdate.status.message?.parts ?? []);

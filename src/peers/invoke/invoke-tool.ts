@@ -17,7 +17,10 @@ export interface InvokeToolOptions {
 
 const primitive = z.union([z.string(), z.number(), z.boolean()]);
 
-/** The tool by which a model gives tasks to other agents. */
+/**
+ * The tool by which a model gives tasks to other agents.
+ * @example llmAgent({ name: 'assistant', model, tools: [invokeTool({ invoker, mode: 'wait' })] })
+ */
 export function invokeTool(options: InvokeToolOptions): Tool {
   const { invoker, mode = 'dispatch' } = options;
   return tool({

@@ -1,4 +1,10 @@
-/** Work on one thing at a time, in order; different things side by side. */
+/**
+ * Work on one thing at a time, in order; different things side by side.
+ * @example
+ * const lanes = new Lanes();
+ * void lanes.run('task 1', first);
+ * await lanes.run('task 1', second); // begins when the first is over
+ */
 export class Lanes {
   readonly #lanes = new Map<string, Promise<void>>();
 

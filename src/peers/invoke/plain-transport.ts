@@ -59,6 +59,9 @@ const largestAnswer = 16 * 1024 * 1024;
 /**
  * Agents that take one request at `/tasks/send` and answer it in the response: no streams, no tasks
  * to come back to. Their questions are answered by a further request of the same context.
+ * @example
+ * const transports = [new HttpTransport({ directory }), new PlainTransport({ directory })];
+ * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
  */
 export class PlainTransport implements PeerTransport {
   readonly reach = 'plain';

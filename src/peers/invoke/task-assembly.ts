@@ -8,7 +8,13 @@ import {
   type TaskStatus,
 } from '../../protocol/index.ts';
 
-/** The answer of a peer, put together from what it streamed. */
+/**
+ * The answer of a peer, put together from what it streamed.
+ * @example
+ * const assembly = new TaskAssembly();
+ * for await (const { response } of client.sendStreamingMessage('Hello')) assembly.add(response);
+ * console.log(assembly.isOver, assembly.response);
+ */
 export class TaskAssembly {
   readonly #artifacts = new Map<string, Artifact>();
   #ids: { readonly id: string; readonly contextId: string } | undefined;

@@ -35,7 +35,10 @@ export function namespaceOf(key: string): string {
   return root === 'session' ? `session/${id}` : root;
 }
 
-/** A piece of a key from a name that may hold anything: what separates is written otherwise. */
+/**
+ * A piece of a key from a name that may hold anything: what separates is written otherwise.
+ * @example keySegment('notes/today') // 'notes%2Ftoday'
+ */
 export function keySegment(name: string): string {
   const safe = encodeURIComponent(name.normalize('NFC').toWellFormed()).slice(0, 120);
   // A path of dots would mean another place.

@@ -14,7 +14,10 @@ export interface MemoryToolsOptions {
 
 const previewLength = 120;
 
-/** The namespace of a conversation in working memory. */
+/**
+ * The namespace of a conversation in working memory.
+ * @example sessionNamespace('c1') // 'session/c1'
+ */
 export function sessionNamespace(contextId: string): string {
   return `session/${keySegment(contextId)}`;
 }
@@ -22,6 +25,9 @@ export function sessionNamespace(contextId: string): string {
 /**
  * Tools by which a model uses working memory. Keys are those of the conversation, and of namespaces
  * that are shared; those of other conversations are out of reach.
+ * @example
+ * const tools = memoryTools({ memory: ({ turn }) => network.memory(turn.caller) });
+ * const assistant = llmAgent({ name: 'assistant', model, tools });
  */
 export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
   const shared = options.shared ?? ['shared'];

@@ -18,7 +18,12 @@ export interface AuditLine {
 const space = 'trust-audit';
 const year = 365 * 24 * 60 * 60 * 1000;
 
-/** The lines of the audit log, written in the transaction of what they tell of. */
+/**
+ * The lines of the audit log, written in the transaction of what they tell of.
+ * @example
+ * const audit = new AuditLog(store.records, systemScheduler);
+ * for (const { at, by, event } of await audit.read({ limit: 20 })) console.log(at, by, event);
+ */
 export class AuditLog {
   readonly #records: RecordStore;
   readonly #scheduler: Pick<Scheduler, 'now' | 'uuid'>;

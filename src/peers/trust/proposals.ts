@@ -29,7 +29,13 @@ const space = 'trust-proposals';
 /** A decision outlives its proposal, for later turns of the same task. */
 const decisionMs = 7 * 24 * 60 * 60 * 1000;
 
-/** The proposals that wait for the user. */
+/**
+ * The proposals that wait for the user.
+ * @example
+ * const proposals = new Proposals({ records: store.records });
+ * for (const { id, text } of await proposals.list()) console.log(id, text);
+ * await proposals.approve(taskId, 'me');
+ */
 export class Proposals {
   readonly #records: RecordStore;
   readonly #scheduler: Scheduler;

@@ -20,6 +20,7 @@ const leastFit = 0.5;
 /**
  * The skill that is meant: by its id in any case, by an alias, or, where the words fit one skill
  * clearly better than any other, by a search. Undefined when none is meant for certain.
+ * @example matchSkill(card.skills, 'schedule', { aliases: { 'negotiate-meeting': ['schedule'] } })
  */
 export function matchSkill(
   skills: readonly AgentSkill[],
@@ -52,6 +53,7 @@ function fold(name: string): string {
 /**
  * The skill that a turn names, in its message or its request; a turn that continues a task has the
  * skill that the task began with.
+ * @example const skill = (await namedSkill(turn)) ?? 'echo';
  */
 export async function namedSkill(turn: Turn): Promise<string | undefined> {
   const own = skillOf(turn.message.metadata) ?? skillOf(turn.metadata);

@@ -25,12 +25,18 @@ export type TrustSubject = Pick<Caller, 'method' | 'tenant' | 'subject'>;
 
 const unproved: ReadonlySet<string> = new Set(['anonymous', 'self-asserted']);
 
-/** Whether an identity was proved; who proves nothing is never more than an observer. */
+/**
+ * Whether an identity was proved; who proves nothing is never more than an observer.
+ * @example isProved({ method: 'self-asserted', tenant: '', subject: 'unverified:alice' }) // false
+ */
 export function isProved({ method, subject }: TrustSubject): boolean {
   return subject !== '' && !unproved.has(method);
 }
 
-/** A peer that we call, as a subject of trust. */
+/**
+ * A peer that we call, as a subject of trust.
+ * @example peerSubject('Calendar') // { method: 'peer', tenant: '', subject: 'calendar' }
+ */
 export function peerSubject(name: string): TrustSubject {
   return { method: 'peer', tenant: '', subject: name.toLowerCase() };
 }
