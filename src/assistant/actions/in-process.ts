@@ -9,7 +9,12 @@ export interface InProcessOptions {
   readonly timeoutMs?: number;
 }
 
-/** Runs actions that were written with `defineAction`, in this process. */
+/**
+ * Runs actions that were written with `defineAction`, in this process.
+ * @example
+ * const actions = new InProcessActions([rate], { timeoutMs: 10_000 });
+ * await using assistant = await buildAssistant(project, { actions });
+ */
 export class InProcessActions implements ActionRunner {
   readonly #actions: ReadonlyMap<string, Action>;
   readonly #timeoutMs: number;

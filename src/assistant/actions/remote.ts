@@ -36,6 +36,9 @@ const VERSION = '3.1';
  * Runs actions on a server that speaks the action protocol over HTTP: one POST per action, which
  * is repeated only when no connection came about, because the server may have acted on every
  * other.
+ * @example
+ * const actions = new RemoteActions({ url: 'http://localhost:5055/webhook', domain: 'digest' });
+ * await using assistant = await buildAssistant(project, { actions });
  */
 export class RemoteActions implements ActionRunner {
   readonly #options: RemoteActionsOptions;

@@ -53,12 +53,20 @@ export type StreamPiece =
   | { readonly kind: 'chunk'; readonly streamId: string; readonly text: string }
   | { readonly kind: 'end'; readonly streamId: string };
 
-/** The action does not want to run now; says so instead of failing. */
+/**
+ * The action does not want to run now; says so instead of failing.
+ * @example if (slots['amount'] === null) throw new ActionRejected('there is no amount yet');
+ */
 export class ActionRejected extends Error {
   override readonly name = 'ActionRejected';
 }
 
-/** Several runners as one: the first that has an action runs it. */
+/**
+ * Several runners as one: the first that has an action runs it.
+ * @example
+ * const remote = new RemoteActions({ url: 'http://localhost:5055/webhook' });
+ * const actions = firstOf(new InProcessActions([rate]), remote);
+ */
 export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
   const find = (name: string) => runners.find((runner) => runner.has(name));
   return {

@@ -42,7 +42,12 @@ export interface BuildOptions {
   readonly logger?: Logger;
 }
 
-/** A project that was loaded, as an assistant that can talk: with its models, actions and generator. */
+/**
+ * A project that was loaded, as an assistant that can talk: with its models, actions and generator.
+ * @example
+ * const { project } = await loadProject({ directory: '.' }, process.env);
+ * await using assistant = await buildAssistant(project);
+ */
 export async function buildAssistant(
   project: Project,
   options: BuildOptions = {},

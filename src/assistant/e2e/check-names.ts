@@ -3,7 +3,13 @@ import { defaultActions } from '../domain/index.ts';
 import type { Project } from '../project/index.ts';
 import type { NameUse, TestCase } from './model.ts';
 
-/** A test that speaks of something the project does not have could never fail, or never pass. */
+/**
+ * A test that speaks of something the project does not have could never fail, or never pass.
+ * @example
+ * const { cases, problems } = await findTests('tests', '.', process.env);
+ * checkNames(cases, project, problems);
+ * problems.throwIfErrors();
+ */
 export function checkNames(
   cases: readonly TestCase[],
   { domain, flows }: Project,

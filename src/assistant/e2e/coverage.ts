@@ -45,7 +45,12 @@ function percent({ reached, steps }: { readonly reached: number; readonly steps:
   return steps === 0 ? '100.0' : ((100 * reached) / steps).toFixed(1);
 }
 
-/** A table for people, the least covered flows first. */
+/**
+ * A table for people, the least covered flows first.
+ * @example
+ * const { coverage } = await runTests(project, cases);
+ * console.log(coverageTable(coverage));
+ */
 export function coverageTable(flows: readonly FlowCoverage[]): string {
   const share = (flow: FlowCoverage) => (flow.steps === 0 ? 1 : flow.reached / flow.steps);
   const width = Math.max(4, ...flows.map(({ flow }) => flow.length));
@@ -64,7 +69,12 @@ export function coverageTable(flows: readonly FlowCoverage[]): string {
   return [...rows, `${'all'.padEnd(width)} ${sum} ${percent(total).padStart(6)} %`].join('\n');
 }
 
-/** Coverage as a table, one flow a line. */
+/**
+ * Coverage as a table, one flow a line.
+ * @example
+ * const { coverage } = await runTests(project, cases);
+ * await writeFile('coverage.csv', coverageCsv(coverage));
+ */
 export function coverageCsv(flows: readonly FlowCoverage[]): string {
   const rows = flows.map((flow) => [
     flow.flow,

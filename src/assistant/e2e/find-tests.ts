@@ -17,6 +17,8 @@ export interface FoundTests {
 /**
  * The tests of a file, of a folder and those below, or one of them: `path::name`. Files without
  * `test_cases` are passed over. `root`: where names shared by all tests may be defined.
+ * @example
+ * const { cases, problems } = await findTests('tests/transfer.yml::happy path', '.', process.env);
  */
 export async function findTests(
   path: string,

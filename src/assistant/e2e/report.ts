@@ -6,7 +6,13 @@ export function place({ file, line, column }: Position): string {
   return `${file}:${line}:${column}`;
 }
 
-/** Why a test failed: the place of each expectation, what was expected and what came instead. */
+/**
+ * Why a test failed: the place of each expectation, what was expected and what came instead.
+ * @example
+ * const { results } = await runTests(project, cases);
+ * const failed = results.filter(({ failures }) => failures.length > 0);
+ * console.log(failed.map(describeFailure).join('\n'));
+ */
 export function describeFailure({ test, failures, failedAt }: CaseResult): string {
   const head = `${place(test.position)} "${test.name}"`;
   const user = failedAt === undefined ? '' : `\n  > ${JSON.stringify(failedAt.text)}`;
@@ -17,7 +23,13 @@ export function describeFailure({ test, failures, failedAt }: CaseResult): strin
   return head + user + lines.join('');
 }
 
-/** `passed.yml` and `failed.yml`: the names of the tests, and why they failed. */
+/**
+ * `passed.yml` and `failed.yml`: the names of the tests, and why they failed.
+ * @example
+ * const { results } = await runTests(project, cases);
+ * const failed = results.filter(({ failures }) => failures.length > 0);
+ * await writeFile('failed.yml', resultsFile(failed));
+ */
 export function resultsFile(results: readonly CaseResult[]): string {
   return stringify({
     test_cases: results.map(({ test, failures }) => ({
@@ -34,7 +46,12 @@ export function resultsFile(results: readonly CaseResult[]): string {
   });
 }
 
-/** A report that build servers read. */
+/**
+ * A report that build servers read.
+ * @example
+ * const { results } = await runTests(project, cases);
+ * await writeFile('results.xml', junitFile(results));
+ */
 export function junitFile(results: readonly CaseResult[]): string {
   const files = Map.groupBy(results, ({ test }) => test.position.file);
   const suites = [...files].map(([file, cases]) => {

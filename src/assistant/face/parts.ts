@@ -43,7 +43,10 @@ export function messagePart(message: BotMessage): Part {
   return metadata === undefined ? text(words) : text(words, { metadata });
 }
 
-/** The messages to the user that stand in the parts of a status, as a channel shows them. */
+/**
+ * The messages to the user that stand in the parts of a status, as a channel shows them.
+ * @example for (const { text } of messagesIn(task.status.message?.parts ?? [])) console.log(text);
+ */
 export function messagesIn(parts: readonly Part[]): readonly BotMessage[] {
   return parts.flatMap((part): BotMessage[] => {
     const carrier = (part.text === undefined ? part.data : part.metadata) as JsonObject | undefined;

@@ -15,6 +15,7 @@ const maxTail = 64 * 1024;
  * Reads the slots that an orchestrator sends along. Later sources override earlier ones: the end of
  * the text (`SLOTS: {...}` on a line of its own, or a fenced block of JSON), `slots` of the metadata,
  * `slots` of a data part. Which of them exist, and what fits them, is for the domain to say.
+ * @example readSeeds(message('Transfer money\nSLOTS: {"amount": 5}'), {}).slots // { amount: 5 }
  */
 export function readSeeds(message: Message, requestMetadata: JsonObject): SeededMessage {
   const spoken = message.parts.map((part) => part.text ?? '').filter((text) => text !== '');

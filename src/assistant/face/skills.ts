@@ -4,6 +4,7 @@ import type { Flow } from '../model.ts';
 /**
  * What the card promises: each flow that a user can start, and the patterns of conversation repair
  * when they are offered. A flow whose guard is `false` is only reached through others.
+ * @example const skills = skillsOf(assistant.flows, { includeConversationRepair: false });
  */
 export function skillsOf(
   flows: ReadonlyMap<string, Flow>,

@@ -8,6 +8,10 @@ import type { TurnOutcome } from '../turn-result.ts';
  *
  * A flow that is still on the stack can still be answered, whatever else happened: a request that was
  * not understood, or a failure that did not end the flow, asks for input and does not drop the flow.
+ * @example
+ * const request = { senderId: 'ada', tracker: undefined, text: 'hi' };
+ * const { outcome } = await assistant.handle(request);
+ * const state = stateOf(outcome, { includeConversationRepair: true }); // 'input-required', ...
  */
 export function stateOf(
   outcome: TurnOutcome,

@@ -36,6 +36,9 @@ export interface PackOptions {
 /**
  * Writes `<directory>/<timestamp>-<name>.tar.gz` and answers its path.
  * @throws {LegateError} CONFIGURATION_INVALID when the project has errors.
+ * @example
+ * const loaded = await loadProject({ directory: '.' }, process.env);
+ * await packProject(loaded, { fixedName: 'bank' }) // 'models/bank.tar.gz'
  */
 export async function packProject(
   { project, problems, entries }: LoadedProject,
@@ -66,6 +69,9 @@ export interface PackedPlaces {
 /**
  * Reads a package that `packProject` wrote.
  * @throws {LegateError} CONFIGURATION_INVALID when it is no package, damaged, or too large.
+ * @example
+ * const places = { endpoints: 'endpoints.yml' };
+ * const { project, problems } = await loadPacked('models/bank.tar.gz', places, process.env);
  */
 export async function loadPacked(
   file: string,

@@ -66,7 +66,10 @@ export function actionRejected(name: string): EventDraft {
   return { event: 'action_execution_rejected', name, policy: 'flows', confidence: 1 };
 }
 
-/** A slot has a new value. */
+/**
+ * A slot has a new value.
+ * @example slotSet('amount', 5) // { event: 'slot', name: 'amount', value: 5 }
+ */
 export function slotSet(name: string, value: JsonValue, filledBy?: Extractor): EventDraft {
   return filledBy === undefined
     ? { event: 'slot', name, value }

@@ -7,6 +7,9 @@ import { Tracker } from './tracker.ts';
 /**
  * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then. What
  * the engine keeps beside events (which question leads back to which step) is not shown anyway.
+ * @example
+ * const aMinuteAgo = Date.now() / 1000 - 60;
+ * const { slots, stack } = formerTrackerJson(tracker, events, assistant.domain, aMinuteAgo);
  */
 export function formerTrackerJson(
   value: JsonObject,

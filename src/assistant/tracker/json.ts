@@ -24,6 +24,10 @@ export function frameJson(frame: StackFrame): JsonObject {
 /**
  * The whole tracker as `GET /conversations/{id}/tracker` and action servers know it, from a saved
  * state and whichever events the caller wants to show.
+ * @example
+ * const request = { senderId: 'ada', tracker: undefined, text: 'hi' };
+ * const { tracker, events } = await assistant.handle(request);
+ * const { slots, stack } = trackerJson(tracker, events, assistant.domain);
  */
 export function trackerJson(
   value: JsonObject,

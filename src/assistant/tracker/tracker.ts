@@ -32,6 +32,10 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
  *
  * States: active, paused (`pause` / `resume`), inactive (`conversation_inactive`, until the next
  * message), terminated (`session_ended`, for good).
+ * @example
+ * const tracker = Tracker.create({ senderId: 'ada', sessionId: 's1' }, { domain, clock: Date });
+ * tracker.apply(slotSet('amount', 5));
+ * const { value, events } = tracker.save();
  */
 export class Tracker {
   readonly #domain: Domain;
