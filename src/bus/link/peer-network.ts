@@ -81,7 +81,7 @@ export interface PeerNetwork extends AsyncDisposable {
  * and HTTP.
  * @example
  * await using network = await joinPeers({ name: 'me', store, bus });
- * const assistant = llmAgent({ model, tools: network.tools({ mode: 'wait' }) });
+ * const assistant = llmAgent({ name: 'desk', model, tools: network.tools({ mode: 'wait' }) });
  */
 export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwork> {
   const {
