@@ -140,6 +140,25 @@ test('validate prints every problem and exits with 1; without one it exits with 
   expect(JSON.parse(json.out)).toContainEqual(expect.objectContaining({ severity: 'error' }));
 });
 
+test('validate looks where its six flags point, and nowhere else', async () => {
+  await using folder = await greenhouseFolder();
+  const places: readonly (readonly [flag: string, place: string, file?: string])[] = [
+    ['--config', 'other/config.yml'],
+    ['--domain', 'other/domain.yml'],
+    ['--data', 'other/data', '/flows.yml'],
+    ['--endpoints', 'other/endpoints.yml'],
+    ['--credentials', 'other/credentials.yml'],
+    ['--sub-agents', 'other/agents', '/one/config.yml'],
+  ];
+  const files = places.map(([, place, file = '']) => place + file);
+  await folder.write(Object.fromEntries(files.map((file) => [file, 'nonsense: [\n'])));
+  const flags = places.flatMap(([flag, place]) => [flag, folder.path(place)]);
+  const { code, out } = await legate(['validate', folder.directory, ...flags]);
+  expect(code).toBe(1);
+  expect(files.filter((file) => !out.includes(file))).toEqual([]);
+  expect(await legate(['validate', folder.directory])).toMatchObject({ code: 0, out: '' });
+});
+
 test('train prints the path of the package alone; what is wrong is not packed', async () => {
   await using folder = await greenhouseFolder();
   const { code, out } = await legate(['train', folder.directory]);

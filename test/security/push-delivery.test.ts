@@ -1,7 +1,7 @@
 /** §4.3.3, §13.2: what a receiver gets from a real server, in which order, and through which troubles. */
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { agent, working } from '../../src/agents/index.ts';
+import { agent, inputRequired, textOf, working } from '../../src/agents/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { artifact } from '../../src/protocol/index.ts';
 import {
@@ -217,3 +217,40 @@ test('kill -9 in the middle: what was owed is delivered after the restart, all o
     expect([hook, [...events].sort((a, b) => a - b)]).toEqual([hook, events]);
   }
 });
+
+/** Asks when it hears `ask`, and else works until it is told to stop. */
+const patient = agent({ name: 'patient' }, async function* (turn) {
+  if (textOf(turn.message) === 'ask') {
+    yield inputRequired('Which one?');
+    return;
+  }
+  yield working('at it');
+  await new Promise((_, reject) => {
+    turn.signal.addEventListener('abort', () => reject(turn.signal.reason as Error));
+  });
+});
+
+test.each([
+  ['ask', 'TASK_STATE_INPUT_REQUIRED'],
+  ['work', 'TASK_STATE_WORKING'],
+])('a cancel reaches the webhook, whether the task waits or works (%s)', async (text, state) => {
+  await using receiver = await startReceiver();
+  server = await serve(patient, {
+    drainMs: 0,
+    push: { backoff: { initialDelay: 1, factor: 1 } },
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  const push = { url: receiver.url };
+  const sent = await send(url, rpc.request('sendMessage', { push, text, immediately: true }));
+  const { id } = taskOf(rpc, sent);
+  const told = () => receiver.calls.map(stateIn).filter((one) => one !== undefined);
+  await expect.poll(told, { timeout: 10_000 }).toContain(state);
+  await send(url, rpc.request('cancelTask', { id }));
+  await expect.poll(() => told().at(-1), { timeout: 10_000 }).toBe('TASK_STATE_CANCELED');
+  expect(told().filter((one) => one === 'TASK_STATE_CANCELED')).toHaveLength(1);
+});
+
+function stateIn({ body }: ReceivedCall): string | undefined {
+  const { statusUpdate } = JSON.parse(body) as { statusUpdate?: { status: { state: string } } };
+  return statusUpdate?.status.state;
+}

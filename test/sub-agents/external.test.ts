@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
@@ -14,7 +15,7 @@ import {
   type Turn,
   working,
 } from '../../src/agents/index.ts';
-import { apiKeyVerifier, Authenticator } from '../../src/auth/index.ts';
+import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import {
   cancel,
   chitchat,
@@ -408,3 +409,62 @@ test('credentials come from the environment and reach the agent', async () => {
     /sub agent finder does not answer/,
   );
 });
+
+/** A token endpoint that knows one client. */
+async function tokenServer(token: string): Promise<{ url: string; asked: URLSearchParams[] }> {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (piece: Buffer) => (body += piece.toString()));
+    request.on('end', () => {
+      asked.push(new URLSearchParams(body));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 3600 }));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`, asked };
+}
+
+test.each(['token', 'oauth'])(
+  'a %s reaches a real agent, and another does not pass',
+  async (kind) => {
+    const heard: Turn['message'][] = [];
+    const { url } = await serving(asking(heard), {
+      auth: new Authenticator({
+        verifiers: [bearerTokenVerifier({ tokens: [{ token: 'hunter2', subject: 'us' }] })],
+      }),
+    });
+    const { url: tokenUrl, asked } = await tokenServer('hunter2');
+    const oauth = (at: string) =>
+      `, auth: {oauth: {client_id: us, client_secret: "\${SECRET}", token_url: "${at}", scope: hotels}}`;
+    const auth = kind === 'token' ? `, auth: {token: "\${SECRET}"}` : oauth(tokenUrl);
+    await using one = await talkTo(url, auth, {
+      environment: { SECRET: kind === 'token' ? 'hunter2' : 'pass' },
+    });
+    expect((await one.chat.say('hello', start('chat'))).at(-1)).toBe('Which hotel?');
+    expect((await one.chat.say('the Ritz', continueAgent)).slice(-2)).toEqual([
+      'Fine.',
+      'Booked None.',
+    ]);
+    expect(heard).toHaveLength(2);
+    expect(JSON.stringify([one.logged, one.chat.tracker])).not.toMatch(/hunter2|pass"/);
+    if (kind === 'oauth') {
+      // One token serves every call until it expires.
+      expect(asked).toHaveLength(1);
+      expect(asked[0]?.get('grant_type')).toBe('client_credentials');
+      expect(asked[0]?.get('scope')).toBe('hotels');
+    }
+    const wrong = kind === 'token' ? auth : oauth((await tokenServer('other')).url);
+    await expect(talkTo(url, wrong, { environment: { SECRET: 'wrong' } })).rejects.toThrow(
+      /sub agent finder does not answer/,
+    );
+  },
+);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { served, type Served } from './testing/served.ts';
+import type { CallHandler } from '../../assistant/index.ts';
+import { Gate, served, type Served } from './testing/served.ts';
 
 const webhook = '/webhooks/rest/webhook';
 
@@ -92,6 +93,45 @@ test('?stream=true: whole messages come as they are said', async () => {
   house.gate.open();
   expect((await reader?.read())?.value).toContain('anything else');
   expect((await reader?.read())?.done).toBe(true);
+});
+
+test('?stream=true: what an agent says on the way comes before it is done', async () => {
+  const gate = new Gate();
+  const helper: CallHandler = {
+    kind: 'agent',
+    handles: () => true,
+    async run(call) {
+      await call.say({ text: 'Looking around.', metadata: { intermediate: true } });
+      await gate.wait(call.signal);
+      return { status: 'completed', messages: [{ text: 'Found.' }], events: [], metadata: {} };
+    },
+  };
+  await using house = await served({
+    build: { callHandlers: [helper] },
+    files: {
+      'data/more.yml':
+        'flows: {ask_help: {description: Ask the gardener., steps: [{call: helper}]}}',
+      'sub_agents/helper/config.yml': `
+agent: {name: helper, protocol: a2a, description: Helps.}
+configuration: {agent_card: "http://127.0.0.1:9", startup_check: lazy}
+`,
+    },
+  });
+  const response = await fetch(`${house.url}${webhook}?stream=true`, {
+    method: 'POST',
+    body: JSON.stringify({ sender: 'ada', message: 'ask the gardener' }),
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toBe('{"recipient_id":"ada","text":"Looking around."}\n');
+  gate.open();
+  let rest = '';
+  for (;;) {
+    const piece = await reader?.read();
+    if (piece === undefined || piece.done) break;
+    rest += piece.value;
+  }
+  expect(rest).toMatch(/^\{"recipient_id":"ada","text":"Found."\}\n/);
+  expect(rest).not.toContain('Looking around');
 });
 
 test.each([
