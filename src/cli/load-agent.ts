@@ -6,6 +6,7 @@ import { assistantAgent, buildAssistant } from '../assistant/index.ts';
 import { formatProblem, suggest } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { callBindings } from './call-bindings.ts';
 import { offerOwnPackage } from './own-package.ts';
 import { loadFrom } from './places.ts';
 
@@ -53,7 +54,7 @@ async function loadAssistant(
   for (const problem of problems.warnings) {
     logger.warn({ problem: formatProblem(problem) }, 'project.warning');
   }
-  const assistant = await buildAssistant(project, { logger });
+  const assistant = await buildAssistant(project, { logger, bindings: callBindings });
   const { a2aServer } = project.endpoints;
   return {
     directory,

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { grpcBinding } from '../grpc/index.ts';
 import {
   type AssistantServing,
   inspectorDoor,
@@ -8,6 +7,7 @@ import {
   type ServeAssistantOptions,
 } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
+import { callBindings } from './call-bindings.ts';
 import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
 import { createLogger } from './logger.ts';
@@ -96,7 +96,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     },
     cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
-    build: { bindings: (policy) => [grpcBinding({ policy })] },
+    build: { bindings: callBindings },
     version: packageVersion(),
     ...(options.inspect === true && { inspector: inspectorDoor(inspectorOptions()) }),
     logger,

@@ -8,6 +8,7 @@ import {
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { JsonObject } from '../protocol/index.ts';
+import { callBindings } from './call-bindings.ts';
 import type { ShellCommandOptions } from './commands/shell.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
@@ -49,7 +50,10 @@ async function load(directory: string, options: ShellCommandOptions): Promise<As
   progress.clear();
   for (const problem of problems.warnings) console.error(formatProblem(problem));
   problems.throwIfErrors();
-  return await buildAssistant(project, { logger: createLogger(options.logLevel) });
+  return await buildAssistant(project, {
+    logger: createLogger(options.logLevel),
+    bindings: callBindings,
+  });
 }
 
 /** What of a conversation's state is shown. */

@@ -15,6 +15,7 @@ import {
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
+import { callBindings } from './call-bindings.ts';
 import type { TestCommandOptions } from './commands/test.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
@@ -31,7 +32,7 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
   const { results, coverage } = await runTests(project, found.cases, {
     failFast: options.failFast === true,
     onResult: tell,
-    build: { logger: createLogger(options.logLevel) },
+    build: { logger: createLogger(options.logLevel), bindings: callBindings },
   });
   const failed = results.filter(({ failures }) => failures.length > 0);
   for (const result of failed) console.log(`\n${describeFailure(result)}`);

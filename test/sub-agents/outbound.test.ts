@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { agent } from '../../src/agents/index.ts';
-import { buildAssistant, loadProject } from '../../src/assistant/index.ts';
+import { type BuildOptions, buildAssistant, loadProject } from '../../src/assistant/index.ts';
+import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type Serving } from '../../src/http/index.ts';
 import { artifact } from '../../src/protocol/index.ts';
 import { trip } from './support.ts';
@@ -24,7 +25,7 @@ async function hotel(options: { url?: string } = {}): Promise<Serving> {
 }
 
 /** Builds an assistant that asks its sub agent at once whether it is there. */
-async function build(card: string, outbound: string): Promise<void> {
+async function build(card: string, outbound: string, options?: BuildOptions): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'legate-outbound-'));
   cleanups.push(() => rm(directory, { recursive: true }));
   const files = {
@@ -41,7 +42,7 @@ configuration: {agent_card: "${card}", startup_check: fail}
   }
   const { project, problems } = await loadProject({ directory }, {});
   problems.throwIfErrors();
-  const assistant = await buildAssistant(project);
+  const assistant = await buildAssistant(project, options);
   await assistant.close({ graceMs: 0 });
 }
 
@@ -64,4 +65,24 @@ test('a card from an allowed place cannot send calls to a forbidden one', async 
   await expect(
     build(`http://localhost:${port}/.well-known/agent-card.json`, '{allowed_names: [localhost]}'),
   ).rejects.toThrow(/sub agent finder does not answer/);
+});
+
+test.each([
+  ['{allowed_names: [localhost]}', '127.0.0.1', false],
+  ['{allowed_names: [localhost]}', 'localhost', true],
+])('outbound: %s holds over gRPC to %s, too', async (outbound, host, isAllowed) => {
+  const { port, router } = await hotel();
+  // The card is fetched from an allowed place in either case.
+  const door = await serveGrpc(router);
+  cleanups.push(() => door.close({ graceMs: 0 }));
+  const supportedInterfaces = door.interfaces.map((each) => ({
+    ...each,
+    url: `${host}:${door.port}`,
+  }));
+  await router.cards.replace({ ...router.cards.current, supportedInterfaces });
+  const building = build(`http://localhost:${port}/.well-known/agent-card.json`, outbound, {
+    bindings: (policy) => [grpcBinding({ policy })],
+  });
+  if (isAllowed) await building;
+  else await expect(building).rejects.toThrow(/127\.0\.0\.1 is on the loopback network/);
 });

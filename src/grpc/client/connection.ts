@@ -51,6 +51,7 @@ export class Connection {
       // The client repeats, and knows what may be.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
+      'grpc.enable_channelz': 0,
       // Whoever else looked for the peer in vain does not make this one wait.
       'grpc.use_local_subchannel_pool': 1,
     });
