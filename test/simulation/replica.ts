@@ -61,6 +61,7 @@ export interface Connection {
 }
 
 interface Present {
+  readonly name: string;
   readonly lane: Lane;
   readonly store: FaultyStore;
   readonly bus: FaultyBus | undefined;
@@ -92,6 +93,11 @@ export class Replica {
     return this.#present?.lane;
   }
 
+  /** The name of the process in this place, whether it serves, starts or drains. */
+  get present(): string | undefined {
+    return this.#present?.name;
+  }
+
   /** Starts processes until one serves. */
   start(): void {
     const { time, history, index, broker, busConditions, database, random } = this.#options;
@@ -112,7 +118,7 @@ export class Replica {
         random,
         now: () => time.now,
       });
-    const present: Present = { lane, store, bus, life: undefined };
+    const present: Present = { name, lane, store, bus, life: undefined };
     this.#present = present;
     history.note(name, () => 'starts');
     this.#serve(name, lane, store, bus).then(

@@ -57,7 +57,9 @@ export async function simulate(plan: Plan, options: SimulateOptions = {}): Promi
     report,
     traits: plan.agent,
     now: () => time.now,
-    isWell: (replica) => health.isWell(placeOf(replica)),
+    // One that is gone is not well, however well its place is.
+    isWell: (replica) =>
+      replicas[placeOf(replica)]?.present === replica && health.isWell(placeOf(replica)),
   });
   const conditions = new Conditions(plan.replicas);
   const outside = time.lane();
@@ -66,7 +68,7 @@ export async function simulate(plan: Plan, options: SimulateOptions = {}): Promi
   const broker = plan.hasBus ? await openBus({ type: 'memory', scheduler: database }) : undefined;
   const busClient = broker && new BusClient({ bus: broker, outside, report });
   await busClient?.start();
-  const replicas = openMemoryReplicas(plan.replicas).map((inner, index) => {
+  const replicas: readonly Replica[] = openMemoryReplicas(plan.replicas).map((inner, index) => {
     const store = conditions.stores[index];
     const busConditions = conditions.buses[index];
     if (store === undefined || busConditions === undefined)
