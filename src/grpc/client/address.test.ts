@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { locate } from './address.ts';
 
@@ -39,8 +40,33 @@ test.each([
   'https://user:secret@agent.example:50051',
   'https://agent.example/grpc',
   'https://agent.example?key=1',
+  'https://agent.example?',
+  'https://agent.example#',
   'agent.example:50051,other.example:50051',
   '__proto__://agent.example',
 ])('%s is no address', (address) => {
   expect(locate(address)).toBeUndefined();
+});
+
+test('whatever a card says, an address is a host and a port or it is none', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.webUrl({ withFragments: true, withQueryParameters: true }),
+    fc
+      .tuple(
+        fc.constantFrom('', 'grpc://', 'https://', 'unix:', 'dns:///'),
+        fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6(), fc.string()),
+        fc.integer({ min: -1, max: 70_000 }),
+      )
+      .map(([scheme, host, port]) => `${scheme}${host}:${port}`),
+  );
+  fc.assert(
+    fc.property(text, (address) => {
+      const url = locate(address);
+      if (url === undefined) return;
+      expect(url.href).toBe(`${url.origin}/`);
+      expect(url.protocol).toMatch(/^https?:$/);
+      expect(url.hostname).not.toBe('');
+    }),
+  );
 });

@@ -48,9 +48,9 @@ export function failureOf(thrown: unknown, statuses: Statuses, target: string): 
   }
   const made = madeHere(text);
   const ended = `${target} ${wordsFor(made ?? meant)}`;
+  // Without the cause, which holds all that the peer sent, and so perhaps what was sent to it.
   return new LegateError(made ?? meant, text === '' ? ended : `${ended}: ${text}`, {
     metadata: { status: status[code] ?? String(code) },
-    cause: thrown,
   });
 }
 

@@ -1,4 +1,4 @@
-import type { BindingChannel } from '../../client/index.ts';
+import type { BindingCall, BindingChannel } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 
 /**
@@ -16,11 +16,11 @@ export class LazyChannel implements BindingChannel {
   }
 
   call(...request: Parameters<BindingChannel['call']>): Promise<unknown> {
-    return this.#with((channel) => channel.call(...request));
+    return this.#with(request[2], (channel) => channel.call(...request));
   }
 
   stream(...request: Parameters<BindingChannel['stream']>): Promise<AsyncIterable<unknown>> {
-    return this.#with((channel) => channel.stream(...request));
+    return this.#with(request[2], (channel) => channel.stream(...request));
   }
 
   close(): void {
@@ -30,14 +30,31 @@ export class LazyChannel implements BindingChannel {
     former?.then((channel) => channel.close()).catch(() => undefined);
   }
 
-  async #with<T>(use: (channel: BindingChannel) => Promise<T>): Promise<T> {
+  async #with<T>(
+    { signal }: BindingCall,
+    use: (channel: BindingChannel) => Promise<T>,
+  ): Promise<T> {
     const made = (this.#made ??= this.#make());
     try {
-      return await use(await made);
+      return await use(await untilAborted(made, signal));
     } catch (error) {
       const isLost = error instanceof LegateError && error.code === 'PEER_UNREACHABLE';
       if (this.#made === made && isLost) this.close();
       throw error;
     }
+  }
+}
+
+/** Others may wait for the same work, so it goes on without whoever gave up. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
