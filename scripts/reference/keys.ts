@@ -109,7 +109,7 @@ export const keyTables: readonly KeyTable[] = [
       'nlg.type': ['`server`', '`rephrase` or `server`'],
       'nlg.url': [
         'required for `server`',
-        'Has no effect: no server is asked, the responses of the domain are said',
+        'Is asked for each response; what it does not answer, the domain says',
       ],
       'nlg.rephrase_all': ['`false`', 'Else only responses whose metadata say so'],
       'nlg.summarize_history': ['', 'Has no effect: the last turns are shown as they are'],

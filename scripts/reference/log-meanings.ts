@@ -41,6 +41,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'model.failed_over': 'Another model of the group stands in',
   'model.retry': 'A language model is asked again',
   'project.warning': 'Something in the project has no effect here',
+  'response.server.failed': 'The server of responses did not answer; what the domain has was said',
   'push.dead': 'A webhook was given up, see `legate push`',
   'push.delivered': 'A webhook was delivered',
   'push.retry': 'A webhook was not delivered; tried again later',

@@ -24,7 +24,7 @@ import {
   tellAgents,
 } from './executor/index.ts';
 import type { BotMessage, Domain, Flow } from './model.ts';
-import { type Rephraser, Responder } from './responses/index.ts';
+import { type Rephraser, type ResponseWriter, Responder } from './responses/index.ts';
 import { stackProblems } from './stack/index.ts';
 import { type EventDraft, slotSet, Tracker, userUttered } from './tracker/index.ts';
 import { outcomeOf, type TurnResult } from './turn-result.ts';
@@ -43,6 +43,8 @@ export interface AssistantOptions {
   readonly agentDescriptions?: ReadonlyMap<string, string>;
   /** @default none: responses are said as they are written. */
   readonly rephraser?: Rephraser;
+  /** Words responses before the domain does. @default none */
+  readonly writer?: ResponseWriter;
   /** Of one message. @default 420 */
   readonly maxCharacters?: number;
   /** Steps that one message may cause before the turn is broken off. @default 1000 */
@@ -132,6 +134,7 @@ export class Assistant implements AsyncDisposable {
       random: options.random ?? Math.random,
       logger: this.#logger,
       ...(options.rephraser !== undefined && { rephraser: options.rephraser }),
+      ...(options.writer !== undefined && { writer: options.writer }),
     });
   }
 

@@ -1,7 +1,8 @@
 export { type Action, type ActionContext, defineAction } from './define.ts';
 export { InProcessActions, type InProcessOptions } from './in-process.ts';
 export { MessageStream } from './message-stream.ts';
-export { readActionResult } from './read-result.ts';
+export { readBounded } from './bounded-body.ts';
+export { readActionResult, readResponse } from './read-result.ts';
 export { RemoteActions, type RemoteActionsOptions } from './remote.ts';
 export {
   type ActionCall,

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Button } from '../model.ts';
+import type { BotMessage, Button } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
 
@@ -16,6 +16,14 @@ export function readActionResult(body: string, where: string): ActionResult {
     messages: listOf(answer, 'responses', where).flatMap((item) => readMessage(item)),
     events: listOf(answer, 'events', where).map((item) => readEvent(item, where)),
   };
+}
+
+/** Reads one message, as a server of responses answers it; undefined when it is empty. */
+export function readResponse(body: string, where: string): BotMessage | undefined {
+  const [message] = readMessage(parse(body, where));
+  if (message === undefined) return undefined;
+  const { response: _, values: __, ...said } = message;
+  return Object.keys(said).length === 0 ? undefined : said;
 }
 
 function parse(body: string, where: string): JsonObject {

@@ -11,6 +11,7 @@ import { createHandlers } from '../sub-agents/index.ts';
 import { actionsOf } from './actions.ts';
 import { outboundPolicy } from './outbound-policy.ts';
 import { rephraserOf } from './rephraser.ts';
+import { responseServer } from './response-server.ts';
 
 /** What an assistant needs besides its project. */
 export interface BuildOptions {
@@ -56,6 +57,7 @@ export async function buildAssistant(
   const { config, endpoints, files } = project;
   const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });
+  const writer = endpoints.nlg?.type === 'server' ? responseServer(endpoints.nlg) : undefined;
   const actions = options.actions ?? (await actionsOf(project));
   const generator = createGenerator(config.generator, { models, files, logger });
   const policy = outboundPolicy(endpoints.outbound);
@@ -70,6 +72,7 @@ export async function buildAssistant(
     generator,
     ...(actions !== undefined && { actions }),
     ...(rephraser !== undefined && { rephraser }),
+    ...(writer !== undefined && { writer }),
     callHandlers,
     agentDescriptions: new Map(
       [...project.subAgents.values()].map(({ name, description }) => [name, description]),

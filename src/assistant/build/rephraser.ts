@@ -31,11 +31,7 @@ export function rephraserOf(
   nlg: NlgEndpoint | undefined,
   { models, files, logger, timeoutMs = 7_000 }: RephraserOptions,
 ): Rephraser | undefined {
-  if (nlg === undefined) return undefined;
-  if (nlg.type === 'server') {
-    logger.warn({ url: nlg.url }, 'assistant.nlg_server_left_out');
-    return undefined;
-  }
+  if (nlg?.type !== 'rephrase') return undefined;
   const { modelGroup, maxHistoricalTurns } = nlg;
   const model = modelGroup === undefined ? [...models.values()][0] : models.get(modelGroup);
   if (model === undefined) {

@@ -17,6 +17,7 @@ import type { Responder } from '../responses/index.ts';
 import { isInner, replaceFrame, withoutPattern } from '../stack/index.ts';
 import { botUttered, type Tracker } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
+import { fullTracker } from './full-tracker.ts';
 import type { WaitingAgent } from './leave-agents.ts';
 
 /** The last events before this turn, oldest first. */
@@ -152,7 +153,17 @@ export class Dialogue {
     const { responder, channel, signal } = this.options;
     const { slots, state } = this.tracker;
     const { transcript } = state;
-    return responder.respond({ name, channel, slots, context, values, transcript, signal });
+    const tracker = () => fullTracker(this);
+    return responder.respond({
+      name,
+      channel,
+      slots,
+      context,
+      values,
+      transcript,
+      tracker,
+      signal,
+    });
   }
 
   async respond(name: string, context: JsonObject, values: JsonObject = {}): Promise<void> {

@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import { type ActionMessage, ActionRejected } from '../actions/index.ts';
 import type { StackFrame } from '../model.ts';
-import { actionExecuted, actionRejected, trackerJson } from '../tracker/index.ts';
+import { actionExecuted, actionRejected } from '../tracker/index.ts';
 import { applyEvents } from './apply-events.ts';
 import { defaultActions } from './default-actions/index.ts';
 import { sessionStart } from './default-actions/session.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
+import { fullTracker } from './full-tracker.ts';
 import { checkSlots } from './validation.ts';
 
 const SESSION_START = 'action_session_start';
@@ -81,14 +82,4 @@ async function sayMessage(
   if (response === undefined) return dialogue.say(own);
   const written = await dialogue.write(response, context, values);
   await dialogue.say({ ...written, ...own, metadata: { ...written.metadata, ...own.metadata } });
-}
-
-/** So many of the former events are shown: what a turn costs must not grow with the conversation. */
-const FORMER_EVENTS = 200;
-
-/** The tracker as action servers know it, with the events of this turn and some before. */
-export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
-  const { value, events } = dialogue.tracker.save();
-  const former = await dialogue.options.history({ last: FORMER_EVENTS });
-  return trackerJson(value, [...former, ...events], dialogue.domain);
 }

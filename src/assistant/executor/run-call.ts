@@ -8,7 +8,7 @@ import type { Call, CallOutcome } from './call-handler.ts';
 import { isSamePath } from './collect.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { fullTracker } from './run-action.ts';
+import { fullTracker } from './full-tracker.ts';
 import { checkSlots } from './validation.ts';
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;

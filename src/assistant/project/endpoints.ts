@@ -122,9 +122,6 @@ function readNlg(section: Section | undefined, uses: Use[]): NlgEndpoint | undef
   if (type !== 'rephrase') {
     const url = readUrl(section.require('url', 'or write type: rephrase'));
     const token = section.secret('token');
-    section.field.keyWarn('responses are not asked of a server; those of the domain are said', {
-      hint: 'write type: rephrase to have a model word them',
-    });
     section.finish();
     return url === undefined ? undefined : { type: 'server', url, token };
   }

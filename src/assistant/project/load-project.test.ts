@@ -308,15 +308,9 @@ test('what is set and has no effect is told', async () => {
   const problems = await problemsOf(
     await copy({
       'config.yml': 'pipeline: [{name: CompactLLMCommandGenerator, minimize_num_calls: false}]',
-      'endpoints.yml': 'nlg: {url: "http://127.0.0.1:5056/nlg"}',
     }),
   );
-  expect(problems).toEqual(
-    expect.arrayContaining([
-      expect.stringContaining('"minimize_num_calls" has no effect'),
-      expect.stringContaining('responses are not asked of a server'),
-    ]),
-  );
+  expect(problems).toContainEqual(expect.stringContaining('"minimize_num_calls" has no effect'));
   const rephrasing = 'nlg: {type: rephrase, summarize_history: true}';
   expect(await problemsOf(await copy({ 'endpoints.yml': rephrasing }))).toContainEqual(
     expect.stringContaining('"summarize_history" has no effect'),

@@ -6,4 +6,5 @@ export {
   type ResponderOptions,
   type ResponseRequest,
 } from './responder.ts';
+export type { ResponseWriter, WriteRequest } from './writer.ts';
 export { selectVariation, type Selection } from './select.ts';

@@ -6,6 +6,7 @@ import type { TranscriptEntry } from '../tracker/index.ts';
 import { renderVariation, type ResponseScope } from './render.ts';
 import type { Rephraser } from './rephrase.ts';
 import { selectVariation } from './select.ts';
+import type { ResponseWriter } from './writer.ts';
 
 /** Said when there is nothing else to say. */
 export const INTERNAL_ERROR_RESPONSE = 'utter_internal_error_rasa';
@@ -19,6 +20,7 @@ export interface ResponderOptions {
   readonly random: () => number;
   readonly logger: Logger;
   readonly rephraser?: Rephraser;
+  readonly writer?: ResponseWriter;
 }
 
 export interface ResponseRequest {
@@ -29,6 +31,8 @@ export interface ResponseRequest {
   /** Of the action that asked for it. @default {} */
   readonly values?: JsonObject;
   readonly transcript: readonly TranscriptEntry[];
+  /** Made when a writer wants to see it. */
+  readonly tracker: () => Promise<JsonObject>;
   readonly signal: AbortSignal;
 }
 
@@ -48,6 +52,8 @@ export class Responder {
   async respond(request: ResponseRequest): Promise<BotMessage> {
     const scope = scopeOf(request);
     const variation = this.#select(request.name, request);
+    const written = await this.#written(variation, request);
+    if (written !== undefined) return written;
     if (variation === undefined) return this.#apology(request, 'no variation is eligible');
     let message: BotMessage;
     try {
@@ -92,6 +98,24 @@ export class Responder {
     }
   }
 
+  async #written(
+    variation: ResponseVariation | undefined,
+    request: ResponseRequest,
+  ): Promise<BotMessage | undefined> {
+    const { writer, logger } = this.#options;
+    if (writer === undefined) return undefined;
+    const { name, values = {}, channel, tracker, signal } = request;
+    try {
+      const id = variation?.id;
+      const message = await writer.write({ response: name, id, values, channel, tracker, signal });
+      return { ...message, ...metadataOf(name, message) };
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ response: name, error }, 'response.server.failed');
+      return undefined;
+    }
+  }
+
   async #rephrased(
     text: string | undefined,
     variation: ResponseVariation,
@@ -130,6 +154,9 @@ function languageOf(slots: ResponseRequest['slots']): string | undefined {
   return typeof language === 'string' ? language : undefined;
 }
 
-function metadataOf(name: string, variation: ResponseVariation): { metadata: JsonObject } {
-  return { metadata: { ...variation.metadata, utter_action: name } };
+function metadataOf(
+  name: string,
+  { metadata }: { readonly metadata?: JsonObject },
+): { metadata: JsonObject } {
+  return { metadata: { ...metadata, utter_action: name } };
 }

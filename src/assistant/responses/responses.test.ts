@@ -53,6 +53,7 @@ function respond(
     channel: 'rest',
     slots: {},
     context: {},
+    tracker: () => Promise.resolve({}),
     transcript: [],
     signal: new AbortController().signal,
     ...request,

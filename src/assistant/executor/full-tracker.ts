@@ -1,0 +1,13 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import { trackerJson } from '../tracker/index.ts';
+import type { Dialogue } from './dialogue.ts';
+
+/** So many of the former events are shown: what a turn costs must not grow with the conversation. */
+const FORMER_EVENTS = 200;
+
+/** The tracker as servers of actions and responses know it, with the events of this turn and some before. */
+export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
+  const { value, events } = dialogue.tracker.save();
+  const former = await dialogue.options.history({ last: FORMER_EVENTS });
+  return trackerJson(value, [...former, ...events], dialogue.domain);
+}
