@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import type { CallHandler } from '../../assistant/index.ts';
 import { Gate, served, type Served } from './testing/served.ts';
 
@@ -145,6 +148,23 @@ test.each([
   for (const path of [webhook, `${webhook}?stream=true`]) {
     expect((await house.api('POST', path, body)).status).toBe(400);
   }
+});
+
+test('nlg.url: a server words what is said', async () => {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.end('{"text": "Which one, dear?"}'));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const endpoints = `store: {type: memory}\nnlg: {url: "http://127.0.0.1:${port}/nlg"}\n`;
+  await using house = await served({ files: { 'endpoints.yml': endpoints } });
+  expect((await talk(house, 'water a plant')).body).toEqual([
+    { recipient_id: 'ada', text: 'Which one, dear?' },
+  ]);
 });
 
 test('a failing action still answers 200 with what was said', async () => {
