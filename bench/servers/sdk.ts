@@ -16,7 +16,7 @@ import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import express from 'express';
 import { workOf } from '../work.ts';
 import { Instruments } from './instruments.ts';
-import { PostgresTaskStore } from './sdk-task-store.ts';
+import { openSdkStore } from './sdk-task-store.ts';
 
 const instruments = new Instruments();
 
@@ -131,8 +131,7 @@ const card: AgentCard = {
 };
 
 const [, , database] = process.argv;
-const store =
-  database === undefined ? new InMemoryTaskStore() : await PostgresTaskStore.open(database);
+const store = database === undefined ? new InMemoryTaskStore() : await openSdkStore(database);
 const app = express();
 app.use(
   jsonRpcHandler({
