@@ -108,6 +108,7 @@ test('a card is asked for again conditionally, and a new one is changed over to 
       const etag = `"${current.version}"`;
       const condition = request.headers['if-none-match'];
       conditions.push(condition);
+      expect(request.headers['cache-control'] ?? '').not.toContain('no-cache');
       response.setHeader('ETag', etag);
       if (condition === etag) response.writeHead(304).end();
       else response.end(JSON.stringify(current));

@@ -77,7 +77,11 @@ async function requestCard(
     headers: {
       Accept: 'application/json',
       'A2A-Version': '1.0',
-      ...(known?.etag !== undefined && { 'If-None-Match': known.etag }),
+      // Left to itself, fetch adds a no-cache to conditional requests, and servers then answer in full.
+      ...(known?.etag !== undefined && {
+        'If-None-Match': known.etag,
+        'Cache-Control': 'max-age=0',
+      }),
       ...call.headers,
     },
     signal: call.signal,
