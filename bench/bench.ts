@@ -36,7 +36,7 @@ export interface Figures {
 const serverCore = 0;
 const loadCore = 1;
 /** What `npm start` and docs/deploy.md start servers with. */
-const deployedFlags = ['--max-semi-space-size=8'];
+const deployedFlags = ['--max-semi-space-size=16'];
 
 /** Starts servers and puts load on them; stops whatever is left when disposed of. */
 export class Bench implements AsyncDisposable {

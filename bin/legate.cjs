@@ -48,7 +48,7 @@ if (current >= needed) {
   var child = require('node:child_process').spawn(
     node,
     // As docs/deploy.md advises: much less memory, at no cost.
-    ['--max-semi-space-size=8', __filename].concat(process.argv.slice(2)),
+    ['--max-semi-space-size=16', __filename].concat(process.argv.slice(2)),
     {
       stdio: 'inherit',
     },

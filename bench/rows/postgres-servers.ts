@@ -30,7 +30,7 @@ export async function startContender(
       await startHelper<unknown, PostgresUsage, { readonly port: number }>({
         file: options.file,
         arguments: [options.database],
-        flags: ['--max-semi-space-size=8'],
+        flags: ['--max-semi-space-size=16'],
         core: 0,
       }),
     );
