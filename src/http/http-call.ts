@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../agents/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { LegateError, type Operation, operations } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
 
 /** Longest idempotency key that is taken, in characters. */
@@ -30,6 +30,7 @@ class HttpCall implements Call {
   declare readonly lastEventId?: number;
   declare readonly traceparent?: string;
   readonly #response: ServerResponse;
+  readonly #operation: Operation;
   #signal: AbortSignal | undefined;
 
   constructor(
@@ -37,6 +38,7 @@ class HttpCall implements Call {
     response: ServerResponse,
     caller: Caller,
     version: '0.3' | '1.0',
+    operation: Operation,
   ) {
     const { headers } = request;
     const key = headers['idempotency-key'];
@@ -51,10 +53,12 @@ class HttpCall implements Call {
     }
     if (typeof traceparent === 'string') this.traceparent = traceparent;
     this.#response = response;
+    this.#operation = operation;
   }
 
-  /** Made on demand: most operations never wait. */
-  get signal(): AbortSignal {
+  /** Made on demand: most operations never wait, and streams are closed by whoever sends them. */
+  get signal(): AbortSignal | undefined {
+    if (operations[this.#operation].streams) return undefined;
     this.#signal ??= closeSignal(this.#response);
     return this.#signal;
   }
@@ -75,8 +79,9 @@ export function callOf(
   response: ServerResponse,
   caller: Caller,
   version: '0.3' | '1.0',
+  operation: Operation,
 ): Call {
-  return new HttpCall(request, response, caller, version);
+  return new HttpCall(request, response, caller, version, operation);
 }
 
 function closeSignal(response: ServerResponse): AbortSignal {

@@ -62,7 +62,7 @@ export async function handleJsonRpc(
       throw new LegateError('METHOD_NOT_FOUND', `there is no method ${what}`);
     }
     const dialect = dialects[method.version];
-    const call = callOf(request, response, caller, dialect.version);
+    const call = callOf(request, response, caller, dialect.version, method.operation);
     stream = openStream(service, request, caller, method.operation);
     const result = await execute(service, method.operation, dialect, rpc.params, call);
     await answer(service, response, { id, dialect, result, call, closing });
@@ -131,10 +131,13 @@ async function answer(
     });
   }
   const text = result.kind === 'json' ? result.text : dialect.version === '1.0' ? '{}' : 'null';
-  sendJson(response, 200, `${envelope}${text}}`, {
-    ...contextHints(service, result),
-    ...extensionHeaders(service, call),
-  });
+  const isPlain = !service.setsContextHints && call.extensions?.length === 0;
+  sendJson(
+    response,
+    200,
+    `${envelope}${text}}`,
+    isPlain ? undefined : { ...contextHints(service, result), ...extensionHeaders(service, call) },
+  );
 }
 
 /** JSON-RPC errors go out as HTTP 200, save those that HTTP clients must see for what they are. */

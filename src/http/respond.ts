@@ -13,13 +13,13 @@ export function sendJson(
 ): void {
   if (response.headersSent || response.destroyed) return;
   limitUnreadBody(response);
-  response.writeHead(status, {
+  const usual = {
     'content-type': 'application/json',
     'cache-control': 'no-store',
     'content-length': Buffer.byteLength(text),
     'x-content-type-options': 'nosniff',
-    ...headers,
-  });
+  };
+  response.writeHead(status, headers === undefined ? usual : { ...usual, ...headers });
   endSoon(response, text);
 }
 

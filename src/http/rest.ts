@@ -60,7 +60,10 @@ export async function handleRest(
     if (isV03) nameTask(params, match);
     // The requests of 0.3 have no field for the tenant that a path may name.
     const tenant = isV03 ? match.tenant : undefined;
-    const call = inTenant(callOf(request, response, caller, dialect.version), tenant);
+    const call = inTenant(
+      callOf(request, response, caller, dialect.version, match.operation),
+      tenant,
+    );
     using _stream = openStream(service, request, caller, match.operation);
     const result = await execute(service, match.operation, dialect, params, call);
     await answer(service, request, response, { dialect, result, call, closing });

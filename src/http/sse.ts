@@ -79,7 +79,7 @@ class EventSender {
   async #pull(): Promise<void> {
     const { encode } = this.#options;
     for (;;) {
-      const event = await this.#stream.next();
+      const event = this.#stream.take() ?? (await this.#stream.next());
       if (event === undefined || this.#state === 'over') return;
       this.#pending += frame(event, encode(event));
       if (event.isLast) return;

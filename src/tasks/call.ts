@@ -14,7 +14,7 @@ export interface Call {
   /** W3C trace context of the request. */
   readonly traceparent?: string;
   /** The caller has gone. This ends waiting and streaming, never the turn. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A caller of whom nothing is known. */

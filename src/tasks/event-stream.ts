@@ -46,21 +46,37 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   async next(): Promise<StreamEvent | undefined> {
-    const known = this.#first.shift();
-    if (known !== undefined) {
-      if (known.isLast) this.close();
-      return known;
-    }
+    const known = this.take();
+    if (known !== undefined) return known;
     while (!this.#isOver) {
       const event = await this.#reader?.next();
       if (event === undefined) break;
-      const isLast = this.#isLast(event);
-      if (isLast === undefined) continue;
-      if (isLast) this.close();
-      return { sequence: event.sequence, body: event.body, isLast };
+      const shown = this.#show(event);
+      if (shown !== undefined) return shown;
     }
     this.close();
     return undefined;
+  }
+
+  /** The next event if it is here already; undefined tells nothing of those to come. */
+  take(): StreamEvent | undefined {
+    const known = this.#first.shift();
+    if (known?.isLast === true) this.close();
+    if (known !== undefined || this.#isOver) return known;
+    for (;;) {
+      const event = this.#reader?.take();
+      if (event === undefined) return undefined;
+      const shown = this.#show(event);
+      if (shown !== undefined) return shown;
+    }
+  }
+
+  /** Undefined for what is not for callers. */
+  #show(event: LogEvent): StreamEvent | undefined {
+    const isLast = this.#isLast(event);
+    if (isLast === undefined) return undefined;
+    if (isLast) this.close();
+    return { sequence: event.sequence, body: event.body, isLast };
   }
 
   close(): void {

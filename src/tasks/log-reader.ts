@@ -77,11 +77,8 @@ export class LogReader implements Follower {
    */
   async next(): Promise<LogEvent | undefined> {
     while (!this.#closed) {
-      const event = this.#buffer.shift();
-      if (event !== undefined) {
-        this.#cursor = event.sequence;
-        return event;
-      }
+      const event = this.take();
+      if (event !== undefined) return event;
       if (this.#behind) {
         const events = await this.#read();
         // While the store was read, offers may have come: what they brought is kept only where it
@@ -102,6 +99,13 @@ export class LogReader implements Follower {
       });
     }
     return undefined;
+  }
+
+  /** The next event if it is here already. */
+  take(): LogEvent | undefined {
+    const event = this.#buffer.shift();
+    if (event !== undefined) this.#cursor = event.sequence;
+    return event;
   }
 
   async #read(): Promise<readonly LogEvent[]> {

@@ -88,7 +88,7 @@ async function streamEvents(inspection: Inspection, call: ApiCall): Promise<void
   const stream = await service.engine.subscribe(
     { id: record.id },
     {
-      ...callOf(request, response, callerOf(ownerView(record.owner)), '0.3'),
+      ...callOf(request, response, callerOf(ownerView(record.owner)), '0.3', 'subscribeToTask'),
       ...(after > 0 && { lastEventId: after }),
     },
   );
