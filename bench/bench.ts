@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Helper, startHelper } from './ipc.ts';
+import { deployedFlags, type Helper, startHelper } from './ipc.ts';
 import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
 
 export const serverNames = ['raw', 'sdk', 'memory', 'sqlite'] as const;
@@ -35,8 +35,6 @@ export interface Figures {
 
 const serverCore = 0;
 const loadCore = 1;
-/** What `npm start` and docs/deploy.md start servers with. */
-const deployedFlags = ['--max-semi-space-size=16'];
 
 /** Starts servers and puts load on them; stops whatever is left when disposed of. */
 export class Bench implements AsyncDisposable {

@@ -11,7 +11,7 @@ import {
   type BusLoadResult,
   inFlight,
 } from '../bus-protocol.ts';
-import { type Helper, startHelper } from '../ipc.ts';
+import { deployedFlags, type Helper, startHelper } from '../ipc.ts';
 import type { Usage } from '../protocol.ts';
 import { atLeast, type Row } from '../row.ts';
 
@@ -38,6 +38,7 @@ export const bus: Row = {
         const { helper } = await startHelper<unknown, Usage, unknown>({
           file: 'servers/bus.ts',
           arguments: [kind, url, directory],
+          flags: deployedFlags,
         });
         servers.set(kind, helper);
         helpers.push(helper);
