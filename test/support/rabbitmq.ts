@@ -56,6 +56,8 @@ async function startRabbitMq(): Promise<RabbitMq> {
     RABBITMQ_DIST_PORT: String(distribution),
     ERL_EPMD_PORT: String(mapper),
     ERL_EPMD_ADDRESS: '127.0.0.1',
+    // Else the mapper refuses to end while it still knows of the server that was just ended.
+    ERL_EPMD_RELAXED_COMMAND_CHECK: '1',
     RABBITMQ_MNESIA_BASE: join(directory, 'data'),
     RABBITMQ_LOG_BASE: join(directory, 'log'),
     RABBITMQ_PID_FILE: join(directory, 'pid'),
