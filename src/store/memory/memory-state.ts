@@ -243,6 +243,8 @@ export class MemoryState {
       snapshot: { version: 1, body },
       events: [{ sequence: 1, body: Json.of({ task: body.value }) }],
       sealed: undefined,
+      sealedTask: '',
+      sealedVersion: 0,
       push: undefined,
       position: -1,
     };

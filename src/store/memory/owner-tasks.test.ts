@@ -21,6 +21,8 @@ function entry(index: number, statusTime: number): TaskEntry {
     snapshot: { version: 1, body: taskBody(id, 'c') },
     events: [],
     sealed: undefined,
+    sealedTask: '',
+    sealedVersion: 0,
     push: undefined,
     position: -1,
   };

@@ -2,16 +2,15 @@ import { isTerminal, type TaskState } from '../../protocol/index.ts';
 import type { TaskPage, TaskQuery } from '../contract.ts';
 import { type TaskEntry, toRecord } from './task-entry.ts';
 
-/** The tasks of one owner in one context. */
-interface ContextTasks {
+/** The tasks of one owner in one context that has several. */
+class ContextTasks {
   readonly tasks: TaskEntry[];
   unfinished: number;
-}
 
-/** One mention of a task in the order, with the time it was made for. */
-interface Mention {
-  readonly time: number;
-  readonly task: TaskEntry;
+  constructor(first: TaskEntry) {
+    this.tasks = [first];
+    this.unfinished = isTerminal(first.state) ? 0 : 1;
+  }
 }
 
 /**
@@ -21,14 +20,19 @@ interface Mention {
  * same however many tasks there are. A list first sorts what was appended since the last list; time
  * goes forward, so that is a short piece at the end. Stale mentions are cleared out once they
  * outnumber the live ones.
+ *
+ * Tasks are many and live long, so that there are few objects beside them for the collector to visit:
+ * a mention is a task and, at the same index, the time it was made for.
  */
 export class OwnerTasks {
-  #order: Mention[] = [];
+  #order: TaskEntry[] = [];
+  #times: number[] = [];
   /** The mentions before this index are sorted. */
   #sorted = 0;
   #size = 0;
   readonly #states = new Map<TaskState, number>();
-  readonly #contexts = new Map<string, ContextTasks>();
+  /** Most contexts have one task. */
+  readonly #contexts = new Map<string, TaskEntry | ContextTasks>();
 
   get size(): number {
     return this.#size;
@@ -40,11 +44,13 @@ export class OwnerTasks {
     this.#count(task.state, 1);
     this.#mention(task);
     const unfinished = isTerminal(task.state) ? 0 : 1;
-    const context = this.#contexts.get(task.contextId);
-    if (context === undefined) {
-      this.#contexts.set(task.contextId, { tasks: [task], unfinished });
+    const known = this.#contexts.get(task.contextId);
+    if (known === undefined) {
+      this.#contexts.set(task.contextId, task);
       return unfinished === 1;
     }
+    const context = known instanceof ContextTasks ? known : new ContextTasks(known);
+    this.#contexts.set(task.contextId, context);
     context.tasks.push(task);
     context.unfinished += unfinished;
     return unfinished === 1 && context.unfinished === 1;
@@ -72,21 +78,31 @@ export class OwnerTasks {
     task.position = -1;
     this.#clear();
     const freed = !isTerminal(task.state) && this.#finish(task);
-    const tasks = this.#contexts.get(task.contextId)?.tasks ?? [];
-    if (tasks.length === 1) this.#contexts.delete(task.contextId);
-    else tasks.splice(tasks.indexOf(task), 1);
+    const context = this.#contexts.get(task.contextId);
+    if (context instanceof ContextTasks && context.tasks.length > 1) {
+      context.tasks.splice(context.tasks.indexOf(task), 1);
+    } else this.#contexts.delete(task.contextId);
     return freed;
   }
 
   hasUnfinished(contextId: string): boolean {
-    return (this.#contexts.get(contextId)?.unfinished ?? 0) > 0;
+    const context = this.#contexts.get(contextId);
+    if (context === undefined) return false;
+    return context instanceof ContextTasks ? context.unfinished > 0 : !isTerminal(context.state);
   }
 
   page(query: TaskQuery): TaskPage {
     const { contextId, limit } = query;
     if (contextId !== undefined) {
-      const tasks = (this.#contexts.get(contextId)?.tasks ?? []).toSorted(compare).reverse();
-      return this.#collect(tasks, query, undefined, limit);
+      const context = this.#contexts.get(contextId);
+      const tasks =
+        context instanceof ContextTasks ? context.tasks.toSorted(compare).reverse() : [context];
+      return this.#collect(
+        tasks.filter((task) => task !== undefined),
+        query,
+        undefined,
+        limit,
+      );
     }
     this.#sort();
     // Without a time the counters know the total, and the walk ends with the page.
@@ -134,26 +150,31 @@ export class OwnerTasks {
       let high = this.#order.length;
       while (low < high) {
         const middle = (low + high) >>> 1;
-        if ((this.#order[middle]?.time ?? 0) <= query.after.statusTime) low = middle + 1;
+        if ((this.#times[middle] ?? 0) <= query.after.statusTime) low = middle + 1;
         else high = middle;
       }
       index = low - 1;
     }
     for (; index >= 0; index -= 1) {
-      const task = this.#order[index]?.task;
+      const task = this.#order[index];
       if (task?.position === index) yield task;
     }
   }
 
   #mention(task: TaskEntry): void {
-    task.position = this.#order.length;
-    this.#order.push({ time: task.statusTime, task });
+    this.#append(task);
     this.#clear();
+  }
+
+  #append(task: TaskEntry): void {
+    task.position = this.#order.length;
+    this.#order.push(task);
+    this.#times.push(task.statusTime);
   }
 
   #finish(task: TaskEntry): boolean {
     const context = this.#contexts.get(task.contextId);
-    if (context === undefined) return false;
+    if (!(context instanceof ContextTasks)) return context !== undefined;
     context.unfinished -= 1;
     return context.unfinished === 0;
   }
@@ -161,35 +182,31 @@ export class OwnerTasks {
   #sort(): void {
     let from = this.#sorted;
     const order = this.#order;
+    const times = this.#times;
     if (from === order.length) return;
     let earliest = Infinity;
     for (let index = from; index < order.length; index += 1) {
-      earliest = Math.min(earliest, order[index]?.time ?? Infinity);
+      earliest = Math.min(earliest, times[index] ?? Infinity);
     }
-    while (from > 0 && (order[from - 1]?.time ?? 0) >= earliest) from -= 1;
-    const tail: Mention[] = [];
-    for (let index = from; index < order.length; index += 1) {
-      const mention = order[index];
-      if (mention?.task.position === index) tail.push(mention);
-    }
-    tail.sort((a, b) => compare(a.task, b.task));
+    while (from > 0 && (times[from - 1] ?? 0) >= earliest) from -= 1;
+    const tail = order.slice(from).filter((task, index) => task.position === from + index);
+    tail.sort(compare);
     order.length = from;
-    for (const mention of tail) {
-      mention.task.position = order.length;
-      order.push(mention);
-    }
+    times.length = from;
+    for (const task of tail) this.#append(task);
     this.#sorted = order.length;
   }
 
   #clear(): void {
     if (this.#order.length < 64 || this.#order.length < this.#size * 2) return;
-    const live = this.#order.filter(({ task }, index) => task.position === index);
+    const live = this.#order.filter((task, index) => task.position === index);
     let sorted = 0;
-    for (const [index, mention] of live.entries()) {
-      if (mention.task.position < this.#sorted) sorted = index + 1;
-      mention.task.position = index;
+    for (const [index, task] of live.entries()) {
+      if (task.position < this.#sorted) sorted = index + 1;
+      task.position = index;
     }
     this.#order = live;
+    this.#times = live.map(({ statusTime }) => statusTime);
     this.#sorted = sorted;
   }
 

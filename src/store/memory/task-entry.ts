@@ -12,11 +12,15 @@ export interface TaskEntry {
   version: number;
   statusTime: number;
   cancelRequested: boolean;
-  snapshot: Snapshot;
+  /** Unset once sealed. */
+  snapshot: Snapshot | undefined;
   /** The whole log: event n stands at index n - 1. Empty once sealed. */
   events: LogEvent[];
   /** The log of a task that has ended, as lines of text: a fraction of what the objects take. */
   sealed: Buffer | undefined;
+  /** The snapshot of a task that has ended, as text, and its version. */
+  sealedTask: string;
+  sealedVersion: number;
   /** Unset until a configuration is put. */
   push: Map<string, PushConfig> | undefined;
   /** Where the task stands in its owner's order; any other mention of it there is stale. */
@@ -28,8 +32,14 @@ export function seal(task: TaskEntry): void {
   // Outside of the heap, so that the collector has nothing to carry about.
   task.sealed = Buffer.from(task.events.map(({ body }) => body.text).join('\n'));
   task.events = [];
-  const { version, body } = task.snapshot;
-  task.snapshot = { version, body: Json.fromText(body.text) };
+  const { version, body } = snapshotOf(task);
+  task.sealedTask = body.text;
+  task.sealedVersion = version;
+  task.snapshot = undefined;
+}
+
+function snapshotOf({ snapshot, sealedTask, sealedVersion }: TaskEntry): Snapshot {
+  return snapshot ?? { version: sealedVersion, body: Json.fromText(sealedTask) };
 }
 
 /** Events after number `after`, at most `limit` of them. */
@@ -43,6 +53,7 @@ export function eventsAfter(task: TaskEntry, after: number, limit: number): read
 }
 
 export function toRecord(task: TaskEntry): TaskRecord {
+  const snapshot = snapshotOf(task);
   return {
     id: task.id,
     owner: task.owner,
@@ -52,10 +63,7 @@ export function toRecord(task: TaskEntry): TaskRecord {
     statusTime: task.statusTime,
     cancelRequested: task.cancelRequested,
     hasPush: task.push !== undefined && task.push.size > 0,
-    snapshot: task.snapshot,
-    tail:
-      task.snapshot.version === task.version
-        ? []
-        : eventsAfter(task, task.snapshot.version, Infinity),
+    snapshot,
+    tail: snapshot.version === task.version ? [] : eventsAfter(task, snapshot.version, Infinity),
   };
 }
