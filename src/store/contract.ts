@@ -26,9 +26,20 @@ import type {
   Message,
   StreamResponse,
   Task,
-  TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/index.ts';
+import type { PushRegistration, PushStore } from './push-contract.ts';
+import type { RecordStore, RecordWrite } from './record-contract.ts';
+
+export type {
+  Delivery,
+  DeliveryOutcome,
+  DeliveryRecord,
+  DeliveryState,
+  PushRegistration,
+  PushStore,
+} from './push-contract.ts';
+export type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
 
 /** A caller's follow-up stands in the log as `{ message }`; every other entry goes to subscribers. */
 export interface LogEvent {
@@ -205,117 +216,6 @@ export interface TaskPage {
   /** Matches over all pages. */
   readonly total: number;
   readonly more: boolean;
-}
-
-/** A push configuration as stored: with its id, and the wire version it was registered under. */
-export interface PushRegistration {
-  readonly config: TaskPushNotificationConfig & { readonly id: string };
-  readonly wireVersion: '0.3' | '1.0';
-}
-
-export interface Delivery {
-  readonly id: number;
-  readonly taskId: string;
-  readonly sequence: number;
-  /** Attempts made so far. */
-  readonly attempts: number;
-  readonly push: PushRegistration;
-}
-
-export type DeliveryState = 'pending' | 'dead';
-
-export interface DeliveryRecord extends Delivery {
-  readonly state: DeliveryState;
-  readonly nextAttemptAt: number;
-  readonly lastError?: string;
-}
-
-export type DeliveryOutcome =
-  | { readonly kind: 'delivered' }
-  | { readonly kind: 'retry'; readonly at: number; readonly error: string }
-  | { readonly kind: 'dead'; readonly error: string };
-
-export interface RecordWrite {
-  readonly space: string;
-  readonly key: string;
-  /** Absent: delete. */
-  readonly value?: Json<JsonValue>;
-  readonly expiresAt?: number;
-  /**
-   * The version expected before any of the writes: 0 for "must not exist". Unset: whatever is there
-   * is replaced.
-   */
-  readonly ifVersion?: number;
-}
-
-export interface StoredRecord {
-  readonly key: string;
-  readonly value: Json<JsonValue>;
-  /** Counts the writes of this key, from 1; starts anew after a deletion or an expiry. */
-  readonly version: number;
-  readonly expiresAt?: number;
-  readonly updatedAt: number;
-}
-
-export interface RecordStore {
-  get(space: string, key: string, now: number): Promise<StoredRecord | undefined>;
-  /** False when an `ifVersion` did not hold; then nothing was written. */
-  write(writes: readonly RecordWrite[], now: number): Promise<boolean>;
-  /** In the order of the keys, by code points. */
-  list(query: {
-    readonly space: string;
-    readonly prefix?: string;
-    readonly after?: string;
-    readonly limit: number;
-    readonly now: number;
-  }): Promise<readonly StoredRecord[]>;
-  /**
-   * Adds to a counter and returns its new value. A counter starts at 0, vanishes at the `expiresAt`
-   * of the call that started it, and can be read as a record that holds a number.
-   */
-  increment(counter: {
-    readonly space: string;
-    readonly key: string;
-    readonly by: number;
-    readonly expiresAt: number;
-    readonly now: number;
-  }): Promise<number>;
-}
-
-export interface PushStore {
-  /** Replaces a configuration of the same id in its place. Rejects with `TASK_NOT_FOUND`. */
-  put(taskId: string, registration: PushRegistration): Promise<void>;
-  get(taskId: string, configId: string): Promise<PushRegistration | undefined>;
-  /** In the order of registration. */
-  list(taskId: string): Promise<readonly PushRegistration[]>;
-  /** Its deliveries vanish with it. False: there was none. */
-  delete(taskId: string, configId: string): Promise<boolean>;
-  /**
-   * Of each configuration the oldest pending delivery only, when it is due and not claimed; those
-   * that are due for longest come first. A claim ends with its lease, or with its replica.
-   */
-  claim(query: {
-    readonly replica: string;
-    readonly now: number;
-    readonly leaseUntil: number;
-    readonly limit: number;
-  }): Promise<readonly Delivery[]>;
-  /**
-   * A delivered one vanishes; `retry` and `dead` count one attempt of a pending one. A dead delivery
-   * no longer holds up the ones behind it. One that is gone already is left alone.
-   */
-  settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void>;
-  /** When the next delivery can be claimed; a claimed one falls due again when its lease ends. */
-  nextDue(): Promise<number | undefined>;
-  /** In the order of their ids, from the one after `after`. */
-  deliveries(query: {
-    readonly state?: DeliveryState;
-    readonly taskId?: string;
-    readonly after?: number;
-    readonly limit: number;
-  }): Promise<readonly DeliveryRecord[]>;
-  /** Makes a dead delivery pending again, due at once, with no attempts made. False: there is none. */
-  revive(deliveryId: number, now: number): Promise<boolean>;
 }
 
 /** Where everything is kept. One contract, several drivers; every method is one transaction. */
