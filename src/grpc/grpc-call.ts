@@ -22,7 +22,7 @@ export function callOf(
     ...(extensions !== undefined && { extensions: listOf(extensions) }),
     ...(key !== undefined && key !== '' && { idempotencyKey: idempotencyKeyOf(key) }),
     ...(/^\d{1,15}$/.test(lastEventId) && { lastEventId: Number(lastEventId) }),
-    ...(traceparent !== undefined && { traceparent }),
+    ...(traceparent !== undefined && traceOf(metadata, traceparent)),
   };
 }
 
@@ -54,6 +54,14 @@ export function headersOf(metadata: Metadata): Record<string, string | readonly 
     if (first !== undefined) headers[name] = texts.length === 1 ? first : texts;
   }
   return headers;
+}
+
+function traceOf(
+  metadata: Metadata,
+  traceparent: string,
+): Pick<Call, 'traceparent' | 'tracestate'> {
+  const tracestate = textOf(metadata, 'tracestate');
+  return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
 }
 
 /** Repeated metadata is one list, as repeated headers are. */

@@ -29,6 +29,7 @@ class HttpCall implements Call {
   declare readonly idempotencyKey?: string;
   declare readonly lastEventId?: number;
   declare readonly traceparent?: string;
+  declare readonly tracestate?: string;
   readonly #response: ServerResponse;
   readonly #operation: Operation;
   #signal: AbortSignal | undefined;
@@ -51,7 +52,11 @@ class HttpCall implements Call {
     if (typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId)) {
       this.lastEventId = Number(lastEventId);
     }
-    if (typeof traceparent === 'string') this.traceparent = traceparent;
+    if (typeof traceparent === 'string') {
+      const { tracestate } = headers;
+      this.traceparent = traceparent;
+      if (typeof tracestate === 'string') this.tracestate = tracestate;
+    }
     this.#response = response;
     this.#operation = operation;
   }

@@ -43,8 +43,8 @@ export async function buildDeliveryRequest(
   if (authentication?.credentials !== undefined && authentication.credentials !== '') {
     headers['authorization'] = `${authentication.scheme} ${authentication.credentials}`;
   }
-  const traceparent = sources.traceparent?.(delivery) ?? traceOf(config);
-  if (traceparent !== undefined) headers['traceparent'] = traceparent;
+  const traceparent = sources.traceparent?.(delivery);
+  Object.assign(headers, traceparent === undefined ? traceOf(config) : { traceparent });
   if (sources.signer !== undefined) {
     const facts = { audience: config.url, id, now };
     headers['x-a2a-signature'] = await sources.signer.sign(body, facts);

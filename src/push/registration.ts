@@ -81,10 +81,11 @@ function isSendable(secret: string): boolean {
   return secret.length <= maxSecretLength && headerValue.test(secret);
 }
 
-/** The trace of the request that registered a configuration, which is kept with it. */
-export function traceOf(config: object): string | undefined {
-  const { traceparent } = config as { readonly traceparent?: unknown };
-  return typeof traceparent === 'string' ? traceparent : undefined;
+/** The trace of the request that registered a configuration, which is kept with it, as headers. */
+export function traceOf(config: object): Readonly<Record<string, string>> {
+  const { traceparent, tracestate } = config as Readonly<Record<string, unknown>>;
+  if (typeof traceparent !== 'string') return {};
+  return typeof tracestate === 'string' ? { traceparent, tracestate } : { traceparent };
 }
 
 /**
@@ -92,8 +93,8 @@ export function traceOf(config: object): string | undefined {
  * @example response.end(JSON.stringify(redactPushConfig(config)));
  */
 export function redactPushConfig<T extends TaskPushNotificationConfig>(config: T): T {
-  const stored: T & { readonly traceparent?: unknown } = config;
-  const { token: _token, authentication, traceparent: _trace, ...rest } = stored;
+  const stored: T & { readonly traceparent?: unknown; readonly tracestate?: unknown } = config;
+  const { token: _token, authentication, traceparent: _, tracestate: _state, ...rest } = stored;
   if (authentication === undefined) return rest as unknown as T;
   return { ...rest, authentication: { scheme: authentication.scheme } } as unknown as T;
 }

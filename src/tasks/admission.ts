@@ -11,6 +11,7 @@ export interface TurnRequest {
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
   readonly traceparent?: string;
+  readonly tracestate?: string;
   /** A follow-up to an existing task; a first message stands in the task's first event. */
   readonly message?: Message;
   /** The turn abandons the task instead of answering a message. */

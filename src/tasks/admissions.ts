@@ -316,6 +316,7 @@ export class Admissions {
       acceptedOutputModes: request.configuration?.acceptedOutputModes ?? [],
       extensions: call.extensions?.filter((uri) => extensions.includes(uri)) ?? [],
       ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
+      ...(call.tracestate !== undefined && { tracestate: call.tracestate }),
     };
   }
 

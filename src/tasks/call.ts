@@ -13,6 +13,8 @@ export interface Call {
   readonly lastEventId?: number;
   /** W3C trace context of the request. */
   readonly traceparent?: string;
+  /** What the systems on the way have to say of that trace; it goes along. */
+  readonly tracestate?: string;
   /** The caller has gone. This ends waiting and streaming, never the turn. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -9,6 +9,7 @@ import {
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
 import type { PushRegistration } from '../store/index.ts';
+import { cleanTracestate } from '../telemetry/index.ts';
 import type { Call } from './call.ts';
 import type { EngineSettings, PushHooks } from './options.ts';
 
@@ -30,10 +31,8 @@ export class PushConfigs {
   async registration(config: TaskPushNotificationConfig, call: Call): Promise<PushRegistration> {
     await this.#hooks().validate(config);
     const id = config.id ?? this.#settings.scheduler.uuid();
-    const { traceparent = '' } = call;
     // Kept with the configuration, and not part of it: deliveries belong to the trace that asked.
-    const trace = tracePattern.test(traceparent) ? { traceparent } : {};
-    return { config: { ...config, id, ...trace }, wireVersion: call.version };
+    return { config: { ...config, id, ...traceOf(call) }, wireVersion: call.version };
   }
 
   async create(
@@ -110,4 +109,10 @@ export class PushConfigs {
       'push notifications are not supported by this agent',
     );
   }
+}
+
+function traceOf({ traceparent = '', tracestate = '' }: Call): Readonly<Record<string, string>> {
+  if (!tracePattern.test(traceparent)) return {};
+  const state = tracestate === '' ? undefined : cleanTracestate(tracestate);
+  return state === undefined ? { traceparent } : { traceparent, tracestate: state };
 }

@@ -37,6 +37,7 @@ export class TurnMeter {
     const { scheduler, agent } = this.#settings;
     const span = startSpan('legate.turn', {
       traceparent: run.traceparent,
+      tracestate: run.tracestate,
       attributes: {
         'legate.agent': agent.name,
         'legate.task_id': run.taskId,

@@ -191,6 +191,9 @@ export class TurnRun {
   get traceparent(): string | undefined {
     return this.#options.request.traceparent;
   }
+  get tracestate(): string | undefined {
+    return this.#options.request.tracestate;
+  }
   /** The number of the last event made. */
   get version(): number {
     return this.#writer.task.version;

@@ -27,6 +27,7 @@ export {
   traceHeaders,
   traceparentOf,
 } from './tracing.ts';
+export { cleanTracestate } from './w3c-context.ts';
 export { telemetryOptionsOf } from './from-settings.ts';
 export type { OtlpOptions } from './otlp/index.ts';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.ts';

@@ -9,13 +9,15 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { formatTraceparent, parseTraceparent } from './w3c-context.ts';
+import { formatTraceparent, parseTraceContext } from './w3c-context.ts';
 
 export type { Attributes, Span };
 
 export interface SpanOptions {
   /** W3C trace context of whoever asked. @default the active span */
   readonly traceparent?: string | undefined;
+  /** What goes along with it. */
+  readonly tracestate?: string | undefined;
   readonly attributes?: Attributes;
   /** @default 'internal' */
   readonly kind?: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
@@ -31,8 +33,8 @@ const kinds = {
 
 /** A piece of work in the trace. Does nothing unless an exporter is configured. */
 export function startSpan(name: string, options: SpanOptions = {}): Span {
-  const { traceparent, attributes, kind = 'internal' } = options;
-  const parent = traceparent === undefined ? context.active() : contextOf(traceparent);
+  const { traceparent, tracestate, attributes, kind = 'internal' } = options;
+  const parent = traceparent === undefined ? context.active() : contextOf(traceparent, tracestate);
   return trace
     .getTracer('legate')
     .startSpan(
@@ -95,7 +97,7 @@ export function tracedFetch(fetch: typeof globalThis.fetch): typeof globalThis.f
 }
 
 /** What is not a valid `traceparent` begins a trace of its own. */
-function contextOf(traceparent: string): Context {
-  const parent = parseTraceparent(traceparent);
+function contextOf(traceparent: string, tracestate: string | undefined): Context {
+  const parent = parseTraceContext(traceparent, tracestate);
   return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
 }

@@ -26,6 +26,24 @@ export function parseTraceparent(text: string): SpanContext | undefined {
   return isSpanContextValid(parsed) ? parsed : undefined;
 }
 
+/** The same with its `tracestate`, of which only what is valid is kept. */
+export function parseTraceContext(
+  traceparent: string,
+  tracestate: string | undefined,
+): SpanContext | undefined {
+  const parsed = parseTraceparent(traceparent);
+  if (parsed === undefined || tracestate === undefined) return parsed;
+  if (tracestate.length > longestState) return parsed;
+  return { ...parsed, traceState: createTraceState(tracestate) };
+}
+
+/** A `tracestate` that may be sent on: without what is not valid; undefined when nothing is left. */
+export function cleanTracestate(text: string): string | undefined {
+  if (text.length > longestState) return undefined;
+  const state = createTraceState(text).serialize();
+  return state === '' ? undefined : state;
+}
+
 /** As a `traceparent` is written. */
 export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   const flags = (traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0');
@@ -44,15 +62,10 @@ export const w3cPropagator: TextMapPropagator = {
   extract(context: Context, carrier, getter) {
     const parent = getter.get(carrier, 'traceparent');
     const text = Array.isArray(parent) ? parent[0] : parent;
-    const parsed = text === undefined ? undefined : parseTraceparent(text);
-    if (parsed === undefined) return context;
+    if (text === undefined) return context;
     const given = getter.get(carrier, 'tracestate');
-    const state = Array.isArray(given) ? given.join(',') : given;
-    return trace.setSpanContext(context, {
-      ...parsed,
-      ...(state !== undefined &&
-        state.length <= longestState && { traceState: createTraceState(state) }),
-    });
+    const parsed = parseTraceContext(text, Array.isArray(given) ? given.join(',') : given);
+    return parsed === undefined ? context : trace.setSpanContext(context, parsed);
   },
   fields: () => ['traceparent', 'tracestate'],
 };

@@ -105,16 +105,24 @@ test('calls belong to the trace of the request that registered them', async () =
   const url = await start();
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const push = { id: 'c', url: receiver.url };
-  const sent = await send(url, rpc.request('sendMessage', { push }), { traceparent });
+  // Of the state, what is not valid goes no further.
+  const trace = { traceparent, tracestate: 'congo=t61rcWkgMzE,NOT VALID' };
+  const sent = await send(url, rpc.request('sendMessage', { push }), trace);
   await expect.poll(() => receiver.calls.length).toBe(5);
-  expect(receiver.calls.every(({ headers }) => headers.traceparent === traceparent)).toBe(true);
+  for (const { headers } of receiver.calls) {
+    expect(headers).toMatchObject({ traceparent, tracestate: 'congo=t61rcWkgMzE' });
+  }
   // It is no part of the configuration.
   const { id } = taskOf(rpc, sent);
   const got = await send(url, rpc.request('getTaskPushNotificationConfig', { id, configId: 'c' }));
   expect(got.text).not.toContain('0af7651916cd43dd');
-  await send(url, rpc.request('sendMessage', { push }), { traceparent: 'x\ty' });
+  expect(got.text).not.toContain('t61rcWkgMzE');
+  await send(url, rpc.request('sendMessage', { push }), { ...trace, traceparent: 'x\ty' });
   await expect.poll(() => receiver.calls.length).toBe(10);
-  expect(receiver.calls.slice(5).some(({ headers }) => 'traceparent' in headers)).toBe(false);
+  for (const { headers } of receiver.calls.slice(5)) {
+    expect(headers).not.toHaveProperty('traceparent');
+    expect(headers).not.toHaveProperty('tracestate');
+  }
 });
 
 test('signed bodies are verified with the keys that the server publishes, and with no others', async () => {

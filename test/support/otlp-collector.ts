@@ -14,6 +14,7 @@ export interface WireSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
+  readonly traceState?: string;
   readonly parentSpanId?: string;
   readonly kind: number;
   readonly startTimeUnixNano: string;

@@ -14,19 +14,22 @@ import {
 import { RemoteActions } from '../../src/assistant/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
-import { serveGrpc } from '../../src/grpc/index.ts';
+import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
-import { serve } from '../../src/http/index.ts';
+import { serve, serveAssistant } from '../../src/http/index.ts';
 import { McpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { artifact, message } from '../../src/protocol/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { silentLogger, startTelemetry } from '../../src/telemetry/index.ts';
 import { domain, TestClock } from '../../src/assistant/testing/domain.ts';
+import { greenhouseFolder } from '../support/greenhouse.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+const tracestate = 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7';
+const trace = { traceparent, tracestate };
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -42,14 +45,20 @@ const echo = agent({ name: 'echo' }, async function* (turn) {
   yield artifact(textOf(turn.message));
 });
 
+/** The trace that came with a request. */
+interface Seen {
+  readonly parent: unknown;
+  readonly state: unknown;
+}
+
 /** Something that is called over HTTP by others, and remembers under which trace. */
 async function listener(answer = '{}') {
-  const seen: (string | undefined)[] = [];
+  const seen: Seen[] = [];
   const server = createServer((request, response) => {
     request.resume();
     request.on('end', () => {
-      const { traceparent: given } = request.headers;
-      seen.push(typeof given === 'string' ? given : undefined);
+      const { traceparent: parent, tracestate: state } = request.headers;
+      seen.push({ parent, state });
       response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
     });
   });
@@ -67,9 +76,13 @@ async function served(agentToServe: Agent, options = {}) {
   return server.url;
 }
 
+async function* one(text: string) {
+  yield artifact(text);
+}
+
 /** Sends a message under the trace. */
 async function send(url: string, binding: 'JSONRPC' | 'HTTP+JSON' = 'JSONRPC') {
-  const client = await connect(url, { binding, headers: { traceparent } });
+  const client = await connect(url, { binding, headers: trace });
   return client.sendMessage('x');
 }
 
@@ -77,7 +90,7 @@ async function send(url: string, binding: 'JSONRPC' | 'HTTP+JSON' = 'JSONRPC') {
  * The hops of a trace. Each takes a message under a trace in at one end; `legate.turn` of the last
  * agent, another span, or a header at the other end shows that it arrived.
  */
-const hops: Readonly<Record<string, () => Promise<string | readonly (string | undefined)[]>>> = {
+const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = {
   'JSON-RPC into a turn': async () => {
     await send(await served(echo));
     return 'legate.turn';
@@ -93,11 +106,47 @@ const hops: Readonly<Record<string, () => Promise<string | readonly (string | un
     const client = await GrpcClient.connect({
       url: door.url,
       version: '1.0',
-      metadata: { traceparent },
+      metadata: trace,
     });
     closing.push(async () => client[Symbol.dispose]());
     await client.call('sendMessage', { message: message('x') });
     return 'legate.turn';
+  },
+  'the REST channel into a turn': async () => {
+    const folder = keep(await greenhouseFolder({ 'endpoints.yml': 'store: {type: memory}\n' }));
+    const serving = keep(
+      await serveAssistant({
+        places: { directory: folder.directory },
+        environment: {},
+        drainMs: 0,
+      }),
+    );
+    const response = await fetch(`${serving.url}/webhooks/rest/webhook`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...trace },
+      body: JSON.stringify({ sender: 'ada', message: 'hello' }),
+    });
+    expect(response.status).toBe(200);
+    return 'legate.turn';
+  },
+  'a turn over gRPC to a remote agent': async () => {
+    const far = keep(
+      await serve(
+        agent({ name: 'far' }, () => one('x')),
+        { drainMs: 0 },
+      ),
+    );
+    const door = await serveGrpc(far.router, {});
+    closing.push(() => door.close({ graceMs: 0 }));
+    const card = {
+      ...(await connect(far.url)).card,
+      supportedInterfaces: [
+        { url: door.url, protocolBinding: 'GRPC', protocolVersion: '1.0' } as const,
+      ],
+    };
+    const near = remoteAgent(card, { name: 'near', bindings: [grpcBinding()] });
+    await send(await served(near));
+    return 'legate.turn of far';
   },
   'a turn to a remote agent': async () => {
     const far = agent({ name: 'far' }, async function* () {
@@ -149,7 +198,7 @@ const hops: Readonly<Record<string, () => Promise<string | readonly (string | un
   'a task to its webhook': async () => {
     const webhook = await listener();
     const url = await served(echo, { push: {} });
-    const client = await connect(url, { headers: { traceparent } });
+    const client = await connect(url, { headers: trace });
     await client.sendMessage({
       message: message('x'),
       configuration: { taskPushNotificationConfig: { url: webhook.url } },
@@ -207,7 +256,10 @@ test.each(Object.entries(hops))('W3C trace context goes from %s', async (_, hop)
   const shown = await hop();
   if (typeof shown !== 'string') {
     expect(shown.length).toBeGreaterThan(0);
-    for (const header of shown) expect(header).toMatch(new RegExp(`^00-${traceId}-`));
+    for (const { parent, state } of shown) {
+      expect(parent).toMatch(new RegExp(`^00-${traceId}-`));
+      expect(state).toBe(tracestate);
+    }
     return;
   }
   const [name, of] = shown.split(' of ');
@@ -222,6 +274,7 @@ test.each(Object.entries(hops))('W3C trace context goes from %s', async (_, hop)
   await expect.poll(async () => (await matching()).length, { timeout: 20_000 }).toBeGreaterThan(0);
   const spans = await matching();
   expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
+  expect(new Set(spans.map((span) => span.traceState))).toEqual(new Set([tracestate]));
   const known = new Set(['00f067aa0ba902b7', ...collector.spans.map(({ spanId }) => spanId)]);
   for (const { parentSpanId } of spans) expect(known).toContain(parentSpanId);
 });

@@ -71,11 +71,12 @@ export class Serving {
 
   /** As a piece of the trace that the caller names, if it does. */
   async #call(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
-    const { traceparent } = context.mcpReq._meta ?? {};
+    const { traceparent, tracestate } = context.mcpReq._meta ?? {};
     const span = startSpan('legate.mcp.call', {
       kind: 'server',
       attributes: { 'legate.agent': this.#agent.name },
       ...(typeof traceparent === 'string' && { traceparent }),
+      ...(typeof tracestate === 'string' && { tracestate }),
     });
     try {
       return await inSpan(span, () => this.#answer(input, caller, context));

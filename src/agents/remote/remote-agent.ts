@@ -1,7 +1,7 @@
 import type { Auth, Client, ClientOptions, PollOptions } from '../../client/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
 import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
-import { traceparentOf } from '../../telemetry/index.ts';
+import { traceHeaders } from '../../telemetry/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
 import { untilAborted } from '../patience.ts';
@@ -157,8 +157,7 @@ function toClientOptions(
     ...(fetch !== undefined && { fetch }),
     onRequest: async (request) => {
       // What the peer does is part of the same trace.
-      const traceparent = traceparentOf();
-      if (traceparent !== undefined) request.headers.set('traceparent', traceparent);
+      for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);
       await onRequest?.(request);
     },
     ...(auth !== undefined && { auth: toAuth(auth, fetch) }),

@@ -129,7 +129,7 @@ export class TaskDoor {
     signal: AbortSignal,
   ): Call {
     const { correlationId, headers } = delivery;
-    const { traceparent } = headers;
+    const { traceparent, tracestate } = headers;
     if (tenant !== undefined && tenant !== caller.tenant && caller.tenant !== '') {
       throw new LegateError('PERMISSION_DENIED', 'the caller does not belong to this tenant');
     }
@@ -140,6 +140,7 @@ export class TaskDoor {
       // A first message without a context is known again by this when the broker repeats it.
       ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
+      ...(tracestate !== undefined && { tracestate }),
     };
   }
 

@@ -21,6 +21,7 @@ export interface SayOptions {
   readonly signal?: AbortSignal;
   /** W3C trace context of whoever asked. */
   readonly traceparent?: string;
+  readonly tracestate?: string;
 }
 
 /** A whole message, or a piece of one that comes to be. */
@@ -133,12 +134,13 @@ export class Conversations {
     return { tenant: '', subject: this.#subject, method: 'channel' } as const;
   }
 
-  #call({ signal, traceparent }: SayOptions): Call {
+  #call({ signal, traceparent, tracestate }: SayOptions): Call {
     return {
       caller: this.#caller,
       version: '1.0',
       ...(signal !== undefined && { signal }),
       ...(traceparent !== undefined && { traceparent }),
+      ...(tracestate !== undefined && { tracestate }),
     };
   }
 

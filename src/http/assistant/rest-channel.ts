@@ -25,11 +25,12 @@ export async function handleRestChannel(
   if (typeof sender !== 'string' || sender === '') throw required('sender', 'must be a text');
   if (typeof message !== 'string') throw required('message', 'must be a text');
   if (typeof channel !== 'string') throw required('input_channel', 'must be a text');
-  const { traceparent } = request.headers;
+  const { traceparent, tracestate } = request.headers;
   const options = {
     channel,
     metadata: asObject(metadata ?? {}),
     ...(typeof traceparent === 'string' && { traceparent }),
+    ...(typeof tracestate === 'string' && { tracestate }),
   };
   if (query.get('stream') !== 'true') {
     const messages = await conversations.say(sender, message, options);
