@@ -63,9 +63,10 @@ export function telemetryPage(): string {
       '});',
       '```',
     ].join('\n'),
-    'A program with an OpenTelemetry SDK of its own needs none of that: everything is told to that SDK, and nothing is sent from here. `startTelemetry()` turns it on for programs that serve nothing, such as workers on the bus.',
+    'A program with an OpenTelemetry SDK of its own needs none of that: everything is told to that SDK, and nothing is sent from here. `startTelemetry()` turns it on for programs that serve nothing, such as workers on the bus; `legate work` reads the same block.',
     '## Who may read /metrics',
     'Metrics name agents, models, tools, queues and peers, and tell how busy they are, so they are off unless asked for. Asked for, they are for those who may call: where the server verifies callers, Prometheus must prove who it is as they do (`authorization`, `oauth2` or `tls_config` of its scrape configuration). Where everybody may call, they are for this machine only, and what came through a proxy is not from this machine. `access: everybody` is for networks that keep others out themselves.',
+    '`legate work` serves nothing else, so `prometheus` opens a port of its own for it: `http://127.0.0.1:9464/metrics`, or `--metrics-port`. It has no callers, so that it is for this machine only, and is opened to other machines with `access: everybody`. With `--once` there is none unless `--metrics-port` names one.',
     [
       '```yaml',
       '# prometheus.yml',

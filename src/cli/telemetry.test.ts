@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OtlpCollector } from '../../test/support/otlp-collector.ts';
 import { connect } from '../client/index.ts';
-import { busFolder, slow } from './testing.contract.ts';
+import { busFolder, type Running, slow } from './testing.contract.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 
@@ -39,6 +39,66 @@ test(
     expect(collector.metrics.has('legate.messaging.process.messages')).toBe(true);
   },
 );
+
+/** The address after `Metrics:`, once it is said. */
+async function metricsOf(working: Running): Promise<string> {
+  await working.says(/Metrics: \S+\n/);
+  return /Metrics: (\S+)/.exec(working.out() + working.err())?.[1] ?? '';
+}
+
+test('`prometheus: true` gives a worker a port, for this machine only', slow, async () => {
+  await using folder = await busFolder({}, `}\ntelemetry: {prometheus: true`);
+  await using working = folder.start(['work', 'agent.ts', '--metrics-port', '0']);
+  const url = await metricsOf(working);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
+  expect((await folder.run(['call', folder.name, 'echo', 'hello'])).code).toBe(0);
+  const read = async (): Promise<string> => (await fetch(url)).text();
+  await expect
+    .poll(read, { timeout: 10_000 })
+    .toMatch(/^legate_turns_total\{agent="[^"]+",outcome="completed"\} 1$/m);
+  const text = await read();
+  expect(text).toMatch(/^legate_messaging_process_messages_total\{.*status="done"\} [1-9]/m);
+  expect(text).toMatch(
+    new RegExp(`^legate_messaging_dlq_depth\\{.*="legate\\.task\\.${folder.name}"\\} 0$`, 'm'),
+  );
+  // A proxy on this machine speaks for others.
+  expect((await fetch(url, { headers: { 'x-forwarded-for': '10.0.0.1' } })).status).toBe(403);
+  expect((await fetch(new URL('/', url))).status).toBe(404);
+  expect((await fetch(url, { method: 'POST' })).status).toBe(405);
+  expect((await working.stop()).code).toBe(0);
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test('a worker shows metrics where and to whom the block says', slow, async () => {
+  const block = '}\ntelemetry: {prometheus: {path: /numbers, access: everybody}';
+  await using folder = await busFolder({}, block);
+  await using working = folder.start(['work', 'agent.ts', '--metrics-port', '0']);
+  const url = await metricsOf(working);
+  expect(url).toMatch(/^http:\/\/0\.0\.0\.0:\d+\/numbers$/);
+  const here = url.replace('0.0.0.0', '127.0.0.1');
+  const response = await fetch(here, { headers: { 'x-forwarded-for': '10.0.0.1' } });
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain('# TYPE process_resident_memory_bytes gauge');
+  // A second worker on this machine is told what to do about the port.
+  const port = new URL(here).port;
+  const second = await folder.run(['work', 'agent.ts', '--metrics-port', port]);
+  expect(second).toMatchObject({ code: 2, out: '' });
+  expect(second.err).toContain(`port ${port} for metrics is taken`);
+  await working.stop();
+});
+
+test('a port for metrics that nobody asked for is not opened', slow, async () => {
+  await using folder = await busFolder();
+  const refused = await folder.run(['work', 'agent.ts', '--metrics-port', '0']);
+  expect(refused).toMatchObject({ code: 2, out: '' });
+  expect(refused.err).toContain('telemetry: {prometheus: true}');
+  await folder.write({
+    'endpoints.yml': `bus: {type: rabbitmq, url: "\${AMQP_URL}"}\ntelemetry: {prometheus: true}\n`,
+  });
+  const once = ['work', 'agent.ts', '--once', '--idle-timeout', '0.1'];
+  expect((await folder.run(once)).err).not.toContain('Metrics:');
+  expect((await folder.run([...once, '--metrics-port', '0'])).err).toContain('Metrics: http://');
+});
 
 test(
   'what is wrong in the block is said with its place, before anything starts',

@@ -4,11 +4,19 @@ import { Proposals, TrustLedger, trustGate, WorkingMemory } from '../peers/index
 import { LegateError } from '../protocol/index.ts';
 import { openStore, ownerKey, type Store } from '../store/index.ts';
 import { systemScheduler } from '../tasks/index.ts';
-import type { Logger } from '../telemetry/index.ts';
-import { identityAt, openBusAt, readBusPlace, storeAt, telemetryAt } from './bus-place.ts';
+import type { Logger, Telemetry } from '../telemetry/index.ts';
+import {
+  type BusPlace,
+  identityAt,
+  openBusAt,
+  readBusPlace,
+  storeAt,
+  telemetryAt,
+} from './bus-place.ts';
 import type { WorkCommandOptions } from './commands/work.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
+import { type MetricsPort, openMetricsPort, usualMetricsPort } from './metrics-port.ts';
 import { untilSignal } from './signals.ts';
 
 /** How long turns under way may take when the process is asked to stop. */
@@ -21,15 +29,41 @@ export async function work(place: string, options: WorkCommandOptions): Promise<
   const busPlace = await readBusPlace(directory, options);
   const name = options.name ?? agent.name;
   const identity = await identityAt(busPlace, name);
-  await using _telemetry = (await telemetryAt(busPlace, name, logger)) ?? null;
+  await using telemetry = (await telemetryAt(busPlace, name, logger)) ?? null;
+  await using shown = (await showMetrics(busPlace, telemetry, options, logger)) ?? null;
   await using bus = await openBusAt(busPlace);
   const store = await openStore(storeAt(busPlace, options.store));
   try {
-    const outcome = await host(agent, { ...options, name, bus, store, identity, logger });
+    const metrics = shown?.url;
+    const outcome = await host(agent, { ...options, name, bus, store, identity, logger, metrics });
     process.exitCode = report(outcome, options);
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Opens a port for Prometheus, where `telemetry:` asks for it. A worker of one task is gone before
+ * anybody reads, and several of them may be on one machine: it has a port only when one is named.
+ */
+async function showMetrics(
+  { telemetry: settings }: BusPlace,
+  telemetry: Telemetry | null,
+  { metricsPort, once = false }: WorkCommandOptions,
+  logger: Logger,
+): Promise<MetricsPort | undefined> {
+  const prometheus = settings?.prometheus;
+  if (telemetry === null || prometheus === undefined) {
+    if (metricsPort === undefined) return undefined;
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      '--metrics-port: metrics are off; write telemetry: {prometheus: true} into endpoints.yml',
+    );
+  }
+  if (once && metricsPort === undefined) return undefined;
+  const { metrics } = telemetry;
+  const port = metricsPort ?? usualMetricsPort;
+  return openMetricsPort({ metrics, settings: prometheus, port, logger });
 }
 
 interface Hosting extends Omit<WorkCommandOptions, 'store'> {
@@ -38,6 +72,8 @@ interface Hosting extends Omit<WorkCommandOptions, 'store'> {
   readonly store: Store;
   readonly identity: BusIdentity;
   readonly logger: Logger;
+  /** Where metrics are shown. */
+  readonly metrics: string | undefined;
 }
 
 async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
@@ -56,8 +92,9 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
   });
   const topic = topics.task(hosting.name);
-  if (once) console.error(`Waiting for one task of "${hosting.name}" on ${topic}`);
-  else console.log(`Working as "${hosting.name}" on ${topic}\nStop:   Ctrl+C`);
+  const metrics = options.metrics === undefined ? '' : `\nMetrics: ${options.metrics}`;
+  if (once) console.error(`Waiting for one task of "${hosting.name}" on ${topic}${metrics}`);
+  else console.log(`Working as "${hosting.name}" on ${topic}${metrics}\nStop:   Ctrl+C`);
   const isStopped = await Promise.race([
     untilSignal().then(() => true),
     hosting.finished.then(() => false),

@@ -53,6 +53,16 @@ export class MetricsDoor {
     if (this.#access === 'callers') await authenticate(service, request, response, query);
     const isOpen = this.#access === 'callers' && service.auth.isOpen;
     if (isOpen || this.#access === 'local') requireThisMachine(request);
+    await this.#show(request, response);
+  }
+
+  /** For a port that serves nothing else: it has no callers, so that they are those of this machine. */
+  async sendAlone(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#access !== 'everybody') requireThisMachine(request);
+    await this.#show(request, response);
+  }
+
+  async #show(request: IncomingMessage, response: ServerResponse): Promise<void> {
     await this.#metrics.collect();
     const text = this.#metrics.render();
     response.writeHead(200, {

@@ -3,11 +3,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 export function portOption(standard: number): Option {
   return new Option('-p, --port <port>', 'port to listen on; 0 for any that is free')
     .default(standard)
-    .argParser((text) => {
-      const port = Number(text);
-      if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port;
-      throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
-    });
+    .argParser(readPort);
+}
+
+export function readPort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port;
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
 }
 
 /** Where the parts of a project are, when not in their usual places. */

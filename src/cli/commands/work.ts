@@ -6,7 +6,7 @@ import {
   storeOption,
   withBus,
 } from './bus-options.ts';
-import { type LogLevel, logLevelOption } from './options.ts';
+import { type LogLevel, logLevelOption, readPort } from './options.ts';
 
 export interface WorkCommandOptions extends BusPlaceOptions {
   readonly name?: string;
@@ -18,6 +18,7 @@ export interface WorkCommandOptions extends BusPlaceOptions {
   readonly trust?: boolean;
   readonly announce: boolean;
   readonly json?: boolean;
+  readonly metricsPort?: number;
   readonly logLevel: LogLevel;
 }
 
@@ -37,6 +38,11 @@ export function workCommand(): Command {
     .option('--trust', 'do for each caller what "legate trust" allows, and no more')
     .option('--no-announce', 'do not make the agent known to others')
     .option('--json', 'with --once: how it went, as JSON')
+    .option(
+      '--metrics-port <port>',
+      'where Prometheus reads, with telemetry: {prometheus: true} in endpoints.yml (default: 9464; with --once: none)',
+      readPort,
+    )
     .addOption(logLevelOption('info'))
     .addHelpText(
       'after',
