@@ -2,7 +2,7 @@ import { sources } from './scan.ts';
 
 /** Events of conversations, as `GET /conversations/{id}/tracker` shows them. */
 const conversationEvents: Readonly<Record<string, string>> = {
-  user: 'The user said something; `parse_data.commands` is what was understood',
+  user: 'The user said something; `parse_data.commands` is what was understood, `parse_data.prompts` what a model was asked for it',
   bot: 'The assistant said something; `metadata` says where it comes from',
   action: 'An action ran',
   action_execution_rejected: 'An action refused to run',

@@ -17,8 +17,10 @@ import {
   clearStack,
   Dialogue,
   ensureSession,
+  expiryOf,
   type History,
   leftAgents,
+  restingAgents,
   run,
   runBetweenSteps,
   tellAgents,
@@ -26,7 +28,14 @@ import {
 import type { BotMessage, Domain, Flow } from './model.ts';
 import { type Rephraser, type ResponseWriter, Responder } from './responses/index.ts';
 import { stackProblems } from './stack/index.ts';
-import { type EventDraft, slotSet, Tracker, userUttered } from './tracker/index.ts';
+import {
+  conversationInactive,
+  type EventDraft,
+  loadState,
+  slotSet,
+  Tracker,
+  userUttered,
+} from './tracker/index.ts';
 import { outcomeOf, type TurnResult } from './turn-result.ts';
 
 /** What an assistant is made of. */
@@ -201,8 +210,31 @@ export class Assistant implements AsyncDisposable {
       );
     }
     applyEvents(dialogue, events, { except: new Set(['stack']) });
-    // Whoever records does not wait for agents elsewhere.
-    const left = leftAgents(dialogue);
+    return this.#recorded(dialogue);
+  }
+
+  /** When a conversation in which nothing more happens begins to rest, in milliseconds since 1970. */
+  restsFrom(tracker: JsonObject): number {
+    return expiryOf(loadState(tracker), this.domain);
+  }
+
+  /**
+   * Notes that a conversation rests (`conversation_inactive`), for the timer that waited for it.
+   * Undefined when there is nothing to note: somebody spoke after all, or the timer is not the
+   * conversation's own.
+   */
+  rest(request: Pick<TurnRequest, 'senderId' | 'tracker'>, timer: string): TurnResult | undefined {
+    if (request.tracker === undefined) return undefined;
+    const dialogue = this.#dialogue({ ...request, text: '' });
+    const isDue = this.#clock.now() >= expiryOf(dialogue.tracker.state, this.domain);
+    if (dialogue.tracker.state.timer !== timer || !isDue) return undefined;
+    dialogue.tracker.apply(conversationInactive);
+    return this.#recorded(dialogue);
+  }
+
+  /** Whoever records does not wait for agents elsewhere. */
+  #recorded(dialogue: Dialogue): TurnResult {
+    const left = [...leftAgents(dialogue), ...restingAgents(dialogue)];
     if (left.length > 0) void this.#during(tellAgents(dialogue, left));
     return result(dialogue);
   }
@@ -282,7 +314,7 @@ export class Assistant implements AsyncDisposable {
   }
 
   #hear(dialogue: Dialogue, request: TurnRequest, understood: Understanding): void {
-    const { commands, intent, flowsInPrompt } = understood;
+    const { commands, intent, flowsInPrompt, prompts } = understood;
     const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(
       userUttered({
@@ -294,6 +326,7 @@ export class Assistant implements AsyncDisposable {
         commands,
         ...(intent !== undefined && { intent }),
         ...(flowsInPrompt !== undefined && { flowsInPrompt }),
+        ...(prompts !== undefined && { prompts }),
       }),
     );
     const isSilence = commands.some((one) => one.command === 'user silence');

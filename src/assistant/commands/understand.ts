@@ -4,6 +4,7 @@ import type { Command, Flow } from '../model.ts';
 import { activeSegment, flowIds } from '../stack/index.ts';
 import type { CommandGenerator, GeneratorInput } from './generator.ts';
 import { isFilledByText } from './mappings.ts';
+import { type PromptNote, promptJson } from './prompt-note.ts';
 import { type Intent, readSpecial } from './special.ts';
 import { activeCollect, activeFlows, agentsView } from './view.ts';
 
@@ -23,6 +24,8 @@ export interface Understanding {
   readonly intent?: Intent;
   /** Ids of the flows that a model was told of. */
   readonly flowsInPrompt?: readonly string[];
+  /** What models were asked, as the log keeps it. */
+  readonly prompts?: readonly JsonObject[];
 }
 
 /** Payloads carry names and values and may be longer than what people say. */
@@ -30,6 +33,9 @@ export const MAX_PAYLOAD_CHARACTERS = 4_096;
 
 /** The log tells which flows a model was shown, not all of a large project. */
 const MAX_FLOWS_NOTED = 50;
+
+/** A generator asks once or twice. */
+const MAX_PROMPTS_NOTED = 4;
 
 /** The commands of a message, as they come: by its form, or by the generator. */
 export async function understand(
@@ -59,9 +65,18 @@ export async function understand(
     const onFlows = (ids: readonly string[]): void => {
       flowsInPrompt = ids.slice(0, MAX_FLOWS_NOTED);
     };
-    const generated = await generate(dialogue, { ...message, text, onFlows }, options);
+    const prompts: JsonObject[] = [];
+    const onPrompt = (note: PromptNote): void => {
+      if (prompts.length < MAX_PROMPTS_NOTED) prompts.push(promptJson(note));
+    };
+    const generated = await generate(dialogue, { ...message, text, onFlows, onPrompt }, options);
     const commands = withTypedAnswer(dialogue, text, generated, active);
-    return { commands, isPayload: false, ...(flowsInPrompt !== undefined && { flowsInPrompt }) };
+    return {
+      commands,
+      isPayload: false,
+      ...(flowsInPrompt !== undefined && { flowsInPrompt }),
+      ...(prompts.length > 0 && { prompts }),
+    };
   } catch (error) {
     const { signal, logger } = dialogue.options;
     signal.throwIfAborted();
@@ -98,7 +113,7 @@ function failure(errorType: string, info: JsonObject = {}): Understanding {
 
 function generate(
   dialogue: Dialogue,
-  message: Pick<GeneratorInput, 'text' | 'metadata' | 'onFlows'>,
+  message: Pick<GeneratorInput, 'text' | 'metadata' | 'onFlows' | 'onPrompt'>,
   { generator, startable }: UnderstandOptions,
 ): Promise<readonly Command[]> {
   const { tracker, options, domain } = dialogue;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
+import type { TrackerEvent } from '../model.ts';
 import { trackerJson } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 
@@ -9,5 +10,13 @@ const FORMER_EVENTS = 200;
 export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
   const { value, events } = dialogue.tracker.save();
   const former = await dialogue.options.history({ last: FORMER_EVENTS });
-  return trackerJson(value, [...former, ...events], dialogue.domain);
+  return trackerJson(value, [...former, ...events].map(withoutPrompts), dialogue.domain);
+}
+
+/** What a model was asked is for operators, and large: servers have no use for it. */
+function withoutPrompts(event: TrackerEvent): TrackerEvent {
+  const parsed = event['parse_data'] as JsonObject | undefined;
+  if (parsed?.['prompts'] === undefined) return event;
+  const { prompts: _prompts, ...rest } = parsed;
+  return { ...event, parse_data: rest };
 }

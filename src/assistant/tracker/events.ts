@@ -19,6 +19,8 @@ export function userUttered(message: {
   };
   /** Ids of the flows that a model was told of. */
   readonly flowsInPrompt?: readonly string[];
+  /** What models were asked in order to understand it. */
+  readonly prompts?: readonly JsonObject[];
 }): EventDraft {
   return {
     event: 'user',
@@ -36,6 +38,7 @@ export function userUttered(message: {
       metadata: message.metadata,
       commands: message.commands as readonly JsonObject[],
       ...(message.flowsInPrompt !== undefined && { flows_in_prompt: message.flowsInPrompt }),
+      ...(message.prompts !== undefined && { prompts: message.prompts }),
     },
   };
 }
@@ -83,6 +86,9 @@ export function sessionStarted(sessionId: string): EventDraft {
 export function sessionEnded(reason: string): EventDraft {
   return { event: 'session_ended', metadata: { _reason: reason } };
 }
+
+/** Nobody spoke for as long as a session lasts. */
+export const conversationInactive: EventDraft = { event: 'conversation_inactive' };
 
 export const restarted: EventDraft = { event: 'restart' };
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createModel, scriptedModel, startScriptedModelServer } from '../../../models/index.ts';
+import type { PromptNote } from '../../commands/index.ts';
 import type { Flow } from '../../model.ts';
 import { Conversation } from '../../testing/conversation.ts';
 import { parcelActions, parcels } from '../../testing/parcels.ts';
@@ -251,4 +252,27 @@ test('a whole conversation over HTTP, with a hiccup and a failure', async () => 
     '2 kg to Eve, standard. Shall I send it?',
   ]);
   expect((await chat.send({ text: 'yes' }))[0]).toBe('Sent, receipt R-2.');
+});
+
+test('what the model was asked, answered and cost is told to whoever wants to know', async () => {
+  const notes: PromptNote[] = [];
+  const onPrompt = (note: PromptNote): void => void notes.push(note);
+  const answers = [{ text: 'offtopic reply', usage: { input: 812, output: 9 } }];
+  const model = scriptedModel(answers);
+  await llmGenerator({ model }).generate(situation({ text: 'hello', more: { onPrompt } }));
+  expect(notes).toEqual([
+    expect.objectContaining({
+      component: 'llm',
+      model: model.modelId,
+      prompt: expect.stringContaining('The latest message: "hello"') as string,
+      answer: 'offtopic reply',
+      usage: expect.objectContaining({ input: 812, output: 9 }) as object,
+    }),
+  ]);
+  // A model that has nothing left to say fails.
+  await llmGenerator({ model, retries: 0 }).generate(
+    situation({ text: 'hello', more: { onPrompt } }),
+  );
+  expect(notes[1]).toMatchObject({ error: expect.any(String) as string });
+  expect(notes[1]).not.toHaveProperty('answer');
 });

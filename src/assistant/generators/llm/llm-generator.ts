@@ -2,7 +2,7 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { generateText, type GeneratedText, offersStructuredOutput } from '../../../models/index.ts';
 import { LegateError } from '../../../protocol/index.ts';
 import { silentLogger } from '../../../telemetry/index.ts';
-import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
+import type { CommandGenerator, GeneratorInput, PromptNote } from '../../commands/index.ts';
 import type { Command } from '../../model.ts';
 import { compileTemplate } from '../../templates/index.ts';
 import { gatherFacts } from './facts.ts';
@@ -37,6 +37,15 @@ export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
         template === undefined
           ? buildPrompt(facts, { commands, isStructured })
           : asUser(template.render(facts));
+      const startedAt = input.clock.now();
+      const note = (came: Pick<PromptNote, 'answer' | 'usage' | 'error'>): void =>
+        input.onPrompt?.({
+          component: 'llm',
+          model: model.modelId,
+          prompt: promptText(prompt),
+          durationMs: input.clock.now() - startedAt,
+          ...came,
+        });
       try {
         const answer = await generateText(model, {
           prompt,
@@ -52,9 +61,11 @@ export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
             },
           }),
         });
+        note({ answer: answer.text, usage: answer.usage });
         return understand(answer, input, logger);
       } catch (error) {
         input.signal.throwIfAborted();
+        note({ error: error instanceof LegateError ? error.code : 'INTERNAL' });
         return [failed(error, model.modelId, logger)];
       }
     },
@@ -95,4 +106,15 @@ function failed(
 
 function asUser(text: string): LanguageModelV4Prompt {
   return [{ role: 'user', content: [{ type: 'text', text }] }];
+}
+
+/** A prompt as people read it. */
+function promptText(prompt: LanguageModelV4Prompt): string {
+  return prompt
+    .map(({ content }) =>
+      typeof content === 'string'
+        ? content
+        : content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    )
+    .join('\n\n');
 }

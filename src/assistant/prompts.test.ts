@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../protocol/index.ts';
+import { defineAction, InProcessActions } from './actions/index.ts';
+import type { CommandGenerator } from './commands/index.ts';
+import { Conversation, start } from './testing/conversation.ts';
+import { project } from './testing/project.ts';
+
+const asking: CommandGenerator = {
+  name: 'asking',
+  generate: async ({ onPrompt }) => {
+    const usage = { input: 812, output: 9 };
+    const prompt = `You are the ear. ${'x'.repeat(30_000)}`;
+    for (let call = 0; call < 9; call += 1) {
+      onPrompt?.({ component: 'llm', model: 'm', prompt, answer: 'a', usage, durationMs: 4 });
+    }
+    return [start('look')];
+  },
+};
+
+function chatOf(seen: string[]): Conversation {
+  const watchers = project({
+    domain: 'actions: [action_look]',
+    flows: 'flows: {look: {description: Look., steps: [{action: action_look}]}}',
+  });
+  const look = defineAction({
+    name: 'action_look',
+    run: async ({ tracker }) => void seen.push(JSON.stringify(await tracker())),
+  });
+  return new Conversation(watchers, { generator: asking, actions: new InProcessActions([look]) });
+}
+
+test('the log keeps what a model was asked and what it cost, within bounds', async () => {
+  const chat = chatOf([]);
+  await chat.send({ text: 'look' });
+  const heard = chat.last?.events.find(({ event }) => event === 'user');
+  const parsed = heard?.['parse_data'] as JsonObject | undefined;
+  const prompts = (parsed?.['prompts'] ?? []) as readonly JsonObject[];
+  expect(prompts).toHaveLength(4);
+  expect(prompts[0]).toEqual({
+    component: 'llm',
+    model: 'm',
+    prompt: expect.stringMatching(/^You are the ear\. x+… \(30017 characters\)$/) as string,
+    answer: 'a',
+    usage: { input_tokens: 812, output_tokens: 9 },
+    duration_ms: 4,
+  });
+  expect(JSON.stringify(prompts[0]).length).toBeLessThan(25_000);
+});
+
+test('actions are not sent what a model was asked', async () => {
+  const seen: string[] = [];
+  const chat = chatOf(seen);
+  await chat.send({ text: 'look' });
+  await chat.send({ text: 'look again' });
+  expect(seen).toHaveLength(2);
+  expect(seen[1]).toContain('look again');
+  for (const tracker of seen) expect(tracker).not.toContain('You are the ear');
+});
