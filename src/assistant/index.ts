@@ -74,6 +74,7 @@ export {
   skillsOf,
   stateOf,
 } from './face/index.ts';
+export { InactivityTimers, type InactivityTimersOptions } from './inactivity/index.ts';
 export {
   type A2aServer,
   loadPacked,

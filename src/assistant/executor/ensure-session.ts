@@ -1,3 +1,5 @@
+import type { Domain } from '../model.ts';
+import type { TrackerState } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 import { runBetweenSteps } from './run.ts';
 
@@ -15,9 +17,13 @@ export async function ensureSession(
   }
 }
 
-/** Whether the user was silent for longer than a session lasts. */
-function isExpired(dialogue: Dialogue): boolean {
-  const minutes = dialogue.domain.session.sessionExpirationTime;
-  const seconds = dialogue.options.clock.now() / 1000 - dialogue.tracker.state.latestEventTime;
-  return minutes > 0 && seconds > minutes * 60;
+/** Whether nobody said or did anything for longer than a session lasts. */
+function isExpired({ tracker, domain, options }: Dialogue): boolean {
+  return options.clock.now() > expiryOf(tracker.state, domain);
+}
+
+/** When a session ends in which nothing more happens, in milliseconds since 1970. */
+export function expiryOf({ activeAt }: Pick<TrackerState, 'activeAt'>, domain: Domain): number {
+  const minutes = domain.session.sessionExpirationTime;
+  return minutes > 0 ? (activeAt + minutes * 60) * 1000 : Infinity;
 }

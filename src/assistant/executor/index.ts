@@ -1,7 +1,7 @@
 export { applyEvents } from './apply-events.ts';
 export type { Call, CallHandler, CallOutcome, LeftCall } from './call-handler.ts';
 export { Dialogue, type DialogueOptions, type History, type TurnFacts } from './dialogue.ts';
-export { ensureSession } from './ensure-session.ts';
+export { ensureSession, expiryOf } from './ensure-session.ts';
 export { clearStack } from './flow-end.ts';
 export { type FlowSlots, flowSlots } from './flow-slots.ts';
 export {
@@ -11,7 +11,7 @@ export {
   resumeSegment,
   startFlows,
 } from './interruption.ts';
-export { leftAgents, tellAgents } from './leave-agents.ts';
+export { leftAgents, restingAgents, tellAgents } from './leave-agents.ts';
 export { readableName } from './readable-name.ts';
 export { restartAgent } from './restart-agent.ts';
 export { run, runBetweenSteps } from './run.ts';

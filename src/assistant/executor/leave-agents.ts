@@ -58,3 +58,23 @@ export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const lost = isOver ? facts.initialStack.filter(({ frameId }) => !kept.has(frameId)) : [];
   return [...facts.left, ...waitingAgents(dialogue, lost)];
 }
+
+/**
+ * Agents that are at work elsewhere while the conversation begins to rest: nobody waits for what
+ * they find. Whoever comes back has them asked anew.
+ */
+export function restingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+  const { tracker } = dialogue;
+  if (!tracker.state.inactive) return [];
+  return tracker.stack.flatMap((frame) => {
+    if (frame.type !== 'agent' || !isAtWork(frame.metadata)) return [];
+    const { at_work: _, task_id: __, ...metadata } = frame.metadata;
+    dialogue.replace({ ...frame, state: 'resuming', metadata });
+    return waitingAgents(dialogue, [frame]);
+  });
+}
+
+/** Whether the user was let go while the agent works on. */
+export function isAtWork(metadata: JsonObject): boolean {
+  return metadata['at_work'] === true;
+}

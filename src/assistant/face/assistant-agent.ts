@@ -1,9 +1,9 @@
 import { type Agent, textOf, type Turn, type TurnEvent, working } from '../../agents/index.ts';
-import type { AgentSkill } from '../../protocol/index.ts';
+import { type AgentSkill, data } from '../../protocol/index.ts';
 import type { Assistant } from '../assistant.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import { converse } from './converse.ts';
-import { contextOf, notReady } from './ends.ts';
+import { type Keep, keeping, notReady, type RestTimers } from './ends.ts';
 import { partsOf } from './parts.ts';
 import { skillsOf } from './skills.ts';
 import { stateOf } from './state-mapper.ts';
@@ -18,6 +18,8 @@ export interface AssistantAgentOptions {
   readonly description: string;
   /** @default true */
   readonly includeConversationRepair?: boolean;
+  /** Note it when conversations rest. @default none: it shows with the next message only */
+  readonly timers?: RestTimers;
 }
 
 /**
@@ -35,7 +37,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       return assistant === undefined ? [] : skillsOf(assistant.flows, repair);
     },
     // What others record about a conversation answers no question of it.
-    supersedes: (turn) => recordedEvents(turn) === undefined,
+    supersedes: (turn) => recordedEvents(turn) === undefined && restedTimer(turn) === undefined,
     // Channels and the API want an answer, not a task.
     replies: 'message',
     async *take(turn) {
@@ -44,10 +46,11 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
         turn.logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready');
         yield notReady();
       } else if (isDirect(turn)) {
-        yield* answerDirectly(assistant, turn);
+        yield* answerDirectly(assistant, turn, keeping(assistant, turn, options.timers));
       } else {
         yield working();
-        yield* converse(assistant, turn, repair);
+        const keep = keeping(assistant, turn, options.timers);
+        yield* converse(assistant, turn, { ...repair, keep });
       }
     },
     async abandon(turn) {
@@ -56,7 +59,8 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       if (assistant === undefined || tracker === undefined) return undefined;
       const { contextId: senderId, signal } = turn;
       const result = await assistant.abandon({ senderId, tracker, signal });
-      return { parts: partsOf('canceled', result.outcome, []), context: contextOf(result) };
+      const context = await keeping(assistant, turn, options.timers)(result);
+      return { parts: partsOf('canceled', result.outcome, []), context };
     },
   };
 }
@@ -68,19 +72,38 @@ function isDirect(turn: Turn): boolean {
 
 /** Events that a door wants to be part of the conversation, instead of a message. */
 function recordedEvents(turn: Turn): readonly EventDraft[] | undefined {
-  if (!isDirect(turn)) return undefined;
-  const given = turn.message.parts[0]?.data as { events?: readonly EventDraft[] } | undefined;
-  return given?.events;
+  return givenBy(turn)?.events;
 }
 
-async function* answerDirectly(assistant: Assistant, turn: Turn): AsyncGenerator<TurnEvent> {
+/** The timer that is due, when it is one that speaks. */
+function restedTimer(turn: Turn): string | undefined {
+  return givenBy(turn)?.rests;
+}
+
+function givenBy(turn: Turn): { events?: readonly EventDraft[]; rests?: string } | undefined {
+  if (!isDirect(turn)) return undefined;
+  return turn.message.parts[0]?.data as ReturnType<typeof givenBy>;
+}
+
+async function* answerDirectly(
+  assistant: Assistant,
+  turn: Turn,
+  keep: Keep,
+): AsyncGenerator<TurnEvent> {
   const events = recordedEvents(turn);
+  const timer = restedTimer(turn);
   const speaker = await speakerOf(turn);
+  if (timer !== undefined) {
+    const rested = assistant.rest(speaker, timer);
+    const parts = [data({ inactive: rested !== undefined })];
+    yield { kind: 'message', parts, ...(rested && { context: await keep(rested) }) };
+    return;
+  }
   const result =
     events === undefined
       ? await assistant.handle({ ...speaker, text: textOf(turn.message) })
       : assistant.record(speaker, events);
   const state = stateOf(result.outcome, { includeConversationRepair: true });
   const parts = partsOf(state, result.outcome, result.messages);
-  yield { kind: 'message', parts, context: contextOf(result) };
+  yield { kind: 'message', parts, context: await keep(result) };
 }

@@ -12,7 +12,7 @@ import type { StreamPiece } from '../actions/index.ts';
 import type { Assistant } from '../assistant.ts';
 import type { BotMessage } from '../model.ts';
 import type { TurnResult } from '../turn-result.ts';
-import { contextOf, sessionEnded } from './ends.ts';
+import { type Keep, sessionEnded } from './ends.ts';
 import { messagePart, partsOf } from './parts.ts';
 import { Pieces } from './pieces.ts';
 import { readSeeds } from './seeding.ts';
@@ -22,11 +22,14 @@ import { stateOf } from './state-mapper.ts';
 type Piece = StreamPiece | { readonly kind: 'message'; readonly message: BotMessage };
 type Repair = { readonly includeConversationRepair: boolean };
 
+/** How a conversation is shown, and what of it is kept. */
+export type Manner = Repair & { readonly keep: Keep };
+
 /** A message as a task: what is streamed on the way, then one end with everything in it. */
 export async function* converse(
   assistant: Assistant,
   turn: Turn,
-  repair: Repair,
+  manner: Manner,
 ): AsyncGenerator<TurnEvent> {
   const speaker = await speakerOf(turn);
   // Slots in words and metadata are a matter between orchestrators and us.
@@ -53,9 +56,9 @@ export async function* converse(
     const result = await handled;
     const isOver = result.outcome.ended && result.events.length === 0;
     if (isOver && speaker.tracker !== undefined) yield sessionEnded();
-    else yield isChannel(turn) ? channelEnd(result) : endOf(result, repair);
+    else yield await (isChannel(turn) ? channelEnd(result, manner) : endOf(result, manner));
   } catch (error) {
-    yield await stoppedEnd(assistant, turn, error);
+    yield await stoppedEnd(assistant, turn, error, manner);
   }
 }
 
@@ -84,22 +87,27 @@ function isIntermediate({ metadata }: BotMessage): boolean {
   return metadata?.['intermediate'] === true;
 }
 
-function endOf(result: TurnResult, repair: Repair): TurnEnd {
+async function endOf(result: TurnResult, manner: Manner): Promise<TurnEnd> {
   const { outcome } = result;
   const messages = result.messages.filter((message) => !isIntermediate(message));
-  const kind = stateOf(outcome, repair);
-  return { kind, parts: partsOf(kind, outcome, messages), context: contextOf(result) };
+  const kind = stateOf(outcome, manner);
+  return { kind, parts: partsOf(kind, outcome, messages), context: await manner.keep(result) };
 }
 
 /** A channel has seen every message, and it has no use for tasks that wait. */
-function channelEnd(result: TurnResult): TurnEnd {
+async function channelEnd(result: TurnResult, { keep }: Manner): Promise<TurnEnd> {
   const { outcome } = result;
   const state = stateOf(outcome, { includeConversationRepair: true });
-  return { kind: 'completed', parts: partsOf(state, outcome, []), context: contextOf(result) };
+  return { kind: 'completed', parts: partsOf(state, outcome, []), context: await keep(result) };
 }
 
 /** A turn that was cancelled takes its flows with it; whatever else stopped it, they stay. */
-async function stoppedEnd(assistant: Assistant, turn: Turn, error: unknown): Promise<TurnEnd> {
+async function stoppedEnd(
+  assistant: Assistant,
+  turn: Turn,
+  error: unknown,
+  { keep }: Manner,
+): Promise<TurnEnd> {
   const { reason } = turn.signal as { reason: unknown };
   const cause = reason instanceof TurnStopped ? reason.stopCause : undefined;
   if (cause !== 'cancel' && cause !== 'timeout') throw error;
@@ -109,6 +117,6 @@ async function stoppedEnd(assistant: Assistant, turn: Turn, error: unknown): Pro
   return {
     kind: 'canceled',
     parts: partsOf('canceled', result.outcome, []),
-    context: contextOf(result),
+    context: await keep(result),
   };
 }

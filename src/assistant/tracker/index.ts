@@ -3,6 +3,7 @@ export {
   actionRejected,
   agentEvent,
   botUttered,
+  conversationInactive,
   type EventDraft,
   type FlowEvent,
   flowEvent,
@@ -15,6 +16,6 @@ export {
 } from './events.ts';
 export { formerTrackerJson } from './former.ts';
 export { frameJson, trackerJson } from './json.ts';
-export type { TrackerState } from './state.ts';
+export { loadState, type TrackerState } from './state.ts';
 export { Tracker, type TrackerOptions } from './tracker.ts';
 export type { TranscriptEntry } from './transcript.ts';

@@ -25,6 +25,10 @@ export interface TrackerState {
   readonly followupAction: string | null;
   readonly latestMessage: JsonObject | null;
   readonly latestEventTime: number;
+  /** When anything was said or done last; that nobody did for long does not count. */
+  readonly activeAt: number;
+  /** Names what waits, elsewhere, to note that the conversation rests; null when nothing does. */
+  readonly timer: string | null;
   readonly latestInputChannel: string | null;
   /** Someone else speaks with the user: messages are recorded and nothing else happens. */
   readonly paused: boolean;
@@ -65,6 +69,8 @@ export function emptyState(conversation: NewConversation): TrackerState {
     followupAction: null,
     latestMessage: null,
     latestEventTime: conversation.startedAt,
+    activeAt: conversation.startedAt,
+    timer: null,
     latestInputChannel: null,
     paused: false,
     inactive: false,
@@ -86,8 +92,10 @@ export function loadState(value: JsonObject): TrackerState {
     );
   }
   const saved = value as unknown as TrackerState;
-  const { senderId, sessionId, startedAt } = saved;
-  return { ...emptyState({ senderId, sessionId, startedAt }), ...saved };
+  const { senderId, sessionId, startedAt, latestEventTime } = saved;
+  const later: Partial<TrackerState> = saved;
+  const activeAt = later.activeAt ?? latestEventTime;
+  return { ...emptyState({ senderId, sessionId, startedAt }), ...saved, activeAt };
 }
 
 export function saveState(state: TrackerState): JsonObject {

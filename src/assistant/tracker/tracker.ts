@@ -133,6 +133,7 @@ export class Tracker {
     };
     this.#events.push(event);
     this.#state.latestEventTime = event.timestamp;
+    if (event.event !== 'conversation_inactive') this.#state.activeAt = this.#clock.now() / 1000;
     this.#become(event);
     return event;
   }
@@ -174,9 +175,11 @@ export class Tracker {
         return this.#startOver(event);
       case 'session_ended':
         state.terminated = true;
+        state.timer = null;
         return;
       case 'conversation_inactive':
         state.inactive = true;
+        state.timer = null;
         return;
       case 'pause':
       case 'resume':

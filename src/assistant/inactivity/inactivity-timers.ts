@@ -1,0 +1,220 @@
+import { hash } from 'node:crypto';
+import type { Caller } from '../../agents/index.ts';
+import {
+  Json,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  message,
+} from '../../protocol/index.ts';
+import { ownerKey, type Store, type StoredRecord } from '../../store/index.ts';
+import type { Engine, Scheduler, Timer } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { Assistant } from '../assistant.ts';
+import { loadState } from '../tracker/index.ts';
+
+export interface InactivityTimersOptions {
+  /** The agent's name, as its owners have it. */
+  readonly agent: string;
+  /** The assistant of the moment; without one, timers wait. */
+  readonly assistant: () => Assistant | undefined;
+  readonly scheduler: Scheduler;
+  readonly logger: Logger;
+  /** Milliseconds between two looks for timers that are due. @default 10_000 */
+  readonly lookMs?: number;
+}
+
+const space = 'assistant-inactivity';
+/** Timers looked at in one go. */
+const batch = 100;
+/** Turns of timers under way at one time. */
+const atOnce = 8;
+/** Milliseconds that a replica has a timer to itself; then others may take it. Twice as long each time. */
+const claimMs = 60_000;
+const mostDoublings = 8;
+/** Milliseconds for the turn that notes the rest; one that waits behind others is looked for later. */
+const turnMs = 10_000;
+/** Milliseconds until a timer is looked at again whose sessions have no end at present. */
+const endlessMs = 24 * 60 * 60 * 1000;
+
+/** What a timer has to know; part of its record. */
+interface Waiting {
+  readonly id: string;
+  readonly tenant: string;
+  readonly subject: string;
+  readonly contextId: string;
+  readonly attempts: number;
+}
+
+/**
+ * Timers of conversations, one for each, kept in the store: a process that stops takes none with it,
+ * and any replica may find one due. The conversation names the timer that counts; others are void.
+ *
+ * - **armed**: a record, sorted by when it is to be looked at. A conversation that goes on leaves it
+ *   alone: when it is looked at, it moves to when the conversation will have rested long enough.
+ * - **claimed**: due, and one replica is at it; the others see it moved by `claimMs`.
+ * - **gone**: the rest is noted, the conversation forgotten, or another timer counts.
+ *
+ * That the rest is noted once does not hang on the claim: the turn that notes it has its place in the
+ * queue of the conversation, and finds the timer void when another one was first.
+ */
+export class InactivityTimers {
+  readonly #options: InactivityTimersOptions;
+  #served: { readonly engine: Engine; readonly store: Store } | undefined;
+  #timer: Timer | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: InactivityTimersOptions) {
+    this.#options = options;
+  }
+
+  start(served: { readonly engine: Engine; readonly store: Store }): void {
+    this.#served = served;
+    this.#again(this.#options.lookMs ?? 10_000);
+  }
+
+  /** Looks no more; turns that still end arm their timers all the same. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+  }
+
+  /**
+   * Arms a timer for a conversation, and gives its id; undefined where none can be. To be called before
+   * the conversation that names it is saved: a timer that nobody names is void.
+   */
+  async arm(
+    { tenant, subject }: Caller,
+    contextId: string,
+    at: number,
+  ): Promise<string | undefined> {
+    const { scheduler, logger } = this.#options;
+    if (this.#served === undefined || !Number.isFinite(at)) return undefined;
+    const waiting = { id: scheduler.uuid(), tenant, subject, contextId, attempts: 0 };
+    try {
+      await this.#served.store.records.write([recordOf(waiting, at)], scheduler.now());
+      return waiting.id;
+    } catch (error) {
+      // The conversation is worth more than that its rest is noted; the next turn tries again.
+      logger.warn({ contextId, error }, 'assistant.inactivity.not_armed');
+      return undefined;
+    }
+  }
+
+  #again(delay: number): void {
+    if (this.#isStopped) return;
+    this.#timer = this.#options.scheduler.after(delay, () => {
+      this.#looking = this.#look().then((isMore) => {
+        this.#again(isMore ? 1_000 : (this.#options.lookMs ?? 10_000));
+      });
+    });
+  }
+
+  /** Looks at timers that are due, a bounded number of them; true when there may be more. */
+  async #look(): Promise<boolean> {
+    const { scheduler, logger, assistant } = this.#options;
+    if (this.#served === undefined || assistant() === undefined) return false;
+    try {
+      const now = scheduler.now();
+      const { records } = this.#served.store;
+      const first = await records.list({ space, limit: batch, now });
+      const due = first.filter(({ key }) => timeOf(key) <= now);
+      const left = [...due];
+      const work = async (): Promise<void> => {
+        for (let next = left.shift(); next !== undefined; next = left.shift()) {
+          if (!this.#isStopped) await this.#attend(next);
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, work));
+      return due.length === batch;
+    } catch (error) {
+      logger.error({ error }, 'assistant.inactivity.failed');
+      return false;
+    }
+  }
+
+  async #attend(record: StoredRecord): Promise<void> {
+    const { scheduler, logger } = this.#options;
+    const waiting = record.value.value as unknown as Waiting;
+    const claimed = await this.#claim(record, waiting);
+    if (claimed === undefined) return;
+    try {
+      if ((await this.#dueAt(waiting)) <= scheduler.now()) await this.#note(waiting);
+      await this.#moveOn(claimed, waiting);
+    } catch (error) {
+      const { contextId, attempts } = waiting;
+      // The claim runs out, and it is tried again.
+      logger.warn({ contextId, attempts, error }, 'assistant.inactivity.not_noted');
+    }
+  }
+
+  /** Moves the record on, so that others leave it alone; undefined when another one was first. */
+  async #claim({ key, version }: StoredRecord, waiting: Waiting): Promise<string | undefined> {
+    const attempts = Math.min(waiting.attempts + 1, mostDoublings);
+    const until = this.#options.scheduler.now() + claimMs * 2 ** waiting.attempts;
+    const moved = recordOf({ ...waiting, attempts }, until);
+    const isOurs = await this.#write([{ space, key, ifVersion: version }, moved]);
+    return isOurs ? moved.key : undefined;
+  }
+
+  /** When the conversation rests; undefined when the timer does not count any more. */
+  async #restsFrom({ id, tenant, subject, contextId }: Waiting): Promise<number | undefined> {
+    const owner = ownerKey({ agent: this.#options.agent, tenant, subject });
+    const context = await this.#served?.store.loadContext(owner, contextId);
+    const tracker = context?.value?.value as JsonObject | undefined;
+    if (tracker === undefined || loadState(tracker).timer !== id) return undefined;
+    return this.#options.assistant()?.restsFrom(tracker);
+  }
+
+  /** Never, for a timer that does not count. */
+  async #dueAt(waiting: Waiting): Promise<number> {
+    return (await this.#restsFrom(waiting)) ?? Infinity;
+  }
+
+  /** A turn of the conversation, at its place in the queue. */
+  async #note({ id, tenant, subject, contextId }: Waiting): Promise<void> {
+    const outcome = await this.#served?.engine.send(
+      {
+        message: message([{ data: { rests: id } }], { contextId }),
+        metadata: { channel: 'timer', direct: true },
+      },
+      {
+        caller: { tenant, subject, method: 'channel' },
+        version: '1.0',
+        signal: AbortSignal.timeout(turnMs),
+      },
+    );
+    if (outcome !== undefined && 'task' in outcome) {
+      const { state } = outcome.task.value.status;
+      throw new LegateError('UNAVAILABLE', `the turn of a timer came to ${state}`);
+    }
+  }
+
+  /** What became of it decides: gone when it does not count any more, else armed for later. */
+  async #moveOn(claimed: string, waiting: Waiting): Promise<void> {
+    const at = await this.#restsFrom(waiting);
+    const later = Number.isFinite(at) ? at : this.#options.scheduler.now() + endlessMs;
+    await this.#write([
+      { space, key: claimed },
+      ...(at === undefined ? [] : [recordOf({ ...waiting, attempts: 0 }, later ?? 0)]),
+    ]);
+  }
+
+  async #write(writes: Parameters<Store['records']['write']>[0]): Promise<boolean> {
+    const { scheduler } = this.#options;
+    return (await this.#served?.store.records.write(writes, scheduler.now())) ?? false;
+  }
+}
+
+/** Sorted by time; one for each timer and time. */
+function recordOf(waiting: Waiting, at: number) {
+  const name = hash('sha256', waiting.id, 'base64url').slice(0, 22);
+  const key = `${String(Math.ceil(at)).padStart(15, '0')}-${name}`;
+  return { space, key, value: Json.of(waiting as unknown as JsonValue) };
+}
+
+function timeOf(key: string): number {
+  return Number(key.slice(0, key.indexOf('-')));
+}

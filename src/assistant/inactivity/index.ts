@@ -1,0 +1,1 @@
+export { InactivityTimers, type InactivityTimersOptions } from './inactivity-timers.ts';
