@@ -18,12 +18,12 @@ import { afterEach, expect, test } from 'vitest';
 import { agent, inputRequired } from '../agents/index.ts';
 import { connect } from '../client/index.ts';
 import { serve } from '../http/index.ts';
-import { peerSubject } from '../peers/index.ts';
+import { Directory, HttpTransport, Invoker, peerSubject, WorkingMemory } from '../peers/index.ts';
 import { artifact } from '../protocol/index.ts';
-import { openMemory } from '../store/index.ts';
+import { openMemory, type Store } from '../store/index.ts';
 import { metricTable } from '../telemetry/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from './index.ts';
-import { eventually } from './testing.contract.ts';
+import { busTest, eventually, nameOf } from './testing.contract.ts';
 
 interface Recorded {
   readonly name: string;
@@ -146,33 +146,87 @@ afterEach(() => {
   for (const api of [context, trace, metrics, propagation]) api.disable();
 });
 
-test('one trace leads from the gateway over the bus to the agent and back', async () => {
-  const { spans } = listen();
-  await using bus = await openBus({ type: 'memory' });
-  let inAgent: string | undefined;
-  await using host = await hostOnBus(
-    agent({ name: 'echo' }, async function* () {
-      inAgent = trace.getSpanContext(context.active())?.traceId;
-      yield artifact('x');
-    }),
-    { bus },
-  );
-  await using server = await gateway({ bus, agents: [host.name], drainMs: 0 });
-  const client = await connect(server.url);
-  spans.length = 0;
-  await client.sendMessage('x');
-  const published = spans.filter(({ name }) => name === 'legate.messaging.publish');
-  const processed = spans.filter(({ name }) => name === 'legate.messaging.process');
-  const ofType = (type: string) =>
-    published.find(({ attributes }) => attributes['legate.messaging.type'] === type);
-  const [task, result] = [ofType('task'), ofType('result')];
-  expect(task?.attributes['messaging.destination.name']).toBe('agent.task.echo');
-  expect(inAgent).toBe(task?.traceId);
-  expect(processed[0]).toMatchObject({ traceId: task?.traceId, parentId: task?.spanId });
-  expect(result?.traceId).toBe(task?.traceId);
-  const answered = processed.find(({ parentId }) => parentId === result?.spanId);
-  expect(answered?.traceId).toBe(task?.traceId);
-});
+const caller = { tenant: '', subject: 'u', method: 'test' };
+
+for (const kind of ['memory', 'rabbitmq'] as const) {
+  const buses = busTest(kind);
+
+  test(`one trace leads from the gateway over the bus to the agent and back (${kind})`, async () => {
+    const { spans } = listen();
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    let inAgent: string | undefined;
+    await using host = await hostOnBus(
+      agent({ name }, async function* () {
+        inAgent = trace.getSpanContext(context.active())?.traceId;
+        yield artifact('x');
+      }),
+      { bus },
+    );
+    await using server = await gateway({ bus, agents: [host.name], drainMs: 0 });
+    const client = await connect(server.url);
+    spans.length = 0;
+    await client.sendMessage('x');
+    const published = spans.filter((span) => span.name === 'legate.messaging.publish');
+    const processed = spans.filter((span) => span.name === 'legate.messaging.process');
+    const ofType = (type: string) =>
+      published.find(({ attributes }) => attributes['legate.messaging.type'] === type);
+    const [task, result] = [ofType('task'), ofType('result')];
+    expect(task?.attributes['messaging.destination.name']).toBe(`agent.task.${name}`);
+    expect(inAgent).toBe(task?.traceId);
+    expect(processed[0]).toMatchObject({ traceId: task?.traceId, parentId: task?.spanId });
+    expect(result?.traceId).toBe(task?.traceId);
+    const answered = processed.find(({ parentId }) => parentId === result?.spanId);
+    expect(answered?.traceId).toBe(task?.traceId);
+  });
+
+  test(`a call that begins a trace leads to the agent, its questions and its answer (${kind})`, async () => {
+    const { spans } = listen();
+    const bus = await buses.open();
+    const name = nameOf('asker');
+    const inAgent: (string | undefined)[] = [];
+    await using host = await hostOnBus(
+      agent({ name }, async function* (turn) {
+        inAgent.push(trace.getSpanContext(context.active())?.traceId);
+        if (turn.isContinuation) yield artifact('done');
+        else yield inputRequired('?');
+      }),
+      { bus },
+    );
+    let answering: string | undefined;
+    await using network = await joinPeers({
+      name: nameOf('me'),
+      store: openMemory(),
+      bus,
+      wellKnown: [{ name: host.name }],
+      conversations: {
+        answer: async () => {
+          answering = trace.getSpanContext(context.active())?.traceId;
+          return 'yes';
+        },
+      },
+    });
+    await network.trust.grant(peerSubject(name), { level: 'act', skills: [name], by: 'user' });
+    const request = { agent: name, skill: name, message: 'x' };
+    const { outcome } = await network.invoker.call(request, { id: 'c', caller });
+    expect(outcome?.text).toBe('done');
+    const named = (wanted: string) => spans.find((span) => span.name === wanted);
+    const invoke = named('legate.a2a.invoke');
+    // Nobody called from within a span, so that this is where the trace begins.
+    expect(invoke?.parentId).toBe(undefined);
+    const traceId = invoke?.traceId;
+    expect([...inAgent, answering]).toEqual([traceId, traceId, traceId]);
+    const tasks = spans.filter(
+      ({ name: what, attributes }) =>
+        what === 'legate.messaging.publish' && attributes['legate.messaging.type'] === 'task',
+    );
+    expect(tasks.map(({ parentId }) => parentId)).toEqual([invoke?.spanId, invoke?.spanId]);
+    const loop = named('legate.a2a.input_required_loop');
+    expect(loop).toMatchObject({ traceId, parentId: invoke?.spanId, isEnded: true });
+    const round = named('legate.a2a.input_required_round');
+    expect(round).toMatchObject({ traceId, parentId: loop?.spanId, isEnded: true });
+  });
+}
 
 test('the calling of peers is counted and spanned under its names, with what joins the traces', async () => {
   const { spans, counts } = listen();
@@ -209,8 +263,16 @@ test('the calling of peers is counted and spanned under its names, with what joi
       'legate.a2a.session_id': 'c',
       'legate.a2a.task_id': done.remote?.taskId,
       'legate.a2a.context_id': done.remote?.contextId,
+      'legate.a2a.protocol': 'a2a',
+      'legate.a2a.duration_ms': expect.any(Number) as unknown,
     },
   });
+  // On every span, so that the traces of caller and responder can be joined.
+  const joining = ['task_id', 'context_id', 'correlation_id', 'session_id'];
+  for (const name of ['invoke', 'input_required_loop', 'input_required_round']) {
+    const attributes = Object.keys(named(name)[0]?.attributes ?? {});
+    expect(attributes).toEqual(expect.arrayContaining(joining.map((each) => `legate.a2a.${each}`)));
+  }
   expect(named('input_required_loop')).toHaveLength(1);
   expect(named('input_required_round')[0]?.attributes).toMatchObject({
     'legate.a2a.round': 1,
@@ -269,6 +331,100 @@ test('calls over HTTP are counted and spanned: streams by their events, polled t
     { value: 1, attributes: { 'legate.a2a.target_agent': 'nowhere', end: 'error' } },
   ]);
   expect(about('legate.a2a.requests')).toHaveLength(3);
+});
+
+/** An invoker that looks after tasks without waiting for seconds. */
+async function hastyInvoker(url: string, store: Store, id = 'me') {
+  const { records } = store;
+  const directory = new Directory({ records, wellKnown: [{ name: 'bob', url }] });
+  await directory.start();
+  const client = { poll: { initialMs: 5, maximumMs: 20 } };
+  const invoker = new Invoker({
+    name: id,
+    directory,
+    transports: [new HttpTransport({ directory, client })],
+    records,
+    memory: () => new WorkingMemory({ records, owner: 'user' }),
+  });
+  await invoker.start();
+  return {
+    invoker,
+    async [Symbol.asyncDispose]() {
+      await invoker.stop();
+      directory.stop();
+    },
+  };
+}
+
+test('a task that is polled is one span with the number of looks and the ids of both sides', async () => {
+  const { spans, counts } = listen();
+  const gate = Promise.withResolvers<void>();
+  const slow = agent({ name: 'bob' }, async function* () {
+    await gate.promise;
+    yield artifact('done');
+  });
+  await using server = await serve(slow, { drainMs: 0, streaming: false });
+  await using calling = await hastyInvoker(server.url, openMemory());
+  const { invoker } = calling;
+  const request = { agent: 'bob', skill: 'bob', message: 'x' };
+  const { id } = await invoker.invoke(request, { id: 'c', caller }, { mode: 'wait' });
+  const polls = (): number =>
+    counts.filter(({ name }) => name === 'legate.a2a.polling_attempts').length;
+  await eventually(polls).toBeGreaterThan(2);
+  gate.resolve();
+  const { outcome, remote } = await invoker.wait(id);
+  expect(outcome?.text).toBe('done');
+  const loop = (): Recorded | undefined =>
+    spans.find(({ name }) => name === 'legate.a2a.poll_loop');
+  await eventually(() => loop()?.isEnded).toBe(true);
+  expect(loop()?.attributes).toMatchObject({
+    'legate.a2a.total_polls': polls(),
+    'legate.a2a.task_id': remote?.taskId,
+    'legate.a2a.context_id': remote?.contextId,
+    'legate.a2a.correlation_id': id,
+    'legate.a2a.session_id': 'c',
+    'legate.a2a.transport': 'http',
+  });
+  expect(remote?.taskId).not.toBe(id);
+  const dispatch = spans.find(({ name }) => name === 'legate.a2a.http_dispatch');
+  expect(dispatch?.attributes).toMatchObject({
+    'legate.a2a.task_id': remote?.taskId,
+    'legate.a2a.context_id': remote?.contextId,
+  });
+  // The server's turn is in the trace of the call.
+  expect(dispatch?.traceId).toBe(spans.find(({ name }) => name === 'legate.a2a.invoke')?.traceId);
+});
+
+test('a task that another process began is followed in a span of its own, and counted', async () => {
+  const { spans, counts } = listen();
+  const gate = Promise.withResolvers<void>();
+  const slow = agent({ name: 'bob' }, async function* () {
+    await gate.promise;
+    yield artifact('done');
+  });
+  await using server = await serve(slow, { drainMs: 0 });
+  const store = openMemory();
+  let id = '';
+  {
+    await using first = await hastyInvoker(server.url, store);
+    const request = { agent: 'bob', skill: 'bob', message: 'x' };
+    ({ id } = await first.invoker.invoke(request, { id: 'c', caller }));
+    await eventually(async () => (await first.invoker.find(id))?.remote?.taskId).toBeDefined();
+  }
+  await using second = await hastyInvoker(server.url, store);
+  gate.resolve();
+  const { outcome, remote } = await second.invoker.wait(id);
+  expect(outcome?.text).toBe('done');
+  const followed = spans.find(({ name }) => name === 'legate.a2a.subscribe_loop');
+  await eventually(() => followed?.isEnded).toBe(true);
+  expect(followed?.attributes).toMatchObject({
+    'legate.a2a.task_id': remote?.taskId,
+    'legate.a2a.context_id': remote?.contextId,
+    'legate.a2a.correlation_id': id,
+    'legate.a2a.session_id': 'c',
+  });
+  const fallbacks = counts.filter(({ name }) => name === 'legate.a2a.subscribe_fallbacks');
+  expect(fallbacks).toHaveLength(1);
 });
 
 test('an exchange that goes nowhere is counted with its reason', async () => {

@@ -14,7 +14,15 @@ import {
 import { connect } from '../../client/index.ts';
 import { router, serve, type ServeOptions } from '../../http/index.ts';
 import { scriptedModel } from '../../models/index.ts';
-import { askingUsers, engineConversations, peerSubject } from '../../peers/index.ts';
+import {
+  askingUsers,
+  Directory,
+  engineConversations,
+  HttpTransport,
+  Invoker,
+  peerSubject,
+  WorkingMemory,
+} from '../../peers/index.ts';
 import { artifact, data, file, type Task, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
@@ -356,6 +364,46 @@ describe('calling a peer over HTTP', () => {
     const called = invoker.call({ agent: 'poller', skill: 'poller', message: 'x' }, session);
     gate.resolve();
     expect((await called).outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'at last' });
+  });
+
+  test('a follow-up that a peer without streams never answers is given up in time', async () => {
+    let isAborted = false;
+    const made = agent({ name: 'staller' }, async function* (turn) {
+      if (!turn.isContinuation) yield inputRequired('Which?');
+      else {
+        await new Promise<void>((resolve) => {
+          turn.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        isAborted = true;
+      }
+    });
+    const server = await serve(made, { streaming: false, drainMs: 0, cancelGraceMs: 50 });
+    buses.after(() => server.close());
+    const { records } = openMemory();
+    const directory = new Directory({ records, wellKnown: [{ name: 'staller', url: server.url }] });
+    await directory.start();
+    const client = { poll: { initialMs: 5, maximumMs: 20 } };
+    const invoker = new Invoker({
+      name: 'me',
+      directory,
+      transports: [new HttpTransport({ directory, client })],
+      records,
+      memory: () => new WorkingMemory({ records, owner: 'user' }),
+    });
+    await invoker.start();
+    buses.after(async () => {
+      await invoker.stop();
+      directory.stop();
+    });
+    const request = { agent: 'staller', skill: 'staller', message: 'x', timeoutMs: 3_000 };
+    const asked = await invoker.call(request, session);
+    expect(asked.state).toBe('asking');
+    // The answer is under way for as long as the peer thinks about it.
+    const answered = invoker.answer(asked.id, 'this one').catch(() => undefined);
+    await eventually(async () => (await invoker.find(asked.id))?.state).toBe('sending');
+    expect((await invoker.wait(asked.id)).outcome?.end).toBe('timed-out');
+    await eventually(() => isAborted).toBe(true);
+    await answered;
   });
 
   test('credentials go to the peer and nowhere else', async () => {

@@ -5,7 +5,7 @@ import { traceHeaders } from '../../telemetry/index.ts';
 import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
 import { textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
-import { InvokeTelemetry } from './invoke-telemetry.ts';
+import { InvokeTelemetry, remoteTags } from './invoke-telemetry.ts';
 import { TaskAssembly } from './task-assembly.ts';
 
 /** How peers are called over HTTP. */
@@ -32,6 +32,8 @@ export class HttpTransport implements PeerTransport {
   readonly #underWay = new Map<string, AbortController>();
   /** Spans of tasks that are polled, with how often that was. */
   readonly #polls = new Map<string, { readonly span: Span; count: number }>();
+  /** The peers' own ids, from when they are known here. */
+  readonly #remotes = new Map<string, NonNullable<Invocation['remote']>>();
   #listener: PeerListener | undefined;
   #isStopped = false;
 
@@ -115,7 +117,7 @@ export class HttpTransport implements PeerTransport {
       this.#release(invocation.id, controller);
       throw error;
     }
-    void this.#follow(invocation, first, events, assembly)
+    void this.#follow(invocation, first, events, { assembly, span })
       .then((count) => span.setAttribute('legate.a2a.total_events', count))
       .catch((error: unknown) => this.#fail(invocation, error, controller))
       .finally(() => {
@@ -128,7 +130,7 @@ export class HttpTransport implements PeerTransport {
     invocation: Invocation,
     first: IteratorResult<StreamEvent>,
     events: AsyncGenerator<StreamEvent>,
-    assembly: TaskAssembly,
+    { assembly, span }: { readonly assembly: TaskAssembly; readonly span: Span },
   ): Promise<number> {
     const { id } = invocation;
     let isKnown = false;
@@ -141,7 +143,10 @@ export class HttpTransport implements PeerTransport {
       const { ids } = assembly;
       if (!isKnown && ids !== undefined) {
         isKnown = true;
-        await this.#tell(id, { kind: 'known', taskId: ids.id, contextId: ids.contextId });
+        const remote = { taskId: ids.id, contextId: ids.contextId };
+        this.#remotes.set(id, remote);
+        span.setAttributes(remoteTags(remote));
+        await this.#tell(id, { kind: 'known', ...remote });
       }
       const text = progressOf(response);
       if (text !== '' && !assembly.isOver) await this.#tell(id, { kind: 'progress', text });
@@ -180,8 +185,9 @@ export class HttpTransport implements PeerTransport {
   #polled(invocation: Invocation): void {
     this.#telemetry.polled(invocation);
     const { id } = invocation;
+    const remote = this.#remotes.get(id) ?? invocation.remote ?? {};
     const poll = this.#polls.get(id) ?? {
-      span: this.#telemetry.dispatch('poll_loop', invocation),
+      span: this.#telemetry.dispatch('poll_loop', { ...invocation, remote }),
       count: 0,
     };
     poll.count += 1;
@@ -190,6 +196,8 @@ export class HttpTransport implements PeerTransport {
 
   #control(id: string): AbortController {
     const controller = new AbortController();
+    // What comes too late must not keep the program from stopping.
+    if (this.#isStopped) controller.abort();
     this.#underWay.set(id, controller);
     return controller;
   }
@@ -199,6 +207,7 @@ export class HttpTransport implements PeerTransport {
     const poll = this.#polls.get(id);
     poll?.span.setAttribute('legate.a2a.total_polls', poll.count).end();
     this.#polls.delete(id);
+    this.#remotes.delete(id);
   }
 
   /** What we ended ourselves is no failure of the peer. */

@@ -1,10 +1,25 @@
-import { type Attributes, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Span,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { lateCounter, lateHistogram } from '../../telemetry/index.ts';
 import type { Invocation, InvocationOutcome } from './invocation.ts';
 
 const library = 'legate.a2a';
 /** An answer within this time is a fast one, in milliseconds. */
 const fast = 5_000;
+
+/** The spans of one invocation in this process; one that was taken up has no span of its beginning. */
+interface InvocationSpans {
+  readonly invoke?: Span;
+  loop?: Span;
+  /** Open while the peer waits for an answer. */
+  round?: Span;
+}
 
 /** What OpenTelemetry is told about the calling of peers. Without an SDK it says nothing. */
 export class InvokeTelemetry {
@@ -17,7 +32,7 @@ export class InvokeTelemetry {
   readonly #events = lateCounter('legate.a2a.streaming_events');
   readonly #fallbacks = lateCounter('legate.a2a.subscribe_fallbacks');
   readonly #duration = lateHistogram('legate.a2a.duration');
-  readonly #spans = new Map<string, { readonly invoke: Span; loop?: Span }>();
+  readonly #spans = new Map<string, InvocationSpans>();
 
   began(invocation: Invocation): void {
     this.#requests.add(1, labels(invocation));
@@ -36,18 +51,37 @@ export class InvokeTelemetry {
     return this.#tracer.startSpan(`legate.a2a.${name}`, { attributes });
   }
 
-  round(invocation: Invocation, isAutonomous: boolean): Span {
+  /**
+   * Does something on behalf of an invocation: what is sent to the peer belongs to the trace of the
+   * invocation, and so does what the peer does with it.
+   */
+  within<T>({ id }: Invocation, work: () => T): T {
+    return context.with(this.#contextOf(id), work);
+  }
+
+  /** A peer asks: the round lasts until it is answered, or all is over. */
+  round(invocation: Invocation, isAutonomous: boolean): void {
+    const { id } = invocation;
     this.#rounds.add(1, labels(invocation));
     const attributes = {
       ...tags(invocation),
       'legate.a2a.round': invocation.rounds,
       'legate.a2a.autonomous': isAutonomous,
     };
-    const spans = this.#spans.get(invocation.id);
-    if (spans !== undefined) {
-      spans.loop ??= this.#tracer.startSpan('legate.a2a.input_required_loop', { attributes });
-    }
-    return this.#tracer.startSpan('legate.a2a.input_required_round', { attributes });
+    const spans = this.#spans.get(id) ?? {};
+    this.#spans.set(id, spans);
+    const from = this.#contextOf(id);
+    spans.loop ??= this.#tracer.startSpan('legate.a2a.input_required_loop', { attributes }, from);
+    spans.round?.end();
+    const inLoop = trace.setSpan(from, spans.loop);
+    spans.round = this.#tracer.startSpan('legate.a2a.input_required_round', { attributes }, inLoop);
+  }
+
+  /** The peer has its answer. */
+  answered({ id }: Invocation): void {
+    const spans = this.#spans.get(id);
+    spans?.round?.end();
+    if (spans !== undefined) delete spans.round;
   }
 
   broke(invocation: Invocation, reason: 'max_rounds' | 'repetition'): void {
@@ -76,10 +110,17 @@ export class InvokeTelemetry {
     const spans = this.#spans.get(invocation.id);
     this.#spans.delete(invocation.id);
     if (spans === undefined) return;
+    spans.round?.end();
     spans.loop?.end();
-    spans.invoke.setAttributes({ ...tags(invocation), 'legate.a2a.duration_ms': ms });
-    if (!isOk) spans.invoke.setStatus({ code: SpanStatusCode.ERROR, message: end });
-    spans.invoke.end();
+    spans.invoke?.setAttributes({ ...tags(invocation), 'legate.a2a.duration_ms': ms });
+    if (!isOk) spans.invoke?.setStatus({ code: SpanStatusCode.ERROR, message: end });
+    spans.invoke?.end();
+  }
+
+  /** The trace of an invocation; where it began in another process, the one at hand. */
+  #contextOf(id: string): Context {
+    const invoke = this.#spans.get(id)?.invoke;
+    return invoke === undefined ? context.active() : trace.setSpan(context.active(), invoke);
   }
 }
 
@@ -91,6 +132,14 @@ function labels({ agent, skill, reach }: Invocation): Attributes {
   };
 }
 
+/** The peer's own ids, for spans that begin before they are known. */
+export function remoteTags({ taskId, contextId }: NonNullable<Invocation['remote']>): Attributes {
+  return {
+    ...(taskId !== undefined && { 'legate.a2a.task_id': taskId }),
+    ...(contextId !== undefined && { 'legate.a2a.context_id': contextId }),
+  };
+}
+
 /** On every span, so that traces of caller and responder can be joined. */
 function tags(invocation: Invocation): Attributes {
   const { id, remote, session } = invocation;
@@ -99,7 +148,7 @@ function tags(invocation: Invocation): Attributes {
     'legate.a2a.protocol': invocation.reach === 'plain' ? 'tasks/send' : 'a2a',
     'legate.a2a.correlation_id': id,
     'legate.a2a.session_id': session.id,
-    'legate.a2a.task_id': remote?.taskId ?? id,
-    ...(remote?.contextId !== undefined && { 'legate.a2a.context_id': remote.contextId }),
+    'legate.a2a.task_id': id,
+    ...remoteTags(remote ?? {}),
   };
 }

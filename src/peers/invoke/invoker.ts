@@ -314,17 +314,19 @@ export class Invoker {
     else if (isTerminal(state)) await this.#endings.finish(invocation, content);
   }
 
+  /** Not in the lane of the invocation: what holds that up may be the very thing that takes too long. */
   #expire(id: string): void {
-    const { lanes, store, scheduler, deadlines, logger } = this.#workings;
-    lanes
-      .run(id, async () => {
-        const invocation = await store.find(id);
-        if (invocation === undefined || invocation.state === 'ended') return;
-        if (invocation.deadline > scheduler.now()) return deadlines.set(invocation);
-        const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
-        await this.#endings.abandon(id, { end: 'timed-out', text, data: [] });
-      })
-      .catch((error: unknown) => logger.error({ invocation: id, error }, 'peers.timeout.failed'));
+    const { store, scheduler, deadlines, logger } = this.#workings;
+    const expire = async (): Promise<void> => {
+      const invocation = await store.find(id);
+      if (invocation === undefined || invocation.state === 'ended') return;
+      if (invocation.deadline > scheduler.now()) return deadlines.set(invocation);
+      const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
+      await this.#endings.abandon(id, { end: 'timed-out', text, data: [] });
+    };
+    expire().catch((error: unknown) => {
+      logger.error({ invocation: id, error }, 'peers.timeout.failed');
+    });
   }
 }
 

@@ -83,6 +83,7 @@ export class PlainTransport implements PeerTransport {
     const body = requestOf(invocation, message);
     const address = await this.#address(invocation);
     const controller = new AbortController();
+    if (this.#isStopped) controller.abort();
     this.#underWay.set(invocation.id, controller);
     void this.#exchange(invocation, address, body, controller.signal)
       .then((response) => this.#listener?.(invocation.id, { kind: 'answer', response }))

@@ -62,7 +62,7 @@ export class Questions {
     const { question, mode } = invocation;
     if (question === undefined) return;
     const isAutonomous = question.answerer === 'model';
-    telemetry.round(invocation, isAutonomous).end();
+    telemetry.round(invocation, isAutonomous);
     if (isAutonomous) {
       // Thinking takes its time, and what else the peer says must be heard meanwhile.
       void this.#answerByModel(invocation, question);
@@ -75,7 +75,7 @@ export class Questions {
 
   /** Sends the answer to the open question, in the same task and context. */
   async answer(asking: Invocation, parts: readonly Part[]): Promise<Invocation> {
-    const { store, scheduler, repetitionThreshold } = this.#workings;
+    const { store, scheduler, repetitionThreshold, telemetry } = this.#workings;
     const { id, remote, skill } = asking;
     if (asking.state !== 'asking') {
       throw invalid(`Agent '${asking.agent}' does not wait for an answer in task ${id}.`);
@@ -99,7 +99,9 @@ export class Questions {
     );
     if (sending?.isChanged !== true) throw invalid(`Task ${id} has been answered or has ended.`);
     try {
-      return await sendMessage(this.#workings, sending.invocation);
+      const sent = await sendMessage(this.#workings, sending.invocation);
+      telemetry.answered(sent);
+      return sent;
     } catch (error) {
       // The question stands: whoever answered can try again.
       await store.change(id, (current) =>
@@ -116,10 +118,13 @@ export class Questions {
   }
 
   async #answerByModel(invocation: Invocation, question: Question): Promise<void> {
-    const { conversations, closing, logger, lanes, store } = this.#workings;
+    const { conversations, closing, logger, lanes, store, telemetry } = this.#workings;
     const { id } = invocation;
     try {
-      const said = toParts((await conversations.answer?.(invocation, question, closing)) ?? '');
+      const thought = telemetry.within(invocation, () =>
+        conversations.answer?.(invocation, question, closing),
+      );
+      const said = toParts((await thought) ?? '');
       if (textOfParts(said) === '') throw new Error('the model gave no answer');
       await lanes.run(id, async () => this.answer((await store.find(id)) ?? invocation, said));
     } catch (error) {

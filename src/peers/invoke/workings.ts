@@ -45,8 +45,10 @@ export function transportOf({ transports }: Workings, { reach, agent }: Invocati
 
 /** Sends the message of an invocation in state `sending`. */
 export async function sendMessage(workings: Workings, invocation: Invocation): Promise<Invocation> {
+  const { telemetry } = workings;
   workings.deadlines.set(invocation);
-  await transportOf(workings, invocation).send(invocation, invocation.message);
+  const transport = transportOf(workings, invocation);
+  await telemetry.within(invocation, () => transport.send(invocation, invocation.message));
   const sent = await workings.store.change(invocation.id, (current) =>
     current.state === 'sending' && current.message.messageId === invocation.message.messageId
       ? { ...current, state: 'working' }
@@ -58,7 +60,8 @@ export async function sendMessage(workings: Workings, invocation: Invocation): P
 /** The peer need not go on. That it cannot be told is no reason to fail. */
 export async function cancelRemote(workings: Workings, invocation: Invocation): Promise<void> {
   try {
-    await transportOf(workings, invocation).cancel(invocation);
+    const transport = transportOf(workings, invocation);
+    await workings.telemetry.within(invocation, () => transport.cancel(invocation));
   } catch (error) {
     const { id, agent } = invocation;
     workings.logger.warn({ invocation: id, agent, error }, 'peers.cancel.failed');
