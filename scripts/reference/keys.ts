@@ -79,13 +79,18 @@ export const keyTables: readonly KeyTable[] = [
     title: 'endpoints.yml',
     intro:
       'Values may be `${NAME}`, from the environment. Secrets must be. `tracker_store`, `lock_store` and other blocks of Rasa that have no counterpart are left out with a warning.',
-    files: ['src/assistant/project/endpoints.ts', 'src/http/assistant/store-options.ts'],
+    files: ['src/assistant/project/endpoints.ts', 'src/config/store-section.ts'],
     keys: {
-      store: ['SQLite in `.legate/store.db`', 'Where everything is kept'],
+      store: ['SQLite in `.legate/store.db`', 'Where everything is kept, and for how long'],
       'store.type': ['`sqlite`', '`memory`, `sqlite` or `postgres`'],
       'store.path': ['`.legate/store.db`', 'Of SQLite'],
       'store.url': ['required', 'Of PostgreSQL'],
       'store.max_connections': ['10', 'Of PostgreSQL'],
+      'store.task_retention_seconds': ['604800', 'How long ended tasks are kept; 0 for ever'],
+      'store.context_retention_seconds': [
+        '0',
+        'How long conversations are kept after their last turn, unless a task of theirs is open; 0 for ever',
+      ],
       telemetry: ['off', 'Metrics and traces, see below'],
       outbound: ['calls go anywhere', 'Where calls to sub agents and MCP servers may go'],
       a2a_server: ['off', 'Makes the assistant an agent, see below'],

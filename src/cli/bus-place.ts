@@ -12,12 +12,14 @@ import {
   Field,
   formatProblem,
   Problems,
+  readStore,
   readTelemetry,
+  type StoreSettings,
   type TelemetrySettings,
   YamlFile,
 } from '../config/index.ts';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
-import type { StoreOptions } from '../store/index.ts';
+import { type StoreOptions, storeOptionsOf } from '../store/index.ts';
 import {
   type Logger,
   startTelemetry,
@@ -32,7 +34,7 @@ export interface BusPlace {
   /** The section `bus`, with the address in its place; undefined where no bus is named. */
   readonly bus: JsonObject | undefined;
   /** The section `store`. */
-  readonly store: JsonObject | undefined;
+  readonly store: StoreSettings | undefined;
   /** The section `telemetry`. */
   readonly telemetry: TelemetrySettings | undefined;
 }
@@ -75,10 +77,7 @@ export function identityAt({ bus, directory }: BusPlace, issuer: string): Promis
   return readBusIdentity(bus ?? {}, { directory, issuer });
 }
 
-/**
- * Turns on what `telemetry:` asks for, while the process works. It has no port at which Prometheus
- * could read, so only what is sent counts.
- */
+/** Turns on what `telemetry:` asks for, while the process works. */
 export async function telemetryAt(
   { telemetry }: BusPlace,
   serviceName: string,
@@ -89,16 +88,17 @@ export async function telemetryAt(
 }
 
 /** The store that is named, or of endpoints.yml, or beside the project. */
-export function storeAt({ store, directory }: BusPlace, given: string | undefined): StoreOptions {
+export function storeAt(
+  { store, directory }: BusPlace,
+  given: string | undefined,
+  /** The file where nothing is said. */
+  usual?: string,
+): StoreOptions {
   if (given !== undefined) return namedStore(given);
-  const { type = 'sqlite', path = join('.legate', 'store.db'), url } = store ?? {};
-  if (type === 'memory') return { type };
-  if (type === 'sqlite' && typeof path === 'string')
-    return { type, path: resolve(directory, path) };
-  if (type === 'postgres' && typeof url === 'string') return { type, url };
-  throw invalid(
-    'endpoints.yml store: write {type: sqlite, path: file}, {type: postgres, url: ${DATABASE_URL}} or {type: memory}',
-  );
+  if (store === undefined && usual !== undefined) {
+    return { type: 'sqlite', path: resolve(directory, usual) };
+  }
+  return storeOptionsOf(store, directory);
 }
 
 /** A file, or the address of a database. */
@@ -116,16 +116,17 @@ async function readSections(
   });
   const problems = new Problems();
   const yaml = YamlFile.parse({ file, text }, problems, { environment: process.env });
-  const section =
-    yaml.value === null ? undefined : Field.root(yaml, problems).section()?.section('telemetry');
-  const telemetry = section && readTelemetry(section);
+  const root = yaml.value === null ? undefined : Field.root(yaml, problems).section();
+  const asked = { store: root?.section('store'), telemetry: root?.section('telemetry') };
+  const store = asked.store && readStore(asked.store);
+  const telemetry = asked.telemetry && readTelemetry(asked.telemetry);
   const ours = problems.errors.filter(({ path }) => /^(?:$|bus\b|store\b|telemetry\b)/.test(path));
   if (ours.length > 0) throw invalid(ours.map(formatProblem).join('\n'));
-  const { bus, store } = (yaml.value ?? {}) as { bus?: unknown; store?: unknown };
+  const { bus } = (yaml.value ?? {}) as { bus?: unknown };
   refuseWrittenPassword(yaml, bus);
   return {
     ...(isObject(bus) && { bus }),
-    ...(isObject(store) && { store }),
+    store,
     telemetry,
   };
 }

@@ -17,6 +17,7 @@ import { telemetryOf } from '../http/index.ts';
 import { LegateError, parseJson } from '../protocol/index.ts';
 import { sealedPolicy } from '../push/index.ts';
 import type { StoreOptions } from '../store/index.ts';
+import { retentionOf } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import {
   type BusPlace,
@@ -40,7 +41,7 @@ export async function serveGateway(
   const [first = '', ...others] = agents;
   const verifiers = await verifiersOf(options);
   const place = await readBusPlace('.', options);
-  const store = storeAt(besides(place), options.store);
+  const store = storeAt(place, options.store, join('.legate', 'gateway.db'));
   const identity = await identityAt(place, options.name);
   // Before anything that counts.
   await using _telemetry = (await telemetryAt(place, options.name, logger)) ?? null;
@@ -56,6 +57,7 @@ export async function serveGateway(
     name: options.name,
     ...identity,
     store,
+    ...retentionOf(place.store),
     logger,
     ...telemetryOf(place.telemetry, options.name),
     port: options.port,
@@ -77,13 +79,6 @@ export async function serveGateway(
   console.error('Stopping: waiting for what is under way.');
 }
 
-/** Without a word on it, the tasks of a gateway are in a file of their own beside those of agents. */
-function besides(place: BusPlace): BusPlace {
-  return place.store === undefined
-    ? { ...place, store: { type: 'sqlite', path: join('.legate', 'gateway.db') } }
-    : place;
-}
-
 async function hostHere(
   worker: string,
   from: {
@@ -99,6 +94,7 @@ async function hostHere(
   return hostOnBus(agent, {
     bus,
     logger,
+    ...retentionOf(place.store),
     ...(await identityAt(place, agent.name)),
     // One process owns a file; the databases of others can be shared.
     store:

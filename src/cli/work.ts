@@ -3,7 +3,7 @@ import { type Bus, type BusIdentity, type HostOutcome, hostOnBus, topics } from 
 import { Proposals, TrustLedger, trustGate, WorkingMemory } from '../peers/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { openStore, ownerKey, type Store } from '../store/index.ts';
-import { systemScheduler } from '../tasks/index.ts';
+import { retentionOf, systemScheduler } from '../tasks/index.ts';
 import type { Logger, Telemetry } from '../telemetry/index.ts';
 import {
   type BusPlace,
@@ -35,7 +35,16 @@ export async function work(place: string, options: WorkCommandOptions): Promise<
   const store = await openStore(storeAt(busPlace, options.store));
   try {
     const metrics = shown?.url;
-    const outcome = await host(agent, { ...options, name, bus, store, identity, logger, metrics });
+    const outcome = await host(agent, {
+      ...options,
+      name,
+      bus,
+      store,
+      retention: retentionOf(busPlace.store),
+      identity,
+      logger,
+      metrics,
+    });
     process.exitCode = report(outcome, options);
   } finally {
     await store.close();
@@ -70,6 +79,7 @@ interface Hosting extends Omit<WorkCommandOptions, 'store'> {
   readonly name: string;
   readonly bus: Bus;
   readonly store: Store;
+  readonly retention: ReturnType<typeof retentionOf>;
   readonly identity: BusIdentity;
   readonly logger: Logger;
   /** Where metrics are shown. */
@@ -84,6 +94,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     name,
     once,
     logger,
+    ...options.retention,
     ...identity,
     // A worker of one task makes itself known only when it is asked to: it is gone in a moment.
     announces: options.announce && !once,

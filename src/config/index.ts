@@ -6,6 +6,7 @@ export { formatPath, type Path, type Place, type Position } from './position.ts'
 export { type Present, present } from './present.ts';
 export { formatProblem, type Problem, type ProblemDetails, Problems } from './problem.ts';
 export { Section } from './section.ts';
+export { readStore, type StoreSettings } from './store-section.ts';
 export { type OtlpSettings, readTelemetry, type TelemetrySettings } from './telemetry-section.ts';
 export { type Source, YamlFile, type YamlOptions } from './yaml-file.ts';
 export { type YamlLimits } from './yaml-values.ts';

@@ -126,6 +126,10 @@ test('nesting, length and self reference are bounded', () => {
   ]);
 });
 
+test('-0 is 0, as it is in JSON', () => {
+  expect(parse('a: -0').file.value).toEqual({ a: 0 });
+});
+
 test('whatever the text, parsing reports problems and never throws', () => {
   const piece = fc.constantFrom(
     ...'a: |- |> |\n|  |[|]|{|}|,|"|\'|&x |*x|<<: |${V}|$${V}|!!binary |!t |# |---\n|...|? |%YAML 1.1\n|\t|é|.inf|0x1|~'.split(

@@ -134,7 +134,8 @@ export class Values {
   #scalar(value: unknown, path: Path, spot: Spot): JsonValue {
     if (typeof value === 'string') return this.#text(value, path, spot);
     if (typeof value === 'boolean' || value === null) return value;
-    if (typeof value === 'number' && Number.isFinite(value)) return value;
+    // JSON has no -0: it would be another number after it was kept.
+    if (typeof value === 'number' && Number.isFinite(value)) return value + 0;
     this.#report(spot.value, 'not a value that JSON knows', 'quote it', path);
     return null;
   }

@@ -1,6 +1,7 @@
 export * from './contract.ts';
 export { openMemory, openMemoryReplicas } from './memory/index.ts';
 export { openStore, type StoreOptions } from './open.ts';
+export { storeOptionsOf } from './from-settings.ts';
 export { migrateStore, storeStatus } from './migrate.ts';
 export { ownerKey } from './owner.ts';
 export type { MigrationStatus, PostgresOptions } from './postgres/index.ts';

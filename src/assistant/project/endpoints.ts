@@ -1,6 +1,7 @@
 import {
   Field,
   type Problems,
+  readStore,
   readTelemetry,
   type Section,
   type YamlFile,
@@ -20,6 +21,7 @@ export const noEndpoints: Endpoints = {
   modelGroups: new Map(),
   mcpServers: new Map(),
   a2aServer: undefined,
+  store: undefined,
   telemetry: undefined,
   outbound: undefined,
   sections: new Map(),
@@ -38,7 +40,7 @@ const absent = [
   'action_server',
 ];
 /** Read by those who need them. */
-const loose = ['store', 'bus'];
+const loose = ['bus'];
 
 /** endpoints.yml. */
 export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): Endpoints {
@@ -46,19 +48,20 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
   const section = Field.root(file, problems).section();
   if (section === undefined) return noEndpoints;
   const a2a = section.section('a2a_server');
+  const store = section.section('store');
   const telemetry = section.section('telemetry');
   const sections = new Map<string, JsonObject>();
   for (const key of loose) {
     const value = section.object(key);
     if (value !== undefined) sections.set(key, value);
   }
-  refuseWrittenPassword(section.section('store')?.get('url'));
   const endpoints: Endpoints = {
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
     nlg: readNlg(section.section('nlg'), uses),
     modelGroups: readModelGroups(section.list('model_groups')),
     mcpServers: readMcpServers(section.list('mcp_servers'), uses),
     a2aServer: a2a && readA2aServer(a2a),
+    store: store && readStore(store),
     telemetry: telemetry && readTelemetry(telemetry),
     outbound: readOutbound(section.section('outbound')),
     sections,
@@ -74,12 +77,6 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
   }
   section.finishLeniently();
   return endpoints;
-}
-
-/** An address with a password in it is a secret, unless the password comes from the environment. */
-function refuseWrittenPassword(url: Field | undefined): void {
-  if (url === undefined || typeof url.value !== 'string') return;
-  if (/:\/\/[^/@]*:[^/@]+@/.test(url.value) && !url.file.isInterpolated(url.path)) url.secret();
 }
 
 function readActionEndpoint(section: Section | undefined): ActionEndpoint | undefined {

@@ -136,13 +136,13 @@ lock_store: {type: redis}
 event_broker: {type: kafka}
 tracing: []
 mcp_servers: [{name: loans, url: "http://127.0.0.1:7000/mcp"}]
-store: {url: "sqlite:x.db"}
+store: {type: memory}
 model_groups: [{id: main, models: [{provider: ollama, model: m}]}]
 `,
   });
   const { project } = await loadProject({ directory }, environment);
   expect(project.config.generator).toMatchObject({ commands: 'v3', modelGroup: undefined });
-  expect(project.endpoints.sections.get('store')).toEqual({ url: 'sqlite:x.db' });
+  expect(project.endpoints.store).toMatchObject({ type: 'memory' });
   expect(await problemsOf(directory)).toEqual([
     'config.yml:3:5 pipeline[0]: warning: left out, there is no such component here: WhitespaceTokenizer, DIETClassifier, EnterpriseSearchPolicy',
     'credentials.yml:2:1 slack: warning: left out, there is no such channel here: slack, telegram',

@@ -1,4 +1,4 @@
-import type { TelemetrySettings } from '../../config/index.ts';
+import type { StoreSettings, TelemetrySettings } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Domain, Flow } from '../model.ts';
 
@@ -68,11 +68,13 @@ export interface Endpoints {
   /** By name. */
   readonly mcpServers: ReadonlyMap<string, McpServer>;
   readonly a2aServer: A2aServer | undefined;
+  /** Where everything is kept, and for how long; undefined for beside the project. */
+  readonly store: StoreSettings | undefined;
   /** What is told about all this; undefined where nothing is. */
   readonly telemetry: TelemetrySettings | undefined;
   /** Undefined where calls may go anywhere. */
   readonly outbound: OutboundRules | undefined;
-  /** Sections that their owners read themselves: `store`, `bus`. */
+  /** Sections that their owners read themselves: `bus`. */
   readonly sections: ReadonlyMap<string, JsonObject>;
 }
 

@@ -1,7 +1,7 @@
 import { assistantAgent, type BuildOptions, type ProjectPlaces } from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
-import type { Store, StoreOptions } from '../../store/index.ts';
-import { systemScheduler } from '../../tasks/index.ts';
+import { type Store, type StoreOptions, storeOptionsOf } from '../../store/index.ts';
+import { retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
 import { serve, type ServeOptions, type Serving } from '../serve.ts';
@@ -16,7 +16,6 @@ import { checkReach, checkWorkers } from './guards.ts';
 import { ModelHolder } from './model-holder.ts';
 import { makeReady, readModel } from './model-loading.ts';
 import { SharedModel, type WantedModel } from './shared-model.ts';
-import { storeOf } from './store-options.ts';
 
 /** Which project is served, where, and to whom. */
 export interface ServeAssistantOptions extends Pick<
@@ -71,8 +70,8 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   };
   // How to listen stands in the project, so it is read first; what may take time comes after.
   const first = await readModel({ places, file: options.model }, environment, logger);
-  const { a2aServer, telemetry, sections } = first.project.endpoints;
-  const storage = options.store ?? storeOf(sections.get('store'), places.directory);
+  const { a2aServer, store: settings, telemetry } = first.project.endpoints;
+  const storage = options.store ?? storeOptionsOf(settings, places.directory);
   if (a2aServer !== undefined) checkWorkers(environment, storage, logger);
   const access = new ApiAccess(options.api ?? {});
   const hasRest = first.project.credentials.size === 0 || first.project.credentials.has('rest');
@@ -114,6 +113,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     {
       ...listening(options),
       store: storage,
+      ...retentionOf(settings),
       before:
         inspector === undefined
           ? doors.handle

@@ -1,0 +1,44 @@
+import type { Field } from './field.ts';
+import type { Section } from './section.ts';
+
+/** What `store:` of endpoints.yml says; undefined where it says nothing. */
+export interface StoreSettings {
+  readonly type: 'memory' | 'sqlite' | 'postgres';
+  /** The file of SQLite. */
+  readonly path: string | undefined;
+  /** The address of PostgreSQL. */
+  readonly url: string | undefined;
+  readonly maxConnections: number | undefined;
+  /** How long ended tasks are kept; 0 for ever. */
+  readonly taskRetentionSeconds: number | undefined;
+  /** How long conversations are kept after their last turn; 0 for ever. */
+  readonly contextRetentionSeconds: number | undefined;
+}
+
+const types = ['memory', 'sqlite', 'postgres'] as const;
+const seconds = { minimum: 0, isInteger: true };
+
+/** `store:` with all its keys. */
+export function readStore(section: Section): StoreSettings {
+  const type = section.get('type')?.oneOf(types) ?? 'sqlite';
+  const url = section.get('url');
+  if (type === 'postgres') section.require('url', 'write "${DATABASE_URL}"');
+  else url?.keyError(`"url" does not belong to ${type}`, { hint: 'write type: postgres' });
+  refuseWrittenPassword(url);
+  const settings: StoreSettings = {
+    type,
+    path: section.name('path'),
+    url: url?.name(),
+    maxConnections: section.number('max_connections', { minimum: 1, isInteger: true }),
+    taskRetentionSeconds: section.number('task_retention_seconds', seconds),
+    contextRetentionSeconds: section.number('context_retention_seconds', seconds),
+  };
+  section.finish();
+  return settings;
+}
+
+/** An address with a password in it is a secret, unless the password comes from the environment. */
+function refuseWrittenPassword(url: Field | undefined): void {
+  if (url === undefined || typeof url.value !== 'string') return;
+  if (/:\/\/[^/@]*:[^/@]+@/.test(url.value) && !url.file.isInterpolated(url.path)) url.secret();
+}
