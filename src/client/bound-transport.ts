@@ -124,6 +124,7 @@ export class BoundTransport implements Transport {
       );
     }
     call.signal?.throwIfAborted();
+    call.sendUntil?.throwIfAborted();
     const { signal, deadline } = call;
     return {
       headers,

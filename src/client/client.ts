@@ -22,6 +22,7 @@ import type { Http } from './http.ts';
 import { within } from './lifeline.ts';
 import type { CallOptions, Settings, StreamOptions } from './options.ts';
 import { Peer } from './peer.ts';
+import { Recalls } from './recalls.ts';
 import { withRetry } from './retry.ts';
 import { type Sendable, toRequest } from './sendable.ts';
 import { type Followed, TaskFollower } from './stream.ts';
@@ -56,6 +57,7 @@ export class Client implements AsyncDisposable {
   /** Replaced as a whole, so that a call under way keeps the one it began with. */
   #peer: Peer;
   #fetched: FetchedCard | undefined;
+  readonly #recalls = new Recalls();
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
@@ -87,14 +89,14 @@ export class Client implements AsyncDisposable {
     options: StreamOptions = {},
   ): AsyncGenerator<StreamEvent, void> {
     const request = toRequest(input);
-    return this.#follow(sending(this.#peer, request), deliveryOf(request), options);
+    return this.#follow(sending(this.#peer, request, this.#recalls), deliveryOf(request), options);
   }
 
   /** Sends a message and waits until its task is terminal or waits for its caller. */
   sendAndWait(input: Sendable, options: StreamOptions = {}): Promise<SendMessageResponse> {
     const request = toRequest(input);
     const delivery = deliveryOf(request);
-    const events = this.#follow(sending(this.#peer, request), delivery, options);
+    const events = this.#follow(sending(this.#peer, request, this.#recalls), delivery, options);
     return settled(events, delivery, request.message.taskId !== undefined);
   }
 
@@ -201,9 +203,11 @@ export class Client implements AsyncDisposable {
 
   /**
    * Lets go of the connections that its bindings hold, once the calls under way are over; those of
-   * HTTP belong to the runtime. A later call makes new ones.
+   * HTTP belong to the runtime. Messages that are being called back are waited for, but no longer than
+   * `graceMs` (@default 5_000). A later call makes new connections.
    */
-  async close(): Promise<void> {
+  async close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    await this.#recalls.end(graceMs);
     this.#peer.transport.close?.();
   }
 

@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
+  /** Aborted, it keeps a request from leaving that has not left. */
+  readonly sendUntil?: AbortSignal | undefined;
   /** Leaves the credentials at home. @default false */
   readonly isAnonymous?: boolean;
   /** Follows redirects that stay within the origin. @default false */
@@ -108,6 +110,7 @@ export class Http {
     const { method, body, signal } = request;
     const { url, headers } = await this.prepare(request, isRejected);
     signal?.throwIfAborted();
+    request.sendUntil?.throwIfAborted();
     try {
       return await this.#settings.fetch(url.href, {
         method,

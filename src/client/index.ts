@@ -7,6 +7,7 @@ export type {
   CallOptions,
   ClientOptions,
   PollOptions,
+  RecallOptions,
   RetryOptions,
   StreamOptions,
 } from './options.ts';

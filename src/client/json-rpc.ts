@@ -108,6 +108,7 @@ export class JsonRpcTransport implements Transport {
         params,
       }),
       signal: call.signal,
+      sendUntil: call.sendUntil,
     };
   }
 

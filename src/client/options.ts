@@ -101,6 +101,22 @@ export interface StreamOptions extends CallOptions {
   readonly inactivityTimeoutMs?: number;
   /** Continue after this event, seen in an earlier stream of the same task. */
   readonly lastEventId?: string;
+  /**
+   * Calls the message back where the signal aborts, or the time is over, before the peer has named
+   * the task: it is found and cancelled in the background. A task that is known is the caller's to
+   * cancel. @default the peer's task goes on
+   */
+  readonly recall?: RecallOptions;
+}
+
+/** How a message is called back whose sender gave up before the peer named its task. */
+export interface RecallOptions {
+  /** Asked with the signal's reason. @default whoever gives up has no use for the task */
+  readonly isMeant?: (reason: unknown) => boolean;
+  /** How long it may take, in milliseconds. @default 30_000 */
+  readonly timeoutMs?: number;
+  /** Told why a task that may be there was not cancelled. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /** The client's options with every default in its place. */

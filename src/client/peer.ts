@@ -1,11 +1,11 @@
-import {
-  type AgentCard,
-  LegateError,
-  type SendMessageRequest,
-  type SendMessageResponse,
-  type Task,
+import type {
+  AgentCard,
+  SendMessageRequest,
+  SendMessageResponse,
+  Task,
 } from '../protocol/index.ts';
 import type { Settings } from './options.ts';
+import { type Recall, taskInFlight } from './recall.ts';
 import { withRetry } from './retry.ts';
 import { idempotencyHeaders } from './sendable.ts';
 import type {
@@ -48,11 +48,17 @@ export class Peer {
   }
 
   /** Repeats carry the same message id, by which a peer knows them for what they are. */
-  send(request: SendMessageRequest, call: TransportCall): Promise<SendMessageResponse> {
+  send(
+    request: SendMessageRequest,
+    call: TransportCall,
+    recall?: Recall,
+  ): Promise<SendMessageResponse> {
     const keyed = withKey(request, call);
+    const send = (each: TransportCall) =>
+      this.transport.call('sendMessage', this.#addressed(request), each);
     return withRetry(this.settings, call.signal, async () => {
       try {
-        return await this.transport.call('sendMessage', this.#addressed(request), keyed);
+        return await (recall === undefined ? send(keyed) : recall.call(keyed, send));
       } catch (error) {
         const taskId = taskInFlight(error);
         if (taskId === undefined || request.configuration?.returnImmediately !== true) throw error;
@@ -61,11 +67,17 @@ export class Peer {
     });
   }
 
-  sendStreaming(request: SendMessageRequest, call: TransportStream): Promise<AsyncIterable<Frame>> {
+  sendStreaming(
+    request: SendMessageRequest,
+    call: TransportStream,
+    recall?: Recall,
+  ): Promise<AsyncIterable<Frame>> {
     const keyed = withKey(request, call);
+    const send = (each: TransportStream) =>
+      this.transport.stream('sendStreamingMessage', this.#addressed(request), each);
     return withRetry(this.settings, call.signal, async () => {
       try {
-        return await this.transport.stream('sendStreamingMessage', this.#addressed(request), keyed);
+        return await (recall === undefined ? send(keyed) : recall.stream(keyed, send));
       } catch (error) {
         const taskId = taskInFlight(error);
         if (taskId === undefined) throw error;
@@ -92,9 +104,4 @@ export class Peer {
 
 function withKey<C extends TransportCall>(request: SendMessageRequest, call: C): C {
   return { ...call, headers: { ...idempotencyHeaders(request), ...call.headers } };
-}
-
-function taskInFlight(error: unknown): string | undefined {
-  if (!(error instanceof LegateError) || error.code !== 'MESSAGE_IN_FLIGHT') return undefined;
-  return error.metadata?.taskId;
 }

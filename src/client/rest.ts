@@ -121,6 +121,7 @@ export class RestTransport implements Transport {
       },
       ...(method === 'POST' && { body: JSON.stringify(body) }),
       signal: call.signal,
+      sendUntil: call.sendUntil,
     };
   }
 

@@ -2,6 +2,7 @@ import { LegateError, type Task } from '../protocol/index.ts';
 import type { Delivery } from './delivery.ts';
 import { Lifeline, timedOut, within } from './lifeline.ts';
 import type { Settings, StreamOptions } from './options.ts';
+import type { WatchOptions } from './recalls.ts';
 import { isTransient, pauseBefore, pollPause } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
 
@@ -16,7 +17,7 @@ export interface Followed {
   /** Known from the start where an existing task is followed. */
   readonly taskId?: string;
   /** The first connection, by sending or subscribing, with the repetitions that are safe for it. */
-  open(call: TransportStream): Promise<Opened>;
+  open(call: TransportStream, watch: WatchOptions): Promise<Opened>;
   subscribe(taskId: string, call: TransportStream): Promise<AsyncIterable<Frame>>;
   getTask(taskId: string, call: TransportCall): Promise<Task>;
 }
@@ -100,7 +101,7 @@ export class TaskFollower {
       });
     try {
       line.expireIn(timeoutMs, () => timedOut('the stream did not open', timeoutMs));
-      const opened = await this.#open(isResumed, line.signal, onActivity);
+      const opened = await this.#open(isResumed, { signal: line.signal, onActivity }, signal);
       isOpen = true;
       this.#delivery.connected(isResumed || this.#options.lastEventId !== undefined);
       onActivity();
@@ -133,11 +134,17 @@ export class TaskFollower {
     }
   }
 
-  async #open(isResumed: boolean, signal: AbortSignal, onActivity: () => void): Promise<Opened> {
-    const { headers } = this.#options;
+  async #open(
+    isResumed: boolean,
+    line: Pick<TransportStream, 'signal' | 'onActivity'>,
+    givenUp: AbortSignal,
+  ): Promise<Opened> {
+    const { headers, recall } = this.#options;
     const lastEventId = this.#delivery.lastEventId;
-    const call = { signal, headers, lastEventId, onActivity };
-    if (!isResumed || this.#taskId === undefined) return this.#followed.open(call);
+    const call = { ...line, headers, lastEventId };
+    if (!isResumed || this.#taskId === undefined) {
+      return this.#followed.open(call, { givenUp, recall, headers });
+    }
     return { frames: await this.#followed.subscribe(this.#taskId, call), canSubscribe: true };
   }
 

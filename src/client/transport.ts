@@ -42,6 +42,8 @@ export type CallOperation = Exclude<keyof Exchanges, StreamOperation>;
 
 export interface TransportCall {
   readonly signal?: AbortSignal | undefined;
+  /** Aborted, it keeps a request from leaving that has not left; one that has is not touched. */
+  readonly sendUntil?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** When nobody waits any more, by the client's clock: for bindings that tell the peer. */
   readonly deadline?: number | undefined;

@@ -35,7 +35,10 @@ export interface RemoteAgent extends Agent {
   readonly card: AgentCard | undefined;
   /** Fetches the card now instead of with the first turn. */
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
-  /** Lets go of the connection that a binding holds; the next turn makes another. */
+  /**
+   * Lets go of the connection that a binding holds; the next turn makes another. Waits, for a bounded
+   * time, until messages that were given up have been called back.
+   */
   close(): Promise<void>;
 }
 
@@ -75,18 +78,20 @@ export function remoteAgent(
   const nameOf = (): string => options.name ?? client?.card.name ?? hostOf(address);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-    const name = nameOf();
     const value = await turn.state.load();
     let reached: Client;
     try {
       reached = await reach(turn.signal);
     } catch (error) {
       turn.signal.throwIfAborted();
+      const name = nameOf();
       turn.logger.warn({ peer: name, error }, 'agents.remote.not_reached');
       const type = toLegateError(error).code.toLowerCase();
       yield failure(type, `The agent ${name} could not be reached.`);
       return;
     }
+    // Not before the card is there: the same turn must go by the same name when it runs again.
+    const name = nameOf();
     const state = new RemoteState(value);
     const { RemoteRun } = await import('./remote-run.ts');
     const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Client, StreamEvent } from '../../client/index.ts';
+import type { Client, RecallOptions, StreamEvent } from '../../client/index.ts';
 import { isTerminal, type JsonObject, LegateError, type Message } from '../../protocol/index.ts';
 import type { Reply, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure, isPause } from '../drive.ts';
@@ -79,7 +79,16 @@ export class RemoteRun {
       ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
       ...(Object.keys(metadata).length > 0 && { metadata }),
     };
-    return client.sendStreamingMessage(request, { signal });
+    return client.sendStreamingMessage(request, { signal, recall: this.#recall() });
+  }
+
+  /** A cancel that comes before we know the task there: it is found and cancelled when we are gone. */
+  #recall(): RecallOptions {
+    const { turn, name } = this.#options;
+    return {
+      isMeant: () => !this.#isTakenUp(),
+      onFailure: (error) => turn.logger.warn({ peer: name, error }, 'agents.remote.cancel_failed'),
+    };
   }
 
   async #wait(taskId: string): Promise<AsyncIterable<StreamEvent>> {

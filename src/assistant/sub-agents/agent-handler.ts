@@ -67,7 +67,7 @@ export class AgentHandler implements CallHandler {
   }
 
   async close(): Promise<void> {
-    this.#external?.close();
+    await this.#external?.close();
   }
 
   /** Whether the agent can be called at all. */

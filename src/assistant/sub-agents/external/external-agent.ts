@@ -27,6 +27,8 @@ export interface ExternalParts {
 /** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
 const longestStream = 600;
 const cancelTimeoutMs = 4_000;
+/** How long a message may be called back that was given up before its task was known. */
+const recallMs = 30_000;
 /** Errors that may have gone by the next time. */
 const passing = new Set([
   'PEER_UNREACHABLE',
@@ -41,6 +43,8 @@ const passing = new Set([
 export class ExternalCaller {
   readonly #parts: ExternalParts;
   #connecting: Promise<Client> | undefined;
+  /** What the connecting has led to. */
+  #reached: Client | undefined;
 
   constructor(parts: ExternalParts) {
     this.#parts = parts;
@@ -106,9 +110,17 @@ export class ExternalCaller {
     progress: PeerProgress,
     { call, input, signal }: { call: Call; input: AgentInput; signal: AbortSignal },
   ): Promise<void> {
+    const { name } = this.#parts.agent;
+    const recall = {
+      // Our own time being over is a reason like any other.
+      timeoutMs: recallMs,
+      isMeant: () => !call.signal.aborted || isGivenUp(call.signal),
+      onFailure: (error: unknown) =>
+        call.logger.warn({ agent: name, error }, 'sub_agent.cancel_failed'),
+    };
     for await (const { response } of client.sendStreamingMessage(
       { message: toMessage(input) },
-      { signal },
+      { signal, recall },
     )) {
       const words = progress.accept(response);
       if (words !== undefined && words !== '') {
@@ -120,7 +132,7 @@ export class ExternalCaller {
       throw new LegateError('PEER_INVALID', 'the agent ended its answer without an end');
     }
     if (progress.isWaitingForConsent) {
-      await cancel(client, progress.taskId, this.#parts.agent.name, call.logger);
+      await cancel(client, progress.taskId, name, call.logger);
     }
   }
 
@@ -165,26 +177,39 @@ export class ExternalCaller {
     logger.warn({ agent: this.#parts.agent.name, error }, 'sub_agent.external.failed');
     const isPassing = passing.has(code);
     // The agent may be back somewhere else: its card says where.
-    if (isPassing) this.close();
+    if (isPassing) void this.close({ graceMs: recallMs });
     const status = isPassing ? 'recoverable_error' : 'fatal_error';
     return { id, status, errorMessage: message.slice(0, 500) };
   }
 
-  /** Lets go of the connection; the next call makes another. */
-  close(): void {
-    const former = this.#connecting;
+  /**
+   * Lets go of the connection; the next call makes another. Resolves when the messages that were given
+   * up have been called back, which may take no longer than `graceMs`.
+   */
+  async close(options?: { readonly graceMs?: number }): Promise<void> {
+    const [connecting, reached] = [this.#connecting, this.#reached];
     this.#connecting = undefined;
+    this.#reached = undefined;
+    if (reached !== undefined) return reached.close(options);
     // Not waited for: a card may be long in coming. One that failed was told to whoever called.
-    former?.then((client) => client.close()).catch(() => undefined);
+    connecting?.then((client) => client.close()).catch(() => undefined);
   }
 
   #client(): Promise<Client> {
-    this.#connecting ??= this.#connect().catch((error: unknown) => {
-      // The next call may find it.
-      this.#connecting = undefined;
-      throw error;
-    });
-    return this.#connecting;
+    if (this.#connecting !== undefined) return this.#connecting;
+    const connecting = this.#connect().then(
+      (client) => {
+        if (this.#connecting === connecting) this.#reached = client;
+        return client;
+      },
+      (error: unknown) => {
+        // The next call may find it.
+        if (this.#connecting === connecting) this.#connecting = undefined;
+        throw error;
+      },
+    );
+    this.#connecting = connecting;
+    return connecting;
   }
 
   async #connect(): Promise<Client> {

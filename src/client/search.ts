@@ -1,0 +1,115 @@
+import { isTerminal, LegateError, type Task } from '../protocol/index.ts';
+import type { Peer } from './peer.ts';
+import type { Recall } from './recall.ts';
+import { isTransient } from './retry.ts';
+
+/** The first pause before a look, in milliseconds: most peers name the task sooner by themselves. */
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+const mostLooks = 12;
+/** The newest tasks, which those of a message just sent are among. */
+const mostPages = 3;
+const pageSize = 20;
+const historyLength = 20;
+
+/**
+ * Finds the task of a message that was given up, in two ways at once; the first to find it counts.
+ *
+ * The connection stays open: whatever comes over it names the task, in every binding and version.
+ * Meanwhile the tasks are looked through for one whose history has the message: that finds the task
+ * of a peer that tells nothing before its first result, and also after a break. Message ids are ours
+ * and unique, so nobody else's task is taken for it.
+ *
+ * The third way, to send the message again and be told of its task, is not gone: a peer that does
+ * not know a repetition for what it is would do the work twice.
+ */
+export class Search {
+  readonly #peer: Peer;
+  readonly #recall: Recall;
+  readonly #headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(peer: Peer, recall: Recall, headers: Readonly<Record<string, string>> | undefined) {
+    this.#peer = peer;
+    this.#recall = recall;
+    this.#headers = headers;
+  }
+
+  /** Undefined where the message led to no task. Rejects where that stays open. */
+  async find(until: AbortSignal): Promise<string | undefined> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([until, over.signal]);
+    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+    until.addEventListener('abort', () => reject(until.reason as Error), { once: true });
+    const told = this.#recall.answer().then((answer) => {
+      if (answer.kind !== 'unknown') resolve(answer.kind === 'task' ? answer.id : undefined);
+    });
+    const seen = this.#look(signal).then((task) => {
+      if (task !== undefined) resolve(isTerminal(task.status.state) ? undefined : task.id);
+    });
+    Promise.all([told, seen]).then(() => reject(this.#notFound()), reject);
+    try {
+      return await promise;
+    } finally {
+      over.abort();
+    }
+  }
+
+  async cancel(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#peer.call('cancelTask', { id }, { signal, headers: this.#headers });
+    } catch (error) {
+      // It came to its end meanwhile.
+      if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
+    }
+  }
+
+  close(): void {
+    this.#recall.close();
+  }
+
+  /** Undefined where the peer does not list its tasks, or has not shown it for long enough. */
+  async #look(signal: AbortSignal): Promise<Task | undefined> {
+    for (let count = 0; count < mostLooks; count += 1) {
+      await this.#peer.settings.sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** count), signal);
+      try {
+        const task = await this.#listed(signal);
+        if (task !== undefined) return task;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isTransient(error)) return undefined;
+      }
+    }
+    return undefined;
+  }
+
+  async #listed(signal: AbortSignal): Promise<Task | undefined> {
+    const { contextId, messageId } = this.#recall.message;
+    let pageToken: string | undefined;
+    for (let page = 0; page < mostPages; page += 1) {
+      const { tasks, nextPageToken } = await this.#peer.call(
+        'listTasks',
+        {
+          pageSize,
+          historyLength,
+          ...(contextId !== undefined && { contextId }),
+          ...(pageToken !== undefined && { pageToken }),
+        },
+        { signal, headers: this.#headers },
+      );
+      const task = tasks.find(({ history = [] }) =>
+        history.some((message) => message.messageId === messageId),
+      );
+      if (task !== undefined || nextPageToken === '') return task;
+      pageToken = nextPageToken;
+    }
+    return undefined;
+  }
+
+  #notFound(): LegateError {
+    const { messageId } = this.#recall.message;
+    return new LegateError(
+      'PEER_UNREACHABLE',
+      `the task of message ${messageId} was not found: the peer may still work on it`,
+    );
+  }
+}
