@@ -4,29 +4,37 @@ import type { Dialogue } from '../executor/index.ts';
 import type { Command } from '../model.ts';
 import { isEqual } from '../templates/index.ts';
 
+/** A slot, as an orchestrator knows it. */
+export type Seed = Command & { readonly command: 'set slot' };
+
 /**
- * Slots that whoever sent the message knows already, as commands. Unknown slots and those of the
- * engine are left out, values that do not fit are logged and left out, and what the user said in
- * the same message counts more.
+ * Slots that whoever sent the message knows already, as commands. Any slot of the project may be among
+ * them, also those that no user fills: an orchestrator speaks for its users, and knows them. Unknown
+ * slots and those of the engine are left out; values that do not fit are logged and left out.
  */
-export function orchestratorCommands(
-  dialogue: Dialogue,
+export function seedsOf(
+  { domain, options }: Dialogue,
   slots: Readonly<Record<string, JsonValue>>,
-  understood: readonly Command[],
-): readonly Command[] {
-  const { domain, tracker, options } = dialogue;
-  const said = new Set(understood.flatMap((one) => (one.command === 'set slot' ? [one.name] : [])));
-  return Object.entries(slots).flatMap(([name, given]): Command[] => {
+): readonly Seed[] {
+  return Object.entries(slots).flatMap(([name, given]): Seed[] => {
     const slot = domain.slots.get(name);
-    if (slot === undefined || slot.builtin || said.has(name)) return [];
+    if (slot === undefined || slot.builtin) return [];
     const isNothing = typeof given === 'string' && /^(none|null|undefined)$/i.test(given.trim());
     const coerced = coerceSlotValue(slot, isNothing ? null : given);
     if (!coerced.ok) {
       options.logger.warn({ slot: name }, 'a2a_server.message_adapter.skip_slot.invalid_value');
       return [];
     }
-    const { value } = coerced;
-    if (isEqual(value, tracker.slot(name))) return [];
-    return [{ command: 'set slot', name, value, by: 'orchestrator' }];
+    return [{ command: 'set slot', name, value: coerced.value, by: 'orchestrator' }];
   });
+}
+
+/** Those that are news, and of which the user said nothing in the same message. */
+export function newSeeds(
+  { tracker }: Dialogue,
+  seeds: readonly Seed[],
+  understood: readonly Command[],
+): readonly Command[] {
+  const said = new Set(understood.flatMap((one) => (one.command === 'set slot' ? [one.name] : [])));
+  return seeds.filter(({ name, value }) => !said.has(name) && !isEqual(value, tracker.slot(name)));
 }

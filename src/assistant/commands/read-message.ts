@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import { cleanUp } from './clean-up.ts';
 import type { CommandGenerator } from './generator.ts';
-import { orchestratorCommands } from './orchestrator.ts';
+import { newSeeds, type Seed, seedsOf } from './orchestrator.ts';
 import { understand, type Understanding } from './understand.ts';
 import { activeCollect, agentsView, startableFlows } from './view.ts';
 
@@ -28,7 +28,9 @@ export async function readMessage(
   { generator, maxCharacters, clarifyOnMultipleStartFlows }: ReadOptions,
 ): Promise<Understanding> {
   const { tracker, domain, flows } = dialogue;
-  const startable = startableFlows(dialogue);
+  const known = seedsOf(dialogue, slots);
+  // What the orchestrator knows is true before anything of the message is done.
+  const startable = startableFlows(dialogue, valuesOf(known));
   // An orchestrator may send data and no words at all.
   const isOnlyData = text.trim() === '' && Object.keys(slots).length > 0;
   const understood = isOnlyData
@@ -45,10 +47,15 @@ export async function readMessage(
     agents: agentsView(tracker.stack),
   };
   const { isPayload } = understood;
-  const seeds = orchestratorCommands(dialogue, slots, understood.commands);
+  const seeds = newSeeds(dialogue, known, understood.commands);
   const commands = cleanUp([...seeds, ...understood.commands], situation, {
     isPayload,
     clarifyOnMultipleStartFlows,
   });
   return { ...understood, commands };
+}
+
+function valuesOf(seeds: readonly Seed[]): JsonObject | undefined {
+  if (seeds.length === 0) return undefined;
+  return Object.fromEntries(seeds.map(({ name, value }) => [name, value]));
 }

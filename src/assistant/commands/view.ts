@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import { agentOf } from '../executor/index.ts';
 import type { CollectStep, Flow, PatternFrame, StackFrame } from '../model.ts';
@@ -60,10 +61,11 @@ function validated(
   return { flow, step, slot };
 }
 
-/** User flows that a command may start now. */
-export function startableFlows(dialogue: Dialogue): readonly Flow[] {
+/** User flows that a command may start now; `known` are slots that are about to be set. */
+export function startableFlows(dialogue: Dialogue, known?: JsonObject): readonly Flow[] {
   return [...dialogue.flows.values()].filter(
-    (flow) => !flow.isPattern && (flow.if === undefined || dialogue.holds(flow.if)),
+    (flow) =>
+      !flow.isPattern && (flow.if === undefined || dialogue.holds(flow.if, undefined, known)),
   );
 }
 

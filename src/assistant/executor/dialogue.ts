@@ -107,11 +107,12 @@ export class Dialogue {
     return this.flows.get(frame.flowId)?.steps.get(frame.stepId);
   }
 
-  /** A condition that cannot be evaluated does not hold. */
-  holds(condition: string, frame?: StackFrame): boolean {
+  /** A condition that cannot be evaluated does not hold. `known` goes before what slots hold now. */
+  holds(condition: string, frame?: StackFrame, known?: JsonObject): boolean {
     try {
       const context = frame === undefined ? {} : contextOf(frame);
-      const scope = { slots: this.tracker.slots, context };
+      const { slots } = this.tracker;
+      const scope = { slots: known === undefined ? slots : { ...slots, ...known }, context };
       return compileCondition(condition).evaluate(scope);
     } catch (error) {
       this.options.logger.warn({ condition, flow: frame?.flowId, error }, 'condition.invalid');

@@ -27,10 +27,12 @@ function validationOf(dialogue: Dialogue, name: string): JsonObject | undefined 
   const { rejections, refillUtter } = validation;
   if (!rejections.some((one) => dialogue.holds(one.if))) return undefined;
   const askAction = `action_ask_${name}`;
+  // What the domain says to ask again with goes before what asks the first time.
+  const isUsual = refillUtter === `utter_ask_${name}`;
   return {
     validate: name,
     refill_utter: refillUtter,
-    refill_action: dialogue.domain.actions.has(askAction) ? askAction : null,
+    refill_action: isUsual && dialogue.domain.actions.has(askAction) ? askAction : null,
     rejections: rejections.map((one) => ({ if: one.if, utter: one.utter })),
   };
 }
