@@ -7,20 +7,16 @@ import { follow } from './client/following.ts';
 import { partsOf } from './client/parts.ts';
 import { Session } from './client/session.ts';
 import { plain } from './client/text.ts';
+import type { ClientCommandOptions } from './commands/client-options.ts';
 import type { ShellCommandOptions } from './commands/shell.ts';
 import { Progress } from './progress.ts';
 import { Transcript } from './transcript.ts';
 
 /** A conversation with any A2A agent: one line is one message, and answers show up as they come. */
 export async function remoteShell(agent: string, options: ShellCommandOptions): Promise<void> {
-  const { bearer, apiKey, svcParam, a2aVersion } = options;
-  const flags = {
-    agentCard: agent,
-    ...(bearer !== undefined && { bearer }),
-    ...(apiKey !== undefined && { apiKey }),
-    ...(svcParam !== undefined && { svcParam }),
-    ...(a2aVersion !== undefined && { a2aVersion }),
-  };
+  // Of the same name, but the file of a project.
+  const { config: _, ...rest } = options;
+  const flags = { ...rest, agentCard: agent };
   await calling(flags, [], async (session) => {
     const client = await connected(session, flags);
     await new RemoteConversation(client, session, options.contextId).hold();
@@ -28,7 +24,7 @@ export async function remoteShell(agent: string, options: ShellCommandOptions): 
 }
 
 /** Old agents are talked to, as well: a person sees which version it is. */
-async function connected(session: Session, flags: { readonly agentCard: string }): Promise<Client> {
+async function connected(session: Session, flags: ClientCommandOptions): Promise<Client> {
   using _progress = new Progress('Reading the card');
   try {
     return await session.connect();

@@ -40,6 +40,7 @@ function tellFailure(error: unknown, session: Session | undefined, isJson: boole
   const { envelope, exit } = describeFailure(error, {
     hasCredentials: session?.hasCredentials ?? false,
     schemes: session?.schemes ?? [],
+    ...(session !== undefined && { agentFlag: session.choices.agentFlag }),
   });
   const clean = (text: string): string => session?.redactor.clean(text) ?? text;
   const { code, a2aCode } = envelope;

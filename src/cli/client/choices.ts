@@ -1,8 +1,10 @@
+import type { BindingName } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/client-options.ts';
 import { durationOf } from './duration.ts';
 import { CommandFailure } from './failure.ts';
 import { type SettingName, Settings } from './setting.ts';
+import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls-material.ts';
 
 /** What was chosen by flags, environment, files and defaults, in that order. */
 export interface Choices {
@@ -11,10 +13,11 @@ export interface Choices {
   readonly operands: readonly string[];
   /** To repeat it in a command: `-a <agent>`. */
   readonly agentFlag: string;
-  readonly transports: readonly ('JSONRPC' | 'HTTP+JSON')[];
+  readonly transports: readonly BindingName[];
   readonly version: '1.0' | '0.3';
   readonly bearer?: string;
   readonly apiKey?: string;
+  readonly tls?: TlsMaterial;
   readonly serviceParameters: Readonly<Record<string, string>>;
   readonly extensions: readonly string[];
   readonly timeoutMs?: number;
@@ -48,6 +51,8 @@ export function choicesOf(options: Flags, operands: readonly string[]): Choices 
     });
   }
   refuseForeignAgent(options, settings);
+  const files = tlsFilesOf(options, settings);
+  const tls = readTls(files);
   const output = options.json === true ? 'json' : (options.output ?? setting('output') ?? 'text');
   if (output !== 'json' && output !== 'text')
     throw usage(`--output is text or json, not ${output}`);
@@ -63,6 +68,7 @@ export function choicesOf(options: Flags, operands: readonly string[]): Choices 
     version: versionOf(options.a2aVersion ?? setting('a2a-version')),
     ...(bearer !== undefined && { bearer }),
     ...(apiKey !== undefined && { apiKey }),
+    ...(tls !== undefined && { tls }),
     serviceParameters: parametersOf([
       ...(options.svcParam ?? list(setting('svc-param'))),
       ...(options.header ?? []),
@@ -74,7 +80,7 @@ export function choicesOf(options: Flags, operands: readonly string[]): Choices 
     isJson: output === 'json',
     isVerbose: options.verbose ?? isOn(setting('verbose')),
     isDebug: options.debug ?? isOn(setting('debug')),
-    exposedFiles: settings.exposed,
+    exposedFiles: [...settings.exposed, ...exposedKeys(files)],
     setting,
   };
 }
@@ -84,14 +90,36 @@ function refuseForeignAgent(options: Flags, settings: Settings): void {
   if (options.agentCard !== undefined) return;
   const agent = settings.get('agent-card');
   if (agent?.isFound !== true) return;
-  for (const name of ['bearer', 'api-key'] as const) {
-    const isGiven = (name === 'bearer' ? options.bearer : options.apiKey) !== undefined;
+  const given = { bearer: options.bearer, 'api-key': options.apiKey, cert: options.cert };
+  for (const name of ['bearer', 'api-key', 'cert'] as const) {
     const credential = settings.get(name);
-    if (isGiven || credential === undefined || credential.isFound) continue;
+    if (given[name] !== undefined || credential === undefined || credential.isFound) continue;
     throw usage(
       `${agent.source} names the agent, and the credential is from ${credential.source}: to send it there, name the agent yourself with --agent-card or A2ACLI_AGENT_CARD`,
     );
   }
+}
+
+/** Nor may a folder say whose word for who an agent is counts. */
+function tlsFilesOf(options: Flags, settings: Settings): TlsFiles {
+  const authority = settings.get('ca');
+  if (options.ca === undefined && authority?.isFound === true) {
+    throw usage(
+      `${authority.source} names authorities to trust: to trust them, name them yourself with --ca or A2ACLI_CA`,
+    );
+  }
+  const cert = options.cert ?? settings.get('cert')?.value;
+  return {
+    cert,
+    // A key that is set for a certificate is not that of another.
+    key: options.key ?? (options.cert === undefined ? settings.get('key')?.value : undefined),
+    ca: options.ca ?? authority?.value,
+    passphrase: process.env['A2ACLI_KEY_PASSPHRASE'],
+  };
+}
+
+function exposedKeys({ cert, key = cert }: TlsFiles): readonly string[] {
+  return key !== undefined && isExposed(key) ? [key] : [];
 }
 
 /** Nor may a folder turn off the verification of certificates. */
@@ -123,7 +151,7 @@ function versionOf(text = '1.0'): '1.0' | '0.3' {
   throw usage(`--a2a-version ${text} is not spoken here; 1.0 and 0.3 are`);
 }
 
-const bindings: Readonly<Record<string, 'JSONRPC' | 'HTTP+JSON' | 'GRPC'>> = {
+const bindings: Readonly<Record<string, BindingName>> = {
   jsonrpc: 'JSONRPC',
   'json-rpc': 'JSONRPC',
   'http+json': 'HTTP+JSON',
@@ -131,15 +159,13 @@ const bindings: Readonly<Record<string, 'JSONRPC' | 'HTTP+JSON' | 'GRPC'>> = {
   grpc: 'GRPC',
 };
 
-function transportsOf(wanted: readonly string[]): ('JSONRPC' | 'HTTP+JSON')[] {
-  const known = wanted.map((text) => {
+function transportsOf(wanted: readonly string[]): BindingName[] {
+  return wanted.map((text) => {
     const name = text.toLowerCase();
     const binding = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
     if (binding !== undefined) return binding;
-    throw usage(`--transport ${text} is no binding; there are JSONRPC and HTTP+JSON`);
+    throw usage(`--transport ${text} is no binding; there are JSONRPC, HTTP+JSON and GRPC`);
   });
-  // gRPC is a binding, but none that is called from here: the next preference counts.
-  return known.filter((binding) => binding !== 'GRPC');
 }
 
 function parametersOf(pairs: readonly string[]): Record<string, string> {

@@ -5,6 +5,8 @@ import { plain } from './text.ts';
 const defaults: Partial<Record<SettingName, string>> = {
   transport: "the card's order",
   'a2a-version': '1.0',
+  key: 'in the file of the certificate',
+  ca: 'those of Node',
   timeout: 'none',
   insecure: 'false',
   output: 'text',

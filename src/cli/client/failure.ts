@@ -68,7 +68,16 @@ const localNames: Partial<Record<ErrorCode, LocalCode>> = {
 export interface FailureCircumstances {
   readonly hasCredentials: boolean;
   /** How the agent may be authenticated to, from its card. */
-  readonly schemes: readonly string[];
+  readonly schemes: readonly DeclaredScheme[];
+  /** To repeat it in a command: `-a <agent>`. */
+  readonly agentFlag?: string;
+}
+
+/** A security scheme of a card. */
+export interface DeclaredScheme {
+  readonly name: string;
+  /** As the card has it: `oauth2SecurityScheme`. */
+  readonly kind: string;
 }
 
 /** A failure as it is told, and the exit code that goes with it. */
@@ -92,7 +101,7 @@ export function describeFailure(
     return local(name, message, credentialsHint(circumstances));
   }
   const name = localNames[code];
-  if (name !== undefined) return local(name, message, hints[code] ?? null);
+  if (name !== undefined) return local(name, message, hintFor(code, message));
   const protocolName = protocolNames[code];
   return {
     envelope: {
@@ -125,9 +134,30 @@ const hints: Partial<Record<ErrorCode, string>> = {
   REQUEST_TIMEOUT: 'allow more time with --timeout, or do not wait with --async',
 };
 
-function credentialsHint({ hasCredentials, schemes }: FailureCircumstances): string {
-  const declared = schemes.length === 0 ? '' : `; its card declares ${schemes.join(', ')}`;
-  return hasCredentials
-    ? `the agent refuses these credentials${declared}`
-    : `set A2ACLI_BEARER or A2ACLI_API_KEY${declared}`;
+function credentialsHint({ hasCredentials, schemes, agentFlag }: FailureCircumstances): string {
+  const names = schemes.map(({ name }) => name).join(', ');
+  const declared = names === '' ? '' : `; its card declares ${names}`;
+  if (hasCredentials) return `the agent refuses these credentials${declared}`;
+  const ways = ['set A2ACLI_BEARER or A2ACLI_API_KEY'];
+  const has = (kind: RegExp): boolean => schemes.some((scheme) => kind.test(scheme.kind));
+  if (has(/^(?:oauth2|openIdConnect)/)) ways.push(`run "legate auth login ${agentFlag ?? ''}"`);
+  if (has(/^mtls/)) ways.push('name a certificate with --cert and --key');
+  return `${ways.join(', or ')}${declared}`;
+}
+
+/** What TLS says when a connection fails, and the flag that mends it. */
+const tlsHints: readonly (readonly [RegExp, string])[] = [
+  [
+    /certificate required|handshake failure|bad certificate|unknown ca/i,
+    'the agent asks for a client certificate that it trusts: name it with --cert and --key',
+  ],
+  [
+    /self.signed certificate|unable to (?:get|verify)/i,
+    'name the authority that the agent has its certificate from with --ca',
+  ],
+];
+
+function hintFor(code: ErrorCode, message: string): string | null {
+  const [, ofTls] = tlsHints.find(([words]) => words.test(message)) ?? [];
+  return (code === 'PEER_UNREACHABLE' ? ofTls : undefined) ?? hints[code] ?? null;
 }

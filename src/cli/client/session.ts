@@ -1,7 +1,9 @@
 import {
   type Auth,
+  type BindingName,
   chooseInterface,
   type Client,
+  type ClientBinding,
   connect,
   type ConnectOptions,
   fetchAgentCard,
@@ -11,9 +13,10 @@ import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index
 import type { ClientCommandOptions } from '../commands/client-options.ts';
 import { type AgentReference, readReference } from './agent-reference.ts';
 import { type Choices, choicesOf, quoted } from './choices.ts';
-import { CommandFailure } from './failure.ts';
+import { CommandFailure, type DeclaredScheme } from './failure.ts';
 import { Redactor } from './redactor.ts';
-import { loggedFetch } from './wire-log.ts';
+import { tlsFetch } from './tls-fetch.ts';
+import { WireLog } from './wire-log.ts';
 
 /** One call of a command: whom it calls, how, and how it tells of it. */
 export class Session {
@@ -21,6 +24,7 @@ export class Session {
   readonly redactor = new Redactor();
   /** Every request of this command goes through it. */
   readonly fetch: typeof fetch;
+  readonly #wireLog: WireLog | undefined;
   readonly #interrupt = new AbortController();
   /** Known once the card was read. */
   #card: AgentCard | undefined;
@@ -34,19 +38,21 @@ export class Session {
 
   constructor(options: ClientCommandOptions, operands: readonly string[]) {
     this.choices = choicesOf(options, operands);
-    const { bearer, apiKey, serviceParameters } = this.choices;
-    for (const secret of [bearer, apiKey]) if (secret !== undefined) this.redactor.add(secret);
+    const { bearer, apiKey, serviceParameters, tls, isDebug } = this.choices;
+    const passphrase = process.env['A2ACLI_KEY_PASSPHRASE'];
+    for (const secret of [bearer, apiKey, passphrase])
+      if (secret !== undefined) this.redactor.add(secret);
     // Whatever travels in a service parameter may be a credential.
     for (const value of Object.values(serviceParameters)) this.redactor.add(value);
+    const own = tls === undefined ? globalThis.fetch : tlsFetch(tls);
     const watched: typeof fetch = async (input, init) => {
-      const response = await globalThis.fetch(input, init);
+      const response = await own(input, init);
       if (response.ok) this.#isCardAnswered = true;
       if (response.status === 401) this.#challenge = response.headers.get('WWW-Authenticate') ?? '';
       return response;
     };
-    this.fetch = this.choices.isDebug
-      ? loggedFetch(watched, this.redactor, (line) => console.error(line))
-      : watched;
+    this.#wireLog = isDebug ? new WireLog(this.redactor, (line) => console.error(line)) : undefined;
+    this.fetch = this.#wireLog?.fetch(watched) ?? watched;
   }
 
   get signal(): AbortSignal {
@@ -58,19 +64,23 @@ export class Session {
   }
 
   get hasCredentials(): boolean {
-    const { bearer, apiKey, serviceParameters } = this.choices;
+    const { bearer, apiKey, serviceParameters, tls } = this.choices;
     const isCredential = /authorization|cookie|key|token|secret/i;
     return (
       this.#hasStoredToken ||
       bearer !== undefined ||
       apiKey !== undefined ||
+      tls?.certificate !== undefined ||
       Object.keys(serviceParameters).some((name) => isCredential.test(name))
     );
   }
 
-  /** Names of the schemes that the agent's card declares. */
-  get schemes(): readonly string[] {
-    return Object.keys(this.#card?.securitySchemes ?? {});
+  /** What the agent's card declares. */
+  get schemes(): readonly DeclaredScheme[] {
+    return Object.entries(this.#card?.securitySchemes ?? {}).map(([name, scheme]) => ({
+      name,
+      kind: Object.keys(scheme)[0] ?? '',
+    }));
   }
 
   warn(text: string): void {
@@ -122,18 +132,34 @@ export class Session {
   /** A client of the agent that a card describes. */
   async clientOf(card: AgentCard): Promise<Client> {
     const { version } = this.choices;
-    refuseOldVersion(card, version);
-    const binding = this.choices.transports.find((one) => offers(card, one, version));
+    const bindings = await this.bindingsOf(card);
+    const offers = (binding: BindingName, version: Version): boolean =>
+      isOffered(card, { binding, version, bindings });
+    refuseOldVersion(card, version, offers);
+    const binding = this.choices.transports.find((one) => offers(one, version));
     const auth = await this.authFor(card);
     const client = await connect(card, {
       ...this.#connectOptions(),
       version,
+      bindings,
       ...(binding !== undefined && { binding }),
       ...(auth !== undefined && { auth }),
     });
     const { protocolBinding, protocolVersion, url } = client.interface;
     this.debug(`speaks ${protocolBinding} ${protocolVersion} with ${url}`);
     return client;
+  }
+
+  /** Bindings beside those over HTTP, where a card offers them: they take their time to load. */
+  async bindingsOf(card: AgentCard): Promise<readonly ClientBinding[]> {
+    const isOffered = card.supportedInterfaces.some(
+      ({ protocolBinding }) => protocolBinding.toUpperCase() === 'GRPC',
+    );
+    if (!isOffered) return [];
+    const { grpcBinding } = await import('../../grpc/index.ts');
+    const { tls } = this.choices;
+    const binding = grpcBinding(tls === undefined ? {} : { tls });
+    return [this.#wireLog?.binding(binding) ?? binding];
   }
 
   async #readCard(
@@ -266,28 +292,37 @@ export class Session {
   }
 }
 
-function offers(
+type Version = '1.0' | '0.3';
+
+function isOffered(
   card: AgentCard,
-  binding: 'JSONRPC' | 'HTTP+JSON',
-  version: '1.0' | '0.3',
+  wanted: {
+    readonly binding: BindingName;
+    readonly version: Version;
+    readonly bindings: readonly ClientBinding[];
+  },
 ): boolean {
   try {
-    return chooseInterface(card, { binding, version }).binding === binding;
+    return chooseInterface(card, wanted).binding === wanted.binding;
   } catch {
     return false;
   }
 }
 
 /** Versions before 1.0 are spoken only where they are asked for (A2A CLI specification 13.2). */
-function refuseOldVersion(card: AgentCard, version: '1.0' | '0.3'): void {
-  const has = (one: '1.0' | '0.3'): boolean =>
-    offers(card, 'JSONRPC', one) || offers(card, 'HTTP+JSON', one);
+function refuseOldVersion(
+  { name }: AgentCard,
+  version: Version,
+  offers: (binding: BindingName, version: Version) => boolean,
+): void {
+  const has = (one: Version): boolean =>
+    (['JSONRPC', 'HTTP+JSON', 'GRPC'] as const).some((binding) => offers(binding, one));
   if (has(version)) return;
   const other = version === '1.0' ? '0.3' : '1.0';
   if (!has(other)) return;
   throw new LegateError(
     'VERSION_NOT_SUPPORTED',
-    `${JSON.stringify(card.name)} speaks A2A ${other} and not ${version}`,
+    `${JSON.stringify(name)} speaks A2A ${other} and not ${version}`,
   );
 }
 

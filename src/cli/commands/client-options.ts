@@ -10,6 +10,9 @@ export interface ClientCommandOptions {
   readonly transport?: readonly string[];
   readonly bearer?: string;
   readonly apiKey?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
   readonly svcParam?: readonly string[];
   readonly header?: readonly string[];
   readonly extension?: readonly string[];
@@ -30,7 +33,7 @@ export function withClient(command: Command): Command {
     option('-a, --agent-card <ref>', 'the agent: a host, the URL of it or of its card, or a file'),
     option(
       '--transport <binding>',
-      'preferred: JSONRPC or HTTP+JSON; repeat for a second choice',
+      'preferred: JSONRPC, HTTP+JSON or GRPC; repeat for a second choice',
       "the card's order",
     ).argParser(collect),
     option(
@@ -40,6 +43,9 @@ export function withClient(command: Command): Command {
     ),
     option('--bearer <token>', 'bearer token; better A2ACLI_BEARER, for flags show in ps'),
     option('--api-key <key>', 'API key; better A2ACLI_API_KEY, for flags show in ps'),
+    option('--cert <file>', 'client certificate, PEM, for agents that ask for one (mutual TLS)'),
+    option('--key <file>', 'its private key, PEM', 'in the file of the certificate'),
+    option('--ca <file>', 'authorities to trust, PEM', 'those of Node'),
     option('--svc-param <name:value>', 'service parameter (a header) of every request').argParser(
       collect,
     ),

@@ -1,0 +1,218 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeCertificate } from '../../../test/certificate.ts';
+import { agent } from '../../agents/index.ts';
+import { Authenticator, mtlsVerifier } from '../../auth/index.ts';
+import { serveGrpc } from '../../grpc/index.ts';
+import { serve, type Serving } from '../../http/index.ts';
+import { artifact } from '../../protocol/index.ts';
+import { fieldsOf, legate, patient } from '../testing/legate-process.ts';
+import { rawCard } from '../testing/raw-agent.ts';
+import { tlsFetch } from './tls-fetch.ts';
+
+const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
+const issue = (commonName: string) =>
+  makeCertificate({
+    commonName,
+    issuer: authority,
+    alternativeNames: ['DNS:localhost', 'IP:127.0.0.1'],
+  });
+const host = issue('localhost');
+const ali = issue('ali');
+
+let folder: string;
+let server: Serving;
+const place = (name: string): string => join(folder, name);
+const certified = (): readonly string[] => [
+  '--cert',
+  place('ali.pem'),
+  '--key',
+  place('ali.key'),
+  '--ca',
+  place('ca.pem'),
+];
+
+const greeter = agent(
+  { name: 'greeter', description: 'Knows its callers.' },
+  async function* (turn) {
+    yield artifact(`Good day, ${turn.caller.subject}`);
+  },
+);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'legate-mutual-'));
+  writeFileSync(place('ca.pem'), authority.certificate);
+  writeFileSync(place('host.pem'), host.certificate);
+  writeFileSync(place('host.key'), host.key);
+  writeFileSync(place('ali.pem'), ali.certificate);
+  writeFileSync(place('ali.key'), ali.key, { mode: 0o600 });
+  writeFileSync(place('both.pem'), ali.key + ali.certificate, { mode: 0o600 });
+  const tls = { certificate: place('host.pem'), key: place('host.key'), ca: place('ca.pem') };
+  const auth = new Authenticator({ verifiers: [mtlsVerifier()] });
+  server = await serve(greeter, { tls, auth });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test(
+  'AUTH_009: who calls is shown by a certificate, by flags, environment or one file for both',
+  patient,
+  async () => {
+    const sent = await legate(['send', '-a', server.url, ...certified(), 'x']);
+    expect(sent).toMatchObject({ code: 0, err: '' });
+    expect(sent.out).toContain('Good day, ali');
+    const env = { A2ACLI_CERT: place('both.pem'), A2ACLI_CA: place('ca.pem') };
+    expect((await legate(['send', '-a', server.url, '--stream', 'x'], { env })).out).toContain(
+      'ali',
+    );
+    const shown = await legate(['config', 'show'], { env });
+    expect(shown.out).toContain(`cert: ${place('both.pem')} (the environment)`);
+  },
+);
+
+test(
+  'AUTH_009: without a certificate the caller is unknown, and the hint names the flags',
+  patient,
+  async () => {
+    const { code, out } = await legate([
+      'send',
+      '-a',
+      server.url,
+      '--ca',
+      place('ca.pem'),
+      '--json',
+      'x',
+    ]);
+    expect(code).toBe(4);
+    expect(JSON.parse(out)).toMatchObject({
+      error: {
+        code: 'A2ACLI_ERR_CREDENTIALS_MISSING',
+        hint: expect.stringContaining('--cert') as string,
+      },
+    });
+  },
+);
+
+test('AUTH_009: an authority that is not trusted is no agent: exit 3', patient, async () => {
+  const { code, err } = await legate(['card', server.url]);
+  expect(code).toBe(3);
+  expect(err).toContain('A2ACLI_ERR_UNREACHABLE');
+  expect(err).toContain('--ca');
+});
+
+test('AUTH_009: over gRPC, too', patient, async () => {
+  const tls = { certificate: place('host.pem'), key: place('host.key'), ca: place('ca.pem') };
+  const door = await serveGrpc(server.router, { tls });
+  try {
+    const only = {
+      ...server.router.cards.current,
+      supportedInterfaces: [
+        { url: `https://localhost:${door.port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+      ],
+    };
+    writeFileSync(place('grpc.json'), JSON.stringify(only));
+    const sent = await legate(['send', '-a', place('grpc.json'), ...certified(), 'x']);
+    expect(sent).toMatchObject({ code: 0, err: '' });
+    expect(sent.out).toContain('Good day, ali');
+    const without = ['send', '-a', place('grpc.json'), '--ca', place('ca.pem'), 'x'];
+    expect((await legate(without)).code).toBe(4);
+  } finally {
+    await door.close({ graceMs: 0 });
+  }
+});
+
+test('AUTH_009: a server that lets nobody in without a certificate', patient, async () => {
+  const strict = createServer(
+    { cert: host.certificate, key: host.key, ca: authority.certificate, requestCert: true },
+    (request, response) => {
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify(rawCard(`https://${request.headers.host ?? ''}`)));
+    },
+  );
+  await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
+  try {
+    const address = `https://localhost:${(strict.address() as AddressInfo).port}`;
+    const shown = await legate(['card', address, ...certified()]);
+    expect(fieldsOf(shown.out)['Name']).toBe('Raw');
+    const refused = await legate(['card', address, '--ca', place('ca.pem')]);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain('--cert');
+  } finally {
+    strict.closeAllConnections();
+    await new Promise((resolve) => strict.close(resolve));
+  }
+});
+
+test('AUTH_009: files that do not do are wrong usage, and say which', patient, async () => {
+  writeFileSync(place('empty.pem'), 'nothing');
+  writeFileSync(place('other.key'), issue('other').key, { mode: 0o600 });
+  const failure = async (...flags: readonly string[]) => {
+    const { code, err } = await legate(['card', server.url, ...flags]);
+    expect(code).toBe(2);
+    return err;
+  };
+  expect(await failure('--cert', place('none.pem'))).toContain('there is no file');
+  expect(await failure('--cert', place('empty.pem'))).toContain('is no PEM file');
+  expect(await failure('--cert', place('ali.pem'))).toContain('holds no private key');
+  expect(await failure('--key', place('ali.key'))).toContain('--cert');
+  const mixed = await failure('--cert', place('ali.pem'), '--key', place('other.key'));
+  expect(mixed).toContain('the key is that of the certificate');
+});
+
+test(
+  'a key that others can read is told of; authorities of a folder are not trusted by themselves',
+  patient,
+  async () => {
+    writeFileSync(place('open.key'), ali.key);
+    chmodSync(place('open.key'), 0o644);
+    const flags = ['--cert', place('ali.pem'), '--key', place('open.key'), '--ca', place('ca.pem')];
+    const { err } = await legate(['card', server.url, ...flags]);
+    expect(err).toContain(`chmod 600 ${place('open.key')}`);
+    const directory = mkdtempSync(place('project-'));
+    writeFileSync(join(directory, '.env'), `A2ACLI_CA=${place('ca.pem')}\n`, { mode: 0o600 });
+    const found = await legate(['card', server.url], { directory });
+    expect(found.code).toBe(2);
+    expect(found.err).toContain('--ca or A2ACLI_CA');
+  },
+);
+
+test('a body travels, redirects are returned or refused, and an abort ends a stream', async () => {
+  let seen = '';
+  const raw = createServer({ cert: host.certificate, key: host.key }, (request, response) => {
+    if (request.url === '/away') return void response.writeHead(302, { Location: '/' }).end();
+    if (request.url === '/none') return void response.writeHead(204).end();
+    if (request.url === '/endless') return void response.write('first');
+    request.setEncoding('utf8').on('data', (text: string) => (seen += text));
+    request.on('end', () => response.setHeader('X-Two', ['a', 'b']).end('done'));
+    return undefined;
+  });
+  await new Promise<void>((resolve) => raw.listen(0, '127.0.0.1', resolve));
+  try {
+    const fetch = tlsFetch({ ca: authority.certificate });
+    const base = `https://localhost:${(raw.address() as AddressInfo).port}`;
+    const posted = await fetch(base, { method: 'POST', body: 'größer' });
+    expect([await posted.text(), posted.headers.get('X-Two'), seen]).toEqual([
+      'done',
+      'a, b',
+      'größer',
+    ]);
+    expect((await fetch(`${base}/away`, { redirect: 'manual' })).status).toBe(302);
+    await expect(fetch(`${base}/away`, { redirect: 'error' })).rejects.toThrow('302');
+    expect((await fetch(`${base}/none`)).body).toBeNull();
+    const stop = new AbortController();
+    const stream = await fetch(`${base}/endless`, { signal: stop.signal });
+    const reader = stream.body?.getReader();
+    expect((await reader?.read())?.value).toEqual(new TextEncoder().encode('first'));
+    stop.abort();
+    await expect(reader?.read()).rejects.toThrow();
+  } finally {
+    raw.closeAllConnections();
+    await new Promise((resolve) => raw.close(resolve));
+  }
+});

@@ -1,0 +1,88 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { usage } from './choices.ts';
+
+/** For encrypted connections. All of it is PEM. */
+export interface TlsMaterial {
+  /** Who we are to agents that ask for a client certificate. */
+  readonly certificate?: string;
+  readonly key?: string;
+  /** Authorities to trust instead of those of Node. */
+  readonly ca?: string;
+}
+
+/** Where it is. */
+export interface TlsFiles {
+  readonly cert?: string | undefined;
+  /** @default the file of the certificate */
+  readonly key?: string | undefined;
+  readonly ca?: string | undefined;
+  /** Of a key that is encrypted. */
+  readonly passphrase?: string | undefined;
+}
+
+const largestFile = 1024 * 1024;
+
+/** Reads certificates and keys, and refuses what cannot be used; undefined where none are named. */
+export function readTls({ cert, key, ca, passphrase }: TlsFiles): TlsMaterial | undefined {
+  if (cert === undefined && key !== undefined) {
+    throw usage('--key goes with a certificate: name it with --cert');
+  }
+  if (cert === undefined && ca === undefined) return undefined;
+  const certificate = cert === undefined ? undefined : readPem(cert, '--cert');
+  const material: TlsMaterial = {
+    ...(cert !== undefined && certificate !== undefined && { certificate }),
+    ...(cert !== undefined && { key: readKey(key ?? cert, passphrase) }),
+    ...(ca !== undefined && { ca: readPem(ca, '--ca') }),
+  };
+  try {
+    createSecureContext({ cert: certificate, key: material.key, ca: material.ca });
+  } catch (error) {
+    throw usage(
+      `the certificate, its key or the authority cannot be used: ${reasonOf(error)}; they are PEM files, and the key is that of the certificate`,
+    );
+  }
+  return material;
+}
+
+/** Whether others than its owner can read a file. */
+export function isExposed(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && (found.mode & 0o077) !== 0;
+}
+
+function readPem(path: string, flag: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) throw usage(`${flag}: there is no file ${path}`);
+  if (found.size > largestFile) throw usage(`${flag}: ${path} is too large for certificates`);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw usage(`${flag}: ${path} cannot be read: ${reasonOf(error)}`);
+  }
+  if (text.includes('-----BEGIN ')) return text;
+  throw usage(`${flag}: ${path} is no PEM file`);
+}
+
+/** Decrypted, for not everything that takes a key takes a passphrase. */
+function readKey(path: string, passphrase: string | undefined): string {
+  const text = readPem(path, '--key');
+  const [pem] =
+    /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^]*?-----END [A-Z ]+-----/.exec(text) ?? [];
+  if (pem === undefined) throw usage(`--key: ${path} holds no private key`);
+  let key: KeyObject;
+  try {
+    key = createPrivateKey({ key: pem, ...(passphrase !== undefined && { passphrase }) });
+  } catch {
+    throw usage(
+      `--key: the private key of ${path} cannot be read; one that is encrypted needs A2ACLI_KEY_PASSPHRASE`,
+    );
+  }
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown failure';
+}
