@@ -50,10 +50,11 @@ function recall(
 ): KnownMessage | undefined {
   if (dedupe === undefined) return undefined;
   const { messages } = tables;
-  if (!isRefused && messages.insert(turnId, owner, dedupe, taskId)) return undefined;
   const known = messages.find(owner, dedupe.key);
-  if (known === undefined || isRemembered(tables, known, now)) return known;
-  messages.delete(known.turnId);
+  if (known !== undefined) {
+    if (isRemembered(tables, known, now)) return known;
+    messages.delete(owner, dedupe.key, known.turnId);
+  }
   if (!isRefused) messages.insert(turnId, owner, dedupe, taskId);
   return undefined;
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type Message } from '../../protocol/index.ts';
 import type { Dedupe } from '../contract.ts';
+import { MessageKeys } from './message-keys.ts';
 
 /** A message that was admitted before. */
 export interface KnownMessage {
@@ -11,42 +12,47 @@ export interface KnownMessage {
   readonly reply: Json<Message> | undefined;
 }
 
-const columns = 'turn, digest, task_id, expires_at, reply';
+const columns = 'turn, owner, key, digest, task_id, expires_at, reply';
 
-/** Messages, remembered so that their repetition is recognised. */
+/**
+ * Messages, remembered so that their repetition is recognised. All methods but `ofTurn` must run
+ * inside a transaction.
+ */
 export class MessageTable {
+  readonly #keys: MessageKeys;
   readonly #insert: StatementSync;
-  readonly #select: StatementSync;
   readonly #ofTurn: StatementSync;
   readonly #setReply: StatementSync;
   readonly #delete: StatementSync;
-  readonly #sweep: StatementSync;
+  readonly #expired: StatementSync;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, keys = new MessageKeys(database)) {
+    this.#keys = keys;
     this.#insert = database.prepare(
-      `INSERT INTO messages (turn, owner, key, digest, task_id, expires_at) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (owner, key) DO NOTHING`,
+      'INSERT INTO messages (turn, owner, key, digest, task_id, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#select = database.prepare(`SELECT ${columns} FROM messages WHERE owner = ? AND key = ?`);
     this.#ofTurn = database.prepare(`SELECT ${columns} FROM messages WHERE turn = ?`);
     this.#setReply = database.prepare('UPDATE messages SET reply = ? WHERE turn = ?');
     this.#delete = database.prepare('DELETE FROM messages WHERE turn = ?');
-    this.#sweep = database.prepare(
-      `DELETE FROM messages WHERE turn IN (
-         SELECT turn FROM messages WHERE expires_at <= ? AND turn NOT IN (SELECT id FROM turns)
-         LIMIT ?
-       )`,
+    this.#expired = database.prepare(
+      `SELECT turn, owner, key FROM messages WHERE expires_at <= ? AND turn NOT IN (SELECT id FROM turns)
+       LIMIT ?`,
     );
   }
 
-  /** False when the owner has a message of that key already. */
-  insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): boolean {
+  /** The owner must have no message of that key. */
+  insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): void {
     const { key, digest, expiresAt } = dedupe;
-    return this.#insert.run(turnId, owner, key, digest, taskId, expiresAt).changes === 1;
+    this.#insert.run(turnId, owner, key, digest, taskId, expiresAt);
+    this.#keys.add(owner, key, turnId);
   }
 
   find(owner: string, key: string): KnownMessage | undefined {
-    return toMessage(this.#select.get(owner, key));
+    for (const turn of this.#keys.candidates(owner, key)) {
+      const row = this.#ofTurn.get(turn);
+      if (row?.['owner'] === owner && row['key'] === key) return toMessage(row);
+    }
+    return undefined;
   }
 
   ofTurn(turnId: number): KnownMessage | undefined {
@@ -57,12 +63,20 @@ export class MessageTable {
     this.#setReply.run(reply.text, turnId);
   }
 
-  delete(turnId: number): void {
+  delete(owner: string, key: string, turnId: number): void {
+    this.#keys.delete(owner, key, turnId);
     this.#delete.run(turnId);
   }
 
   sweep(now: number, limit: number): void {
-    this.#sweep.run(now, limit);
+    for (const { turn, owner, key } of this.#expired.all(now, limit)) {
+      this.delete(String(owner), String(key), Number(turn));
+    }
+  }
+
+  /** The file may say something else than what is kept in memory. */
+  invalidate(): void {
+    this.#keys.invalidate();
   }
 }
 
