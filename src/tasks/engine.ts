@@ -159,6 +159,7 @@ export class Engine {
       first: [taskEvent(withHistory(admitted.before, historyLength), admitted.version)],
       reader,
       closes: closesOnInput,
+      ...(admitted.kind === 'started' && { outcome: admitted.outcome }),
       ...(admitted.isContinuation && { awaitedMessage: admitted.message.messageId }),
       ...(call.signal !== undefined && { signal: call.signal }),
     });

@@ -1,6 +1,13 @@
-import { isTerminal, Json, type StreamResponse, type TaskState } from '../protocol/index.ts';
+import {
+  isTerminal,
+  type Json,
+  type StreamResponse,
+  type Task,
+  type TaskState,
+} from '../protocol/index.ts';
 import type { LogEvent } from '../store/index.ts';
 import type { LogReader } from './log-reader.ts';
+import type { TurnOutcome } from './turn-run.ts';
 
 /** One event on its way to a caller. */
 export interface StreamEvent {
@@ -28,6 +35,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   readonly #closes: CloseRule;
   /** Until the log shows this message, states belong to earlier turns of the task. */
   #awaitedMessage: string | undefined;
+  readonly #outcome: Promise<TurnOutcome> | undefined;
   #isOver = false;
 
   constructor(options: {
@@ -35,12 +43,15 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     reader?: LogReader;
     closes?: CloseRule;
     awaitedMessage?: string;
+    /** What becomes of the turn, where it runs in this process. */
+    outcome?: Promise<TurnOutcome>;
     signal?: AbortSignal;
   }) {
     this.#first = [...options.first];
     this.#reader = options.reader;
     this.#closes = options.closes ?? isTerminal;
     this.#awaitedMessage = options.awaitedMessage;
+    this.#outcome = options.outcome;
     if (options.signal?.aborted === true) this.close();
     else options.signal?.addEventListener('abort', () => this.close(), { once: true });
   }
@@ -77,6 +88,15 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     if (isLast === undefined) return undefined;
     if (isLast) this.close();
     return { sequence: event.sequence, body: event.body, isLast };
+  }
+
+  /**
+   * The task as the turn left it; undefined where that is not known here, and the store has to be
+   * asked. Call it after the last event.
+   */
+  async result(): Promise<Json<Task> | undefined> {
+    const outcome = await this.#outcome;
+    return outcome?.kind === 'task' ? outcome.task : undefined;
   }
 
   close(): void {

@@ -166,25 +166,32 @@ export class TaskDoor {
   /** Passes on what happens, until the turn is over. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
     const { engine, scheduler } = this.#options;
-    for await (const { body, isLast } of stream) {
-      const event = body.value;
-      if ('message' in event) return { message: Json.of(event.message) };
-      if ('task' in event) {
-        if (isLast) return { task: Json.of(event.task) };
-        const ids = await this.#known(job, event.task.id, event.task.contextId);
-        const timestamp = new Date(scheduler.now()).toISOString();
-        const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
-        const working: StreamResponse = { statusUpdate: { ...ids, status } };
-        await this.#update(job, working, JSON.stringify(working));
-      } else if (isLast && job.ids !== undefined && isFirst(job)) {
-        return { task: await engine.getTask({ id: job.ids.taskId }, job.call) };
-      } else {
-        await this.#update(job, event, body.text);
-        const outcome = endsTurn(event) ? await this.#outcome(job) : undefined;
-        if (outcome !== undefined) return outcome;
+    try {
+      for (;;) {
+        const next = stream.take() ?? (await stream.next());
+        if (next === undefined) throw new Stopping('the host stops');
+        const { body, isLast } = next;
+        const event = body.value;
+        if ('message' in event) return { message: Json.of(event.message) };
+        if ('task' in event) {
+          if (isLast) return { task: Json.of(event.task) };
+          const ids = await this.#known(job, event.task.id, event.task.contextId);
+          const timestamp = new Date(scheduler.now()).toISOString();
+          const status = { state: 'TASK_STATE_WORKING', timestamp } as const;
+          const working: StreamResponse = { statusUpdate: { ...ids, status } };
+          await this.#update(job, working, () => JSON.stringify(working));
+        } else if (isLast && job.ids !== undefined && isFirst(job)) {
+          const task = await stream.result();
+          return { task: task ?? (await engine.getTask({ id: job.ids.taskId }, job.call)) };
+        } else {
+          await this.#update(job, event, () => body.text);
+          const outcome = endsTurn(event) ? await this.#outcome(job) : undefined;
+          if (outcome !== undefined) return outcome;
+        }
       }
+    } finally {
+      stream.close();
     }
-    throw new Stopping('the host stops');
   }
 
   /** Waits for the end of a turn that runs already, here or elsewhere. */
@@ -205,7 +212,7 @@ export class TaskDoor {
         await this.#known(job, taskId, task.value.contextId);
       }
       for await (const { body } of await engine.subscribe({ id: taskId }, job.call)) {
-        await this.#update(job, body.value, body.text);
+        await this.#update(job, body.value, () => body.text);
         // It may have come to this before anybody watched; or it waits for its turn still.
         const outcome = endsTurn(body.value) ? await this.#outcome(job) : undefined;
         if (outcome !== undefined) return outcome;
@@ -237,11 +244,11 @@ export class TaskDoor {
     return job.ids;
   }
 
-  async #update(job: Job, event: StreamResponse, text: string): Promise<void> {
+  async #update(job: Job, event: StreamResponse, text: () => string): Promise<void> {
     if ('statusUpdate' in event) this.#tell(job, event.statusUpdate.status.state);
     const wanted = job.delivery.headers[headerNames.updates];
     if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;
-    await job.telling.tell(event, text);
+    await job.telling.tell(event, text());
   }
 
   #tell(job: Job, state: TaskState): void {
