@@ -9,6 +9,7 @@ const conversationEvents: Readonly<Record<string, string>> = {
   slot: 'A slot has a new value; `filled_by` says by whom',
   session_started: 'A session began',
   session_ended: 'It ended, with `_reason`',
+  conversation_inactive: 'The user has said nothing for as long as a session lasts',
   restart: 'All before is forgotten',
   flow_started: 'A flow began',
   flow_completed: 'It came to its end',

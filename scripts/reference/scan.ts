@@ -11,24 +11,53 @@ export function sources(): ReadonlyMap<string, string> {
   return new Map(files.sort().map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
+/** Calls of loggers and of the audit log. */
+const logging = /(?:ogger|log|audit)\??\.(debug|info|warn|error|action)\(/g;
+const eventName = /'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g;
+
+/** Calls whose event is a variable, with the names that it can have. */
+const indirect: Readonly<Record<string, (text: string) => readonly [string, string][]>> = {
+  'src/http/audit.ts': (text) =>
+    namesIn(text, /'((?:a2a_server|audit)\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
+  'src/http/inspector/api-network.ts': (text) =>
+    namesIn(text, /audit\(inspection, call, '([a-z_.]+)'/g).map((name) => [name, 'info']),
+  'src/peers/trust/trust-ledger.ts': (text) =>
+    namesIn(text, /event: '(trust\.[a-z_]+)'/g).map((name) => [`peers.${name}`, 'info']),
+};
+/** They hand on what others log. */
+const passing = new Set(['src/telemetry/create-logger.ts', 'src/telemetry/log-scope.ts']);
+
 /** Names of log events with their levels: what stands in calls of loggers and of the audit log. */
 export function loggedEvents(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  const called = /(?:ogger|log|audit)\??\.(debug|info|warn|error|action)\(/g;
-  for (const text of sources().values()) {
-    for (const call of text.matchAll(called)) {
-      const level = call[1] === 'action' ? 'info' : (call[1] ?? '');
-      const inside = balanced(text, call.index + call[0].length);
-      for (const [, name = ''] of inside.matchAll(/'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g)) {
-        found.set(name, level);
-      }
+  for (const [file, text] of sources()) {
+    for (const { method, inside } of logCalls(text)) {
+      const level = method === 'action' ? 'info' : method;
+      for (const name of namesIn(inside, eventName)) found.set(name, level);
     }
-  }
-  const audit = sources().get('src/http/audit.ts') ?? '';
-  for (const [, name = ''] of audit.matchAll(/'((?:a2a_server|audit)\.[a-z_.]+)'/g)) {
-    found.set(name, 'warn');
+    for (const [name, level] of indirect[file]?.(text) ?? []) found.set(name, level);
   }
   return found;
+}
+
+/** Calls that log an event of which nobody knows the name. */
+export function namelessLogCalls(): readonly string[] {
+  return [...sources()].flatMap(([file, text]) => {
+    if (file in indirect || passing.has(file)) return [];
+    const nameless = logCalls(text).filter(({ inside }) => namesIn(inside, eventName).length === 0);
+    return nameless.map(({ inside }) => `${file}: (${inside}`);
+  });
+}
+
+function logCalls(text: string): readonly { readonly method: string; readonly inside: string }[] {
+  return Array.from(text.matchAll(logging), (call) => ({
+    method: call[1] ?? '',
+    inside: balanced(text, call.index + call[0].length),
+  }));
+}
+
+function namesIn(text: string, pattern: RegExp): readonly string[] {
+  return Array.from(text.matchAll(pattern), ([, name = '']) => name);
 }
 
 /** Names of spans, and of the ways to a peer that are spans too. */

@@ -2,41 +2,109 @@ import { metricTable, prometheusName } from '../../src/telemetry/index.ts';
 import { logMeanings } from './log-meanings.ts';
 import { countedMetrics, loggedEvents, startedSpans } from './scan.ts';
 
-const peerTags = 'and the tags of all calls of peers';
+/** What every span of a call of a peer bears, so that the traces of caller and responder can be joined. */
+export const peerAttributes: readonly string[] = [
+  'legate.a2a.target_agent',
+  'legate.a2a.skill',
+  'legate.a2a.transport',
+  'legate.a2a.protocol',
+  'legate.a2a.correlation_id',
+  'legate.a2a.session_id',
+  'legate.a2a.task_id',
+  'legate.a2a.context_id',
+];
+
+interface SpanEntry {
+  readonly meaning: string;
+  readonly attributes: readonly string[];
+  /** Whether `peerAttributes` are on it too. @default false */
+  readonly isOfPeer?: boolean;
+}
 
 /** Every span, with what is said of it. */
-export const spanTable: Readonly<Record<string, readonly [string, string]>> = {
-  'legate.turn': [
-    'A turn of an agent',
-    '`legate.agent`, `legate.task_id`, `legate.context_id`, `legate.turn_id`, `legate.attempt`, `legate.outcome`',
-  ],
-  'legate.model': [
-    'An answer of a language model',
-    '`gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`',
-  ],
-  'legate.tool': ['A call of a tool', '`gen_ai.operation.name`, `gen_ai.tool.name`'],
-  'legate.mcp.call': ['A call of an agent that is served as an MCP server', '`legate.agent`'],
-  'legate.messaging.publish': [
-    'A message to the bus, until it is confirmed',
-    '`messaging.destination.name`, `legate.messaging.type`, `legate.a2a.correlation_id`',
-  ],
-  'legate.messaging.process': [
-    'A message from the bus, until it is settled',
-    '`legate.messaging.queue`, `legate.messaging.type`, `legate.messaging.attempt`, `legate.messaging.reason`, `legate.a2a.correlation_id`',
-  ],
-  'legate.a2a.invoke': [
-    'A call of a peer, from the request to its end',
-    `\`legate.a2a.duration_ms\`, ${peerTags}`,
-  ],
-  'legate.a2a.http_dispatch': ['The request of such a call over HTTP', peerTags],
-  'legate.a2a.streaming_dispatch': ['The same, where the answer is a stream', peerTags],
-  'legate.a2a.subscribe_loop': ['Following a task by subscription', peerTags],
-  'legate.a2a.poll_loop': ['Looking at a task until it ends', peerTags],
-  'legate.a2a.input_required_loop': ['All questions of one call', peerTags],
-  'legate.a2a.input_required_round': [
-    'One question and its answer',
-    `\`legate.a2a.round\`, \`legate.a2a.autonomous\`, ${peerTags}`,
-  ],
+export const spanTable: Readonly<Record<string, SpanEntry>> = {
+  'legate.turn': {
+    meaning: 'A turn of an agent',
+    attributes: [
+      'legate.agent',
+      'legate.task_id',
+      'legate.context_id',
+      'legate.turn_id',
+      'legate.attempt',
+      'legate.outcome',
+    ],
+  },
+  'legate.model': {
+    meaning: 'An answer of a language model',
+    attributes: [
+      'gen_ai.operation.name',
+      'gen_ai.provider.name',
+      'gen_ai.request.model',
+      'gen_ai.usage.input_tokens',
+      'gen_ai.usage.output_tokens',
+    ],
+  },
+  'legate.tool': {
+    meaning: 'A call of a tool',
+    attributes: ['gen_ai.operation.name', 'gen_ai.tool.name'],
+  },
+  'legate.mcp.call': {
+    meaning: 'A call of an agent that is served as an MCP server',
+    attributes: ['legate.agent'],
+  },
+  'legate.messaging.publish': {
+    meaning: 'A message to the bus, until it is confirmed',
+    attributes: [
+      'messaging.destination.name',
+      'legate.messaging.type',
+      'legate.a2a.correlation_id',
+    ],
+  },
+  'legate.messaging.process': {
+    meaning: 'A message from the bus, until it is settled',
+    attributes: [
+      'legate.messaging.queue',
+      'legate.messaging.type',
+      'legate.messaging.attempt',
+      'legate.messaging.reason',
+      'legate.a2a.correlation_id',
+    ],
+  },
+  'legate.a2a.invoke': {
+    meaning: 'A call of a peer, from the request to its end',
+    attributes: ['legate.a2a.duration_ms'],
+    isOfPeer: true,
+  },
+  'legate.a2a.http_dispatch': {
+    meaning: 'The request of such a call over HTTP',
+    attributes: ['legate.a2a.a2a_version'],
+    isOfPeer: true,
+  },
+  'legate.a2a.streaming_dispatch': {
+    meaning: 'The same, where the answer is a stream',
+    attributes: ['legate.a2a.a2a_version', 'legate.a2a.total_events'],
+    isOfPeer: true,
+  },
+  'legate.a2a.subscribe_loop': {
+    meaning: 'Following a task by subscription',
+    attributes: [],
+    isOfPeer: true,
+  },
+  'legate.a2a.poll_loop': {
+    meaning: 'Looking at a task until it ends',
+    attributes: ['legate.a2a.total_polls'],
+    isOfPeer: true,
+  },
+  'legate.a2a.input_required_loop': {
+    meaning: 'All questions of one call',
+    attributes: ['legate.a2a.round', 'legate.a2a.autonomous'],
+    isOfPeer: true,
+  },
+  'legate.a2a.input_required_round': {
+    meaning: 'One question and its answer',
+    attributes: ['legate.a2a.round', 'legate.a2a.autonomous'],
+    isOfPeer: true,
+  },
 };
 
 export function telemetryPage(): string {
@@ -80,7 +148,7 @@ export function telemetryPage(): string {
     '## Sending',
     'OTLP over HTTP with JSON. Spans wait in a queue of bounded length and go in batches; a collector that is away costs spans, which are counted (`legate.telemetry.dropped`), never a turn. Closing the server sends what is left, once.',
     '## One trace over every hop',
-    'W3C `traceparent` is read from JSON-RPC, REST, the REST channel, gRPC metadata, headers of bus messages and `_meta` of MCP calls. It is sent to remote agents, peers, over the bus, to webhooks (the trace that registered them), to MCP servers (header and `_meta`) and to action servers. `test/telemetry/hops.test.ts` shows each hop. A trace that is left out of the sample stays left out on every hop.',
+    'W3C `traceparent` and `tracestate` are read from JSON-RPC, REST, the REST channel, gRPC metadata, headers of bus messages and `_meta` of MCP calls. They are sent to remote agents (HTTP and gRPC), peers, over the bus, to webhooks (the trace that registered them), to MCP servers (header and `_meta`) and to action servers. `test/telemetry/hops.test.ts` shows each hop. A trace that is left out of the sample stays left out on every hop.',
     '## Log lines',
     'JSON lines on standard error, readable ones on a terminal, and as `LOG_FORMAT` (`json` or `pretty`) says: `level`, `time`, `event`, and fields. Every line that is written during a turn has its `turnId` (`{taskId}.{number}`) and, while there is a trace, its `traceId`. Values of fields such as `authorization`, `token` and `password`, bearer tokens, passwords in addresses and JWTs in texts are blotted out.',
     'The events of Rasa keep their names, so that alerts keep working:',
@@ -96,19 +164,28 @@ export function telemetryPage(): string {
         const { type, help, labels } = entry;
         const unit = 'unit' in entry ? { unit: entry.unit } : {};
         const shown = prometheusName({ name, type, ...unit });
-        return `| \`${name}\` | \`${shown}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`;
+        return `| \`${name}\` | \`${shown}\` | ${type} | ${coded(labels)} | ${help} |`;
       }),
     ].join('\n'),
     '## Spans',
-    'Tags of all calls of peers: `legate.a2a.target_agent`, `legate.a2a.skill`, `legate.a2a.transport`, `legate.a2a.task_id`, `legate.a2a.context_id`, `legate.a2a.correlation_id`, `legate.a2a.session_id`. They are on every span of a call, so that the traces of caller and responder can be joined.',
+    `On every span of a call of a peer, so that the traces of caller and responder can be joined: ${coded(peerAttributes)}.`,
     [
       '| span | | attributes |',
       '|---|---|---|',
-      ...Object.entries(spanTable).map(
-        ([name, [meaning, attributes]]) => `| \`${name}\` | ${meaning} | ${attributes} |`,
-      ),
+      ...Object.entries(spanTable).map(([name, { meaning, attributes, isOfPeer = false }]) => {
+        const shown = isOfPeer
+          ? [...(attributes.length === 0 ? [] : [coded(attributes)]), 'those of every call'].join(
+              ', and ',
+            )
+          : coded(attributes);
+        return `| \`${name}\` | ${meaning} | ${shown} |`;
+      }),
     ].join('\n'),
   ].join('\n\n');
+}
+
+function coded(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function logTable(isMeant: (name: string) => boolean): string {

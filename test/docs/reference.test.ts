@@ -4,7 +4,13 @@ import { expect, test } from 'vitest';
 import { mismatches } from '../../scripts/reference/configuration.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
-import { countedMetrics, loggedEvents, startedSpans } from '../../scripts/reference/scan.ts';
+import { logMeanings } from '../../scripts/reference/log-meanings.ts';
+import {
+  countedMetrics,
+  loggedEvents,
+  namelessLogCalls,
+  startedSpans,
+} from '../../scripts/reference/scan.ts';
 import { metricTable } from '../../src/telemetry/index.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -47,6 +53,12 @@ test('the log events that operators of Rasa have alerts for are logged', () => {
       'a2a_server.sanic_app.stream_sse.error',
     ]),
   );
+});
+
+test('every event that is logged is described, and the other way', () => {
+  expect(namelessLogCalls()).toEqual([]);
+  const logged = [...loggedEvents().keys()].sort();
+  expect(Object.keys(logMeanings).sort()).toEqual(logged);
 });
 
 test('the metrics and spans of calling peers have their names', () => {
