@@ -2,9 +2,11 @@ export { busCard, type BusCardOptions } from './bus-card.ts';
 export {
   errorText,
   headerNames,
+  presenceMark,
   readCancel,
   readCard,
   readError,
+  readPresence,
   readResult,
   readTask,
   readUpdate,

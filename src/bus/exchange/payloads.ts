@@ -44,6 +44,32 @@ export const headerNames = {
   presence: 'presence',
 } as const;
 
+/** Whether an agent is there, and when it said so. */
+export interface Presence {
+  readonly isGone: boolean;
+  /** Milliseconds since 1970, by the agent's clock; undefined where it does not say. */
+  readonly at: number | undefined;
+}
+
+/**
+ * The correlation of an announcement. Headers are not signed, and correlations are: what an agent
+ * signed when it came cannot be sent once more as if it had gone.
+ */
+export function presenceMark(isGone: boolean, at: number): string {
+  return `${isGone ? 'gone' : 'here'} ${at}`;
+}
+
+/** Reads what `presenceMark` wrote; by the header alone where it wrote nothing. */
+export function readPresence(
+  correlationId: string | undefined,
+  headers: Readonly<Record<string, string>>,
+): Presence {
+  const [, word, digits] = /^(gone|here) (\d{1,15})$/.exec(correlationId ?? '') ?? [];
+  const isGone = headers[headerNames.presence] === 'gone';
+  if (digits === undefined) return { isGone, at: undefined };
+  return { isGone: word === 'gone', at: Number(digits) };
+}
+
 /** Answers of peers may end an artifact without parts. */
 const fromPeer = { allowEmptyParts: true };
 

@@ -27,6 +27,7 @@ import {
 } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../../store/index.ts';
+import { Sender } from '../exchange/index.ts';
 import { hostOnBus, type HostOptions } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import { codeOf, describeBuses, nameOf, eventually } from '../testing.contract.ts';
@@ -293,6 +294,46 @@ describeBuses('the gateway', (buses) => {
       displayName: 'Eve',
       scopes: ['a'],
     });
+  });
+
+  test('what others answer in the name of an agent that signs is not believed', async () => {
+    const bus = await buses.open();
+    const [theirs, eves] = [generateSigningKey(), generateSigningKey()];
+    const [name, eve] = [nameOf('bob'), nameOf('eve')];
+    const verifier = new MessageVerifier({
+      trusted: [
+        { issuer: name, keys: publicKeySet([theirs]) },
+        { issuer: eve, keys: publicKeySet([eves]) },
+      ],
+    });
+    const gate = Promise.withResolvers<void>();
+    await host(
+      bus,
+      agent({ name }, async function* () {
+        await gate.promise;
+        yield artifact('true');
+      }),
+      { signer: new MessageSigner({ issuer: name, key: theirs }) },
+    );
+    const asked: { correlationId: string; replyTo: string }[] = [];
+    const publish = bus.publish.bind(bus);
+    bus.publish = (topic, sent, options) => {
+      const { type, correlationId = '', replyTo = '' } = sent;
+      if (type === 'task') asked.push({ correlationId, replyTo });
+      return publish(topic, sent, options);
+    };
+    const server = await open(bus, { agents: [name], verifier });
+    const client = await connect(server.url);
+    const answer = client.sendMessage('x');
+    await eventually(() => asked.length).toBe(1);
+    const [{ correlationId, replyTo } = { correlationId: '', replyTo: '' }] = asked;
+    const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
+    const forged = { type: 'result', body: JSON.stringify({ task }), correlationId } as const;
+    await new Sender({ bus, name }).send(replyTo, forged);
+    const signer = new MessageSigner({ issuer: eve, key: eves });
+    await new Sender({ bus, name, signer }).send(replyTo, forged);
+    gate.resolve();
+    expect(taskOf(await answer).artifacts?.[0]?.parts).toEqual([{ text: 'true' }]);
   });
 
   test('one queue of answers serves a whole gateway, however much is asked', async () => {

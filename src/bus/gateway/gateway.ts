@@ -3,7 +3,7 @@ import { type AgentCard, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { systemScheduler } from '../../tasks/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
-import { headerNames, type Identification, identify, readCard } from '../exchange/index.ts';
+import { type Identification, identify, readCard, readPresence } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
 import {
   type Bus,
@@ -178,7 +178,7 @@ function followCards(
   identification: Identification,
 ): Promise<Consumption> {
   return bus.consume(discoveryQueue(listener), async (delivery) => {
-    if (delivery.headers[headerNames.presence] === 'gone') return done;
+    if (readPresence(delivery.correlationId, delivery.headers).isGone) return done;
     try {
       const { method, subject } = await identify(delivery, identification);
       const announced = readCard(delivery.body);

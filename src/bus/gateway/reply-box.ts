@@ -98,8 +98,10 @@ export class ReplyBox {
     if (inbox === undefined || headers[headerNames.answers] !== undefined) return done;
     try {
       const { method, subject } = await identify(delivery, this.#options);
-      if (method === 'message-token' && subject !== inbox.agent) {
-        throw new Error(`signed by ${subject}`);
+      const isProved = method === 'message-token';
+      if (isProved && subject !== inbox.agent) throw new Error(`signed by ${subject}`);
+      if (!isProved && this.#options.verifier?.knows(inbox.agent) === true) {
+        throw new Error(`${inbox.agent} signs what it sends, and this is not signed`);
       }
       inbox.put(delivery);
     } catch (error) {

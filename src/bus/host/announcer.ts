@@ -3,7 +3,7 @@ import type { AgentCard } from '../../protocol/index.ts';
 import type { SigningKey } from '../../push/index.ts';
 import type { Scheduler, Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { headerNames, type Sender } from '../exchange/index.ts';
+import { headerNames, presenceMark, type Sender } from '../exchange/index.ts';
 import { topics } from '../transport/index.ts';
 
 export interface AnnouncerOptions {
@@ -58,9 +58,11 @@ export class Announcer {
   }
 
   async #announce(presence?: 'gone'): Promise<void> {
-    await this.#options.sender.send(topics.discovery, {
+    const { sender, scheduler } = this.#options;
+    await sender.send(topics.discovery, {
       type: 'announce',
       body: this.#body,
+      correlationId: presenceMark(presence === 'gone', scheduler.now()),
       persistent: false,
       headers: presence === undefined ? {} : { [headerNames.presence]: presence },
     });

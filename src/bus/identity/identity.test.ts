@@ -49,6 +49,11 @@ test('a gateway vouches for its callers, whose names are never those of others',
   });
 });
 
+test('whom a verifier can prove is known, in any case of letters', () => {
+  expect(['alice', 'Alice', 'gateway'].every((name) => verifier.knows(name))).toBe(true);
+  expect(['bob', 'unverified:alice', ''].some((name) => verifier.knows(name))).toBe(false);
+});
+
 test('an agent may speak for itself only', async () => {
   const token = await signer.sign(message, { subject: 'bob', tenant: '' });
   await expect(verifier.verify(token, message)).rejects.toThrow(/may speak for itself only/);

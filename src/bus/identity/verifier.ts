@@ -48,6 +48,15 @@ export class MessageVerifier {
   }
 
   /**
+   * Whether somebody of this name, in any case of letters, can be proved: then whoever comes under it
+   * without a proof is not believed.
+   */
+  knows(name: string): boolean {
+    const folded = name.toLowerCase();
+    return this.#issuers.keys().some((issuer) => issuer.toLowerCase() === folded);
+  }
+
+  /**
    * The sender. Whom a gateway vouches for is called `{gateway}/{subject}`, so that the callers of
    * two gateways never share anything. Rejects with `UNAUTHENTICATED`.
    */

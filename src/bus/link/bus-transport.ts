@@ -71,6 +71,10 @@ export class BusTransport implements PeerTransport {
     this.#sender = new Sender({ bus, name, signer });
   }
 
+  proves({ agent }: Invocation): boolean {
+    return this.#options.verifier?.knows(agent) === true;
+  }
+
   async start(listener: PeerListener): Promise<void> {
     const { bus, name, ownReplies } = this.#options;
     this.#listener = listener;
@@ -146,7 +150,7 @@ export class BusTransport implements PeerTransport {
     }
     for (const event of events) {
       if (await this.#listener?.(correlationId, event)) continue;
-      this.#logger.info({ correlationId, type: delivery.type }, 'bus.answer.to_nothing_known');
+      this.#logger.info({ correlationId, type: delivery.type }, 'bus.answer.not_taken');
     }
     return done;
   }

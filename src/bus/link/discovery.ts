@@ -1,7 +1,7 @@
 import type { Directory } from '../../peers/index.ts';
 import { LegateError, parseJson } from '../../protocol/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { headerNames, type Identification, identify } from '../exchange/index.ts';
+import { headerNames, type Identification, identify, readPresence } from '../exchange/index.ts';
 import { type Bus, type Consumption, discoveryQueue, done } from '../transport/index.ts';
 
 /** Who is told of announcements. */
@@ -25,10 +25,14 @@ export function listenForAgents(options: DiscoveryOptions): Promise<Consumption>
     async (delivery) => {
       try {
         const { method, subject } = await identify(delivery, options);
+        const isProved = method === 'message-token';
+        const { isGone, at } = readPresence(delivery.correlationId, delivery.headers);
         await directory.announced({
           card: parseJson(delivery.body),
-          isGone: delivery.headers[headerNames.presence] === 'gone',
-          sender: method === 'message-token' ? subject : undefined,
+          // Of those who prove what they say, this has to be proved too.
+          isGone: isGone && !(isProved && at === undefined),
+          sender: isProved ? subject : undefined,
+          ...(isProved && at !== undefined && { at }),
         });
       } catch (error) {
         // Whatever is announced wrongly, what is known stays.

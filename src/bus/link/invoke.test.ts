@@ -519,7 +519,10 @@ describe('peers on the bus', () => {
     expect(await network.invoker.list()).toEqual([]);
   });
 
-  test('signed peers know each other, and forged answers are not believed', async () => {
+  test.each([
+    ['where signatures are required', true],
+    ['where they are not, but the peer has keys', false],
+  ])('forged answers of a peer that signs are not believed, %s', async (_where, requireSigned) => {
     const bus = await buses.open();
     const [mine, theirs] = [generateSigningKey(), generateSigningKey()];
     const trusted = [
@@ -541,7 +544,7 @@ describe('peers on the bus', () => {
       store: openMemory(),
       bus,
       verifier,
-      requireSigned: true,
+      requireSigned,
       signer: new MessageSigner({ issuer: 'me', key: mine }),
       wellKnown: [{ name: host.name }],
     });
@@ -561,7 +564,7 @@ describe('peers on the bus', () => {
     gate.resolve();
     const { outcome } = await invoker.wait(id);
     expect(outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'for me' });
-    expect(await bus.deadLetters('legate.response.me')).toHaveLength(1);
+    expect(await bus.deadLetters('legate.response.me')).toHaveLength(requireSigned ? 1 : 0);
   });
 });
 

@@ -9,6 +9,8 @@ export interface Announcement {
   readonly isGone: boolean;
   /** Who proved to have sent it; undefined where nobody did. */
   readonly sender: string | undefined;
+  /** When the sender proved to have sent it, in milliseconds since 1970; undefined where it did not. */
+  readonly at?: number;
 }
 
 /** Which announcements are believed. */
@@ -70,19 +72,27 @@ export class Announcements {
         `${card.name} has proved itself before, and this does not`,
       );
     }
+    const { at } = announcement;
+    if (existing?.announcedAt !== undefined && (at ?? 0) < existing.announcedAt) {
+      throw new LegateError(
+        'UNAUTHENTICATED',
+        `${card.name} has announced itself since, and this is older`,
+      );
+    }
     if (announcement.isGone) {
       if (existing?.origin === 'announced') await this.#records.delete(existing.name);
     } else if (existing !== undefined && existing.origin !== 'announced') {
-      await this.#records.put(reannounced(existing, card, isProved, this.#clock.now()));
+      const seen = reannounced(existing, card, isProved, this.#clock.now());
+      await this.#records.put({ ...seen, ...proofOf({ isProved, at }) });
     } else {
-      await this.#put(card, existing, { isCardProved, isProved });
+      await this.#put(card, existing, { isCardProved, isProved, at });
     }
   }
 
   async #put(
     card: AgentCard,
     existing: PeerRecord | undefined,
-    proof: { readonly isCardProved: boolean; readonly isProved: boolean },
+    proof: Proof & { readonly isCardProved: boolean },
   ): Promise<void> {
     const { maxAnnounced = 1_000, expiresAfterMs = 24 * hour } = this.#rules;
     const own = card.supportedInterfaces.filter((each) => {
@@ -109,11 +119,20 @@ export class Announcements {
         origin: 'announced',
         cardSource: 'announced',
         lastSeenAt: now,
-        ...(proof.isProved && { isProved: true }),
+        ...proofOf(proof),
       },
       now + expiresAfterMs,
     );
   }
+}
+
+interface Proof {
+  readonly isProved: boolean;
+  readonly at: number | undefined;
+}
+
+function proofOf({ isProved, at }: Proof): Pick<PeerRecord, 'isProved' | 'announcedAt'> {
+  return { ...(isProved && { isProved }), ...(at !== undefined && { announcedAt: at }) };
 }
 
 /**

@@ -140,6 +140,31 @@ test('who has proved itself is not replaced or removed by those who have not', a
   expect(await directory.find('Bob')).toBe(undefined);
 });
 
+test('what an agent signed before its last announcement is no news any more', async () => {
+  const { directory } = await start();
+  const at = (ms: number) => ({ sender: 'Bob', at: ms });
+  await directory.announced({ ...here(card('Bob', ['new'])), ...at(2_000) });
+  for (const old of [here(card('Bob', ['old'])), gone(card('Bob'))]) {
+    await expect(directory.announced({ ...old, ...at(1_000) })).rejects.toThrow(/older/);
+    // Nor is what does not say when it was signed.
+    await expect(directory.announced({ ...old, sender: 'Bob' })).rejects.toThrow(/older/);
+  }
+  expect((await directory.find('Bob'))?.card.skills[0]?.id).toBe('new');
+  await directory.announced({ ...gone(card('Bob')), ...at(2_000) });
+  expect(await directory.find('Bob')).toBe(undefined);
+});
+
+test('a well-known agent that has proved itself is not described by those who have not', async () => {
+  const { directory } = await start({ wellKnown: [{ name: 'Job' }] });
+  await directory.announced(here(card('Job', ['unproved'])));
+  await directory.announced(here(card('Job', ['true']), 'Job'));
+  await expect(directory.announced(here(card('Job', ['false'])))).rejects.toThrow(/proved itself/);
+  expect(await directory.find('Job')).toMatchObject({
+    origin: 'well-known',
+    card: { skills: [{ id: 'true' }] },
+  });
+});
+
 test('a well-known agent is fetched from its address, and stays there whatever is announced', async () => {
   await using peer = await testPeer(({ path }) =>
     path === '/.well-known/agent-card.json'

@@ -12,6 +12,8 @@ export interface PeerRecord {
   readonly lastSeenAt?: number;
   /** It announced itself by a signed card or message: others cannot speak for it any more. */
   readonly isProved?: boolean;
+  /** When it last announced itself, as it signed it: what it signed earlier is no news. */
+  readonly announcedAt?: number;
 }
 
 const space = 'peers';

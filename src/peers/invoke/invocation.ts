@@ -100,6 +100,8 @@ export interface PeerTransport {
   readonly reach: Reach;
   /** Whether a message may be sent once more with the same id: the peer's side knows it again. */
   readonly knowsRepeats: boolean;
+  /** Whether an agent can prove what it sends this way: what is not proved is then not believed. */
+  proves?(invocation: Invocation): boolean;
   /** From now on events go to the listener. */
   start(listener: PeerListener): Promise<void>;
   /** Resolves once the message is safely on its way; rejects when it did not leave. */

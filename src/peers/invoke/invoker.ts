@@ -275,13 +275,19 @@ export class Invoker {
     const { lanes, store } = this.#workings;
     return lanes.run(id, async () => {
       const invocation = await store.find(id);
-      if (invocation === undefined || !isFrom(event, invocation)) return false;
+      if (invocation === undefined || !this.#isFrom(event, invocation)) return false;
       if (event.kind === 'progress') await this.#progress(invocation, event.text);
       else if (event.kind === 'known') await this.#known(id, event);
       else if (event.kind === 'answer') await this.#answered(id, event.response);
       else await this.#endings.fail(invocation, event.error);
       return true;
     });
+  }
+
+  /** Where a transport knows who speaks, nobody else answers for the peer. */
+  #isFrom({ sender }: PeerEvent, invocation: Invocation): boolean {
+    if (sender !== undefined) return sender.toLowerCase() === invocation.agent.toLowerCase();
+    return transportOf(this.#workings, invocation).proves?.(invocation) !== true;
   }
 
   async #progress(invocation: Invocation, text: string): Promise<void> {
@@ -328,11 +334,6 @@ export class Invoker {
       logger.error({ invocation: id, error }, 'peers.timeout.failed');
     });
   }
-}
-
-/** Where a transport knows who speaks, nobody else answers for the peer. */
-function isFrom({ sender }: PeerEvent, { agent }: Invocation): boolean {
-  return sender === undefined || sender.toLowerCase() === agent.toLowerCase();
 }
 
 function isOf(invocation: Invocation, { id, caller }: InvocationSession): boolean {
