@@ -1,12 +1,18 @@
-import type { Auth } from '../../client/index.ts';
-import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import type { Auth, ClientBinding } from '../../client/index.ts';
+import {
+  type AgentCard,
+  type AgentInterface,
+  LegateError,
+  readAgentCard,
+} from '../../protocol/index.ts';
 import { cachingChecks, cardChecks, cardFindings, type CardSubject } from './card-checks.ts';
 import { errorChecks } from './error-checks.ts';
 import { type Finding, type Outcome, type Report, runChecks } from './finding.ts';
 import { type InterfaceSubject, operationChecks, streamChecks } from './operation-checks.ts';
 import { type Answer, Probe, type ProbeOptions } from './probe.ts';
 import { securityChecks } from './security-checks.ts';
-import { Speaker } from './speaker.ts';
+import { GrpcSpeaker } from './grpc-speaker.ts';
+import { HttpSpeaker, type Speaker } from './speaker.ts';
 
 export interface CheckOptions extends ProbeOptions {
   /** What is said to the agent. */
@@ -15,6 +21,8 @@ export interface CheckOptions extends ProbeOptions {
   readonly isReadOnly?: boolean;
   /** Credentials, for what the card demands. */
   readonly authFor: (card: AgentCard) => Promise<Auth | undefined>;
+  /** Bindings beside those over HTTP, for what the card offers. */
+  readonly bindingsOf: (card: AgentCard) => Promise<readonly ClientBinding[]>;
   /** Credentials for a card that is not for everybody, after it was refused. */
   readonly challengedAuth: () => Auth | undefined;
   readonly onFinding?: (finding: Finding) => void;
@@ -50,7 +58,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
   const card = readable(found.answer.json);
   if (card !== undefined && options.isReadOnly !== true) {
     probe.authenticate(await options.authFor(card));
-    const speakers = speakersOf(card, probe);
+    const speakers = speakersOf(card, probe, await options.bindingsOf(card));
     for (const speaker of speakers) {
       const subject: InterfaceSubject = { speaker, card, text: options.text };
       for (const checks of [operationChecks, streamChecks, errorChecks]) {
@@ -59,6 +67,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
     }
     const whole = { probe, card, url: found.url, speakers, text: options.text };
     await runChecks(securityChecks, whole, 'security', tell);
+    for (const speaker of speakers) if (speaker instanceof GrpcSpeaker) speaker.close();
   }
   return reportOf(address, card, findings, options.now);
 }
@@ -96,19 +105,39 @@ function readable(json: unknown): AgentCard | undefined {
 }
 
 /** The interfaces that are spoken here, each binding and version once. */
-function speakersOf(card: AgentCard, probe: Probe): readonly Speaker[] {
+function speakersOf(
+  card: AgentCard,
+  probe: Probe,
+  bindings: readonly ClientBinding[],
+): readonly Speaker[] {
   const speakers = new Map<string, Speaker>();
-  for (const { protocolBinding, protocolVersion, url, tenant } of card.supportedInterfaces) {
-    const binding = protocolBinding.toUpperCase();
-    if (binding !== 'JSONRPC' && binding !== 'HTTP+JSON') continue;
-    const version = versionOf(protocolVersion);
-    if (version === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue;
-    const routed = tenant === undefined || tenant === '' ? {} : { tenant };
-    const base = binding === 'HTTP+JSON' ? url.replace(/\/+$/, '') : url;
-    const speaker = new Speaker(probe, { binding, version, url: base, ...routed });
-    if (!speakers.has(speaker.name)) speakers.set(speaker.name, speaker);
+  for (const offered of card.supportedInterfaces) {
+    const speaker = speakerOf(offered, probe, bindings);
+    if (speaker !== undefined && !speakers.has(speaker.name)) speakers.set(speaker.name, speaker);
   }
   return [...speakers.values()];
+}
+
+function speakerOf(
+  offered: AgentInterface,
+  probe: Probe,
+  bindings: readonly ClientBinding[],
+): Speaker | undefined {
+  const { protocolBinding, protocolVersion, url, tenant } = offered;
+  const binding = protocolBinding.toUpperCase();
+  const version = versionOf(protocolVersion);
+  if (version === undefined) return undefined;
+  const routed = tenant === undefined || tenant === '' ? {} : { tenant };
+  const given = bindings.find((one) => one.binding === binding);
+  const place = given?.locate(url);
+  if (given !== undefined && place !== undefined) {
+    const chosen = { interface: offered, binding: given.binding, version, url: place };
+    return new GrpcSpeaker(probe, given, { chosen, ...routed });
+  }
+  if (binding !== 'JSONRPC' && binding !== 'HTTP+JSON') return undefined;
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return undefined;
+  const base = binding === 'HTTP+JSON' ? url.replace(/\/+$/, '') : url;
+  return new HttpSpeaker(probe, { binding, version, url: base, ...routed });
 }
 
 function versionOf(declared: string): '1.0' | '0.3' | undefined {

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
+import { serveGrpc } from '../../grpc/index.ts';
+import { startScriptedService } from '../../grpc/testing/scripted-service.ts';
 import { serve } from '../../http/index.ts';
 import { generateSigningKey } from '../../push/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
@@ -71,6 +73,71 @@ test(
       'security security.challenge': 'passed',
     });
     expect(err).not.toContain('sesame-open');
+  },
+);
+
+test('TX_005: gRPC is tried as the other bindings are, in both versions', patient, async () => {
+  const auth = new Authenticator({
+    verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
+  });
+  await using server = await serve(triedAgent, { auth });
+  const door = await serveGrpc(server.router);
+  try {
+    const env = { A2ACLI_BEARER: 'sesame-open' };
+    const { code, report } = await checked(server.url, [], env);
+    expect(failuresOf(report)).toEqual([]);
+    expect(code).toBe(0);
+    expect(outcomesOf(report)).toMatchObject({
+      'GRPC 1.0 operations.send': 'passed',
+      'GRPC 1.0 operations.get': 'passed',
+      'GRPC 1.0 operations.list': 'passed',
+      'GRPC 1.0 operations.envelope': 'skipped',
+      'GRPC 1.0 streaming.ends': 'passed',
+      'GRPC 1.0 streaming.refused-early': 'passed',
+      'GRPC 1.0 streaming.terminal': 'passed',
+      'GRPC 1.0 errors.unknown-task': 'passed',
+      'GRPC 1.0 errors.cancel-ended': 'passed',
+      'GRPC 1.0 errors.empty-parts': 'passed',
+      'GRPC 1.0 errors.version': 'passed',
+      'GRPC 1.0 errors.content-type': 'skipped',
+      'GRPC 0.3 operations.get': 'passed',
+      'GRPC 0.3 streaming.events': 'passed',
+      'GRPC 0.3 errors.unknown-task': 'passed',
+      'security security.credentials-demanded': 'passed',
+    });
+  } finally {
+    await door.close({ graceMs: 0 });
+  }
+});
+
+test(
+  'a gRPC interface that does everything wrong, or is not there, is told of',
+  patient,
+  async () => {
+    const task = (state: string): object => ({ id: 't', contextId: 'c', status: { state } });
+    await using service = await startScriptedService({
+      sendMessage: () => ({ task: task('TASK_STATE_COMPLETED') }),
+      getTask: () => task('TASK_STATE_COMPLETED'),
+      cancelTask: () => task('TASK_STATE_COMPLETED'),
+      listTasks: () => ({ tasks: [task('TASK_STATE_WORKING'), task('TASK_STATE_WORKING')] }),
+    });
+    const gone = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '0.3' };
+    const [spoken] = service.card.supportedInterfaces;
+    await using agent = await rawAgent(({ response, url }) =>
+      sendJson(response, rawCard(url, { supportedInterfaces: [spoken, gone] })),
+    );
+    const { code, report } = await checked(agent.url);
+    expect(code).toBe(1);
+    expect(failuresOf(report)).toEqual(
+      expect.arrayContaining([
+        'GRPC 1.0 operations.list',
+        'GRPC 1.0 streaming.opens',
+        'GRPC 1.0 errors.unknown-task',
+        'GRPC 1.0 errors.cancel-ended',
+        'GRPC 1.0 errors.version',
+        'GRPC 0.3 operations.send',
+      ]),
+    );
   },
 );
 

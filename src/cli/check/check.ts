@@ -29,6 +29,7 @@ export async function check(
       text: options.message,
       isReadOnly: options.readOnly === true,
       authFor: (card) => session.authFor(card),
+      bindingsOf: (card) => session.bindingsOf(card),
       challengedAuth: () => session.challengedAuth(),
       now: Date.now(),
       onFinding: (finding) => {

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorTable } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import { endedTask, type InterfaceSubject, sendRequest } from './operation-checks.ts';
-import { isObject, type Speaker, type Spoken } from './speaker.ts';
+import { type HttpSpeaker, isObject, overHttp, type Speaker, type Spoken } from './speaker.ts';
 
 /** Undefined where the error is one of these; else what came instead. */
 function expects(spoken: Spoken, ...codes: readonly ErrorCode[]): string | undefined {
@@ -14,16 +14,17 @@ function expects(spoken: Spoken, ...codes: readonly ErrorCode[]): string | undef
   return codes.includes(error.code) ? undefined : `it is ${error.code} (${code ?? answer.status})`;
 }
 
-function onlyJsonRpc({ binding }: Speaker): void {
-  if (binding !== 'JSONRPC') skip('of JSON-RPC alone');
+function onlyJsonRpc(speaker: Speaker): HttpSpeaker {
+  return speaker.binding === 'JSONRPC' ? overHttp(speaker) : skip('of JSON-RPC alone');
 }
 
 /** Sends these bytes where the interface takes its messages. */
 async function posted(
-  { speaker }: InterfaceSubject,
+  subject: InterfaceSubject,
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Spoken> {
+  const speaker = overHttp(subject.speaker);
   const path = speaker.binding === 'JSONRPC' ? '' : restSendPath(speaker);
   const request = speaker.post(body, path);
   const answer = await speaker.probe.send({
@@ -74,6 +75,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     run: async (subject) => {
       const { speaker } = subject;
       if (speaker.version !== '1.0') skip('0.3 has no details');
+      overHttp(speaker);
       const { answer } = await speaker.speak('getTask', { id: 'no-such-task' });
       return answer.text.includes('google.rpc.ErrorInfo') && answer.text.includes('TASK_NOT_FOUND')
         ? undefined
@@ -97,8 +99,14 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
       const request = sendRequest(subject);
       const given: unknown = request['message'] ?? request['request'];
       const key = request['message'] === undefined ? 'request' : 'message';
-      const empty = { ...(given as object), parts: [], content: [] };
-      const spoken = await subject.speaker.speak('sendMessage', { ...request, [key]: empty });
+      // As it is called in the version that is spoken.
+      const empty = Object.entries(given as object).map(([name, value]: [string, unknown]) =>
+        name === 'parts' || name === 'content' ? [name, []] : [name, value],
+      );
+      const spoken = await subject.speaker.speak('sendMessage', {
+        ...request,
+        [key]: Object.fromEntries(empty) as unknown,
+      });
       return expects(spoken, 'INVALID_PARAMS', 'INVALID_REQUEST');
     },
   },
@@ -122,8 +130,8 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     title: 'an unknown method is refused as such',
     specification: '9.5',
     mend: 'answer -32601',
-    run: async ({ speaker }) => {
-      onlyJsonRpc(speaker);
+    run: async (subject) => {
+      const speaker = onlyJsonRpc(subject.speaker);
       const answer = await speaker.probe.send(speaker.envelope('NoSuchMethod', {}));
       return expects(speaker.read(answer), 'METHOD_NOT_FOUND');
     },
@@ -200,8 +208,9 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     title: 'an unknown path is a 404 in JSON',
     isAdvice: true,
     mend: 'answer 404 with a JSON body, not with a page for people',
-    run: async ({ speaker }) => {
-      if (speaker.binding !== 'HTTP+JSON') skip('of HTTP+JSON alone');
+    run: async (subject) => {
+      if (subject.speaker.binding !== 'HTTP+JSON') skip('of HTTP+JSON alone');
+      const speaker = overHttp(subject.speaker);
       const base = speaker.version === '1.0' ? '' : '/v1';
       const url = `${speaker.url}${base}/no/such/path`;
       const { status, json } = await speaker.probe.send({ url, headers: speaker.headers });

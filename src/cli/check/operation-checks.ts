@@ -10,7 +10,7 @@ import {
 } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import type { Answer } from './probe.ts';
-import { type Speaker, type Spoken, isObject } from './speaker.ts';
+import { overHttp, type Speaker, type Spoken, isObject } from './speaker.ts';
 
 /** One interface of an agent, and what became of the messages sent to it. */
 export interface InterfaceSubject {
@@ -70,10 +70,11 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     specification: '9.1',
     mend: 'answer with the id as it came, of the same type',
     run: async ({ speaker }) => {
-      if (speaker.binding !== 'JSONRPC') skip('there are none over HTTP+JSON');
+      if (speaker.binding !== 'JSONRPC') skip(`there are none over ${speaker.binding}`);
+      const http = overHttp(speaker);
       const method = speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
       const body = { jsonrpc: '2.0', id: 4711, method, params: { id: 'no-such-task' } };
-      const { json } = await speaker.probe.send(speaker.post(JSON.stringify(body)));
+      const { json } = await http.probe.send(http.post(JSON.stringify(body)));
       if (!isObject(json)) return 'the answer is no JSON object';
       if (json['jsonrpc'] !== '2.0') return 'jsonrpc is not "2.0"';
       return json['id'] === 4711 ? undefined : `id 4711 came back as ${JSON.stringify(json['id'])}`;
@@ -125,7 +126,8 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       const { result } = spoken;
       if (!isObject(result)) return 'the answer is no object';
       for (const name of ['tasks', 'nextPageToken', 'pageSize', 'totalSize']) {
-        if (result[name] === undefined) return `${name} is missing`;
+        // In protobuf nothing is missing: what is not sent is empty.
+        if (speaker.binding !== 'GRPC' && result[name] === undefined) return `${name} is missing`;
       }
       const page = decoded(() => speaker.dialect.listTasksResponse.decode(result));
       if (typeof page === 'string') return page;
@@ -143,9 +145,9 @@ export interface StreamSubject extends InterfaceSubject {
 export const streamChecks: readonly Check<StreamSubject>[] = [
   {
     id: 'streaming.opens',
-    title: 'a stream opens as server-sent events',
+    title: 'a stream opens',
     specification: '3.1.2',
-    mend: 'answer 200 with Content-Type: text/event-stream',
+    mend: 'answer 200 with Content-Type: text/event-stream, over gRPC with a stream of events',
     run: async (subject) => {
       if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
       const { speaker } = subject;
@@ -217,7 +219,8 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     title: 'each event is one line of data',
     isAdvice: true,
     mend: 'write the JSON of an event without line breaks: many readers go by lines',
-    run: ({ answer }) => {
+    run: ({ answer, speaker }) => {
+      overHttp(speaker);
       const text = answer?.events === undefined ? skip('no stream opened') : answer.text;
       return /^data:.*\r?\ndata:/m.test(text) ? 'an event has several data lines' : undefined;
     },
@@ -227,7 +230,8 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     title: 'streams are kept out of caches',
     isAdvice: true,
     mend: 'answer with Cache-Control: no-cache',
-    run: ({ answer }) => {
+    run: ({ answer, speaker }) => {
+      overHttp(speaker);
       const headers = answer?.events === undefined ? skip('no stream opened') : answer.headers;
       const value = headers.get('Cache-Control') ?? 'none';
       return /no-cache|no-store/.test(value) ? undefined : `Cache-Control is ${value}`;

@@ -33,7 +33,7 @@ export interface ProbeOptions {
   readonly signal: AbortSignal;
 }
 
-const mostBytes = 4 * 1024 * 1024;
+export const mostBytes = 4 * 1024 * 1024;
 
 /** Sends requests as they are, right or wrong, and takes every answer, right or wrong. */
 export class Probe {
@@ -59,10 +59,15 @@ export class Probe {
     return this.#auth !== undefined;
   }
 
+  /** What goes with every request. */
+  get limits(): Pick<ProbeOptions, 'timeoutMs' | 'signal'> {
+    return this.#options;
+  }
+
   async send(request: ProbeRequest): Promise<Answer> {
     const { fetch, timeoutMs, signal } = this.#options;
     const { method = 'GET', body, isEnough } = request;
-    const { url, headers } = this.#prepare(request);
+    const { url, headers } = this.prepare(request);
     const expired = AbortSignal.timeout(timeoutMs);
     const response = await fetch(url, {
       method,
@@ -84,7 +89,8 @@ export class Probe {
     return answer;
   }
 
-  #prepare(request: ProbeRequest): { readonly url: string; readonly headers: Headers } {
+  /** With credentials, unless they are to stay at home; refuses to put them on an open wire. */
+  prepare(request: ProbeRequest): { readonly url: string; readonly headers: Headers } {
     const url = new URL(request.url);
     const headers = new Headers({ ...this.#options.headers, ...request.headers });
     if (request.isAnonymous === true || this.#auth === undefined) return { url: url.href, headers };

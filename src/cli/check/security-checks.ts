@@ -2,7 +2,7 @@ import type { AgentCard } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import { type InterfaceSubject, sendRequest } from './operation-checks.ts';
 import { isProtected, type Probe } from './probe.ts';
-import { type Speaker } from './speaker.ts';
+import { HttpSpeaker, overHttp, type Speaker, type SpeakOptions } from './speaker.ts';
 
 /** The whole agent, after everything else was tried. */
 export interface SecuritySubject {
@@ -16,8 +16,24 @@ export interface SecuritySubject {
 /** Larger than what web frameworks take unless told otherwise, smaller than any document. */
 const largeText = 200 * 1024;
 
+/** The first interface over HTTP, or the first of all. */
 function firstOf({ speakers, card, text }: SecuritySubject): InterfaceSubject {
-  return { speaker: speakers[0] ?? skip('there is no interface to call'), card, text };
+  const first = speakers.find((one) => one instanceof HttpSpeaker) ?? speakers[0];
+  return { speaker: first ?? skip('there is no interface to call'), card, text };
+}
+
+/** Undefined where every interface refuses the caller; else what the first that does not answers. */
+async function refusedBy(
+  { speakers }: SecuritySubject,
+  options: SpeakOptions,
+): Promise<string | undefined> {
+  if (speakers.length === 0) skip('there is no interface to call');
+  for (const speaker of speakers) {
+    const { answer } = await speaker.speak('getTask', { id: 'no-such-task' }, options);
+    const { status } = answer;
+    if (status !== 401 && status !== 403) return `${speaker.name} answers with ${status}`;
+  }
+  return undefined;
 }
 
 function demandsCredentials({ card }: SecuritySubject): boolean {
@@ -44,10 +60,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     mend: 'verify the caller before anything else, on every operation',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card demands none');
-      const inner = firstOf(subject);
-      const request = { id: 'no-such-task' };
-      const { answer } = await inner.speaker.speak('getTask', request, { isAnonymous: true });
-      return answer.status === 401 || answer.status === 403 ? undefined : `HTTP ${answer.status}`;
+      return refusedBy(subject, { isAnonymous: true });
     },
   },
   {
@@ -57,9 +70,9 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     mend: 'answer 401 with WWW-Authenticate',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card demands none');
-      const inner = firstOf(subject);
+      const speaker = overHttp(firstOf(subject).speaker);
       const request = { id: 'no-such-task' };
-      const { answer } = await inner.speaker.speak('getTask', request, { isAnonymous: true });
+      const { answer } = await speaker.speak('getTask', request, { isAnonymous: true });
       return answer.headers.has('WWW-Authenticate') ? undefined : 'WWW-Authenticate is missing';
     },
   },
@@ -70,12 +83,8 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     mend: 'verify the signature or the value of every credential',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card demands none');
-      const inner = firstOf(subject);
       const headers = { Authorization: 'Bearer made-up', 'X-API-Key': 'made-up' };
-      const request = { id: 'no-such-task' };
-      const options = { headers, isAnonymous: true };
-      const { answer } = await inner.speaker.speak('getTask', request, options);
-      return answer.status === 401 || answer.status === 403 ? undefined : `HTTP ${answer.status}`;
+      return refusedBy(subject, { headers, isAnonymous: true });
     },
   },
   {
@@ -95,10 +104,10 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     title: 'pages of others cannot act for a signed-in browser',
     mend: 'name the origins that may call, and never mirror any origin with credentials',
     run: async (subject) => {
-      const inner = firstOf(subject);
+      const speaker = overHttp(firstOf(subject).speaker);
       const headers = { Origin: 'https://elsewhere.example' };
       const request = { id: 'no-such-task' };
-      const { answer } = await inner.speaker.speak('getTask', request, { headers });
+      const { answer } = await speaker.speak('getTask', request, { headers });
       const allowed = answer.headers.get('Access-Control-Allow-Origin');
       const withCredentials = answer.headers.get('Access-Control-Allow-Credentials') === 'true';
       return allowed === 'https://elsewhere.example' && withCredentials

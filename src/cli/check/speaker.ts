@@ -1,3 +1,4 @@
+import type { BindingName } from '../../client/index.ts';
 import {
   type Dialect,
   fromJsonRpcError,
@@ -10,6 +11,7 @@ import {
   v03Rest,
   v1,
 } from '../../protocol/index.ts';
+import { skip } from './finding.ts';
 import type { Answer, Probe, ProbeRequest } from './probe.ts';
 
 /** What an answer amounts to: a result, an error, or neither. */
@@ -28,7 +30,31 @@ export interface SpeakOptions {
 }
 
 /** Speaks one binding in one version with one interface of an agent. */
-export class Speaker {
+export interface Speaker {
+  /** `JSONRPC 1.0` */
+  readonly name: string;
+  readonly version: '1.0' | '0.3';
+  readonly binding: BindingName;
+  /** Its scheme tells whether the wire is encrypted. */
+  readonly url: string;
+  readonly dialect: Dialect;
+  /** Requests an operation with these parameters, as they are. */
+  speak(
+    operation: Operation,
+    parameters: Readonly<Record<string, unknown>>,
+    options?: SpeakOptions,
+  ): Promise<Spoken>;
+  /** What one event of a stream holds. */
+  eventOf(data: string): unknown;
+}
+
+/** For what can be tried over HTTP alone. */
+export function overHttp(speaker: Speaker): HttpSpeaker {
+  return speaker instanceof HttpSpeaker ? speaker : skip(`not of ${speaker.binding}`);
+}
+
+/** JSON-RPC or HTTP+JSON. */
+export class HttpSpeaker implements Speaker {
   readonly name: string;
   readonly version: '1.0' | '0.3';
   readonly binding: 'JSONRPC' | 'HTTP+JSON';
@@ -56,7 +82,6 @@ export class Speaker {
     else this.dialect = options.binding === 'JSONRPC' ? v03 : v03Rest;
   }
 
-  /** Requests an operation with these parameters, as they are. */
   async speak(
     operation: Operation,
     parameters: Readonly<Record<string, unknown>>,
@@ -110,7 +135,6 @@ export class Speaker {
     return 'result' in json ? { answer, result: json['result'] } : { answer };
   }
 
-  /** What one event of a stream holds. */
   eventOf(data: string): unknown {
     const json: unknown = JSON.parse(data);
     if (this.binding === 'HTTP+JSON') return json;
