@@ -91,6 +91,7 @@ test('prompts and tokens are shown where the tracker has them', () => {
       inputTokens: 812,
       outputTokens: 9,
       milliseconds: 420,
+      error: '',
     },
   ]);
   expect(conversationTurns(tracker)[1]?.modelCalls).toEqual([]);

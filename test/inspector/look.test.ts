@@ -1,23 +1,11 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
-import { inspectorDoor, serveAssistant } from '../../src/http/index.ts';
 import { inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
 import { closeChromium } from '../support/chromium.ts';
+import { bank } from './bank.ts';
 import { openPage } from './pages.ts';
 
 afterAll(closeChromium);
-
-async function bank() {
-  const directory = join(import.meta.dirname, '../../examples/bank');
-  const inspector = inspectorDoor();
-  return serveAssistant({
-    places: { directory },
-    store: { type: 'memory' },
-    inspector,
-    drainMs: 0,
-  });
-}
 
 /** Texts that are hard to read against what is behind them (WCAG 2.2, 1.4.3). */
 function faintTexts(page: Page): Promise<readonly string[]> {

@@ -1,129 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { inspectorDoor, serve, serveAssistant } from '../../src/http/index.ts';
+import { agent } from '../../src/agents/index.ts';
+import { serve } from '../../src/http/index.ts';
 import { bakery, inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { artifact } from '../../src/protocol/index.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { openPage } from './pages.ts';
 
 afterAll(closeChromium);
-
-async function bank() {
-  const inspector = inspectorDoor();
-  const directory = join(import.meta.dirname, '../../examples/bank');
-  return serveAssistant({
-    places: { directory },
-    store: { type: 'memory' },
-    inspector,
-    drainMs: 0,
-  });
-}
-
-test('an assistant is talked to; its flow is drawn with the way taken, and any turn can be gone back to', async () => {
-  await using server = await bank();
-  await using open = await openPage(server.url);
-  const { page } = open;
-  await open.say('send 50 euros to Anna');
-  const diagram = page.locator('.diagram');
-  await diagram.locator('.node.active').waitFor();
-  expect(await diagram.locator('.node.active').getAttribute('data-step')).toContain(
-    'transfer_confirmed',
-  );
-  expect(await diagram.locator('.way.taken').count()).toBe(3);
-
-  await page.getByRole('button', { name: 'Send it' }).click();
-  await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
-  await expect.poll(() => diagram.locator('.way.taken').count()).toBe(7);
-  expect(await diagram.locator('.node.active').count()).toBe(0);
-
-  // Back to the first turn, and on again.
-  await page.keyboard.press('Escape');
-  await page.locator('h1').click();
-  await page.keyboard.press('[');
-  await diagram.locator('.node.active').waitFor();
-  expect(await page.locator('.travel-turn strong').textContent()).toBe('Turn 1 of 2');
-  await page.getByRole('button', { name: 'Back to now' }).click();
-  await expect.poll(() => diagram.locator('.node.active').count()).toBe(0);
-});
-
-test('slots with their history, commands and events of a turn', async () => {
-  await using server = await bank();
-  await using open = await openPage(server.url);
-  const { page } = open;
-  await open.say('send 50 euros to Anna');
-  await open.say('make it 70');
-  await page.getByRole('tab', { name: 'Slots' }).click();
-  const amount = page.getByRole('row', { name: /^amount/ });
-  await expect.poll(() => amount.locator('td').first().textContent()).toBe('70');
-  expect(await amount.locator('.history li').allTextContents()).toEqual([
-    expect.stringMatching(/turn 1.*50.*llm/) as string,
-    expect.stringMatching(/turn 2.*70/) as string,
-  ]);
-  await page.getByRole('tab', { name: 'Turn' }).click();
-  expect(await page.locator('.commands').textContent()).toContain('correct slots');
-  expect(await page.locator('.tracker-events').textContent()).toContain('make it 70');
-  await page.getByRole('tab', { name: 'Flow' }).click();
-  expect(await page.locator('.stack').textContent()).toContain('money transfer');
-});
-
-test('a conversation is saved as a test', async () => {
-  await using server = await bank();
-  await using open = await openPage(server.url);
-  await open.say('send 50 euros to Anna');
-  const waiting = open.page.waitForEvent('download');
-  await open.page.getByRole('button', { name: 'Save as test' }).click();
-  const file = await waiting;
-  expect(file.suggestedFilename()).toBe('send_50_euros_to_anna.yml');
-  const text = await readFile(await file.path(), 'utf8');
-  expect(text).toContain('- user: send 50 euros to Anna');
-  expect(text).toContain('- utter: utter_ask_transfer_confirmed');
-});
-
-test('what comes from elsewhere goes on in the page without a touch', async () => {
-  await using server = await bank();
-  await using open = await openPage(server.url);
-  await open.say('send 50 euros to Anna');
-  const context = await open.page.locator('.talk-context code').getAttribute('title');
-  await server.conversations.say(context ?? '', 'make it 90', { channel: 'rest' });
-  await expect
-    .poll(() => open.page.locator('.travel-turn strong').textContent(), { timeout: 10_000 })
-    .toBe('Turn 2 of 2');
-});
-
-test('any conversation is gone on with by its id; prompts, tokens and sub agents are shown', async () => {
-  await using server = await bank();
-  const prompts = [
-    {
-      component: 'CommandGenerator',
-      model: 'small-1',
-      prompt: 'You read messages.',
-      answer: 'start flow transfer_money',
-      usage: { input_tokens: 812, output_tokens: 9 },
-    },
-  ];
-  await server.conversations.record('ada', [
-    { event: 'user', text: 'find me a rate', parse_data: { commands: [], prompts } },
-    { event: 'agent_started', agent_id: 'rate_finder', flow_id: 'loan' },
-    { event: 'agent_completed', agent_id: 'rate_finder', flow_id: 'loan', status: 'completed' },
-  ]);
-  await using open = await openPage(server.url);
-  const { page } = open;
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
-  await page.getByLabel('Context to go on with').fill('ada');
-  await page.getByRole('button', { name: 'Connect' }).click();
-  await page.getByRole('tab', { name: 'Turn' }).click();
-  const call = page.locator('.model-call');
-  await call.waitFor();
-  expect(await call.locator('summary').textContent()).toMatch(
-    /small-1 · 812 tokens in · 9 tokens out/,
-  );
-  await call.locator('summary').click();
-  expect(await call.textContent()).toContain('You read messages.');
-  await page.getByRole('tab', { name: 'Slots' }).click();
-  expect(await page.locator('.sub-agents').textContent()).toContain('rate_findercompleted');
-  await open.say('send 50 euros to Anna');
-  expect(await server.conversations.tracker('ada')).toMatchObject({ slots: { amount: 50 } });
-});
 
 test('markdown is shown as elements, and markup in it as text', async () => {
   await using server = await inspectedServer();
@@ -327,4 +210,33 @@ test('several conversations stand side by side, each with its own context', asyn
   expect(await columns.first().getByText('You said: second').count()).toBe(0);
   await columns.last().getByRole('button', { name: 'End this conversation' }).click();
   await expect.poll(() => columns.count()).toBe(1);
+});
+
+test('whoever turns to another agent leaves the context of the former behind', async () => {
+  const contexts: (string | undefined)[] = [];
+  await using other = await serve(
+    agent({ name: 'listener' }, async function* (turn) {
+      contexts.push(turn.message.contextId);
+      yield artifact('heard');
+    }),
+    { drainMs: 0 },
+  );
+  await using server = await inspectedServer({}, { proxy: true });
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('hello');
+  const before = await page.locator('.talk-context code').getAttribute('title');
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  // The first field has the focus, and nobody can be called without an address.
+  const agents = page.getByLabel('Agent', { exact: true });
+  expect(await agents.evaluate((field) => field === document.activeElement)).toBe(true);
+  await agents.selectOption({ label: 'Another agent, by its address' });
+  const button = page.getByRole('button', { name: 'Connect' });
+  expect(await button.isDisabled()).toBe(true);
+  await page.getByLabel('Address of the agent').fill(other.url);
+  await button.click();
+  await open.say('hello');
+  await page.locator('.bubble').getByText('heard').waitFor();
+  expect(contexts).toHaveLength(1);
+  expect(contexts[0]).not.toBe(before);
 });

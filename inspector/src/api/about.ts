@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { AboutView, AgentView } from '../../../src/http/inspector/model.ts';
 import { get } from './api.ts';
+import { reasonOf } from './reason.ts';
 
 /** The server that is looked at; undefined until it has answered. */
 export const about = signal<AboutView | undefined>(undefined);
@@ -11,7 +12,7 @@ export async function loadAbout(): Promise<void> {
     about.value = await get<AboutView>('about');
     aboutProblem.value = '';
   } catch (error) {
-    aboutProblem.value = error instanceof Error ? error.message : 'the server does not answer';
+    aboutProblem.value = reasonOf(error, 'the server does not answer');
   }
 }
 

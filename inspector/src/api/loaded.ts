@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { reasonOf } from './reason.ts';
 
 export interface Loaded<T> {
   readonly value: T | undefined;
@@ -24,7 +25,7 @@ export function useLoaded<T>(
       },
       (error: unknown) => {
         if (controller.signal.aborted) return;
-        const problem = error instanceof Error ? error.message : 'it could not be loaded';
+        const problem = reasonOf(error, 'it could not be loaded');
         setState(({ value }) => ({ value, problem }));
       },
     );

@@ -10,6 +10,8 @@ export interface ModelCall {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
   readonly milliseconds: number | undefined;
+  /** The code of what went wrong; empty where nothing did. */
+  readonly error: string;
 }
 
 /**
@@ -40,6 +42,7 @@ function modelCall(one: JsonObject): ModelCall {
       usage['outputTokens'],
     ),
     milliseconds: firstNumber(one['duration_ms'], one['latency_ms']),
+    error: textOf(one['error']),
   };
 }
 

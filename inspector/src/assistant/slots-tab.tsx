@@ -16,11 +16,12 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
   if (turn === undefined) return <Empty icon="braces" title="Nothing is remembered yet" />;
   const past = turns.slice(0, at + 1);
   const changed = new Set(turn.changes.map(({ name }) => name));
+  const told = new Set(past.flatMap(({ changes }) => changes.map(({ name }) => name)));
+  // What this turn changed, then what the conversation did, then what the domain begins with.
+  const rank = (name: string): number => Number(changed.has(name)) * 2 + Number(told.has(name));
   const names = Object.keys(turn.slots)
     .filter((name) => isAll || changed.has(name) || (turn.slots[name] ?? null) !== null)
-    .sort(
-      (one, two) => Number(changed.has(two)) - Number(changed.has(one)) || (one < two ? -1 : 1),
-    );
+    .sort((one, two) => rank(two) - rank(one) || (one < two ? -1 : 1));
   return (
     <div class="slots-tab">
       <table class="table">
@@ -80,7 +81,7 @@ function History({ name, turns }: HistoryProps) {
   const told = changes.filter(
     ({ value }, index) => JSON.stringify(value) !== JSON.stringify(changes[index - 1]?.value),
   );
-  if (changes.length === 0) return <span class="faint">as the domain says</span>;
+  if (changes.length === 0) return <span class="faint">initial value</span>;
   return (
     <ol class="history">
       {told.slice(-6).map((change, index) => (

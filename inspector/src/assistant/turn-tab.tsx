@@ -25,9 +25,12 @@ export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined 
           </ul>
         )}
       </section>
-      {turn.modelCalls.length > 0 && (
+      {turn.number > 0 && (
         <section>
-          <h3>Asked of the model</h3>
+          <h3>Asked of a model</h3>
+          {turn.modelCalls.length === 0 && (
+            <p class="faint">Nothing: this message was understood without one.</p>
+          )}
           {turn.modelCalls.map((call, index) => (
             <ModelCallView key={index} call={call} />
           ))}
@@ -67,6 +70,7 @@ function ModelCallView({ call }: { readonly call: ModelCall }) {
     <details class="model-call">
       <summary>
         <strong>{call.component || 'Prompt'}</strong> <span class="faint">{facts.join(' · ')}</span>
+        {call.error !== '' && <Badge tone="bad">{call.error}</Badge>}
       </summary>
       <div class="prompt">
         <Copy text={call.prompt} label="Copy the prompt" />

@@ -20,57 +20,86 @@ export interface PlacedCalls extends CallsView {
 export interface NetworkLayout {
   readonly width: number;
   readonly height: number;
+  readonly node: Paces['node'];
   readonly agents: readonly PlacedAgent[];
   readonly calls: readonly PlacedCalls[];
 }
 
-export const nodeSize = { width: 190, height: 52 };
-const columnWidth = 330;
-const rowHeight = 84;
-const margin = 30;
+interface Paces {
+  readonly node: { readonly width: number; readonly height: number };
+  /** From lane to lane. */
+  readonly lane: number;
+  /** From one to the next within a lane. */
+  readonly next: number;
+  readonly margin: number;
+}
+
+const across: Paces = { node: { width: 190, height: 52 }, lane: 330, next: 84, margin: 30 };
+/** From top to bottom, small enough for two side by side on a phone. */
+const downward: Paces = { node: { width: 144, height: 52 }, lane: 140, next: 156, margin: 12 };
 
 /** Callers on the left, our agents in the middle, whoever they call on the right. */
 const columns: Readonly<Record<NetworkNode['kind'], number>> = {
   caller: 0,
   agent: 1,
   peer: 2,
+  'sub-agent': 2,
   webhook: 2,
 };
 
-export function networkLayout({ nodes, calls }: NetworkPicture): NetworkLayout {
+export function networkLayout(
+  { nodes, calls }: NetworkPicture,
+  options: {
+    /** Lanes lie below each other instead of side by side. @default false */
+    readonly isDownward?: boolean;
+  } = {},
+): NetworkLayout {
+  const { isDownward = false } = options;
+  const { node: size, lane: laneStep, next, margin } = isDownward ? downward : across;
   const all: NetworkNode[][] = [[], [], []];
   for (const node of nodes) all[columns[node.kind]]?.push(node);
   const lanes = all.filter((lane) => lane.length > 0);
-  const rows = Math.max(1, ...lanes.map((lane) => lane.length));
-  const height = rows * rowHeight + 2 * margin;
-  const agents = lanes.flatMap((lane, column) =>
-    lane.map((node, index) => ({
-      ...node,
-      x: margin + nodeSize.width / 2 + column * columnWidth,
-      y: ((index + 0.5) / lane.length) * (height - 2 * margin) + margin,
-    })),
+  const most = Math.max(1, ...lanes.map((lane) => lane.length));
+  const length = most * next;
+  const breadth = Math.max(0, lanes.length - 1) * laneStep;
+  const agents = lanes.flatMap((lane, number) =>
+    lane.map((node, index) => {
+      const along = ((index + 0.5) / lane.length) * length + margin;
+      const lanePlace = number * laneStep + margin;
+      return isDownward
+        ? { ...node, x: along, y: lanePlace + size.height / 2 }
+        : { ...node, x: lanePlace + size.width / 2, y: along };
+    }),
   );
   const places = new Map(agents.map((agent) => [agent.id, agent]));
-  const most = Math.max(1, ...calls.map(({ count }) => count));
+  const mostCalls = Math.max(1, ...calls.map(({ count }) => count));
   return {
-    width: 2 * margin + Math.max(0, lanes.length - 1) * columnWidth + nodeSize.width,
-    height,
+    width: 2 * margin + (isDownward ? length : breadth + size.width),
+    height: 2 * margin + (isDownward ? breadth + size.height : length),
+    node: size,
     agents,
     calls: calls.flatMap((each) => {
       const from = places.get(each.from);
       const to = places.get(each.to);
       if (from === undefined || to === undefined) return [];
-      const weight = 1 + Math.round((Math.log(each.count + 1) / Math.log(most + 1)) * 4);
-      return [{ ...each, ...lineOf(from, to), weight }];
+      const weight = 1 + Math.round((Math.log(each.count + 1) / Math.log(mostCalls + 1)) * 4);
+      return [
+        {
+          ...each,
+          ...(isDownward ? lineDown(from, to, size.height) : lineAcross(from, to, size.width)),
+          weight,
+        },
+      ];
     }),
   };
 }
 
-function lineOf(
+function lineAcross(
   from: PlacedAgent,
   to: PlacedAgent,
+  width: number,
 ): Pick<PlacedCalls, 'line' | 'labelX' | 'labelY'> {
-  const half = nodeSize.width / 2;
+  const half = width / 2;
   const isRightward = to.x >= from.x;
   const startX = from.x + (isRightward ? half : -half);
   const endX = to.x + (isRightward ? -half - 8 : half + 8);
@@ -81,6 +110,24 @@ function lineOf(
     line: `M${startX} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${endX} ${to.y}`,
     labelX: onCurve(share, [startX, middle, middle, endX]),
     labelY: onCurve(share, [from.y, from.y, to.y, to.y]),
+  };
+}
+
+function lineDown(
+  from: PlacedAgent,
+  to: PlacedAgent,
+  height: number,
+): Pick<PlacedCalls, 'line' | 'labelX' | 'labelY'> {
+  const half = height / 2;
+  const isDown = to.y >= from.y;
+  const startY = from.y + (isDown ? half : -half);
+  const endY = to.y + (isDown ? -half - 8 : half + 8);
+  const middle = (startY + endY) / 2;
+  const share = from.kind === 'agent' ? 0.62 : 0.38;
+  return {
+    line: `M${from.x} ${startY}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${endY}`,
+    labelX: onCurve(share, [from.x, from.x, to.x, to.x]),
+    labelY: onCurve(share, [startY, middle, middle, endY]),
   };
 }
 

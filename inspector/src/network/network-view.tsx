@@ -3,15 +3,18 @@ import type { NetworkNode, NetworkPicture } from '../../../src/http/inspector/ne
 import { get } from '../api/api.ts';
 import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
+import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { isNarrow } from '../ui/screen.ts';
 import { timeOf } from '../ui/time.ts';
-import { type NetworkLayout, networkLayout, nodeSize } from './network-layout.ts';
+import { type NetworkLayout, networkLayout } from './network-layout.ts';
 
 const kindNames: Readonly<Record<NetworkNode['kind'], string>> = {
   caller: 'caller',
   agent: 'agent here',
   peer: 'peer',
+  'sub-agent': 'sub agent',
   webhook: 'webhook',
 };
 
@@ -32,12 +35,12 @@ export function NetworkView() {
     <div class="single-view">
       <div class="view-bar">
         <h1>Network</h1>
-        <span class="faint">by the latest tasks and deliveries</span>
+        <span class="faint">by the latest tasks, conversations and deliveries</span>
       </div>
       {problem !== '' && <Notice tone="bad">{problem}</Notice>}
       {value !== undefined && (
         <div class="network">
-          <Picture layout={networkLayout(value)} />
+          <Picture layout={networkLayout(value, { isDownward: isNarrow.value })} />
           <CallTable picture={value} />
         </div>
       )}
@@ -46,7 +49,8 @@ export function NetworkView() {
 }
 
 function Picture({ layout }: { readonly layout: NetworkLayout }) {
-  const { width, height, agents, calls } = layout;
+  const { width, height, node, agents, calls } = layout;
+  const maxName = Math.floor(node.width / 8);
   return (
     <div class="network-picture" tabIndex={0} role="region" aria-label="Picture of the network">
       <svg
@@ -69,10 +73,10 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
             <path class="tip taken" d="M0 0 8 4 0 8Z" />
           </marker>
         </defs>
-        {calls.map(({ from, to, line, weight, failed }) => (
+        {calls.map(({ from, to, line, weight, count, failed }) => (
           <path
             key={`${from} ${to}`}
-            class={`call weight-${weight}${failed > 0 ? ' failing' : ''}`}
+            class={`call weight-${weight}${failed > 0 ? ' failing' : ''}${count === 0 ? ' idle' : ''}`}
             d={line}
             marker-end="url(#call-tip)"
           />
@@ -80,6 +84,7 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
         {calls.map(({ from, to, labelX, labelY, count, failed }) => {
           const text = failed > 0 ? `${count}, ${failed} failed` : String(count);
           const labelWidth = text.length * 7 + 16;
+          if (count === 0) return null;
           return (
             <g key={`${from} ${to}`} class="call-label">
               <rect
@@ -99,17 +104,17 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
           <g key={id} class={`net-node ${kind}`}>
             <title>{name}</title>
             <rect
-              x={x - nodeSize.width / 2}
-              y={y - nodeSize.height / 2}
-              width={nodeSize.width}
-              height={nodeSize.height}
+              x={x - node.width / 2}
+              y={y - node.height / 2}
+              width={node.width}
+              height={node.height}
               rx={10}
             />
             <text class="net-kind" x={x} y={y - 9}>
               {kindNames[kind]}
             </text>
             <text class="net-name" x={x} y={y + 11}>
-              {name.length > 24 ? `${name.slice(0, 23)}…` : name}
+              {name.length > maxName ? `${name.slice(0, maxName - 1)}…` : name}
             </text>
           </g>
         ))}
@@ -119,6 +124,7 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
 }
 
 function CallTable({ picture: { nodes, calls } }: { readonly picture: NetworkPicture }) {
+  const made = calls.filter(({ count }) => count > 0);
   const nameOf = (id: string): string => nodes.find((node) => node.id === id)?.name ?? id;
   return (
     <table class="table">
@@ -132,7 +138,15 @@ function CallTable({ picture: { nodes, calls } }: { readonly picture: NetworkPic
         </tr>
       </thead>
       <tbody>
-        {calls.map(({ from, to, count, failed, lastAt }) => (
+        {made.length === 0 && (
+          <tr>
+            <td colSpan={5} class="faint">
+              Nobody called yet. <a href={hrefOf({ view: 'talk' })}>Say something</a>, and it shows
+              up here.
+            </td>
+          </tr>
+        )}
+        {made.map(({ from, to, count, failed, lastAt }) => (
           <tr key={`${from} ${to}`}>
             <td>{nameOf(from)}</td>
             <td>{nameOf(to)}</td>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ApprovalView, PeerView } from '../../../src/http/inspector/network.ts';
 import { get, path, post } from '../api/api.ts';
 import { useLoaded } from '../api/loaded.ts';
+import { reasonOf } from '../api/reason.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
@@ -17,7 +18,7 @@ export function Approvals({ peers }: { readonly peers: readonly PeerView[] }) {
   const decide = (id: string, decision: 'approve' | 'reject'): void => {
     post(path`approvals/${id}`, { decision }).then(
       () => reload(),
-      (error: unknown) => setRefused(error instanceof Error ? error.message : 'it was refused'),
+      (error: unknown) => setRefused(reasonOf(error)),
     );
   };
   return (

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { reasonOf } from '../api/reason.ts';
 import { fetchCardJson } from './card-fetch.ts';
 
 /** An agent that the operator looked up by its address. */
@@ -19,8 +20,7 @@ export async function lookUp(url: string): Promise<void> {
   try {
     found = { url, json: await fetchCardJson(url), problem: '' };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : 'it does not answer';
-    found = { url, json: undefined, problem };
+    found = { url, json: undefined, problem: reasonOf(error, 'it does not answer') };
   }
   const others = knownAgents.peek().filter((agent) => agent.url !== url);
   knownAgents.value = [...others, found];

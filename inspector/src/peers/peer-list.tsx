@@ -1,4 +1,4 @@
-import type { PeerView } from '../../../src/http/inspector/network.ts';
+import type { PeerView, SubAgentView } from '../../../src/http/inspector/network.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { checkCard } from './card-checks.ts';
@@ -13,6 +13,8 @@ export interface PeerRow {
   readonly own?: string;
   /** As the server's directory has it. */
   readonly peer?: PeerView;
+  /** As an assistant's project names it. */
+  readonly subAgent?: SubAgentView;
   /** The address under which the operator looked it up. */
   readonly looked?: string;
 }
@@ -47,7 +49,13 @@ export function PeerList({ rows, chosen }: PeerListProps) {
 }
 
 function Verdict({ row }: { readonly row: PeerRow }) {
-  if (row.card === undefined) return <Badge tone="bad">no card</Badge>;
+  if (row.card === undefined) {
+    return row.subAgent === undefined ? (
+      <Badge tone="bad">no card</Badge>
+    ) : (
+      <Badge tone="info">sub agent</Badge>
+    );
+  }
   const errors = checkCard(row.card).findings.filter(({ level }) => level === 'error').length;
   return errors > 0 ? (
     <Badge tone="bad">{errors} errors</Badge>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { PeerView } from '../../../src/http/inspector/network.ts';
+import type { PeersView as PeersAnswer } from '../../../src/http/inspector/network.ts';
 import { about } from '../api/about.ts';
 import { get } from '../api/api.ts';
 import { useLoaded } from '../api/loaded.ts';
@@ -12,19 +12,13 @@ import { Approvals } from './approvals.tsx';
 import { CardView } from './card-view.tsx';
 import { type KnownAgent, forget, knownAgents, lookUp } from './known-agents.ts';
 import { PeerList, type PeerRow } from './peer-list.tsx';
+import { SubAgentDetail } from './sub-agent-detail.tsx';
 import { TrustControl } from './trust-control.tsx';
-
-/** What the server says of peers. */
-export interface PeersAnswer {
-  readonly levels: readonly { readonly name: string; readonly description: string }[];
-  readonly canSetTrust: boolean;
-  readonly peers: readonly PeerView[];
-}
 
 /** Agents: ours, those the server knows, and those that were looked up here. */
 export function PeersView() {
   const { value, problem, reload } = useLoaded((signal) => get<PeersAnswer>('peers', signal), []);
-  const rows = rowsOf(value?.peers ?? []);
+  const rows = rowsOf(value);
   const chosen = rows.find(({ id }) => id === route.value.id) ?? rows[0];
   useEffect(() => {
     for (const { url, json } of knownAgents.peek()) if (json === undefined) void lookUp(url);
@@ -39,6 +33,12 @@ export function PeersView() {
         {problem !== '' && <Notice tone="bad">{problem}</Notice>}
         <PeerList rows={rows} chosen={chosen?.id} />
         <Approvals peers={value?.peers ?? []} />
+        {value !== undefined && value.levels.length === 0 && (
+          <p class="hint pad">
+            This server keeps no directory of peers, so there is no trust to grant. Agents that join
+            others with <code>joinPeers</code> show theirs here.
+          </p>
+        )}
       </section>
       <section class="pair-detail" aria-label="Agent">
         {chosen === undefined ? (
@@ -51,7 +51,8 @@ export function PeersView() {
   );
 }
 
-function rowsOf(peers: readonly PeerView[]): readonly PeerRow[] {
+function rowsOf(answer: PeersAnswer | undefined): readonly PeerRow[] {
+  const { peers = [], subAgents = [] } = answer ?? {};
   const own = (about.value?.agents ?? []).map(({ name, card }) => ({
     id: `own ${name}`,
     name: card.name,
@@ -66,6 +67,13 @@ function rowsOf(peers: readonly PeerView[]): readonly PeerRow[] {
     card: peer.card as unknown,
     peer,
   }));
+  const parts = subAgents.map((subAgent) => ({
+    id: subAgent.id,
+    name: subAgent.name,
+    address: subAgent.address ?? `sub agent of ${nameOfOwn(subAgent.caller)}`,
+    card: subAgent.card as unknown,
+    subAgent,
+  }));
   const looked = knownAgents.value.map((agent) => ({
     id: agent.url,
     name: nameIn(agent),
@@ -74,7 +82,11 @@ function rowsOf(peers: readonly PeerView[]): readonly PeerRow[] {
     problem: agent.problem,
     looked: agent.url,
   }));
-  return [...own, ...known, ...looked];
+  return [...own, ...parts, ...known, ...looked];
+}
+
+function nameOfOwn(agent: string): string {
+  return about.value?.agents.find(({ name }) => name === agent)?.card.name ?? agent;
 }
 
 function nameIn({ json, url }: KnownAgent): string {
@@ -133,7 +145,7 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
         </span>
         <code class="faint grow">{row.address}</code>
         <div class="tools">
-          {row.peer?.transport !== 'bus' && (
+          {canTalk(row) && (
             <Button icon="talk" onClick={talk}>
               Talk
             </Button>
@@ -160,11 +172,25 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
       {row.peer !== undefined && answer !== undefined && (
         <TrustControl peer={row.peer} answer={answer} onChanged={onChanged} />
       )}
-      {row.card === undefined ? (
-        <Empty icon="peers" title="There is no card of this agent" />
-      ) : (
-        <CardView json={row.card} />
-      )}
+      <PeerCard row={row} />
     </>
   );
+}
+
+/** Parts of an assistant, and agents on the bus, have no address that a page could call. */
+function canTalk({ peer, subAgent }: PeerRow): boolean {
+  if (subAgent !== undefined) return subAgent.address !== undefined;
+  return peer?.transport !== 'bus';
+}
+
+function PeerCard({ row: { card, subAgent, looked } }: { readonly row: PeerRow }) {
+  if (card !== undefined) return <CardView json={card} />;
+  if (subAgent === undefined) {
+    return (
+      <Empty icon="peers" title="There is no card of this agent">
+        {looked !== undefined && <p class="soft">Is the address right, and the agent running?</p>}
+      </Empty>
+    );
+  }
+  return <SubAgentDetail subAgent={subAgent} />;
 }

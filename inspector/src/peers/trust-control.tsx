@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
-import type { PeerView } from '../../../src/http/inspector/network.ts';
+import type { PeersView, PeerView } from '../../../src/http/inspector/network.ts';
 import { path, post } from '../api/api.ts';
+import { reasonOf } from '../api/reason.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
-import type { PeersAnswer } from './peers-view.tsx';
 
 interface TrustControlProps {
   readonly peer: PeerView;
-  readonly answer: PeersAnswer;
+  readonly answer: PeersView;
   readonly onChanged: () => void;
 }
 
@@ -28,7 +28,7 @@ export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
       },
       (error: unknown) => {
         setLevel(before);
-        setProblem(error instanceof Error ? error.message : 'it was refused');
+        setProblem(reasonOf(error));
       },
     );
   };

@@ -3,6 +3,7 @@ import type { DeliveryView } from '../../../src/http/inspector/model.ts';
 import { get, path, post } from '../api/api.ts';
 import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
+import { reasonOf } from '../api/reason.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -38,7 +39,7 @@ export function Deliveries({ state, taskId }: DeliveriesProps) {
         setRefused('');
         reload();
       },
-      (error: unknown) => setRefused(error instanceof Error ? error.message : 'it was refused'),
+      (error: unknown) => setRefused(reasonOf(error)),
     );
   };
   const trouble = problem || refused;
@@ -47,7 +48,11 @@ export function Deliveries({ state, taskId }: DeliveriesProps) {
       {trouble !== '' && <Notice tone="bad">{trouble}</Notice>}
       {value !== undefined && value.length === 0 && (
         <Empty icon="push" title={state === 'dead' ? 'No dead letters' : 'Nothing is owed'}>
-          <p class="soft">Deliveries that succeeded are not kept.</p>
+          <p class="soft">
+            {state === 'dead'
+              ? 'Deliveries that are given up wait here to be tried once more.'
+              : 'Deliveries that are waiting for their next try show up here; those that succeeded are not kept.'}
+          </p>
         </Empty>
       )}
       <ul class="rows">

@@ -18,7 +18,10 @@ export function PushView() {
       </div>
       {about.value?.hasPush === false && (
         <Notice tone="info">
-          This server sends no webhooks: they are off. The receiver works all the same.
+          This server sends no webhooks: they are off. Switch them on with{' '}
+          <code>push_notifications_enabled: true</code> in the <code>a2a_server</code> section of
+          endpoints.yml, or with <code>push</code> of <code>serve()</code>. The receiver works all
+          the same.
         </Notice>
       )}
       <Tabs

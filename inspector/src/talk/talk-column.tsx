@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AgentSkill } from '../../../src/protocol/index.ts';
 import { Button } from '../ui/button.tsx';
 import { Copy } from '../ui/copy.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Empty, Notice } from '../ui/notice.tsx';
 import { Composer } from './composer.tsx';
 import type { TalkConversation } from './talk-conversation.ts';
@@ -31,7 +33,7 @@ export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
     >
       <TalkHead talk={talk} isOnly={isOnly} onSettings={() => setOpen(true)} />
       {talk.problem.value !== '' && <Notice tone="bad">{talk.problem.value}</Notice>}
-      <TalkLog talk={talk} />
+      <TalkLog talk={talk} onSettings={() => setOpen(true)} />
       <Composer talk={talk} />
       {isOpen && <TargetDialog talk={talk} onClose={() => setOpen(false)} />}
     </section>
@@ -51,7 +53,18 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   return (
     <header class="talk-head">
       <div class="talk-who">
-        <h2>{name}</h2>
+        <h2>
+          <button
+            type="button"
+            class="talk-name"
+            aria-label={`Whom to talk to: ${name}`}
+            title="Whom to talk to"
+            onClick={onSettings}
+          >
+            <span>{name}</span>
+            <Icon name="down" />
+          </button>
+        </h2>
         <p class="faint">
           <span>{talk.interfaceInUse.value || 'not connected'}</span>
           {contextId !== undefined && (
@@ -63,7 +76,6 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
         </p>
       </div>
       <div class="tools">
-        <Button kind="quiet" icon="settings" label="Whom to talk to" onClick={onSettings} />
         <Button
           kind="quiet"
           icon="follow"
@@ -91,10 +103,17 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   );
 }
 
+/** What to say for a start: of each skill one, for examples of the same are alike. */
+function examplesOf(skills: readonly AgentSkill[]): readonly string[] {
+  const firsts = skills.flatMap(({ examples = [] }) => examples.slice(0, 1));
+  const others = skills.flatMap(({ examples = [] }) => examples.slice(1));
+  return [...new Set([...firsts, ...others])].slice(0, 4);
+}
+
 /** Turns that are in the page; earlier ones are shown on demand. */
 const shownAtOnce = 40;
 
-function TalkLog({ talk }: { readonly talk: TalkConversation }) {
+function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
   const [more, setMore] = useState(0);
   const version = talk.version.value;
   const box = useRef<HTMLDivElement>(null);
@@ -104,8 +123,7 @@ function TalkLog({ talk }: { readonly talk: TalkConversation }) {
   }, [version]);
   const { turns } = talk;
   const first = Math.max(0, turns.length - shownAtOnce - more);
-  const examples =
-    talk.card.value?.skills.flatMap((skill) => skill.examples ?? []).slice(0, 4) ?? [];
+  const examples = examplesOf(talk.card.value?.skills ?? []);
   return (
     <div
       class="talk-log"
@@ -133,6 +151,9 @@ function TalkLog({ talk }: { readonly talk: TalkConversation }) {
               </button>
             ))}
           </div>
+          <Button kind="quiet" icon="peers" onClick={onSettings}>
+            Talk to another agent
+          </Button>
         </Empty>
       )}
       {first > 0 && (

@@ -2,13 +2,13 @@ import { signal, type Signal } from '@preact/signals';
 import { type Client, connect } from '../../../src/client/index.ts';
 import {
   type AgentCard,
-  LegateError,
   message,
   type Part,
   type SendMessageRequest,
 } from '../../../src/protocol/index.ts';
 import { agentFetch } from '../api/agent-fetch.ts';
 import { Breather } from '../api/breather.ts';
+import { reasonOf } from '../api/reason.ts';
 import { WireLog } from '../wire/exchange.ts';
 import { recordingFetch } from '../wire/recording-fetch.ts';
 import { clientOptions, ownCard, secretsOf, type Target } from './target.ts';
@@ -80,7 +80,7 @@ export class TalkConversation {
       await this.#connected();
       this.problem.value = '';
     } catch (error) {
-      this.problem.value = wordsOf(error);
+      this.problem.value = reasonOf(error, 'something went wrong');
     }
   }
 
@@ -129,7 +129,7 @@ export class TalkConversation {
       this.turns.at(-1)?.take({ task });
       this.#changed();
     } catch (error) {
-      this.problem.value = wordsOf(error);
+      this.problem.value = reasonOf(error, 'something went wrong');
     }
   }
 
@@ -152,7 +152,7 @@ export class TalkConversation {
       }
       turn.close();
     } catch (error) {
-      turn.close(stopping.signal.aborted ? '' : wordsOf(error));
+      turn.close(stopping.signal.aborted ? '' : reasonOf(error, 'something went wrong'));
     } finally {
       if (this.turns.includes(turn)) this.contextId.value = turn.contextId ?? this.contextId.peek();
       this.isBusy.value = false;
@@ -204,10 +204,4 @@ export class TalkConversation {
 
 async function* once<T>(answer: Promise<T>): AsyncGenerator<{ response: T }> {
   yield { response: await answer };
-}
-
-/** What went wrong, with the fields at fault. */
-function wordsOf(error: unknown): string {
-  if (error instanceof LegateError) return error.message;
-  return error instanceof Error ? error.message : 'something went wrong';
 }

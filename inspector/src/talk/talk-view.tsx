@@ -2,16 +2,13 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { onKey } from '../app/shortcuts.ts';
 import { Button } from '../ui/button.tsx';
+import { isWide } from '../ui/screen.ts';
 import { Split } from '../ui/split.tsx';
 import { TalkColumn } from './talk-column.tsx';
 import { TalkPanel } from './talk-panel.tsx';
 import { begin, currentTalk, talks } from './talks.ts';
 
-const isPanelOpen = signal(innerWidth >= 960);
-const isWide = signal(innerWidth >= 960);
-addEventListener('resize', () => {
-  isWide.value = innerWidth >= 960;
-});
+const isPanelOpen = signal(isWide.peek());
 
 /** Conversations side by side, and what is behind the one at hand. */
 export function TalkView() {

@@ -21,6 +21,11 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const [context, setContext] = useState(talk.contextId.peek() ?? '');
   const { agents = [], hasProxy = false, receiverKey = '' } = about.value ?? {};
   const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
+  // A context belongs to the agent that it began with.
+  const turnTo = (part: Partial<Target>): void => {
+    change(part);
+    setContext('');
+  };
   const save = (event: Event): void => {
     event.preventDefault();
     talk.sending.value = sending;
@@ -38,7 +43,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
         <ChoiceField
           label="Agent"
           value={target.own ?? ''}
-          onChange={(own) => change({ own: own === '' ? undefined : own })}
+          onChange={(own) => turnTo({ own: own === '' ? undefined : own })}
           choices={[
             ...agents.map(({ name, card }) => [name, `${card.name} (here)`] as const),
             ['', 'Another agent, by its address'] as const,
@@ -50,7 +55,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
               label="Address of the agent or of its card"
               type="url"
               value={target.url}
-              onChange={(url) => change({ url })}
+              onChange={(url) => turnTo({ url })}
               placeholder="https://agent.example"
               isMono
             />
@@ -129,7 +134,11 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
         </label>
         <div class="form-end">
           <Button onClick={onClose}>Leave it</Button>
-          <Button kind="primary" type="submit">
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={target.own === undefined && target.url.trim() === ''}
+          >
             Connect
           </Button>
         </div>

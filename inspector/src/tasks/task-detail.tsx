@@ -5,6 +5,7 @@ import { about } from '../api/about.ts';
 import { get, path, post } from '../api/api.ts';
 import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
+import { reasonOf } from '../api/reason.ts';
 import { goTo } from '../app/route.ts';
 import { AssistantPanel, assistantTabs, type AssistantTab } from '../assistant/assistant-panel.tsx';
 import { TaskPush } from '../push/task-push.tsx';
@@ -100,7 +101,7 @@ function TaskHead({ view: { summary, task }, log, onChanged }: TaskHeadProps) {
         setRefused('');
         onChanged();
       },
-      (error: unknown) => setRefused(error instanceof Error ? error.message : 'it was refused'),
+      (error: unknown) => setRefused(reasonOf(error)),
     );
   };
   const first = task.history?.find(({ role }) => role === 'ROLE_USER');

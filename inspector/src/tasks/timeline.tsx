@@ -122,7 +122,7 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
       <section>
         <h3>Event {event.sequence}</h3>
         <ProblemList problems={log.problems.get(event.sequence) ?? []} />
-        <JsonView value={event.body} open={6} />
+        <JsonView value={event.body} open={8} />
       </section>
     </div>
   );

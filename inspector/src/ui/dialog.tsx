@@ -15,6 +15,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    // What one came for has the focus, not the way out; a dialog without fields is left with Enter.
+    dialog?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     return () => dialog?.close();
   }, []);
   return (

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { moved } from './list-keys.ts';
 
 interface WindowedListProps {
   readonly label: string;
@@ -104,25 +105,4 @@ export function WindowedList(props: WindowedListProps) {
       </div>
     </div>
   );
-}
-
-function moved(key: string, selected: number, count: number, page: number): number | undefined {
-  if (count === 0) return undefined;
-  const within = (index: number): number => Math.min(Math.max(index, 0), count - 1);
-  switch (key) {
-    case 'ArrowDown':
-      return within(selected + 1);
-    case 'ArrowUp':
-      return within(selected - 1);
-    case 'PageDown':
-      return within(selected + page);
-    case 'PageUp':
-      return within(selected - page);
-    case 'Home':
-      return 0;
-    case 'End':
-      return count - 1;
-    default:
-      return undefined;
-  }
 }

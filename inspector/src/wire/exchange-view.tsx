@@ -117,7 +117,7 @@ function Body({ text }: { readonly text: string }) {
   return (
     <div class="wire-body">
       <Copy text={text} label="Copy as it is" />
-      {json === undefined ? <pre>{text.slice(0, 20_000)}</pre> : <JsonView value={json} open={6} />}
+      {json === undefined ? <pre>{text.slice(0, 20_000)}</pre> : <JsonView value={json} open={9} />}
     </div>
   );
 }

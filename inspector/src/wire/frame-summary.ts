@@ -40,9 +40,11 @@ export function eventSummary(event: StreamResponse): EventSummary {
 
 /** The first words of parts, in one line. */
 export function wordsOf(parts: readonly Part[]): string {
+  const hasText = parts.some(({ text }) => text !== undefined && text !== '');
   const words = parts.map((part) => {
     if (part.text !== undefined) return part.text;
-    if (part.data !== undefined) return JSON.stringify(part.data);
+    // Data says little in one line; where there are words, they are what counts.
+    if (part.data !== undefined) return hasText ? '' : JSON.stringify(part.data);
     return part.filename ?? part.url ?? 'file';
   });
   const line = words.join(' ').replaceAll(/\s+/g, ' ').trim();

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
+import { moved } from '../ui/list-keys.ts';
 import { Empty } from '../ui/notice.tsx';
 import { durationOf } from '../ui/time.ts';
 import { ExchangeView } from './exchange-view.tsx';
@@ -20,11 +21,28 @@ export function WireView({ log }: { readonly log: WireLog }) {
       </Empty>
     );
   }
-  const exchange = log.exchanges.find(({ number }) => number === chosen) ?? log.exchanges.at(-1);
+  const listed = log.exchanges.toReversed();
+  const exchange = listed.find(({ number }) => number === chosen) ?? listed[0];
   return (
     <div class="wire">
-      <div class="wire-list" role="listbox" aria-label="Requests" tabIndex={0}>
-        {log.exchanges.toReversed().map((one) => (
+      <div
+        class="wire-list"
+        role="listbox"
+        aria-label="Requests"
+        tabIndex={0}
+        onKeyDown={(event) => {
+          const at = moved(
+            event.key,
+            listed.findIndex((one) => one === exchange),
+            listed.length,
+            1,
+          );
+          if (at === undefined) return;
+          event.preventDefault();
+          setChosen(listed[at]?.number);
+        }}
+      >
+        {listed.map((one) => (
           <ExchangeRow
             key={one.number}
             exchange={one}
@@ -58,13 +76,14 @@ function ExchangeRow({ exchange, isChosen, onChoose }: ExchangeRowProps) {
     <button
       type="button"
       role="option"
+      tabIndex={-1}
       aria-selected={isChosen}
       class="wire-row"
       onClick={onChoose}
     >
       <Mark isGood={judged.count === 0 && exchange.problem === ''} />
       <span class="wire-name">{operation ?? exchange.method}</span>
-      <span class="faint">
+      <span class="faint wire-binding">
         {binding} {version}
       </span>
       <span class="grow" />

@@ -1,8 +1,9 @@
 import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { type ApiCall, bodyOf, reply } from './api-call.ts';
 import type { Inspection, Route } from './inspection.ts';
-import type { NetworkProvider } from './network.ts';
+import type { NetworkProvider, PeersView } from './network.ts';
 import { networkPicture } from './network-picture.ts';
+import { subAgents } from './sub-agents.ts';
 
 /** Other agents: who they are, what they may do, and who calls whom. */
 export const networkRoutes: readonly (readonly [string, Route])[] = [
@@ -12,12 +13,15 @@ export const networkRoutes: readonly (readonly [string, Route])[] = [
   ],
   [
     'GET peers',
-    async ({ network }, { response }) => {
-      reply(response, {
+    async (inspection, { response }) => {
+      const { network } = inspection;
+      const view: PeersView = {
         levels: network?.levels ?? [],
         canSetTrust: network?.setTrust !== undefined,
         peers: (await network?.peers()) ?? [],
-      });
+        subAgents: subAgents(inspection),
+      };
+      reply(response, view);
     },
   ],
   ['POST peers/{}/trust', setTrust],

@@ -338,7 +338,12 @@ test('trust is granted and approvals decided through the provider, within its le
 
 test('without a provider there are no peers, and nothing to grant', async () => {
   await using server = await inspectedServer();
-  expect(await server.get('peers')).toEqual({ levels: [], canSetTrust: false, peers: [] });
+  expect(await server.get('peers')).toEqual({
+    levels: [],
+    canSetTrust: false,
+    peers: [],
+    subAgents: [],
+  });
   expect(await server.get('approvals')).toEqual([]);
   expect((await server.api('peers/p/trust', post({ level: 'act' }))).status).toBe(400);
 });

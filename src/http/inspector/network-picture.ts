@@ -1,6 +1,7 @@
 import { ownerView } from './owner-view.ts';
 import type { Inspection } from './inspection.ts';
 import type { CallsView, NetworkNode, NetworkPicture } from './network.ts';
+import { subAgentCalls, subAgents } from './sub-agents.ts';
 
 /** Tasks and deliveries that are counted: the latest. */
 const maxTasks = 500;
@@ -8,7 +9,10 @@ const maxDeliveries = 500;
 
 type Counts = { -readonly [K in keyof CallsView]: CallsView[K] };
 
-/** Who calls whom: callers and our agents by their tasks, webhooks by what is owed, peers by the provider. */
+/**
+ * Who calls whom: callers and our agents by their tasks, webhooks by what is owed, sub agents by the
+ * logs of conversations, peers by the provider.
+ */
 export async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
   const { agents, store, network } = inspection;
   const nodes = new Map<string, NetworkNode>();
@@ -49,6 +53,14 @@ export async function networkPicture(inspection: Inspection): Promise<NetworkPic
     const id = `webhook ${host}`;
     nodes.set(id, { id, kind: 'webhook', name: host });
     count(agent, id, state === 'dead', nextAttemptAt);
+  }
+  for (const { id, name, description, caller } of subAgents(inspection)) {
+    nodes.set(id, { id, kind: 'sub-agent', name, detail: description });
+    // Not called yet, and yet it belongs to its assistant.
+    calls.set(JSON.stringify([caller, id]), { from: caller, to: id, count: 0, failed: 0 });
+  }
+  for (const counted of await subAgentCalls(inspection, tasks.records)) {
+    calls.set(JSON.stringify([counted.from, counted.to]), counted);
   }
   for (const peer of (await network?.peers()) ?? []) {
     const { id, name, address } = peer;

@@ -26,6 +26,22 @@ export interface PeerView {
   readonly interactions?: number;
 }
 
+/** An agent that an assistant here hands work to, as its project names it. */
+export interface SubAgentView {
+  /** Unique among nodes; opaque. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** The name of the assistant, as in `OwnerView.agent`. */
+  readonly caller: string;
+  /** `A2A`: another agent. `code` and `model`: a part of the assistant, by a module or by a model. */
+  readonly kind: 'A2A' | 'code' | 'model';
+  /** Where its card is. */
+  readonly address?: string;
+  /** The card, where it is a file of the project. */
+  readonly card?: JsonObject;
+}
+
 /** What a peer may do, from least to most. */
 export interface TrustLevel {
   readonly name: string;
@@ -56,9 +72,17 @@ export interface CallsView {
 
 export interface NetworkNode {
   readonly id: string;
-  readonly kind: 'caller' | 'agent' | 'peer' | 'webhook';
+  readonly kind: 'caller' | 'agent' | 'peer' | 'sub-agent' | 'webhook';
   readonly name: string;
   readonly detail?: string;
+}
+
+/** Whom we know, and what they may do. */
+export interface PeersView {
+  readonly levels: readonly TrustLevel[];
+  readonly canSetTrust: boolean;
+  readonly peers: readonly PeerView[];
+  readonly subAgents: readonly SubAgentView[];
 }
 
 export interface NetworkPicture {

@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, expect, test } from 'vitest';
+import { startScriptedModelServer } from '../../src/models/index.ts';
+import { closeChromium } from '../support/chromium.ts';
+import { bank, bankWithModel } from './bank.ts';
+import { openPage } from './pages.ts';
+
+afterAll(closeChromium);
+
+test('an assistant is talked to; its flow is drawn with the way taken, and any turn can be gone back to', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('send 50 euros to Anna');
+  const diagram = page.locator('.diagram');
+  await diagram.locator('.node.active').waitFor();
+  expect(await diagram.locator('.node.active').getAttribute('data-step')).toContain(
+    'transfer_confirmed',
+  );
+  expect(await diagram.locator('.way.taken').count()).toBe(3);
+
+  await page.getByRole('button', { name: 'Send it' }).click();
+  await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
+  await expect.poll(() => diagram.locator('.way.taken').count()).toBe(7);
+  expect(await diagram.locator('.node.active').count()).toBe(0);
+
+  // Back to the first turn, and on again.
+  await page.keyboard.press('Escape');
+  await page.locator('h1').click();
+  await page.keyboard.press('[');
+  await diagram.locator('.node.active').waitFor();
+  expect(await page.locator('.travel-turn strong').textContent()).toBe('Turn 1 of 2');
+  await page.getByRole('button', { name: 'Back to now' }).click();
+  await expect.poll(() => diagram.locator('.node.active').count()).toBe(0);
+});
+
+test('slots with their history, commands and events of a turn', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('send 50 euros to Anna');
+  await open.say('make it 70');
+  await page.getByRole('tab', { name: 'Slots' }).click();
+  const amount = page.getByRole('row', { name: /^amount/ });
+  await expect.poll(() => amount.locator('td').first().textContent()).toBe('70');
+  expect(await amount.locator('.history li').allTextContents()).toEqual([
+    expect.stringMatching(/turn 1.*50.*llm/) as string,
+    expect.stringMatching(/turn 2.*70/) as string,
+  ]);
+  await page.getByRole('tab', { name: 'Turn' }).click();
+  expect(await page.locator('.commands').textContent()).toContain('correct slots');
+  expect(await page.locator('.tracker-events').textContent()).toContain('make it 70');
+  await page.getByRole('tab', { name: 'Flow' }).click();
+  expect(await page.locator('.stack').textContent()).toContain('money transfer');
+});
+
+test('a conversation is saved as a test', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  await open.say('send 50 euros to Anna');
+  const waiting = open.page.waitForEvent('download');
+  await open.page.getByRole('button', { name: 'Save as test' }).click();
+  const file = await waiting;
+  expect(file.suggestedFilename()).toBe('send_50_euros_to_anna.yml');
+  const text = await readFile(await file.path(), 'utf8');
+  expect(text).toContain('- user: send 50 euros to Anna');
+  expect(text).toContain('- utter: utter_ask_transfer_confirmed');
+});
+
+test('what comes from elsewhere goes on in the page without a touch', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  await open.say('send 50 euros to Anna');
+  const context = await open.page.locator('.talk-context code').getAttribute('title');
+  await server.conversations.say(context ?? '', 'make it 90', { channel: 'rest' });
+  await expect
+    .poll(() => open.page.locator('.travel-turn strong').textContent(), { timeout: 10_000 })
+    .toBe('Turn 2 of 2');
+});
+
+test('any conversation is gone on with by its id; prompts, tokens and sub agents are shown', async () => {
+  await using server = await bank();
+  const prompts = [
+    {
+      component: 'CommandGenerator',
+      model: 'small-1',
+      prompt: 'You read messages.',
+      answer: 'start flow transfer_money',
+      usage: { input_tokens: 812, output_tokens: 9 },
+    },
+  ];
+  await server.conversations.record('ada', [
+    { event: 'user', text: 'find me a rate', parse_data: { commands: [], prompts } },
+    { event: 'agent_started', agent_id: 'rate_finder', flow_id: 'loan' },
+    { event: 'agent_completed', agent_id: 'rate_finder', flow_id: 'loan', status: 'completed' },
+  ]);
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByLabel('Context to go on with').fill('ada');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByRole('tab', { name: 'Turn' }).click();
+  const call = page.locator('.model-call');
+  await call.waitFor();
+  expect(await call.locator('summary').textContent()).toMatch(
+    /small-1 · 812 tokens in · 9 tokens out/,
+  );
+  await call.locator('summary').click();
+  expect(await call.textContent()).toContain('You read messages.');
+  await page.getByRole('tab', { name: 'Slots' }).click();
+  expect(await page.locator('.sub-agents').textContent()).toContain('rate_findercompleted');
+  await open.say('send 50 euros to Anna');
+  expect(await server.conversations.tracker('ada')).toMatchObject({ slots: { amount: 50 } });
+});
+
+test('what a model was asked, what it answered and how many tokens that took is shown', async () => {
+  await using model = await startScriptedModelServer([
+    { text: 'start flow transfer_money\nset slot amount 50', usage: { input: 1_812, output: 19 } },
+    { error: { status: 400 } },
+  ]);
+  await using server = await bankWithModel(model.url);
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('send 50 euros');
+  await page.getByRole('tab', { name: 'Turn' }).click();
+  const call = page.locator('.model-call');
+  await call.waitFor();
+  expect(await call.locator('summary').textContent()).toMatch(
+    /small-1 · 1812 tokens in · 19 tokens out · \d/,
+  );
+  await call.locator('summary').click();
+  expect(await call.textContent()).toContain('The latest message: "send 50 euros"');
+  expect(await call.textContent()).toContain('set slot amount 50');
+
+  // A model that fails is told from one that has nothing to say.
+  await open.say('hm');
+  await expect.poll(() => call.locator('.badge.bad').count()).toBe(1);
+});
+
+test('sub agents: their states in a conversation, among peers, and in the network', async () => {
+  await using server = await bank();
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('I want a loan');
+  await page.getByRole('tab', { name: 'Slots' }).click();
+  const states = page.locator('.sub-agents');
+  await expect.poll(() => states.textContent()).toContain('loan_calculatorwaiting for input');
+  await open.say('12000');
+  await open.say('24 months');
+  await expect.poll(() => states.textContent()).toContain('loan_calculatorcompleted');
+
+  await page.goto(`${server.url}/inspect/#/peers`);
+  await page.locator('.peer-row', { hasText: 'loan_calculator' }).click();
+  await page.locator('.card-head').getByText('Finds out what a loan would cost').waitFor();
+
+  await page.goto(`${server.url}/inspect/#/network`);
+  await expect.poll(() => page.locator('.net-node.sub-agent').count()).toBe(2);
+  // Called once; the other one not yet.
+  expect(await page.locator('.call.idle').count()).toBe(1);
+  expect(await page.locator('.network .table').textContent()).toContain('loan_calculator1');
+});
