@@ -46,6 +46,9 @@ test('a model keeps, reads, changes, finds and forgets texts of its conversation
       ],
     },
   );
+  expect(await runTool(tools, 'list_working_memory', {}, context)).toEqual({
+    keys: ['session/c1/plan'],
+  });
   expect(await runTool(tools, 'delete_from_working_memory', { key: 'plan' }, context)).toMatch(
     /Deleted/,
   );
@@ -62,9 +65,14 @@ test('other conversations are out of reach, and what is shared is not', async ()
       /another conversation/,
     );
   }
-  await expect(
-    runTool(tools, 'search_working_memory', { namespace: 'session/c2' }, context),
-  ).rejects.toThrow(/another conversation/);
+  for (const name of ['search_working_memory', 'list_working_memory']) {
+    await expect(runTool(tools, name, { namespace: 'session/c2' }, context)).rejects.toThrow(
+      /another conversation/,
+    );
+  }
+  expect(await runTool(tools, 'list_working_memory', { namespace: 'shared' }, context)).toEqual({
+    keys: ['shared/hello'],
+  });
   expect(await runTool(tools, 'search_working_memory', {}, context)).toEqual({ entries: [] });
   expect(await runTool(tools, 'get_from_working_memory', { key: 'shared/hello' }, context)).toBe(
     'for all',

@@ -113,9 +113,21 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       },
     }),
     tool({
+      name: 'list_working_memory',
+      description:
+        'Lists the keys of working memory in their order, without their texts; read an entry with get_from_working_memory.',
+      input: z.object({
+        namespace: z.string().optional().describe('A path to look below, such as "shared"'),
+      }),
+      isIdempotent: true,
+      run: async ({ namespace }, context) => ({
+        keys: await options.memory(context).keys(prefixOf(namespace, context)),
+      }),
+    }),
+    tool({
       name: 'search_working_memory',
       description:
-        'Finds entries of working memory by words, category or tags; without words it lists the newest. Gives keys and beginnings; read an entry with get_from_working_memory.',
+        'Finds entries of working memory by words, category or tags; without words it gives the newest. Gives keys and beginnings; read an entry with get_from_working_memory.',
       input: z.object({
         query: z.string().optional(),
         category: z.string().optional(),

@@ -80,6 +80,22 @@ describeStores('working memory', (openPlace) => {
     expect((await memory.get('session/1/a'))?.value).toBe('again');
   });
 
+  test('entries that come at the same time do not exceed the limit either', async () => {
+    const { memory } = await open({ maxEntries: 3 });
+    const saved = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, index) => memory.save(`session/1/${index}`, 'x')),
+    );
+    expect(saved.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    expect(await memory.keys('session/1')).toHaveLength(3);
+    for (const each of saved) {
+      if (each.status === 'rejected') expect(String(each.reason)).toMatch(/holds 3 entries/);
+    }
+    // What was forgotten makes room again.
+    now += 2 * 60 * 60 * 1000;
+    await memory.save('session/1/later', 'x');
+    expect(await memory.keys('session/1')).toEqual(['session/1/later']);
+  });
+
   test('editing replaces text that is there once, and restarts the time to live', async () => {
     const { memory } = await open();
     await memory.save('session/1/a', 'one two two', { ttlMs: 1_000, tags: ['t'], category: 'c' });

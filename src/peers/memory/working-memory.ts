@@ -69,10 +69,14 @@ export interface WorkingMemoryOptions extends MemoryLimits {
 }
 
 const space = 'working-memory';
+/** One record for each namespace, which every new entry of it writes: two do not take the last place. */
+const gateSpace = 'working-memory-gates';
 const hour = 60 * 60 * 1000;
 const pageSize = 200;
 /** Attempts at a change that others change meanwhile. */
 const attempts = 5;
+/** As many may come to one namespace at the same time. */
+const savingAttempts = 100;
 
 interface Stored extends JsonObject {
   readonly value: string;
@@ -115,9 +119,6 @@ export class WorkingMemory {
     if (tags.length > 50 || [...tags, category ?? ''].some((word) => word.length > 200)) {
       throw refused('so many or such long tags; use up to 50 of up to 200 characters');
     }
-    const now = this.#clock.now();
-    const stored = await this.#records.get(space, this.#prefix + whole, now);
-    if (stored === undefined) await this.#checkRoom(whole, now);
     const body: Stored = {
       value,
       tags,
@@ -125,8 +126,16 @@ export class WorkingMemory {
       ...(category !== undefined && { category }),
       ...(writer !== undefined && { writer }),
     };
-    await this.#write(whole, body, now);
-    return toEntry(whole, body, now, now + ttlMs);
+    for (let attempt = 0; attempt < savingAttempts; attempt += 1) {
+      const now = this.#clock.now();
+      const stored = await this.#records.get(space, this.#prefix + whole, now);
+      const isSaved =
+        stored === undefined
+          ? await this.#add(whole, body, now)
+          : await this.#write(whole, body, now, stored.version);
+      if (isSaved) return toEntry(whole, body, now, now + ttlMs);
+    }
+    throw new LegateError('UNAVAILABLE', `"${whole}" is being changed by others; try again`);
   }
 
   async get(key: string): Promise<MemoryEntry | undefined> {
@@ -219,15 +228,29 @@ export class WorkingMemory {
     return toEntry(key.slice(this.#prefix.length), value.value as Stored, updatedAt, expiresAt);
   }
 
-  #write(key: string, body: Stored, now: number, ifVersion?: number): Promise<boolean> {
-    const write = {
-      space,
-      key: this.#prefix + key,
-      value: Json.of<JsonValue>(body),
-      expiresAt: now + body.ttlMs,
-      ...(ifVersion !== undefined && { ifVersion }),
+  #write(key: string, body: Stored, now: number, ifVersion: number): Promise<boolean> {
+    return this.#records.write([{ ...this.#toWrite(key, body, now), ifVersion }], now);
+  }
+
+  #toWrite(key: string, body: Stored, now: number) {
+    const value = Json.of<JsonValue>(body);
+    return { space, key: this.#prefix + key, value, expiresAt: now + body.ttlMs };
+  }
+
+  /** Writes a new entry where there is room; false when another one came to the namespace meanwhile. */
+  async #add(key: string, body: Stored, now: number): Promise<boolean> {
+    const gateKey = this.#prefix + namespaceOf(key);
+    const gate = await this.#records.get(gateSpace, gateKey, now);
+    await this.#checkRoom(key, now);
+    const entry = this.#toWrite(key, body, now);
+    const opened = {
+      space: gateSpace,
+      key: gateKey,
+      value: Json.of<JsonValue>(true),
+      expiresAt: Math.max(now + body.ttlMs, gate?.expiresAt ?? 0),
+      ifVersion: gate?.version ?? 0,
     };
-    return this.#records.write([write], now);
+    return this.#records.write([{ ...entry, ifVersion: 0 }, opened], now);
   }
 
   #checkValue(value: string): void {
