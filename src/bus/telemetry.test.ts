@@ -113,6 +113,9 @@ function listen() {
         addCallback: (callback: (result: object) => Promise<void>) => {
           gauges.set(name, callback);
         },
+        removeCallback: (callback: (result: object) => Promise<void>) => {
+          if (gauges.get(name) === callback) gauges.delete(name);
+        },
       }),
     }),
   } as unknown as MeterProvider;
@@ -490,5 +493,8 @@ test('the depth of dead letters can be watched', async () => {
   await eventually(() => read('legate.messaging.dlq.depth')).toEqual([
     [1, { 'legate.messaging.queue': 'legate.task.echo' }],
   ]);
-  expect(host.name).toBe('echo');
+  // A bus that is closed is not asked any more.
+  await host.close();
+  await bus.close();
+  expect(await read('legate.messaging.dlq.depth')).toEqual([]);
 });

@@ -76,7 +76,9 @@ describeBuses('agents that announce themselves', (buses) => {
     const bob = await host(bus, name, { signer: new MessageSigner({ issuer: name, key }) });
     await eventually(names).toEqual([name]);
     await eventually(() => heard.length).toBe(1);
-    const [{ body = '', correlationId, headers = {} } = {}] = heard;
+    const [first] = heard;
+    if (first === undefined) throw new Error('expected an announcement');
+    const { body, correlationId, headers } = first;
     const replay = (changed: Partial<OutgoingMessage>): Promise<void> =>
       bus.publish(topics.discovery, {
         type: 'announce',

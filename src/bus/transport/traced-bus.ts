@@ -39,14 +39,16 @@ export class TracedBus implements Bus {
   readonly #active = lateGauge('legate.messaging.active_messages');
   /** Queues that are consumed here and keep dead letters. */
   readonly #watched = new Set<string>();
+  readonly #stopWatching: () => void;
 
   constructor(bus: Bus) {
     this.#bus = bus;
     const meter = metrics.getMeter(library);
     const description = metricTable['legate.messaging.dlq.depth'].help;
-    meter
-      .createObservableGauge('legate.messaging.dlq.depth', { description })
-      .addCallback((result) => this.#observeDead(result));
+    const depth = meter.createObservableGauge('legate.messaging.dlq.depth', { description });
+    const observe = (result: ObservableResult): Promise<void> => this.#observeDead(result);
+    depth.addCallback(observe);
+    this.#stopWatching = () => depth.removeCallback(observe);
   }
 
   get type(): Bus['type'] {
@@ -121,11 +123,12 @@ export class TracedBus implements Bus {
   }
 
   close(): Promise<void> {
+    this.#stopWatching();
     return this.#bus.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#bus.close();
+    return this.close();
   }
 
   async #observeDead(result: ObservableResult): Promise<void> {
