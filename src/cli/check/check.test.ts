@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
+import type { ClientBinding } from '../../client/index.ts';
 import { serveGrpc } from '../../grpc/index.ts';
-import { startScriptedService } from '../../grpc/testing/scripted-service.ts';
 import { serve } from '../../http/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import { generateSigningKey } from '../../push/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
 import { officialServer } from '../testing/official-server.ts';
 import { rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
+import { checkAgent } from './check-agent.ts';
 import type { Report } from './finding.ts';
 
 async function checked(
@@ -110,36 +112,62 @@ test('TX_005: gRPC is tried as the other bindings are, in both versions', patien
   }
 });
 
-test(
-  'a gRPC interface that does everything wrong, or is not there, is told of',
-  patient,
-  async () => {
-    const task = (state: string): object => ({ id: 't', contextId: 'c', status: { state } });
-    await using service = await startScriptedService({
-      sendMessage: () => ({ task: task('TASK_STATE_COMPLETED') }),
-      getTask: () => task('TASK_STATE_COMPLETED'),
-      cancelTask: () => task('TASK_STATE_COMPLETED'),
-      listTasks: () => ({ tasks: [task('TASK_STATE_WORKING'), task('TASK_STATE_WORKING')] }),
-    });
-    const gone = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '0.3' };
-    const [spoken] = service.card.supportedInterfaces;
-    await using agent = await rawAgent(({ response, url }) =>
-      sendJson(response, rawCard(url, { supportedInterfaces: [spoken, gone] })),
-    );
-    const { code, report } = await checked(agent.url);
-    expect(code).toBe(1);
-    expect(failuresOf(report)).toEqual(
-      expect.arrayContaining([
-        'GRPC 1.0 operations.list',
-        'GRPC 1.0 streaming.opens',
-        'GRPC 1.0 errors.unknown-task',
-        'GRPC 1.0 errors.cancel-ended',
-        'GRPC 1.0 errors.version',
-        'GRPC 0.3 operations.send',
-      ]),
-    );
+/** Answers every call with the same task, whatever it is about. */
+const carelessBinding: ClientBinding = {
+  binding: 'GRPC',
+  locate: (address) => new URL(`http://${address}`),
+  open: () => {
+    const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
+    return {
+      call: (operation) => {
+        if (operation === 'sendMessage') return Promise.resolve({ task });
+        return Promise.resolve(operation === 'listTasks' ? { tasks: [task, task] } : task);
+      },
+      stream: () => Promise.reject(new LegateError('INTERNAL', 'no streams')),
+      close: () => undefined,
+    };
   },
-);
+};
+
+test('a gRPC interface that takes no care is told of', async () => {
+  const offered = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '1.0' };
+  await using agent = await rawAgent(({ response, url }) =>
+    sendJson(response, rawCard(url, { supportedInterfaces: [offered] })),
+  );
+  const report = await checkAgent(agent.url, {
+    fetch: globalThis.fetch,
+    timeoutMs: 15_000,
+    headers: {},
+    signal: new AbortController().signal,
+    text: 'Hello',
+    now: 0,
+    authFor: () => Promise.resolve(undefined),
+    challengedAuth: () => undefined,
+    bindingsOf: () => Promise.resolve([carelessBinding]),
+  });
+  expect(failuresOf(report)).toEqual([
+    'GRPC 1.0 operations.list',
+    'GRPC 1.0 streaming.opens',
+    'GRPC 1.0 streaming.refused-early',
+    'GRPC 1.0 streaming.terminal',
+    'GRPC 1.0 errors.unknown-task',
+    'GRPC 1.0 errors.cancel-unknown',
+    'GRPC 1.0 errors.cancel-ended',
+    'GRPC 1.0 errors.no-message',
+    'GRPC 1.0 errors.empty-parts',
+    'GRPC 1.0 errors.version',
+  ]);
+});
+
+test('a gRPC interface that is not there is told of', patient, async () => {
+  const offered = { url: '127.0.0.1:9', protocolBinding: 'GRPC', protocolVersion: '1.0' };
+  await using agent = await rawAgent(({ response, url }) =>
+    sendJson(response, rawCard(url, { supportedInterfaces: [offered] })),
+  );
+  const { code, report } = await checked(agent.url);
+  expect(code).toBe(1);
+  expect(failuresOf(report)).toContain('GRPC 1.0 operations.send');
+});
 
 test('what the official SDK gets wrong is found', patient, async () => {
   await using official = await officialServer();

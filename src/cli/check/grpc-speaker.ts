@@ -88,8 +88,8 @@ export class GrpcSpeaker implements Speaker {
   /** In 0.3 tasks go by names that hold their ids. */
   #request(parameters: Readonly<Record<string, unknown>>): unknown {
     const { id, ...rest } = parameters;
-    const isNamed = this.version === '0.3' && id !== undefined;
-    const named = isNamed ? { ...rest, name: `tasks/${String(id)}` } : parameters;
+    const isNamed = this.version === '0.3' && typeof id === 'string';
+    const named = isNamed ? { ...rest, name: `tasks/${id}` } : parameters;
     return this.#tenant === undefined || this.version === '0.3'
       ? named
       : { tenant: this.#tenant, ...named };
