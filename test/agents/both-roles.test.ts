@@ -68,7 +68,7 @@ configuration: {agent_card: "${hotelsUrl}"}
   return folder;
 }
 
-async function chain(hotels: Agent): Promise<Chain> {
+async function chain(hotels: Agent, fetching?: typeof fetch): Promise<Chain> {
   const far = await serve(hotels, { drainMs: 0, cancelGraceMs: 500 });
   open.push(() => far.close());
   const folder = await tripFolder(far.url);
@@ -78,10 +78,11 @@ async function chain(hotels: Agent): Promise<Chain> {
     drainMs: 0,
   });
   open.push(() => assistant.close());
-  const orchestrator = await serve(remoteAgent(assistant.url, { name: 'orchestrator' }), {
-    drainMs: 0,
-    cancelGraceMs: 2_000,
+  const relay = remoteAgent(assistant.url, {
+    name: 'orchestrator',
+    ...(fetching !== undefined && { fetch: fetching }),
   });
+  const orchestrator = await serve(relay, { drainMs: 0, cancelGraceMs: 2_000 });
   open.push(() => orchestrator.close());
   return {
     client: await connect(orchestrator.url),
@@ -169,6 +170,51 @@ test('a cancel cascades to an agent that is at work', async () => {
   expect(taskOf(await asked).status.state).toBe('TASK_STATE_CANCELED');
   await expect.poll(() => statesOf(hotels), { timeout: 10_000 }).toEqual(['TASK_STATE_CANCELED']);
 });
+
+for (const isHeld of [false, true]) {
+  const where = isHeld ? 'on both hops' : 'on the last hop';
+  test(`a cancel cascades to an agent whose task is not known yet (${where})`, async () => {
+    const entered = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    const silent = agent({ name: 'hotels', replies: 'message' }, async function* (turn) {
+      entered.resolve();
+      await new Promise((resolve) => {
+        turn.signal.addEventListener('abort', resolve, { once: true });
+      });
+      left.resolve();
+      yield completed();
+    });
+    // Answers of the assistant that never arrive, from the second message on.
+    let sends = 0;
+    const holding: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const isSend = typeof init?.body === 'string' && init.body.includes('"SendStreamingMessage"');
+      if (isHeld && isSend && (sends += 1) > 1) {
+        await new Promise((_, reject) => {
+          init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
+        });
+      }
+      return response;
+    };
+    const { client, assistant, hotels } = await chain(silent, holding);
+    const first = taskOf(await client.sendAndWait('plan a trip'));
+    const { contextId } = first;
+    // Not an answer to the task that asked: a message of its own, whose task nobody knows beforehand.
+    const sent = taskOf(
+      await client.sendMessage({
+        message: message('Rome', { contextId }),
+        configuration: { returnImmediately: true },
+      }),
+    );
+    await entered.promise;
+    expect((await client.cancelTask(sent.id)).status.state).toBe('TASK_STATE_CANCELED');
+    await left.promise;
+    await expect.poll(() => statesOf(hotels), { timeout: 15_000 }).toEqual(['TASK_STATE_CANCELED']);
+    await expect
+      .poll(() => statesOf(assistant), { timeout: 15_000 })
+      .toContain('TASK_STATE_CANCELED');
+  });
+}
 
 test('what an agent tells on the way crosses both hops while it works', async () => {
   const gate = Promise.withResolvers<void>();

@@ -379,6 +379,77 @@ test('cancelling the flow cancels the task that waits elsewhere; aborting the tu
   await left.promise;
 });
 
+/** Its callers learn nothing, not even that there is a task, before it speaks. */
+function silent() {
+  const entered = Promise.withResolvers<void>();
+  const spoken = Promise.withResolvers<void>();
+  const made = agent({ name: 'silent', replies: 'message' }, async function* (turn) {
+    entered.resolve();
+    const stopped = new Promise<void>((resolve) => {
+      turn.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([spoken.promise, stopped]);
+    yield working('At last.');
+    await stopped;
+  });
+  return { made, entered: entered.promise, speak: () => spoken.resolve() };
+}
+
+async function expectCanceled(url: string): Promise<void> {
+  const client = await connect(url);
+  const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status.state);
+  await expect.poll(states, { timeout: 15_000 }).toEqual(['TASK_STATE_CANCELED']);
+}
+
+for (const binding of ['JSONRPC', 'HTTP+JSON', 'GRPC']) {
+  for (const version of ['1.0', '0.3']) {
+    test(`aborting the turn before the agent has said anything cancels its task (${binding}, ${version})`, async () => {
+      const { made, entered, speak } = silent();
+      const server = await serving(made);
+      open.unshift(await serveGrpc(server.router));
+      const { current } = server.router.cards;
+      const supportedInterfaces = current.supportedInterfaces.filter(
+        (one) => one.protocolBinding === binding && one.protocolVersion === version,
+      );
+      await using one = await talkTo('./card.json', '', {
+        files: { 'card.json': JSON.stringify({ ...current, supportedInterfaces }) },
+        bindings: [grpcBinding()],
+      });
+      const leaving = new AbortController();
+      const turn = one.chat.send({ text: 'hello', signal: leaving.signal }, start('chat'));
+      await entered;
+      leaving.abort(new Error('gone'));
+      await expect(turn).rejects.toThrow('gone');
+      // gRPC 0.3 cannot list tasks: there it is the first event that names the task.
+      if (binding === 'GRPC' && version === '0.3') speak();
+      await expectCanceled(server.url);
+    });
+  }
+}
+
+test('the time for an answer is limited for an agent that says nothing, and its task is cancelled', async () => {
+  const { made } = silent();
+  const { url } = await serving(made);
+  await using one = await talkTo(url, ', timeout: 0.5');
+  expect(await one.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
+  await expectCanceled(url);
+});
+
+test('a project that is closed has called back what it gave up', async () => {
+  const { made, entered } = silent();
+  const { url } = await serving(made);
+  {
+    await using one = await talkTo(url);
+    const leaving = new AbortController();
+    const turn = one.chat.send({ text: 'hello', signal: leaving.signal }, start('chat'));
+    await entered;
+    leaving.abort(new Error('gone'));
+    await expect(turn).rejects.toThrow('gone');
+  }
+  const { tasks } = await (await connect(url)).listTasks({});
+  expect(tasks).toMatchObject([{ status: { state: 'TASK_STATE_CANCELED' } }]);
+});
+
 test('the start fails, warns or goes on when the agent is not there', async () => {
   const gone = 'http://127.0.0.1:9';
   await expect(talkTo(gone)).rejects.toThrow(

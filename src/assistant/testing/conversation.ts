@@ -55,7 +55,9 @@ export class Conversation {
     return this.send({ text });
   }
 
-  async send(request: Partial<TurnRequest>): Promise<readonly string[]> {
+  /** As `say`, with more to it than a text; without commands it is read as the last one was. */
+  async send(request: Partial<TurnRequest>, ...commands: Command[]): Promise<readonly string[]> {
+    if (commands.length > 0) this.#commands = commands;
     const result = await this.assistant.handle({
       senderId: 'ada',
       tracker: this.tracker,
