@@ -204,7 +204,8 @@ test('test e2e: exit 1 when a test fails, with reports where they are wanted', a
   expect(good).toMatchObject({ code: 0 });
   const junit = folder.path('out/junit.xml');
   const out = folder.path('out');
-  const reports = ['--junit', junit, '-o', out, '--coverage-output-path', out];
+  const failed = folder.path('failed.yml');
+  const reports = ['--junit', junit, '-o', out, '-f', failed, '--coverage-output-path', out];
   const bad = await legate(['test', 'e2e', tests, '--coverage-report', ...reports]);
   expect(bad.code).toBe(1);
   expect(bad.out).toContain('1 passed, 1 failed');
@@ -214,6 +215,9 @@ test('test e2e: exit 1 when a test fails, with reports where they are wanted', a
   expect(xml).toContain('<testcase name="good &lt;one&gt;"');
   expect(xml).toContain('tests="2" failures="1"');
   expect(await readFile(folder.path('out/failed.yml'), 'utf8')).toContain('bad & worse');
+  expect(await readFile(failed, 'utf8')).toBe(
+    await readFile(folder.path('out/failed.yml'), 'utf8'),
+  );
   expect(await readFile(folder.path('out/coverage.csv'), 'utf8')).toMatch(
     /^set_shade,.*,2,1,50\.0,/m,
   );

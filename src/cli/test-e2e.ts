@@ -45,6 +45,9 @@ export async function testEndToEnd(path: string, options: TestCommandOptions): P
     await write(join(options.coverageOutputPath, 'coverage.csv'), coverageCsv(coverage));
   }
   if (options.junit !== undefined) await write(options.junit, junitFile(results));
+  if (options.failedResults !== undefined) {
+    await write(options.failedResults, resultsFile(failed));
+  }
   if (options.outputResults !== undefined) {
     const passed = results.filter(({ failures }) => failures.length === 0);
     await write(join(options.outputResults, 'passed.yml'), resultsFile(passed));

@@ -2,6 +2,7 @@ import { type Problems, suggest } from '../../config/index.ts';
 import { defaultActions } from '../domain/index.ts';
 import type { Project } from '../project/index.ts';
 import type { NameUse, TestCase } from './model.ts';
+import { place } from './report.ts';
 
 /**
  * A test that speaks of something the project does not have could never fail, or never pass.
@@ -12,7 +13,7 @@ import type { NameUse, TestCase } from './model.ts';
  */
 export function checkNames(
   cases: readonly TestCase[],
-  { domain, flows }: Project,
+  { domain, flows, endpoints }: Project,
   problems: Problems,
 ): void {
   const names: Readonly<Record<NameUse['kind'], ReadonlySet<string>>> = {
@@ -27,6 +28,15 @@ export function checkNames(
       hint: suggest(name, names[kind]),
     });
   };
+  const judges = new Map(
+    cases.flatMap(({ judge }) => (judge === undefined ? [] : [[place(judge.position), judge]])),
+  );
+  for (const { modelGroup, position } of judges.values()) {
+    if (endpoints.modelGroups.has(modelGroup)) continue;
+    const problem = `there is no model group "${modelGroup}" in endpoints.yml`;
+    const hint = suggest(modelGroup, endpoints.modelGroups.keys());
+    problems.error({ position, path: 'llm_judge.llm.model_group' }, problem, { hint });
+  }
   for (const test of cases) {
     for (const name of Object.keys(test.slots)) check({ kind: 'slot', name }, test.position);
     for (const name of test.stubs.keys()) check({ kind: 'action', name }, test.position);

@@ -51,8 +51,8 @@ export function together(
   return {
     ...about,
     uses: checks.flatMap((check) => check.uses),
-    judge: (turn, from) => {
-      const verdicts = checks.map((check) => check.judge(turn, from));
+    judge: async (turn, from) => {
+      const verdicts = await Promise.all(checks.map(async (check) => check.judge(turn, from)));
       const isTrue =
         operator === 'all'
           ? verdicts.every((verdict) => verdict.isTrue)
@@ -64,20 +64,6 @@ export function together(
       const at = verdicts.flatMap((verdict) => (verdict.isTrue ? [verdict.at ?? -1] : []));
       return { isTrue: true, at: Math.max(-1, ...at) };
     },
-  };
-}
-
-/** Something that only a model could judge. */
-export function judged(title: string, position: Position): Check {
-  return {
-    title,
-    position,
-    uses: [],
-    judge: (turn) => ({
-      isTrue: false,
-      expected: `${title}: this needs a model as a judge, and there is none here; use bot_uttered with text_matches`,
-      found: linesOf('bot', turn),
-    }),
   };
 }
 

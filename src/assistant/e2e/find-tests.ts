@@ -3,7 +3,13 @@ import { dirname, join, resolve } from 'node:path';
 import { type Environment, Problems, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { TestCase } from './model.ts';
-import { nothingShared, readConftest, readTestFile, type Shared } from './read-test-file.ts';
+import {
+  nearest,
+  nothingShared,
+  readConftest,
+  readTestFile,
+  type Shared,
+} from './read-test-file.ts';
 
 /** The name of files that tests share. */
 const conftest = 'conftest.yml';
@@ -94,10 +100,7 @@ class SharedNames {
             YamlFile.parse({ file, text }, this.#problems, { environment: this.#environment }),
             this.#problems,
           );
-    const shared: Shared = {
-      fixtures: new Map([...above.fixtures, ...own.fixtures]),
-      metadata: new Map([...above.metadata, ...own.metadata]),
-    };
+    const shared = nearest(above, own);
     this.#known.set(folder, shared);
     return shared;
   }

@@ -1,6 +1,7 @@
 import type { Position } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Flow, TrackerEvent } from '../model.ts';
+import type { Judge } from './judge.ts';
 
 /** A conversation and what is expected of it. */
 export interface TestCase {
@@ -13,6 +14,14 @@ export interface TestCase {
   readonly steps: readonly UserStep[];
   /** What actions answer instead of running, by name. */
   readonly stubs: ReadonlyMap<string, JsonObject>;
+  /** Who judges what models say; undefined when no conftest.yml names anybody. */
+  readonly judge: JudgeName | undefined;
+}
+
+/** The model group of a judge, and where it is named. */
+export interface JudgeName {
+  readonly modelGroup: string;
+  readonly position: Position;
 }
 
 /** A message, and what must have come about before the next one. */
@@ -31,7 +40,7 @@ export interface Check {
   /** What it speaks of, to be found in the project. */
   readonly uses: readonly NameUse[];
   /** Looks at the events from index `from` on. */
-  judge(turn: TestTurn, from: number): Verdict;
+  judge(turn: TestTurn, from: number): Verdict | Promise<Verdict>;
 }
 
 export interface NameUse {
@@ -43,6 +52,7 @@ export interface NameUse {
 export interface TestTurn {
   readonly events: readonly TrackerEvent[];
   readonly flows: ReadonlyMap<string, Flow>;
+  readonly judge: Judge | undefined;
 }
 
 /** `at`: the event that made it true, where it was one. */

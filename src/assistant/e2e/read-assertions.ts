@@ -2,16 +2,9 @@ import type { Field } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { compilePattern } from '../conditions/index.ts';
 import type { TrackerEvent } from '../model.ts';
-import {
-  didNotHappen,
-  happened,
-  judged,
-  listed,
-  slotWasNotSet,
-  slotWasSet,
-  together,
-} from './checks.ts';
+import { didNotHappen, happened, listed, slotWasNotSet, slotWasSet, together } from './checks.ts';
 import { buttonsOf, text, utterOf } from './events.ts';
+import { readGenerative } from './generative.ts';
 import type { Check, NameUse } from './model.ts';
 
 type Reader = (field: Field, name: string) => readonly Check[];
@@ -26,8 +19,8 @@ const readers: Readonly<Record<string, Reader>> = {
   action_executed: readAction,
   bot_uttered: readBot,
   bot_did_not_utter: readBot,
-  generative_response_is_relevant: readJudged,
-  generative_response_is_grounded: readJudged,
+  generative_response_is_relevant: readGenerative,
+  generative_response_is_grounded: readGenerative,
 };
 
 /** `assertions:` of a user step. */
@@ -200,10 +193,6 @@ function readPattern(
 
 function isButton(shown: JsonObject, wanted: JsonObject): boolean {
   return Object.entries(wanted).every(([key, value]) => shown[key] === value);
-}
-
-function readJudged(field: Field, name: string): readonly Check[] {
-  return [judged(name, field.keyPlace.position)];
 }
 
 /** One text, or a list of them. */

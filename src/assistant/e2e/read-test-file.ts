@@ -1,6 +1,6 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { TestCase } from './model.ts';
+import type { JudgeName, TestCase } from './model.ts';
 import { known, type NamedMetadata, readMetadataName, readSteps } from './read-steps.ts';
 
 type Slots = Readonly<Record<string, JsonValue>>;
@@ -9,19 +9,43 @@ type Slots = Readonly<Record<string, JsonValue>>;
 export interface Shared {
   readonly fixtures: ReadonlyMap<string, Slots>;
   readonly metadata: NamedMetadata;
+  readonly judge: JudgeName | undefined;
 }
 
-export const nothingShared: Shared = { fixtures: new Map(), metadata: new Map() };
+export const nothingShared: Shared = {
+  fixtures: new Map(),
+  metadata: new Map(),
+  judge: undefined,
+};
+
+/** What holds in a place: what is shared from above, and over it what is nearer. */
+export function nearest(above: Shared, own: Shared): Shared {
+  return {
+    fixtures: new Map([...above.fixtures, ...own.fixtures]),
+    metadata: new Map([...above.metadata, ...own.metadata]),
+    judge: own.judge ?? above.judge,
+  };
+}
 
 /** `conftest.yml`: names for all tests of its folder and those below. */
 export function readConftest(file: YamlFile, problems: Problems): Shared {
   const section = file.value === null ? undefined : Field.root(file, problems).section();
   if (section === undefined) return nothingShared;
-  const shared = readShared(section);
-  // Who judges what a model said: nobody here does.
-  section.get('llm_judge');
+  const shared = { ...readShared(section), judge: readJudge(section.section('llm_judge')) };
   section.finish();
   return shared;
+}
+
+/** `llm_judge: {llm: {model_group: name}}`. */
+function readJudge(section: Section | undefined): JudgeName | undefined {
+  const llm = section?.require('llm', 'write llm: {model_group: ...}')?.section();
+  const field = llm?.require('model_group', 'name one of the model_groups of endpoints.yml');
+  const modelGroup = field?.name();
+  section?.get('embeddings')?.keyWarn('"embeddings" has no effect: the judge reads for itself');
+  llm?.finish();
+  section?.finish();
+  if (field === undefined || modelGroup === undefined) return undefined;
+  return { modelGroup, position: field.place.position };
 }
 
 /** A file of tests; undefined when it is none. */
@@ -33,11 +57,7 @@ export function readTestFile(
   const root = Field.root(file, problems);
   const section = root.isMapping() ? root.section() : undefined;
   if (section === undefined || !section.has('test_cases')) return undefined;
-  const own = readShared(section);
-  const shared: Shared = {
-    fixtures: new Map([...inherited.fixtures, ...own.fixtures]),
-    metadata: new Map([...inherited.metadata, ...own.metadata]),
-  };
+  const shared = nearest(inherited, readShared(section));
   const stubs = readStubs(section.section('stub_custom_actions'));
   const cases = section.list('test_cases').flatMap((item) => {
     const one = readCase(item, shared, stubs);
@@ -64,6 +84,7 @@ function readCase(
     isOrdered: section.boolean('assertion_order_enabled') ?? false,
     steps: readSteps(section.list('steps'), { named: shared.metadata, ofCase }),
     stubs: stubsOf(name, stubs),
+    judge: shared.judge,
   };
   section.finish();
   if (test.steps.length === 0) {
@@ -78,6 +99,7 @@ function readShared(section: Section): Shared {
   return {
     fixtures: named(section.get('fixtures'), readSlots),
     metadata: named(section.get('metadata'), (field) => field.object() ?? {}),
+    judge: undefined,
   };
 }
 

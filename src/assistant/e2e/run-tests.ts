@@ -1,11 +1,14 @@
 import type { Clock } from '../../agents/index.ts';
+import { createModels } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
+import { silentLogger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { actionsOf, buildAssistant, type BuildOptions } from '../build/index.ts';
 import type { TrackerEvent } from '../model.ts';
 import type { Project } from '../project/index.ts';
 import { slotSet } from '../tracker/index.ts';
 import { Coverage, type FlowCoverage } from './coverage.ts';
+import { type Judge, modelJudge } from './judge.ts';
 import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './model.ts';
 import { StubbedActions } from './stubs.ts';
 
@@ -45,6 +48,7 @@ export async function runTests(
     ...build,
     actions,
   });
+  const judges = judgesOf(project, cases, { build, signal });
   const coverage = new Coverage(project.flows);
   const clock: Clock = build.clock ?? { now: () => Date.now() };
   const results: CaseResult[] = [];
@@ -52,7 +56,8 @@ export async function runTests(
     signal.throwIfAborted();
     actions.use(test.stubs);
     const begin = clock.now();
-    const conversation = new TestConversation(assistant, coverage, signal);
+    const judge = judges.get(test.judge?.modelGroup ?? '');
+    const conversation = new TestConversation(assistant, { coverage, signal, judge });
     const outcome = await conversation.hold(test);
     const result: CaseResult = { test, ...outcome, durationMs: clock.now() - begin };
     results.push(result);
@@ -62,18 +67,42 @@ export async function runTests(
   return { results, coverage: coverage.flows };
 }
 
+/** Those that tests name; no others are made. */
+function judgesOf(
+  { endpoints }: Project,
+  cases: readonly TestCase[],
+  { build, signal }: { readonly build: BuildOptions; readonly signal: AbortSignal },
+): ReadonlyMap<string, Judge> {
+  const { environment = process.env, logger = silentLogger } = build;
+  const names = new Set(cases.map(({ judge }) => judge?.modelGroup));
+  const groups = [...endpoints.modelGroups].filter(([id]) => names.has(id));
+  const models = createModels(
+    groups.map(([, group]) => group),
+    { environment, logger },
+  );
+  return new Map([...models].map(([id, model]) => [id, modelJudge(model, { logger, signal })]));
+}
+
+interface Surroundings {
+  readonly coverage: Coverage;
+  readonly signal: AbortSignal;
+  readonly judge: Judge | undefined;
+}
+
 class TestConversation {
   readonly #assistant: Assistant;
   readonly #coverage: Coverage;
   readonly #signal: AbortSignal;
+  readonly #judge: Judge | undefined;
   readonly #log: TrackerEvent[] = [];
   readonly #senderId = `test-${crypto.randomUUID()}`;
   #tracker: JsonObject | undefined;
 
-  constructor(assistant: Assistant, coverage: Coverage, signal: AbortSignal) {
+  constructor(assistant: Assistant, { coverage, signal, judge }: Surroundings) {
     this.#assistant = assistant;
     this.#coverage = coverage;
     this.#signal = signal;
+    this.#judge = judge;
   }
 
   async hold(test: TestCase): Promise<Pick<CaseResult, 'failures' | 'failedAt'>> {
@@ -115,16 +144,25 @@ class TestConversation {
       const check = { title: `user ${JSON.stringify(step.text)}`, position: step.position };
       return [{ check, expected: 'an answer', found: [String(error)] }];
     }
-    return judge(step, { events, flows: this.#assistant.flows }, isOrdered);
+    const turn = { events, flows: this.#assistant.flows, judge: this.#judge };
+    const failures = await judge(step, turn, isOrdered);
+    this.#signal.throwIfAborted();
+    return failures;
   }
 }
 
-function judge(step: UserStep, turn: TestTurn, isOrdered: boolean): readonly CheckFailure[] {
+async function judge(
+  step: UserStep,
+  turn: TestTurn,
+  isOrdered: boolean,
+): Promise<readonly CheckFailure[]> {
   let from = 0;
-  return step.checks.flatMap((check) => {
-    const verdict = check.judge(turn, from);
-    if (!verdict.isTrue) return [{ check, expected: verdict.expected, found: verdict.found }];
-    if (isOrdered && verdict.at !== undefined) from = verdict.at + 1;
-    return [];
-  });
+  const failures: CheckFailure[] = [];
+  for (const check of step.checks) {
+    const verdict = await check.judge(turn, from);
+    if (!verdict.isTrue) {
+      failures.push({ check, expected: verdict.expected, found: verdict.found });
+    } else if (isOrdered && verdict.at !== undefined) from = verdict.at + 1;
+  }
+  return failures;
 }

@@ -62,11 +62,9 @@ export class Responder {
       return this.#apology(request, error);
     }
     const text = await this.#rephrased(message.text, variation, request);
-    return {
-      ...message,
-      ...(text !== undefined && { text }),
-      ...metadataOf(request.name, variation),
-    };
+    const { metadata } = metadataOf(request.name, variation);
+    if (text === undefined || text === message.text) return { ...message, metadata };
+    return { ...message, text, metadata: { ...metadata, utter_source: REPHRASER } };
   }
 
   #select(name: string, request: ResponseRequest): ResponseVariation | undefined {
@@ -143,6 +141,9 @@ export class Responder {
     }
   }
 }
+
+/** Where the words of a response come from, when they are not those of the domain. */
+const REPHRASER = 'ContextualResponseRephraser';
 
 function scopeOf(request: ResponseRequest): ResponseScope {
   const { slots, context } = request;

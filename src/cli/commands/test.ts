@@ -6,6 +6,7 @@ export interface TestCommandOptions extends PlaceOptions {
   readonly model?: string;
   readonly failFast?: boolean;
   readonly outputResults?: string;
+  readonly failedResults?: string;
   readonly junit?: string;
   readonly coverageReport?: boolean;
   readonly coverageOutputPath?: string;
@@ -32,6 +33,7 @@ function endToEnd(): Command {
     .option('--sub-agents <folder>', 'instead of sub_agents/')
     .option('--fail-fast', 'stop at the first failure')
     .option('-o, --output-results <folder>', 'write passed.yml and failed.yml')
+    .option('-f, --failed-results <file>', 'write the tests that failed, and why')
     .option('--junit <file>', 'write a JUnit report')
     .option('--coverage-report', 'say which steps of which flows were reached')
     .option('--coverage-output-path <folder>', 'write the coverage as CSV')
