@@ -189,9 +189,15 @@ export interface Next {
   readonly branches: readonly { readonly if?: string; readonly to: string }[];
 }
 
-/** The ids of the two places that are no steps. */
+/**
+ * The ids of the two places that are no steps.
+ * @example flow.steps.get(START);
+ */
 export const START = 'START';
-/** The end of a flow, as a step. */
+/**
+ * The end of a flow, as a step.
+ * @example step.next.branches.some(({ to }) => to === END);
+ */
 export const END = 'END';
 
 // ---- Commands -----------------------------------------------------------------------------------

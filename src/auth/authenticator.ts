@@ -25,7 +25,8 @@ const anonymous: Caller = Object.freeze({ tenant: '', subject: '', method: 'anon
  * Tells who sends a request, by any of several verifiers. What the verifiers accept is what the card
  * declares: both are read from here, so they cannot differ.
  * @example
- * const auth = new Authenticator({ verifiers: [await jwtVerifier({ ... }), apiKeyVerifier({ ... })] })
+ * const jwt = await jwtVerifier({ keys: { openIdIssuer: 'https://id.example' }, audience: 'orders' })
+ * const auth = new Authenticator({ verifiers: [jwt, apiKeyVerifier({ stored: keys })] })
  * const caller = await auth.authenticate({ headers: request.headers })
  */
 export class Authenticator {

@@ -15,7 +15,7 @@ export interface BearerTokenOptions {
 /**
  * Accepts fixed tokens in `Authorization: Bearer`. All of them are compared, by digest and in
  * constant time, so that the time of an answer tells nothing.
- * @example bearerTokenVerifier({ tokens: [{ token: process.env.TOKEN, subject: 'orchestrator' }] })
+ * @example bearerTokenVerifier({ tokens: [{ token: process.env.TOKEN ?? '', subject: 'orchestrator' }] })
  */
 export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
   const known = options.tokens.map(({ token, ...identity }) => {

@@ -5,7 +5,10 @@ import { LegateError } from '../protocol/index.ts';
 import type { GuardedFetch } from '../push/index.ts';
 import { discoverKeys, remoteKeys } from './remote-keys.ts';
 
-/** All algorithms that are taken; never `none`. */
+/**
+ * All algorithms that are taken; never `none`.
+ * @example jwtAlgorithms.includes('RS256');
+ */
 export const jwtAlgorithms = [
   'HS256',
   'HS512',

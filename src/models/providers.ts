@@ -59,7 +59,10 @@ const providers = {
   },
 } as const satisfies Record<string, Provider>;
 
-/** The providers that configuration may name. */
+/**
+ * The providers that configuration may name.
+ * @example providerNames.includes('ollama');
+ */
 export const providerNames: readonly string[] = Object.keys(providers);
 
 /** Where a model is and how to ask it. */

@@ -32,7 +32,10 @@ export type GrpcStatus =
   | 'UNAVAILABLE'
   | 'UNAUTHENTICATED';
 
-/** The codes -32001 to -32009 are the specification's; -32050 and below are our own. */
+/**
+ * The codes -32001 to -32009 are the specification's; -32050 and below are our own.
+ * @example errorTable.TASK_NOT_FOUND.http;
+ */
 export const errorTable = {
   TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', exit: 1 },
   TASK_NOT_CANCELABLE: {
@@ -156,7 +159,7 @@ export class LegateError extends Error {
 
 /**
  * Anything thrown, as a `LegateError`; what we did not throw ourselves keeps its text to itself.
- * @example catch (error) { console.error(toLegateError(error).code); }
+ * @example await run().catch((error) => console.error(toLegateError(error).code));
  */
 export function toLegateError(thrown: unknown): LegateError {
   if (thrown instanceof LegateError) return thrown;

@@ -16,7 +16,10 @@ export type JsonValue =
 /** An object of JSON. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** All states that a task can have. */
+/**
+ * All states that a task can have.
+ * @example for (const state of taskStates) console.log(state);
+ */
 export const taskStates = [
   'TASK_STATE_UNSPECIFIED',
   'TASK_STATE_SUBMITTED',
@@ -31,7 +34,10 @@ export const taskStates = [
 /** Listed in the order of the protocol's enum numbers. */
 export type TaskState = (typeof taskStates)[number];
 
-/** All roles there are. */
+/**
+ * All roles there are.
+ * @example roles.includes('ROLE_USER');
+ */
 export const roles = ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT'] as const;
 /** Who said a message. */
 export type Role = (typeof roles)[number];

@@ -1,4 +1,7 @@
-/** The operations of the protocol, and what the two versions call them in JSON-RPC. */
+/**
+ * The operations of the protocol, and what the two versions call them in JSON-RPC.
+ * @example operations.sendMessage.streams;
+ */
 export const operations = {
   sendMessage: { v1: 'SendMessage', v03: 'message/send', streams: false },
   sendStreamingMessage: { v1: 'SendStreamingMessage', v03: 'message/stream', streams: true },

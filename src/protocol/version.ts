@@ -1,6 +1,9 @@
 import { LegateError } from './errors.ts';
 
-/** The versions of the protocol that Legate speaks, the newest first. */
+/**
+ * The versions of the protocol that Legate speaks, the newest first.
+ * @example const [newest] = protocolVersions;
+ */
 export const protocolVersions = ['1.0', '0.3'] as const;
 /** A version of A2A that is spoken here. */
 export type ProtocolVersion = (typeof protocolVersions)[number];

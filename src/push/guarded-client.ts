@@ -42,7 +42,7 @@ export interface OutboundRequest {
  * like any other. Holds idle connections until `close`.
  * @example
  * const client = new GuardedClient({ policy: sealedPolicy })
- * const response = await client.send('https://example.com/hook', { method: 'POST', ... })
+ * const response = await client.send('https://example.com/hook', { method: 'POST', headers: {}, signal })
  */
 export class GuardedClient {
   readonly #policy: UrlPolicy;

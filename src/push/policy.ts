@@ -23,14 +23,20 @@ export interface UrlPolicy {
   readonly ports?: readonly number[];
 }
 
-/** http and https anywhere on the public network; loopback and private targets never. */
+/**
+ * http and https anywhere on the public network; loopback and private targets never.
+ * @example const fetch = guardedFetch({ ...sealedPolicy, allowedHosts: ['partners.example'] });
+ */
 export const sealedPolicy: UrlPolicy = Object.freeze({
   schemes: ['http', 'https'] as const,
   allowLoopback: false,
   allowPrivate: false,
 });
 
-/** https anywhere on the public network, or anything on this machine. */
+/**
+ * https anywhere on the public network, or anything on this machine.
+ * @example await serve(greeter, { push: { policy: httpsOrLoopbackPolicy } });
+ */
 export const httpsOrLoopbackPolicy: UrlPolicy = Object.freeze({
   schemes: ['https'] as const,
   allowLoopback: true,

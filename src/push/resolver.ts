@@ -6,7 +6,10 @@ import { targetProblem, UrlRefused, type UrlPolicy } from './policy.ts';
 /** All addresses of a name. Rejects when there are none. */
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
-/** Asks the operating system, so that hosts files and search domains count. */
+/**
+ * Asks the operating system, so that hosts files and search domains count.
+ * @example const addresses = await systemResolver('example.com');
+ */
 export const systemResolver: Resolver = async (hostname) => {
   const answers = await lookup(hostname, { all: true, verbatim: true });
   return answers.map((answer) => answer.address);

@@ -19,7 +19,10 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A caller of whom nothing is known. */
+/**
+ * A caller of whom nothing is known.
+ * @example await engine.getTask({ id }, { caller: anonymous, version: '1.0' });
+ */
 export const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
 
 /** Whether the caller proved who it is. */

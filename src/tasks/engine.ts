@@ -43,7 +43,7 @@ export type SendOutcome = { readonly task: Json<Task> } | { readonly message: Js
  *
  * @example
  * const engine = await Engine.start({ agent, store });
- * const { task } = await engine.send({ message: message('hello') }, { caller, version: '1.0' });
+ * const outcome = await engine.send({ message: message('hello') }, { caller, version: '1.0' });
  */
 export class Engine {
   readonly pushConfigs: PushConfigs;

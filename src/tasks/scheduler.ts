@@ -17,7 +17,10 @@ export interface Timer {
   restart(): void;
 }
 
-/** The machine's own clock, timers and random numbers. */
+/**
+ * The machine's own clock, timers and random numbers.
+ * @example const scheduler = { ...systemScheduler, now: () => 0 };
+ */
 export const systemScheduler: Scheduler = {
   now: () => Date.now(),
   after(delay, callback) {

@@ -7,7 +7,10 @@ export interface Logger {
   child(bindings: Readonly<Record<string, unknown>>): Logger;
 }
 
-/** Says nothing. */
+/**
+ * Says nothing.
+ * @example await serve(greeter, { logger: silentLogger });
+ */
 export const silentLogger: Logger = {
   debug() {},
   info() {},

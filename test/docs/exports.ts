@@ -1,6 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** The doors of the package, in `src/`. */
+export const doors: readonly string[] = [
+  'index.ts',
+  'client/index.ts',
+  'assistant/index.ts',
+  'models/index.ts',
+  'bus/index.ts',
+  'peers/index.ts',
+  'auth/index.ts',
+  'push/index.ts',
+];
+
 /** Something that a door of the package offers. */
 export interface Exported {
   readonly name: string;

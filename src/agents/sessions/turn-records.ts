@@ -31,7 +31,7 @@ export interface TurnRecords {
  * Session and journal of one turn, for whoever drives agents. Nothing is read or written before the
  * agent asks for it.
  * @example
- * const kept = turnRecords({ records: store.records, ... });
+ * const kept = turnRecords({ records: store.records, agent: 'greeter', ...identity });
  * const turn = { ...rest, session: kept.session, ...(kept.journal && { journal: kept.journal }) };
  * await store.append({ ...end, records: await kept.writes() });
  */

@@ -45,7 +45,7 @@ export interface ActionContext {
  * export const rate = defineAction({
  *   name: 'action_rate',
  *   async run({ slots, utter, setSlot }) {
- *     setSlot('rate', slots.amount > 1000 ? 2.5 : 3.1)
+ *     setSlot('rate', Number(slots.amount) > 1000 ? 2.5 : 3.1)
  *     utter('I found a rate for you.')
  *   },
  * })

@@ -13,6 +13,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { loadState } from '../tracker/index.ts';
 
+/** Whose conversations are watched, and how closely. */
 export interface InactivityTimersOptions {
   /** The agent's name, as its owners have it. */
   readonly agent: string;
@@ -57,6 +58,9 @@ interface Waiting {
  *
  * That the rest is noted once does not hang on the claim: the turn that notes it has its place in the
  * queue of the conversation, and finds the timer void when another one was first.
+ * @example
+ * const timers = new InactivityTimers({ agent: 'bank', assistant: () => bank, scheduler, logger });
+ * timers.start({ engine, store });
  */
 export class InactivityTimers {
   readonly #options: InactivityTimersOptions;

@@ -11,7 +11,10 @@
  * Delivery is at least once: whoever takes messages must recognise one that comes again.
  */
 
-/** What a body is. All of them are A2A 1.x as JSON. */
+/**
+ * What a body is. All of them are A2A 1.x as JSON.
+ * @example messageTypes.includes('task');
+ */
 export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
 /** What a message is about. */
 export type MessageType = (typeof messageTypes)[number];
@@ -63,9 +66,15 @@ export type Verdict =
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'dead'; readonly reason: string };
 
-/** The message is done with. */
+/**
+ * The message is done with.
+ * @example await bus.consume(queue, async () => done);
+ */
 export const done: Verdict = Object.freeze({ kind: 'done' });
-/** Gives a message back at once, for somebody else. */
+/**
+ * Gives a message back at once, for somebody else.
+ * @example await bus.consume(queue, async () => (isBusy ? release : done));
+ */
 export const release: Verdict = Object.freeze({ kind: 'release' });
 
 /** Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted. */
@@ -172,7 +181,10 @@ export interface BusTuning {
   readonly maxBodyBytes?: number;
 }
 
-/** Largest message, in bytes, unless another bound is given. */
+/**
+ * Largest message, in bytes, unless another bound is given.
+ * @example Buffer.byteLength(body) <= defaultMaxBodyBytes;
+ */
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
 /** The declaration with every default in its place. */

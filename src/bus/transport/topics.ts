@@ -39,7 +39,10 @@ export function checkTopic(topic: string): string {
   );
 }
 
-/** Everything that travels on the bus travels on one of these. */
+/**
+ * Everything that travels on the bus travels on one of these.
+ * @example await bus.publish(topics.task('alice'), { type: 'task', body });
+ */
 export const topics = {
   /** Messages to an agent. */
   task: (agent: string): string => `agent.task.${checkBusName(agent, 'the agent')}`,

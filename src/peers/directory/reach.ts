@@ -1,8 +1,14 @@
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
 
-/** How cards name the message bus among an agent's interfaces. */
+/**
+ * How cards name the message bus among an agent's interfaces.
+ * @example card.supportedInterfaces.some(({ protocolBinding }) => protocolBinding === busBinding);
+ */
 export const busBinding = 'urn:legate:binding:bus';
-/** How we name agents that take one request at `/tasks/send` and answer it in the response. */
+/**
+ * How we name agents that take one request at `/tasks/send` and answer it in the response.
+ * @example card.supportedInterfaces.some(({ protocolBinding }) => protocolBinding === plainBinding);
+ */
 export const plainBinding = 'urn:legate:binding:tasks-send';
 
 /** The ways to reach a peer. */

@@ -28,7 +28,7 @@ interface Indexed<T> {
 
 /**
  * Ranks documents by a query, best first; those that share nothing with it are left out.
- * @example rank('book a flight', agents, ({ description }) => description)
+ * @example rank('book a flight', cards, (card: AgentCard) => card.description)
  */
 export function rank<T>(
   query: string,

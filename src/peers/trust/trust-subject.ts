@@ -8,6 +8,7 @@ import { LegateError } from '../../protocol/index.ts';
  * - **learn**: what it tells may be kept as facts.
  * - **propose**: what it asks is put to the user, and done when the user approves.
  * - **act**: skills that are approved for it are carried out at once.
+ * @example trustLevels.indexOf(level) >= trustLevels.indexOf('propose');
  */
 export const trustLevels = ['observe', 'learn', 'propose', 'act'] as const;
 /** How far somebody is trusted: observe, learn, propose, act. */

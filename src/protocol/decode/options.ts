@@ -19,7 +19,10 @@ export interface DecodeLimits {
   readonly maxValueDepth: number;
 }
 
-/** Bounds of what is decoded, unless others are given. */
+/**
+ * Bounds of what is decoded, unless others are given.
+ * @example const limits = { ...defaultDecodeLimits, maxValueDepth: 16 };
+ */
 export const defaultDecodeLimits: DecodeLimits = {
   maxIdLength: 256,
   maxStringLength: 8192,

@@ -24,7 +24,10 @@ import * as encode from './encode.ts';
 import * as push from './push.ts';
 import { readTaskId, taskName } from './resource-name.ts';
 
-/** The 0.3 dialect of REST. */
+/**
+ * The 0.3 dialect of REST.
+ * @example const wire = v03Rest.task.encode(task);
+ */
 export const v03Rest: Dialect = {
   version: '0.3',
   message: codec((reader, wire) => readMessage(reader, wire, shape), encode.encodeMessage),

@@ -29,7 +29,10 @@ import * as push from './push.ts';
 import * as requests from './requests.ts';
 import { shape } from './shape.ts';
 
-/** The 0.3 dialect of JSON-RPC. */
+/**
+ * The 0.3 dialect of JSON-RPC.
+ * @example const wire = v03.task.encode(task);
+ */
 export const v03: Dialect = {
   version: '0.3',
   message: codec((reader, wire) => readMessage(reader, wire, shape), encode.encodeMessage),
