@@ -1,4 +1,9 @@
-import { assistantAgent, type BuildOptions, type ProjectPlaces } from '../../assistant/index.ts';
+import {
+  assistantAgent,
+  type BuildOptions,
+  InactivityTimers,
+  type ProjectPlaces,
+} from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
 import { type Store, type StoreOptions, storeOptionsOf } from '../../store/index.ts';
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
@@ -103,12 +108,19 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       return makeReady(await readModel({ places, file }, environment, logger), build);
     });
   let sharedModel: SharedModel | undefined;
+  const timers = new InactivityTimers({
+    agent: assistantName,
+    assistant: () => models.current?.assistant,
+    scheduler: scheduler ?? systemScheduler,
+    logger,
+  });
   const serving = await serve(
     assistantAgent({
       assistant: () => models.current?.assistant,
       name: assistantName,
       description: a2aServer?.description ?? first.project.name,
       includeConversationRepair: a2aServer?.includeConversationRepair ?? true,
+      timers,
     }),
     {
       ...listening(options),
@@ -146,6 +158,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   });
   const close = async (): Promise<void> => {
     inspector?.close();
+    await timers.stop();
     await sharedModel?.stop();
     try {
       await serving.close();
@@ -156,6 +169,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   try {
     await options.onListening?.(serving.url);
     await models.change(() => makeReady(first, build));
+    timers.start({ engine: serving.router.engine, store });
     if (store.shared) {
       sharedModel = new SharedModel({
         records: store.records,
