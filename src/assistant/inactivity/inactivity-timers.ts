@@ -59,7 +59,8 @@ interface Waiting {
  * That the rest is noted once does not hang on the claim: the turn that notes it has its place in the
  * queue of the conversation, and finds the timer void when another one was first.
  * @example
- * const timers = new InactivityTimers({ agent: 'bank', assistant: () => bank, scheduler, logger });
+ * const assistant = () => bank;
+ * const timers = new InactivityTimers({ agent: 'bank', assistant, scheduler: systemScheduler, logger });
  * timers.start({ engine, store });
  */
 export class InactivityTimers {
