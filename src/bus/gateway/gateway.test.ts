@@ -34,6 +34,8 @@ import { codeOf, describeBuses, nameOf, eventually } from '../testing.contract.t
 import type { Bus } from '../transport/index.ts';
 import { gateway, type GatewayOptions } from './index.ts';
 
+const httpsOnly = { schemes: ['https'], allowLoopback: false, allowPrivate: false } as const;
+
 describeBuses('the gateway', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
     const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, updateGraceMs: 0, ...options });
@@ -237,7 +239,7 @@ describeBuses('the gateway', (buses) => {
         seen.add(turn.caller.subject);
         yield inputRequired('?');
       }),
-      { store, auth },
+      { store, auth, push: { policy: httpsOnly } },
     );
     const as = (key: string, more: ConnectOptions = {}): Promise<Client> =>
       connect(server.url, { ...more, auth: { apiKey: { name: 'X-API-Key', value: key } } });
@@ -251,8 +253,21 @@ describeBuses('the gateway', (buses) => {
     expect(await codeOf(theirs.cancelTask(task.id))).toBe('TASK_NOT_FOUND');
     const steal = { message: message('x', { taskId: task.id, contextId: 'same' }) };
     expect(await codeOf(theirs.sendMessage(steal))).toBe('TASK_NOT_FOUND');
-    const config = { taskId: task.id, url: 'https://example.com' };
-    expect(await codeOf(theirs.createTaskPushNotificationConfig(config))).not.toBe('no error');
+    const config = { taskId: task.id, id: 'hook', url: 'https://example.com' };
+    const place = { taskId: task.id, id: 'hook' };
+    await mine.createTaskPushNotificationConfig(config);
+    for (const attempt of [
+      () => theirs.createTaskPushNotificationConfig(config),
+      () => theirs.getTaskPushNotificationConfig(place),
+      () => theirs.listTaskPushNotificationConfigs({ taskId: task.id }),
+      () => theirs.deleteTaskPushNotificationConfig(place),
+    ]) {
+      expect(await codeOf(attempt())).toBe('TASK_NOT_FOUND');
+    }
+    expect((await mine.getTaskPushNotificationConfig(place)).url).toBe('https://example.com');
+    // Nor may anybody have messages sent to where only this machine should reach.
+    const inside = { taskId: task.id, url: 'http://127.0.0.1:1/' };
+    expect(await codeOf(mine.createTaskPushNotificationConfig(inside))).not.toBe('no error');
     // Nor do they share a conversation at the agent.
     expect(seen.size).toBe(2);
     expect(await codeOf(connect(server.url).then((client) => client.sendMessage('x')))).toBe(
@@ -471,7 +486,7 @@ describeBuses('the gateway', (buses) => {
     expect(done.status.state).toBe('TASK_STATE_COMPLETED');
   });
 
-  test('a gateway that stops in between leaves the task to another, and the agent runs it once', async () => {
+  test('gateways that stop in between leave the task to others, however many, and the agent runs it once', async () => {
     const name = nameOf('slow');
     const bus = await buses.open();
     const gate = Promise.withResolvers<void>();
@@ -486,24 +501,53 @@ describeBuses('the gateway', (buses) => {
         yield chunk('a', 'three', { append: true, last: true });
       }),
     );
-    const [one, two] = openMemoryReplicas(2) as [Store, Store];
-    const dying = await open(bus, { agents: [name], store: one, cancelGraceMs: 50, leaseMs: 300 });
-    const client = await connect(dying.url);
+    const stores = openMemoryReplicas(6);
+    const next = (): ReturnType<typeof open> => {
+      const store = stores.shift();
+      if (store === undefined) throw new Error('expected another store');
+      return open(bus, { agents: [name], store, cancelGraceMs: 50, leaseMs: 300 });
+    };
+    let server = await next();
+    const client = await connect(server.url);
     let taskId = '';
     for await (const { response } of client.sendStreamingMessage('x')) {
       if ('task' in response) taskId = response.task.id;
       if ('artifactUpdate' in response && response.artifactUpdate.append === true) break;
     }
-    await dying.close();
-    const next = await open(bus, { agents: [name], store: two, leaseMs: 300 });
-    const other = await connect(next.url);
-    // Told anew by the agent's host, from where it is.
-    await eventually(() => next.router.engine.runningTurns, { timeout: 5_000 }).toBe(1);
+    // More often than a turn may fail.
+    for (let stop = 0; stop < 5; stop += 1) {
+      await server.close();
+      server = await next();
+      const { engine } = server.router;
+      // Told anew by the agent's host, from where it is.
+      await eventually(() => engine.runningTurns).toBe(1);
+    }
+    const other = await connect(server.url);
     gate.resolve();
     const task = await other.waitForEnd(taskId);
     expect(task.status.state).toBe('TASK_STATE_COMPLETED');
     expect(task.artifacts?.[0]?.parts.map((part) => part.text).join('')).toBe('one two three');
     expect(turns).toBe(1);
+  });
+
+  test('a task that takes too long is cancelled, here and at the agent, and its caller is told why', async () => {
+    const name = nameOf('sleeper');
+    let isAborted = false;
+    const { client } = await start(
+      agent({ name }, async function* (turn) {
+        yield chunk('a', 'begun');
+        await new Promise<void>((resolve) => {
+          turn.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        isAborted = true;
+      }),
+      { taskTimeoutMs: 700 },
+    );
+    const task = taskOf(await client.sendMessage('x'));
+    expect(task.status.state).toBe('TASK_STATE_CANCELED');
+    expect(task.metadata).toMatchObject({ error_type: 'timeout' });
+    expect(task.status.message?.parts.at(-1)?.text).toMatch(/took longer than 0\.7 s/);
+    await eventually(() => isAborted).toBe(true);
   });
 
   test('a gateway and the agent behind it may share one store, and take no turns of each other', async () => {

@@ -53,6 +53,12 @@ export interface Gateway extends Serving {
 const prefix = '/agents/';
 
 /**
+ * How often a task may outlive the gateway that follows it. The work is done elsewhere and is not
+ * begun anew, so that this is no sign of a task that kills.
+ */
+const mostTakeovers = 10_000;
+
+/**
  * Serves agents of the bus over HTTP: every binding, streaming, webhooks, lists, authentication and
  * limits, as if each were served here. Any number of gateways may stand before the same agents.
  * @example
@@ -61,18 +67,19 @@ const prefix = '/agents/';
 export async function gateway(options: GatewayOptions): Promise<Gateway> {
   const {
     bus,
-    agents: given,
+    agents: listed,
     name: givenName = 'gateway',
     signer,
     verifier,
     requireSigned,
     follows = true,
     store: storeOption = { type: 'memory' },
-    ...serving
+    ...given
   } = options;
+  const serving = { maxAttempts: mostTakeovers, ...given };
   const name = checkBusName(givenName, 'the gateway');
   const { logger = silentLogger, scheduler = systemScheduler } = serving;
-  const agents = given.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
+  const agents = listed.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
   const [first] = agents;
   if (first === undefined) {
     throw new LegateError('CONFIGURATION_INVALID', 'a gateway needs at least one agent');
@@ -108,7 +115,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   const toRouter: ServeOptions['before'] = (request, response, path) => {
     if (path === '/agents' && serving.protectsCard !== true) {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ agents: [...routers].map(listed) }));
+      response.end(JSON.stringify({ agents: [...routers].map(toListed) }));
       return true;
     }
     const [agentName = ''] = path.startsWith(prefix) ? path.slice(prefix.length).split('/', 1) : [];
@@ -165,7 +172,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function listed([name, { cards }]: readonly [string, Router]) {
+function toListed([name, { cards }]: readonly [string, Router]) {
   const { description, supportedInterfaces } = cards.current;
   return { name, description, url: supportedInterfaces[0]?.url };
 }
