@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serve, type Serving } from '../http/index.ts';
 import { fieldsOf, legate, start, patient } from './testing/legate-process.ts';
-import { officialServer } from './testing/official-server.ts';
+import { officialServer } from '../../test/support/official-server.ts';
 import { rawAgent, rawCard, sendJson } from './testing/raw-agent.ts';
 import { triedAgent } from './testing/tried-agent.ts';
 
@@ -103,6 +103,6 @@ test(
     expect(spoken.out).toBe('one two\nWhich one?\nYou chose red.\n');
     await using official = await officialServer();
     const answered = await legate(['shell', official.url], { input: 'count\nreply\n' });
-    expect(answered.out).toBe('one two\nPlainly said\n');
+    expect(answered.out).toBe('one two\nDone\nPlainly said\n');
   },
 );

@@ -1,185 +1,14 @@
-import {
-  AgentCard,
-  Message,
-  Task,
-  TaskArtifactUpdateEvent,
-  TaskStatusUpdateEvent,
-} from '@a2a-js/sdk';
-import {
-  AgentEvent,
-  type AgentExecutor,
-  DefaultRequestHandler,
-  type ExecutionEventBus,
-  InMemoryPushNotificationStore,
-  InMemoryTaskStore,
-  type RequestContext,
-} from '@a2a-js/sdk/server';
-import {
-  agentCardHandler,
-  jsonRpcHandler,
-  restHandler,
-  UserBuilder,
-} from '@a2a-js/sdk/server/express';
-import express, { type Response } from 'express';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { officialServer } from '../../test/support/official-server.ts';
 import { message, type StreamResponse } from '../protocol/index.ts';
 import { connect, type StreamEvent } from './index.ts';
-import { agentCard } from './testing/fixtures.ts';
 import { speeches } from './testing/scripted-agent.ts';
-import { webServer } from './testing/web-server.ts';
 
-/** Does what the text of a message asks for. */
-class Executor implements AgentExecutor {
-  /** Tasks that wait to be let go. */
-  readonly held = new Map<string, { release: () => void; contextId: string }>();
-
-  async execute(request: RequestContext, bus: ExecutionEventBus): Promise<void> {
-    const { taskId, contextId, userMessage } = request;
-    const publish = {
-      task: (state: string) =>
-        bus.publish(
-          AgentEvent.task(
-            Task.fromJSON({
-              id: taskId,
-              contextId,
-              status: { state, timestamp: new Date().toISOString() },
-              history: [Message.toJSON(userMessage)],
-            }),
-          ),
-        ),
-      status: (state: string, text?: string) => {
-        const said = text !== undefined && {
-          message: {
-            messageId: crypto.randomUUID(),
-            role: 'ROLE_AGENT',
-            taskId,
-            contextId,
-            parts: [{ text }],
-          },
-        };
-        const status = { state, timestamp: new Date().toISOString(), ...said };
-        bus.publish(
-          AgentEvent.statusUpdate(TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status })),
-        );
-      },
-      artifact: (parts: object[], append = false) =>
-        bus.publish(
-          AgentEvent.artifactUpdate(
-            TaskArtifactUpdateEvent.fromJSON({
-              taskId,
-              contextId,
-              artifact: { artifactId: 'result', parts },
-              append,
-            }),
-          ),
-        ),
-    };
-    const content = userMessage.parts[0]?.content;
-    switch (content?.$case === 'text' ? content.value : '') {
-      case 'reply':
-        bus.publish(
-          AgentEvent.message(
-            Message.fromJSON({
-              messageId: 'reply-1',
-              role: 'ROLE_AGENT',
-              contextId,
-              parts: [{ text: 'Plainly said' }],
-            }),
-          ),
-        );
-        return;
-      case 'ask':
-        publish.task('TASK_STATE_SUBMITTED');
-        publish.status('TASK_STATE_INPUT_REQUIRED', 'Which one?');
-        return;
-      case 'file':
-        publish.task('TASK_STATE_SUBMITTED');
-        publish.artifact([
-          { raw: 'AAEC/w==', filename: 'a.bin', mediaType: 'application/octet-stream' },
-        ]);
-        publish.status('TASK_STATE_COMPLETED');
-        return;
-      case 'hold':
-        publish.task('TASK_STATE_SUBMITTED');
-        publish.status('TASK_STATE_WORKING', 'On it');
-        publish.artifact([{ text: 'one ' }]);
-        await new Promise<void>((release) => {
-          this.held.set(taskId, { release, contextId });
-        });
-        if (!this.held.has(taskId)) return;
-        publish.artifact([{ text: 'two ' }], true);
-        publish.artifact([{ text: 'three' }], true);
-        publish.status('TASK_STATE_COMPLETED');
-        return;
-      default:
-        publish.task(request.task === undefined ? 'TASK_STATE_SUBMITTED' : 'TASK_STATE_WORKING');
-        publish.artifact([{ text: 'one ' }]);
-        publish.artifact([{ text: 'two' }], true);
-        publish.status('TASK_STATE_COMPLETED', 'Done');
-    }
-  }
-
-  async cancelTask(taskId: string, bus: ExecutionEventBus): Promise<void> {
-    const held = this.held.get(taskId);
-    this.held.delete(taskId);
-    bus.publish(
-      AgentEvent.statusUpdate(
-        TaskStatusUpdateEvent.fromJSON({
-          taskId,
-          contextId: held?.contextId,
-          status: { state: 'TASK_STATE_CANCELED', timestamp: new Date().toISOString() },
-        }),
-      ),
-    );
-    held?.release();
-  }
-}
-
-/** The official server, with both bindings in both versions. */
-async function officialServer() {
-  const executor = new Executor();
-  const app = express();
-  const open = new Set<Response>();
-  let onReturn: (() => void) | undefined;
-  app.use((_, response, next) => {
-    open.add(response);
-    if (onReturn !== undefined) setImmediate(onReturn);
-    onReturn = undefined;
-    response.on('close', () => open.delete(response));
-    next();
-  });
-  const origin = await webServer(app);
-  const template = { ...agentCard({ url: origin }) };
-  const card = AgentCard.fromJSON({
-    ...template,
-    capabilities: { streaming: true, pushNotifications: true },
-    supportedInterfaces: ['1.0', '0.3'].flatMap((protocolVersion) => [
-      { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion },
-      { url: `${origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
-    ]),
-  });
-  const requestHandler = new DefaultRequestHandler(
-    card,
-    new InMemoryTaskStore(),
-    executor,
-    undefined,
-    new InMemoryPushNotificationStore(),
-    { send: () => Promise.resolve() },
-  );
-  const common = { legacyCompat: { enabled: true } };
-  const handling = { ...common, requestHandler, userBuilder: UserBuilder.noAuthentication };
-  app.use(
-    '/.well-known/agent-card.json',
-    agentCardHandler({ ...common, agentCardProvider: requestHandler }),
-  );
-  app.use('/rpc', jsonRpcHandler(handling));
-  app.use('/rest', restHandler(handling));
-  /** Cuts every connection; `then` runs when the next request has come in. */
-  const cutAll = (then?: () => void) => {
-    onReturn = then;
-    for (const response of open) response.destroy();
-  };
-  return { origin, executor, cutAll };
+/** The official server, which stops with the test. */
+async function serving() {
+  const server = await officialServer();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
 }
 
 const kinds = (events: readonly StreamResponse[]) => events.map((event) => Object.keys(event)[0]);
@@ -200,8 +29,8 @@ async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamRespon
 
 describe.each(speeches)('the official server over $binding $version', (speech) => {
   const start = async () => {
-    const server = await officialServer();
-    const client = await connect(server.origin, {
+    const server = await serving();
+    const client = await connect(server.url, {
       ...speech,
       sleep: () => new Promise((resolve) => setImmediate(resolve)),
     });
@@ -335,6 +164,27 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED');
   });
 
+  test('cancels what was given up before it was made known', async () => {
+    const { client, executor } = await start();
+    const failures: unknown[] = [];
+    const sender = new AbortController();
+    const sent = client
+      .sendStreamingMessage('silent', {
+        signal: sender.signal,
+        recall: { onFailure: (error) => failures.push(error) },
+      })
+      .next();
+    await expect.poll(() => executor.held.size).toBe(1);
+    sender.abort(new Error('enough'));
+    await expect(sent).rejects.toThrow('enough');
+    const [[taskId, { release }] = ['', { release: () => undefined }]] = executor.held;
+    release();
+    const state = async () => (await client.getTask(taskId)).status.state;
+    await expect.poll(() => state().catch(() => '')).toBe('TASK_STATE_CANCELED');
+    await client.close();
+    expect(failures).toEqual([]);
+  });
+
   test('keeps push configurations', async () => {
     const { client } = await start();
     const sent = await client.sendMessage('go');
@@ -369,8 +219,8 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
 test.each(speeches.filter(({ version }) => version === '1.0'))(
   'the official server lists its tasks over $binding',
   async (speech) => {
-    const { origin } = await officialServer();
-    const client = await connect(origin, speech);
+    const { url } = await serving();
+    const client = await connect(url, speech);
     for (let count = 0; count < 3; count += 1) await client.sendMessage('go');
     const page = await client.listTasks({ pageSize: 2, includeArtifacts: true });
     expect(page.tasks).toHaveLength(2);

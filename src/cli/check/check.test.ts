@@ -9,7 +9,7 @@ import { serve } from '../../http/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { generateSigningKey } from '../../push/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
-import { officialServer } from '../testing/official-server.ts';
+import { officialServer } from '../../../test/support/official-server.ts';
 import { rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import { checkAgent } from './check-agent.ts';

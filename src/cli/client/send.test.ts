@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serve, type Serving } from '../../http/index.ts';
 import type { Message, Part, StreamResponse, Task } from '../../protocol/index.ts';
 import { fieldsOf, legate, start, patient } from '../testing/legate-process.ts';
-import { officialServer } from '../testing/official-server.ts';
+import { officialServer } from '../../../test/support/official-server.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 
 let server: Serving;
