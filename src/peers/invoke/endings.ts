@@ -5,6 +5,13 @@ import { outcomeNotice } from './notices.ts';
 import { saveResult } from './results.ts';
 import { cancelRemote, type Workings } from './workings.ts';
 
+interface CloseOptions {
+  /** The conversation is not told. */
+  readonly isQuiet?: boolean;
+  /** The peer has to be told to stop. */
+  readonly mustCancel?: boolean;
+}
+
 /** How invocations end, and how their conversations hear of it. */
 export class Endings {
   readonly #workings: Workings;
@@ -17,13 +24,20 @@ export class Endings {
   async close(
     id: string,
     outcome: InvocationOutcome,
-    { isQuiet = false }: { readonly isQuiet?: boolean } = {},
+    { isQuiet = false, mustCancel = false }: CloseOptions = {},
   ): Promise<Invocation | undefined> {
     const { store, deadlines, telemetry, watchers, scheduler } = this.#workings;
     const ended = await store.change(id, (current) =>
       current.state === 'ended'
         ? undefined
-        : { ...current, state: 'ended', outcome, isTold: isQuiet || current.mode === 'wait' },
+        : {
+            ...current,
+            state: 'ended',
+            outcome,
+            isTold: isQuiet || current.mode === 'wait',
+            // In the same write: a process that dies right now leaves no peer at work for nothing.
+            ...(mustCancel && { mustCancel }),
+          },
     );
     if (ended?.isChanged !== true) return undefined;
     const { invocation } = ended;
@@ -40,7 +54,7 @@ export class Endings {
     outcome: InvocationOutcome,
     options: { readonly isQuiet?: boolean } = {},
   ): Promise<void> {
-    const ended = await this.close(id, outcome, options);
+    const ended = await this.close(id, outcome, { ...options, mustCancel: true });
     if (ended !== undefined) await cancelRemote(this.#workings, ended);
   }
 

@@ -52,7 +52,8 @@ export interface InvocationOutcome {
  * - **sending**: a message is on its way: the first, or the answer to a question.
  * - **working**: the peer has it.
  * - **asking**: the peer waits for an answer, from a model or from the user.
- * - **ended**: it has an outcome; `isTold` once the conversation knows.
+ * - **ended**: it has an outcome; `isTold` once the conversation knows, `mustCancel` until the peer
+ *   knows that it need not go on.
  */
 export interface Invocation {
   /** Our id of the task: the correlation id on the bus. */
@@ -79,6 +80,8 @@ export interface Invocation {
   readonly deadline: number;
   readonly outcome?: InvocationOutcome;
   readonly isTold?: boolean;
+  /** The peer is to stop, and was not told yet. */
+  readonly mustCancel?: boolean;
 }
 
 /** What happens to an invocation, as its transport tells it; with who proved to have sent it. */

@@ -43,6 +43,7 @@ class FakeTransport implements PeerTransport {
   readonly cancelled: string[] = [];
   readonly resumed: string[] = [];
   failure: Error | undefined;
+  cancelFailure: Error | undefined;
   #listener: PeerListener | undefined;
 
   constructor(knowsRepeats = true) {
@@ -59,6 +60,7 @@ class FakeTransport implements PeerTransport {
     this.resumed.push(id);
   }
   async cancel({ id }: Invocation): Promise<void> {
+    if (this.cancelFailure !== undefined) throw this.cancelFailure;
     this.cancelled.push(id);
   }
   async stop(): Promise<void> {}
@@ -276,6 +278,39 @@ test('after its time a task is cancelled at the peer, the user is told, and one 
   expect(told.notices[0]?.text).toContain(`did not answer task ${id} within 2 minutes`);
   expect(await invoker.list()).toEqual([]);
   await ask();
+});
+
+test('a peer that cannot be told to stop is told later, by this process or the next', async () => {
+  const transport = new FakeTransport();
+  const first = await start({ transport });
+  const { id } = await first.ask({ timeoutMs: 60_000 });
+  transport.cancelFailure = new LegateError('UNAVAILABLE', 'broker away');
+  first.clock.advance(60_000);
+  // The user need not wait for that.
+  await expect.poll(() => first.told.notices.length).toBe(1);
+  await expect.poll(async () => (await first.invoker.find(id))?.mustCancel).toBe(true);
+  transport.cancelFailure = undefined;
+  await expect
+    .poll(() => {
+      first.clock.advance(1_000);
+      return transport.cancelled;
+    })
+    .toEqual([id]);
+  await expect.poll(async () => (await first.invoker.find(id))?.mustCancel).toBe(undefined);
+
+  const cut = await first.ask({ timeoutMs: 60_000 });
+  transport.cancelFailure = new LegateError('UNAVAILABLE', 'broker away');
+  first.clock.advance(60_000);
+  await expect.poll(() => first.told.notices.length).toBe(2);
+  await expect.poll(async () => (await first.invoker.find(cut.id))?.mustCancel).toBe(true);
+  await first.invoker.stop();
+  const { store, clock, told } = first;
+  const second = await start({ store, clock, told });
+  expect(second.transport.cancelled).toEqual([cut.id]);
+  // It is told once, and so is the user.
+  const third = await start({ store, clock, told });
+  expect(third.transport.cancelled).toEqual([]);
+  expect(told.notices).toHaveLength(2);
 });
 
 test('a result that comes late is still joined; that the peer stopped is not news', async () => {

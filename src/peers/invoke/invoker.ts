@@ -32,7 +32,7 @@ import { Lanes } from './lanes.ts';
 import type { LoopLimits } from './loop-guard.ts';
 import { Questions } from './questions.ts';
 import { type WaitOptions, Watchers } from './watchers.ts';
-import { sendMessage, transportOf, type Workings } from './workings.ts';
+import { cancelRemote, sendMessage, transportOf, type Workings } from './workings.ts';
 
 /** Whom, over what, and within which bounds peers are called. */
 export interface InvokerOptions extends LoopLimits {
@@ -257,6 +257,7 @@ export class Invoker {
     const { id, state } = invocation;
     if (state === 'ended') {
       if (invocation.isTold !== true) await this.#endings.tell(invocation);
+      if (invocation.mustCancel === true) await cancelRemote(this.#workings, invocation);
       return;
     }
     // Whoever waited for it is gone with its process: the conversation is told instead.

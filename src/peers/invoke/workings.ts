@@ -57,13 +57,33 @@ export async function sendMessage(workings: Workings, invocation: Invocation): P
   return sent?.invocation ?? invocation;
 }
 
-/** The peer need not go on. That it cannot be told is no reason to fail. */
-export async function cancelRemote(workings: Workings, invocation: Invocation): Promise<void> {
+/** Pauses before the peer is told again, in milliseconds. After the last one, a restart tells it. */
+const cancelPausesMs = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
+
+/**
+ * The peer need not go on. One that cannot be told now is told later, by this process or the next;
+ * that is no reason to fail.
+ */
+export async function cancelRemote(
+  workings: Workings,
+  invocation: Invocation,
+  attempt = 0,
+): Promise<void> {
+  const { store, scheduler, logger, closing } = workings;
+  const { id, agent } = invocation;
   try {
     const transport = transportOf(workings, invocation);
     await workings.telemetry.within(invocation, () => transport.cancel(invocation));
+    await store.change(id, ({ mustCancel, ...rest }) => (mustCancel === true ? rest : undefined));
   } catch (error) {
-    const { id, agent } = invocation;
-    workings.logger.warn({ invocation: id, agent, error }, 'peers.cancel.failed');
+    logger.warn({ invocation: id, agent, error }, 'peers.cancel.failed');
+    const pause = cancelPausesMs[attempt];
+    if (pause === undefined || closing.aborted) return;
+    const timer = scheduler.after(pause, () => {
+      closing.removeEventListener('abort', forget);
+      void cancelRemote(workings, invocation, attempt + 1);
+    });
+    const forget = (): void => timer.cancel();
+    closing.addEventListener('abort', forget, { once: true });
   }
 }
