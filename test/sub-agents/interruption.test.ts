@@ -33,26 +33,23 @@ export const run = ({ id, userMessage, metadata }) => {
 };
 `;
 
+/** Beside the trip, which has one agent alone. */
 const files = {
-  'domain.yml': `
+  'domain/interruption.yml': `
 slots:
-  city: {type: text}
   seat: {type: text}
   again: {type: bool}
   note: {type: text, mappings: [{type: controlled}]}
 actions: [action_broken]
 responses:
-  utter_ask_city: [{text: "Which city?"}]
   utter_ask_seat: [{text: "Which seat?"}]
   utter_ask_again: [{text: "Once more?"}]
-  utter_booked: [{text: "Booked."}]
-  utter_weather: [{text: "Sunny."}]
 `,
-  'data/flows.yml': `
+  'data/interruption.yml': `
 flows:
-  trip:
-    name: planning a trip
-    description: Plan a trip.
+  journey:
+    name: planning a journey
+    description: Plan a journey.
     run_pattern_completed: false
     steps:
       - collect: city
@@ -92,11 +89,6 @@ flows:
           - if: slots.again
             then: ask
           - else: END
-  weather:
-    description: How is the weather?
-    run_pattern_completed: false
-    steps:
-      - action: utter_weather
   broken:
     description: Something that breaks.
     run_pattern_completed: false
@@ -116,7 +108,7 @@ flows:
 
 const yes = set('continue_interrupted_flow_confirmation', true);
 const no = set('continue_interrupted_flow_confirmation', false);
-const toRome = [start('trip'), set('city', 'Rome')] as const;
+const toRome = [start('journey'), set('city', 'Rome')] as const;
 const APOLOGY = 'Something went wrong on my side. Please try that again.';
 
 async function begun() {
@@ -131,15 +123,15 @@ test('a flow comes between: the agent is resumed where it was, and does not end 
   expect(await chat.say('a hotel', continueAgent)).toEqual(['finder continued 1']);
   expect(await chat.say('weather?', start('weather'))).toEqual([
     'Sunny.',
-    'Shall we go on with planning a trip?',
+    'Shall we go on with planning a journey?',
   ]);
   expect(chat.flowEvents.slice(0, 2)).toEqual([
-    'flow_interrupted trip',
+    'flow_interrupted journey',
     'agent_interrupted finder',
   ]);
   // What the user answered to the question is no answer to the agent.
   expect(await chat.say('done', yes)).toEqual(['finder resumed 2']);
-  expect(chat.flowEvents).toEqual(['flow_resumed trip', 'agent_resumed finder']);
+  expect(chat.flowEvents).toEqual(['flow_resumed journey', 'agent_resumed finder']);
   expect(chat.outcome.waitingAgent).toBe('finder');
   expect(await chat.say('done', continueAgent)).toEqual([
     'finder completed after 3',
@@ -172,7 +164,7 @@ test('a question back comes between: whatever is chosen, the agent is not lost',
   expect(chat.flowEvents[0]).toBe('agent_interrupted finder');
   expect(await chat.say('weather', start('weather'))).toEqual([
     'Sunny.',
-    'Shall we go on with planning a trip?',
+    'Shall we go on with planning a journey?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
   expect(chat.outcome.waitingAgent).toBe('finder');
@@ -198,27 +190,27 @@ test('two agents wait: the right one is resumed, with its own state', async () =
   expect(await chat.say('pizza', start('food'))).toEqual(['cook started 0']);
   expect(await chat.say('done', continueAgent)).toEqual([
     'cook completed after 1',
-    'Shall we go on with planning a trip?',
+    'Shall we go on with planning a journey?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 2']);
-  expect(chat.flowEvents).toEqual(['flow_resumed trip', 'agent_resumed finder']);
+  expect(chat.flowEvents).toEqual(['flow_resumed journey', 'agent_resumed finder']);
 });
 
 test('the user goes back to the lower of two agents by name, and later to the other', async () => {
   await using one = await begun();
   const { chat } = one;
   await chat.say('pizza', start('food'));
-  expect(await chat.say('back to the trip', start('trip'))).toEqual(['finder resumed 1']);
+  expect(await chat.say('back to the journey', start('journey'))).toEqual(['finder resumed 1']);
   expect(chat.flowEvents).toEqual([
     'flow_interrupted food',
     'agent_interrupted cook',
-    'flow_resumed trip',
+    'flow_resumed journey',
     'agent_resumed finder',
   ]);
   expect(await chat.say('pizza', start('food'))).toEqual(['cook resumed 1']);
   expect(await chat.say('done', continueAgent)).toEqual([
     'cook completed after 2',
-    'Shall we go on with planning a trip?',
+    'Shall we go on with planning a journey?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 2']);
 });
@@ -228,9 +220,9 @@ test('three flows deep, the user chooses which agent goes on', async () => {
   const { chat } = one;
   await chat.say('pizza', start('food'));
   const [, question] = await chat.say('weather?', start('weather'));
-  expect(question).toMatch(/ordering food or planning a trip/);
+  expect(question).toMatch(/ordering food or planning a journey/);
   expect(
-    await chat.say('the trip', set('interrupted_flow_to_continue', 'planning a trip')),
+    await chat.say('the journey', set('interrupted_flow_to_continue', 'planning a journey')),
   ).toEqual(['finder resumed 1']);
   expect(chat.outcome.userFlows).toContain('food');
 });
@@ -240,7 +232,7 @@ test('an agent that the user does not want to go on with is cancelled', async ()
   const { chat } = one;
   await chat.say('weather?', start('weather'));
   await chat.say('no', no);
-  expect(chat.flowEvents).toEqual(['agent_cancelled finder', 'flow_cancelled trip']);
+  expect(chat.flowEvents).toEqual(['agent_cancelled finder', 'flow_cancelled journey']);
   expect(chat.outcome.userFlows).toEqual([]);
   // The next time it begins from nothing.
   expect(await chat.say('to Rome', ...toRome)).toEqual(['finder started 0']);
@@ -275,7 +267,10 @@ test('a restart takes the steps behind the agent again, and resumes the later ag
   ]);
   expect(await chat.say('14C', set('seat', '14C'))).toEqual(['payer resumed 1']);
   expect(chat.flowEvents).toContain('agent_resumed payer');
-  expect(await chat.say('done', continueAgent)).toEqual(['payer completed after 2', 'Booked.']);
+  expect(await chat.say('done', continueAgent)).toEqual([
+    'payer completed after 2',
+    'Booked None.',
+  ]);
 });
 
 test('an agent that was restarted can be interrupted and resumed like any other', async () => {
@@ -318,7 +313,10 @@ test('an agent within a called flow is interrupted and resumed, and the caller g
     'Shall we go on with a tour?',
   ]);
   expect(await chat.say('yes', yes)).toEqual(['guide resumed 1']);
-  expect(await chat.say('done', continueAgent)).toEqual(['guide completed after 2', 'Booked.']);
+  expect(await chat.say('done', continueAgent)).toEqual([
+    'guide completed after 2',
+    'Booked None.',
+  ]);
   expect(chat.flowEvents).toEqual([
     'agent_completed guide',
     'flow_completed guided',
@@ -331,7 +329,7 @@ test('cancelling the flow that came between leads back to the agent', async () =
   const { chat } = one;
   await chat.say('pizza', start('food'));
   const said = await chat.say('stop', cancel);
-  expect(said.at(-1)).toBe('Shall we go on with planning a trip?');
+  expect(said.at(-1)).toBe('Shall we go on with planning a journey?');
   expect(chat.flowEvents).toEqual(['agent_cancelled cook', 'flow_cancelled food']);
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
 });
@@ -350,7 +348,7 @@ test('a flow that breaks while it came between leaves the agent to be resumed', 
   const { chat } = one;
   const said = await chat.say('break it', start('broken'));
   expect(said.filter((text) => text === APOLOGY)).toHaveLength(1);
-  expect(said.at(-1)).toBe('Shall we go on with planning a trip?');
+  expect(said.at(-1)).toBe('Shall we go on with planning a journey?');
   expect(await chat.say('yes', yes)).toEqual(['finder resumed 1']);
 });
 
@@ -380,7 +378,7 @@ test('a correction reaches the agent that waits, and no agent that does not', as
 test('asking for the flow that runs already, and saying it again, reach no other agent', async () => {
   await using one = await begun();
   const { chat } = one;
-  expect(await chat.say('a trip', start('trip'))).toEqual(['finder continued 1']);
+  expect(await chat.say('a journey', start('journey'))).toEqual(['finder continued 1']);
   expect(await chat.say('pardon?', repeat)).toEqual(['finder continued 1']);
   expect(chat.outcome.waitingAgent).toBe('finder');
 });
