@@ -47,10 +47,13 @@ function mistakeIn(line: string): string | undefined {
   // `legate bus dead list|retry` and `legate trust list`, `grant`: what is common to all is looked at.
   const [name = '', ...rest] = words;
   if (name.startsWith('-') || name === 'COMMAND') return undefined;
-  let command = commands.get(name);
-  if (command === undefined) return `${line}: there is no command "${name}"`;
+  const first = commands.get(name);
+  if (first === undefined) return `${line}: there is no command "${name}"`;
+  let command: Command = first;
   for (const word of rest) {
-    const inner = command.commands.find((one) => one.name() === word || one.alias() === word);
+    const inner: Command | undefined = command.commands.find(
+      (one) => one.name() === word || one.alias() === word,
+    );
     if (inner === undefined) break;
     command = inner;
   }

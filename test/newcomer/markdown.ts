@@ -7,6 +7,14 @@ export interface Block {
   readonly body: string;
 }
 
+/**
+ * The file of a project that a block is: it has that title, or begins with a comment that names it.
+ * @example fileOf(block) // 'endpoints.yml'
+ */
+export function fileOf({ title, body }: Block): string | undefined {
+  return title ?? /^# ([\w./-]+\.(?:yml|conf))\b/.exec(body)?.[1];
+}
+
 export function blocksOf(text: string): readonly Block[] {
   return Array.from(
     text.matchAll(/^```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm),
