@@ -36,6 +36,7 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
     fetch: session.fetch,
     headers: session.choices.serviceParameters,
     extensions: session.choices.extensions,
+    bindings: await session.bindingsOf(card),
     ...(auth !== undefined && { auth }),
   });
   await agent.connect({ signal: session.signal });

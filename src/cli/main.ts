@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { catalogue } from './commands/catalogue.ts';
+import { catalogue, type CommandEntry } from './commands/catalogue.ts';
 import { packageVersion } from './commands/version.ts';
 
 /**
@@ -7,6 +7,7 @@ import { packageVersion } from './commands/version.ts';
  * Standard output has the result and nothing else; whatever is said about it goes to standard error.
  */
 export async function main(args: readonly string[]): Promise<void> {
+  leaveWithReaders(args);
   const program = new Command('legate')
     .description('Serve agents on the Agent-to-Agent network, and call them.')
     .version(packageVersion(), '-v, --version', 'show the version')
@@ -23,8 +24,9 @@ Examples:
         '\nExit codes: 0 done, 1 failed or refused, or what was checked has failures, 2 wrong usage ' +
         'or\nconfiguration, 3 not reachable, 4 not authenticated, 5 out of time.',
     );
-  for (const { name, aliases = [], group, summary, load } of catalogue) {
-    const command = isCalled([name, ...aliases], args) ? await load() : new Command(name);
+  for (const entry of catalogue) {
+    const { name, aliases = [], group, summary, load } = entry;
+    const command = isCalled(namesOf(entry), args) ? await load() : new Command(name);
     program.addCommand(command.aliases(aliases).description(summary).helpGroup(group));
   }
   throwInsteadOfExit(program);
@@ -33,6 +35,26 @@ Examples:
   } catch (error) {
     process.exitCode = await report(error, args);
   }
+}
+
+/**
+ * A reader that has seen enough, as in `legate list | head`, is no failure: whoever wrote for it is
+ * done. Servers go on; nobody has to read what they say.
+ */
+function leaveWithReaders(args: readonly string[]): void {
+  const isServer = catalogue.some(
+    (entry) => entry.serves === true && isCalled(namesOf(entry), args),
+  );
+  const leave = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error;
+    if (!isServer) process.exit();
+  };
+  process.stdout.on('error', leave);
+  process.stderr.on('error', leave);
+}
+
+function namesOf({ name, aliases = [] }: CommandEntry): readonly string[] {
+  return [name, ...aliases];
 }
 
 /** `legate run …` and `legate help run` need all of the command, others only its name. */

@@ -11,14 +11,31 @@ import type { PlaceOptions } from './commands/options.ts';
 
 /** Where the parts of a project are, as the command line says it. */
 export function placesOf(directory: string, options: PlaceOptions): ProjectPlaces {
-  if (!isFolder(directory)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `there is no folder ${directory}; name the folder of a project`,
-    );
-  }
+  if (!isFolder(directory)) throw noFolder(directory);
   const { config, domain, data, endpoints, credentials, subAgents } = options;
   return { directory, config, domain, data, endpoints, credentials, subAgents };
+}
+
+/** The same, of a project that must be there. */
+export function projectPlacesOf(directory: string, options: PlaceOptions): ProjectPlaces {
+  const places = placesOf(directory, options);
+  const isNamed = options.domain !== undefined || options.data !== undefined;
+  const usual = ['config.yml', 'config.yaml', 'domain.yml', 'domain.yaml', 'domain', 'data'];
+  if (isNamed || usual.some((name) => existsSync(join(directory, name)))) return places;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${directory === '.' ? 'this folder' : directory} is no assistant: it has neither domain.yml nor data/; name the folder of one, or make one with "legate init"`,
+  );
+}
+
+function noFolder(path: string): LegateError {
+  const isFile = existsSync(path);
+  return new LegateError(
+    'CONFIGURATION_INVALID',
+    isFile
+      ? `${path} is a file; name the folder of a project`
+      : `there is no folder ${path}; name the folder of a project`,
+  );
 }
 
 /** The project of a folder, or of a packed model with the endpoints of the folder. */
@@ -26,9 +43,9 @@ export async function loadFrom(
   directory: string,
   options: PlaceOptions & { readonly model?: string },
 ): Promise<LoadedProject> {
-  const places = placesOf(directory, options);
   const file = modelFile(options.model);
-  if (file === undefined) return loadProject(places, process.env);
+  if (file === undefined) return loadProject(projectPlacesOf(directory, options), process.env);
+  const places = placesOf(directory, options);
   const usual = join(directory, 'endpoints.yml');
   const endpoints = places.endpoints ?? (existsSync(usual) ? usual : undefined);
   return loadPacked(file, { directory, endpoints }, process.env);

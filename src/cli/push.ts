@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { LegateError } from '../protocol/index.ts';
 import { redactPushConfig } from '../push/index.ts';
 import { type DeliveryRecord, openStore, type Store } from '../store/index.ts';
@@ -52,6 +53,12 @@ export async function retryDeliveries(
 
 async function openGuest(place: string): Promise<AsyncDisposable & { readonly store: Store }> {
   const isAddress = /^postgres(?:ql)?:\/\//.test(place);
+  if (!isAddress && !existsSync(place)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `there is no store ${place}; name that of the server with --store or LEGATE_STORE`,
+    );
+  }
   const store = isAddress
     ? await openStore({ type: 'postgres', url: place, migrates: false })
     : await openStore({ type: 'sqlite', path: place, guest: true });

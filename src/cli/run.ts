@@ -12,14 +12,16 @@ import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
 import { createLogger } from './logger.ts';
 import { openPage } from './open-page.ts';
-import { modelFile, placesOf } from './places.ts';
+import { modelFile, placesOf, projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 import { serveModule } from './serve-module.ts';
 import { untilSignal } from './signals.ts';
 
 /** Serves an assistant, or the agent of a module, until told to stop. */
 export async function run(place: string, options: RunCommandOptions): Promise<void> {
-  const isModule = statSync(place, { throwIfNoEntry: false })?.isFile() === true;
+  const found = statSync(place, { throwIfNoEntry: false });
+  const isModule = found?.isFile() === true;
+  if (found === undefined) throw nothingAt(place);
   await using served = isModule
     ? await startModule(place, options)
     : await startAssistant(place, options);
@@ -27,6 +29,13 @@ export async function run(place: string, options: RunCommandOptions): Promise<vo
   if (options.open === true) openPage(`${served.url}/inspect/`);
   await untilSignal();
   console.error('Stopping: waiting for what is under way.');
+}
+
+function nothingAt(place: string): LegateError {
+  return new LegateError(
+    'CONFIGURATION_INVALID',
+    `there is nothing at ${place}; name the folder of an assistant, or a module that exports an agent`,
+  );
 }
 
 interface Started extends AsyncDisposable {
@@ -82,7 +91,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   const model = modelFile(options.model);
   using progress = new Progress('Loading the assistant');
   const serving = await serveAssistant({
-    places: placesOf(directory, options),
+    places: (model === undefined ? projectPlacesOf : placesOf)(directory, options),
     ...(model !== undefined && { model }),
     port: options.port,
     host: options.interface,

@@ -14,6 +14,12 @@ import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
 import { Progress } from './progress.ts';
 
+const sessionStart = '/session_start';
+
+const help = `/slots    what the assistant knows      /stack    which flows are under way, and where
+/history  what was said                 /restart  begin a new conversation
+/stop     end it                        1, 2, …   take a button`;
+
 /**
  * A conversation over standard input and output: one line is one message. On a terminal there is a
  * prompt; with a pipe only what the assistant says is printed.
@@ -23,14 +29,16 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const conversation = new ShellConversation(assistant, options.sender);
   // Before the input is opened: lines that nobody waits for yet are lost.
-  await conversation.say('/session_start');
+  await conversation.say(sessionStart);
   const lines = createInterface({
     input: process.stdin,
     ...(isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
   });
   if (isTerminal)
     console.error(
-      styleText('gray', 'Say something; /slots, /stack and /history look inside, /stop ends it.'),
+      styleText('gray', 'Say something; /help tells what else there is.', {
+        stream: process.stderr,
+      }),
     );
   if (isTerminal) lines.prompt();
   for await (const line of lines) {
@@ -84,14 +92,19 @@ class ShellConversation {
   /** Answers questions about the conversation itself; false for what is part of it. */
   tell(text: string): boolean {
     const { slots = {}, stack = [], transcript = [] } = (this.#tracker ?? {}) as ShownTracker;
-    if (text === '/slots') {
+    if (text === '/help') {
+      console.log(help);
+    } else if (text === '/slots') {
       for (const [name, value] of Object.entries(slots)) {
         console.log(`${name}: ${JSON.stringify(value)}`);
       }
     } else if (text === '/stack') {
       for (const { flowId, stepId } of stack) console.log(`${flowId} at ${stepId}`);
+      if (stack.length === 0) console.log('no flow is under way');
     } else if (text === '/history') {
       for (const { speaker, text: said } of transcript) {
+        // Not said by anybody: it opened the conversation.
+        if (said === sessionStart) continue;
         console.log(`${speaker === 'user' ? 'you' : 'assistant'}: ${said}`);
       }
     } else {

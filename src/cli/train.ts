@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { loadProject, packProject } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { TrainCommandOptions } from './commands/train.ts';
-import { placesOf } from './places.ts';
+import { projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 import { isAcceptable } from './validate.ts';
 
 /** Checks a project and packs it; prints the path of the package. */
 export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
   using progress = new Progress('Reading the project');
-  const loaded = await loadProject(placesOf(directory, options), process.env);
+  const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
   progress.clear();
   for (const problem of loaded.problems.all) console.error(formatProblem(problem));
   if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {

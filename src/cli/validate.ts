@@ -1,7 +1,7 @@
 import { loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/validate.ts';
-import { placesOf } from './places.ts';
+import { projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 
 /** Prints everything that is wrong with a project. */
@@ -10,7 +10,7 @@ export async function validateProject(
   options: ValidateCommandOptions,
 ): Promise<void> {
   using progress = new Progress('Reading the project');
-  const { project, problems } = await loadProject(placesOf(directory, options), process.env);
+  const { project, problems } = await loadProject(projectPlacesOf(directory, options), process.env);
   progress.clear();
   const { all, errors, warnings } = problems;
   if (options.json === true) console.log(JSON.stringify(all, undefined, 2));

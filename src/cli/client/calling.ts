@@ -1,3 +1,4 @@
+import { LegateError } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/client-options.ts';
 import { describeFailure } from './failure.ts';
 import { Session } from './session.ts';
@@ -19,7 +20,8 @@ export async function calling(
     await run(session);
     session.hasResult();
   } catch (error) {
-    session?.nameTask();
+    // One that is not there is not to be seen later.
+    if (!(error instanceof LegateError && error.code === 'TASK_NOT_FOUND')) session?.nameTask();
     if (session?.signal.aborted === true) {
       session.warn('interrupted');
       process.exitCode = 130;

@@ -20,7 +20,6 @@ export async function subscribe(
     if (client.card.capabilities.streaming !== true) {
       session.warn('the agent does not stream; it is asked again and again instead');
     }
-    session.waitsFor(id);
     using progress = new Progress('Waiting for the task');
     const events = client.subscribeToTask(id, {
       signal: session.signal,
@@ -30,6 +29,8 @@ export async function subscribe(
     const result = await follow(events, {
       onEvent: (response, task) => {
         progress.clear();
+        // Now it is known to be there.
+        session.waitsFor(id);
         if (isStream) output.event(response);
         if (task !== undefined) progress.say(`Waiting for the task: ${task.status.state}`);
       },

@@ -9,6 +9,8 @@ export interface CommandEntry {
   readonly summary: string;
   /** Whether its failures are told as the A2A CLI specification wants them. */
   readonly callsAgents?: boolean;
+  /** Whether it runs until it is stopped. */
+  readonly serves?: boolean;
   readonly load: () => Promise<Command>;
 }
 
@@ -29,6 +31,7 @@ export const catalogue: readonly CommandEntry[] = [
     name: 'run',
     group: assistants,
     summary: 'serve an assistant, or an agent in code',
+    serves: true,
     load: async () => (await import('./run.ts')).runCommand(),
   },
   {
@@ -42,6 +45,7 @@ export const catalogue: readonly CommandEntry[] = [
     name: 'inspect',
     group: assistants,
     summary: 'see what goes on in an agent as a page in the browser, and talk to it',
+    serves: true,
     load: async () => (await import('./inspect.ts')).inspectCommand(),
   },
   {
@@ -66,12 +70,14 @@ export const catalogue: readonly CommandEntry[] = [
     name: 'work',
     group: bus,
     summary: 'host an agent on the bus: it takes its tasks from RabbitMQ',
+    serves: true,
     load: async () => (await import('./work.ts')).workCommand(),
   },
   {
     name: 'gateway',
     group: bus,
     summary: 'serve agents of the bus over HTTP: every binding, streams, webhooks, lists',
+    serves: true,
     load: async () => (await import('./gateway.ts')).gatewayCommand(),
   },
   {
@@ -152,7 +158,7 @@ export const catalogue: readonly CommandEntry[] = [
   {
     name: 'auth',
     group: agents,
-    summary: 'get a token for an agent that asks for OAuth, and keep it',
+    summary: 'get a token for an agent that asks for OAuth or OpenID Connect, and keep it',
     callsAgents: true,
     load: async () => (await import('./auth.ts')).authCommand(),
   },
@@ -185,6 +191,7 @@ export const catalogue: readonly CommandEntry[] = [
     aliases: ['demo-server'],
     group: operation,
     summary: 'serve a greeting agent, to see that everything works',
+    serves: true,
     load: async () => (await import('./hello.ts')).helloCommand(),
   },
   {

@@ -7,6 +7,7 @@ export function dbCommand(): Command {
       new Command('status')
         .description('show which version of the schema a database has, and which is wanted')
         .argument('[url]', 'address of the database; else DATABASE_URL')
+        .addHelpText('after', '\nExample:\n  legate db status postgres://localhost/legate')
         .action(async (url: string | undefined) => {
           const { showStatus } = await import('../db.ts');
           await showStatus(url);
@@ -16,6 +17,10 @@ export function dbCommand(): Command {
       new Command('migrate')
         .description('bring a database up to date; safe while replicas start')
         .argument('[url]', 'address of the database; else DATABASE_URL')
+        .addHelpText(
+          'after',
+          '\nExample:\n  DATABASE_URL=postgres://localhost/legate legate db migrate',
+        )
         .action(async (url: string | undefined) => {
           const { migrateDatabase } = await import('../db.ts');
           await migrateDatabase(url);

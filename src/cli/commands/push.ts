@@ -39,6 +39,13 @@ function listCommand(): Command {
     .option('--after <id>', 'only those after this delivery', wholeNumber)
     .option('--limit <count>', 'at most so many', wholeNumber, 100)
     .option('--json', 'one JSON object a line')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  legate push list --state dead
+  legate push list --task 01a1… --json`,
+    )
     .action(async (options: PushListOptions) => {
       const { listDeliveries } = await import('../push.ts');
       await listDeliveries(options);
@@ -53,6 +60,13 @@ function retryCommand(): Command {
     .argument('[ids...]', 'numbers of dead deliveries, as shown by list', collectNumbers)
     .addOption(storeOption())
     .option('--all', 'all dead deliveries')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  legate push retry 17 18
+  legate push retry --all --store my/store.db`,
+    )
     .action(async (ids: readonly number[], options: PushRetryOptions) => {
       const { retryDeliveries } = await import('../push.ts');
       await retryDeliveries(ids, options);
