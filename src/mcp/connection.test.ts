@@ -1,5 +1,7 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { Logger } from '../telemetry/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
 import { McpConnection } from './connection.ts';
@@ -47,6 +49,37 @@ test('tools of a program are listed and called', async () => {
     text: '5',
     structured: { sum: 5 },
   });
+});
+
+/** A file that programs note their starts in. */
+async function startsFile(): Promise<{ path: string; count: () => Promise<number> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'legate-mcp-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const path = join(directory, 'starts');
+  const count = async () => (await readFile(path, 'utf8')).split('\n').length - 1;
+  return { path, count };
+}
+
+test('a program is started once, and once more when it has ended', async () => {
+  const { path, count } = await startsFile();
+  const connection = connectionTo(program({ env: { STARTS: path } }));
+  expect(await connection.tools()).toHaveLength(6);
+  expect(await count()).toBe(1);
+  await expect(connection.call({ name: 'die' }, {})).rejects.toThrow();
+  expect(await connection.tools()).toHaveLength(6);
+  expect(await count()).toBe(2);
+});
+
+test('a program that ends when it is asked for its version is not asked again', async () => {
+  const { path, count } = await startsFile();
+  const connection = connectionTo(
+    program({
+      args: [join(import.meta.dirname, 'testing/stubborn-server.ts')],
+      env: { STARTS: path },
+    }),
+  );
+  expect(await connection.tools()).toEqual([]);
+  expect(await count()).toBe(2);
 });
 
 test('tools behind an address are listed and called', async () => {

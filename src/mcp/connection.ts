@@ -47,6 +47,8 @@ export class McpConnection implements AsyncDisposable {
   #connecting: Promise<Client> | undefined;
   #tools: { readonly at: number; readonly list: readonly McpToolInfo[] } | undefined;
   #isClosed = false;
+  /** A program that ends when it is asked for its version: it is started again, and not asked. */
+  #isUnaskable = false;
 
   constructor(config: McpServerConfig, clock: { now(): number } = Date) {
     this.name = config.name;
@@ -175,10 +177,17 @@ export class McpConnection implements AsyncDisposable {
         this.#tools = undefined;
       });
       try {
-        await client.connect(await this.#open(), { timeout });
+        const known = this.#isUnaskable && { prior: { kind: 'legacy' as const } };
+        await client.connect(await this.#open(), { timeout, ...known });
         return client;
       } catch (error) {
         await client.close().catch(() => undefined);
+        if (!this.#isUnaskable && !this.#isClosed && (await this.#endedWhenAsked(error))) {
+          this.#isUnaskable = true;
+          attempt -= 1;
+          continue;
+        }
+        this.#isUnaskable = false;
         if (attempt > maxRetries || this.#isClosed || (await judge(error)).isRefusal) {
           throw this.#toError(error, await judge(error));
         }
@@ -187,6 +196,12 @@ export class McpConnection implements AsyncDisposable {
         await delay(wait);
       }
     }
+  }
+
+  async #endedWhenAsked(error: unknown): Promise<boolean> {
+    if ('url' in this.#config) return false;
+    const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client');
+    return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
   }
 
   #forget(client: Client): void {

@@ -79,7 +79,9 @@ function overStdio(config: McpStdioServer, logger: Logger): OpenTransport {
   return async () => {
     const { getDefaultEnvironment, StdioClientTransport } =
       await import('@modelcontextprotocol/client/stdio');
-    const transport = new StdioClientTransport({
+    /** As such, and no more: the library asks a second process of its own class for the version. */
+    class OneProcessTransport extends StdioClientTransport {}
+    const transport = new OneProcessTransport({
       command,
       args: [...args],
       env: { ...getDefaultEnvironment(), ...env },
