@@ -366,6 +366,46 @@ describe('calling a peer over HTTP', () => {
     expect((await called).outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'at last' });
   });
 
+  test('a task that is given up before the peer has named it is cancelled there too', async () => {
+    let isAborted = false;
+    const made = agent({ name: 'mute' }, async function* (turn) {
+      yield working();
+      await new Promise<void>((resolve) => {
+        turn.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      isAborted = true;
+    });
+    const routed = await router(made, { cancelGraceMs: 50 });
+    buses.after(() => routed.close());
+    // What the peer answers to a message is held back, as a proxy does that gathers answers.
+    const open = Promise.withResolvers<void>();
+    let held = 0;
+    const server = createServer((request, response) => {
+      if (request.method === 'POST' && held === 0) {
+        held += 1;
+        const write = response.write.bind(response);
+        response.write = ((piece: string) => {
+          void open.promise.then(() => write(piece));
+          return true;
+        }) as typeof response.write;
+      }
+      routed.handler(request, response);
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    buses.after(async () => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const { invoker } = await join([{ name: 'mute', url: `http://127.0.0.1:${port}` }]);
+    const request = { agent: 'mute', skill: 'mute', message: 'x', timeoutMs: 800 };
+    expect((await invoker.call(request, session)).outcome?.end).toBe('timed-out');
+    expect(held).toBe(1);
+    expect(isAborted).toBe(false);
+    open.resolve();
+    await eventually(() => isAborted).toBe(true);
+  });
+
   test('a follow-up that a peer without streams never answers is given up in time', async () => {
     let isAborted = false;
     const made = agent({ name: 'staller' }, async function* (turn) {

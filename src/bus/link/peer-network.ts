@@ -145,7 +145,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
         ];
   const transports = [
     ...overBus,
-    new HttpTransport({ directory }),
+    new HttpTransport({ directory, logger }),
     new PlainTransport({ directory }),
   ];
   const invoker = new Invoker({

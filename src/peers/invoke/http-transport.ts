@@ -1,7 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import { type Client, type ClientOptions, connect, type StreamEvent } from '../../client/index.ts';
 import { LegateError, type Message, type StreamResponse } from '../../protocol/index.ts';
-import { traceHeaders } from '../../telemetry/index.ts';
+import { type Logger, silentLogger, traceHeaders } from '../../telemetry/index.ts';
 import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
 import { textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
@@ -14,6 +14,14 @@ export interface HttpTransportOptions {
   /** Further options of the clients, such as how they poll. */
   readonly client?: Omit<ClientOptions, 'auth' | 'fetch'>;
   readonly telemetry?: InvokeTelemetry;
+  readonly logger?: Logger;
+}
+
+/** Nobody wants the task any more. A program that merely stops leaves it to the next. */
+class GivenUp extends Error {}
+
+function isGivenUp(reason: unknown): boolean {
+  return reason instanceof GivenUp;
 }
 
 /**
@@ -52,7 +60,8 @@ export class HttpTransport implements PeerTransport {
     const { signal } = controller;
     const { metadata = {} } = message;
     const headers = { 'Idempotency-Key': message.messageId };
-    const events = client.sendStreamingMessage({ message, metadata }, { signal, headers });
+    const recall = { isMeant: isGivenUp, onFailure: this.#notRecalled(invocation) };
+    const events = client.sendStreamingMessage({ message, metadata }, { signal, headers, recall });
     const isStreaming = client.card.capabilities.streaming === true;
     const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
     const { protocolVersion } = client.interface;
@@ -85,8 +94,9 @@ export class HttpTransport implements PeerTransport {
       });
   }
 
+  /** A task whose id the peer has not told yet is found and cancelled in the background. */
   async cancel(invocation: Invocation): Promise<void> {
-    this.#underWay.get(invocation.id)?.abort();
+    this.#underWay.get(invocation.id)?.abort(new GivenUp());
     const taskId = invocation.remote?.taskId;
     if (taskId === undefined) return;
     const client = await this.#client(invocation);
@@ -192,6 +202,11 @@ export class HttpTransport implements PeerTransport {
     };
     poll.count += 1;
     this.#polls.set(id, poll);
+  }
+
+  #notRecalled({ id, agent }: Invocation): (error: unknown) => void {
+    const { logger = silentLogger } = this.#options;
+    return (error) => logger.warn({ invocation: id, agent, error }, 'peers.message.not_recalled');
   }
 
   #control(id: string): AbortController {

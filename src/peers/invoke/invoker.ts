@@ -182,7 +182,10 @@ export class Invoker {
       // Whoever asked is told right here.
       const error = toLegateError(thrown);
       const outcome = { end: 'error', text: error.message, data: [] } as const;
-      await this.#endings.close(invocation.id, outcome, { isQuiet: true });
+      const ended = await this.#endings.close(invocation.id, outcome, { isQuiet: true });
+      // Its time was up, or it was cancelled, before it left: that is its end, and known.
+      const known = ended === undefined ? await store.find(invocation.id) : undefined;
+      if (known !== undefined) return known;
       throw error;
     }
   }
