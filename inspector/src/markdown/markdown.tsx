@@ -8,7 +8,10 @@ import type { Block, Inline } from './tree.ts';
 const shownAtOnce = 120;
 
 /** Characters shown of a text that is still growing: drawing all of it again and again would be too much. */
-const shownOfGrowing = 6_000;
+const shownOfGrowing = 3_000;
+
+/** Characters of one paragraph that are in the page at once: to lay out more holds up the page. */
+const shownOfBlock = 16_000;
 
 interface MarkdownProps {
   readonly text: string;
@@ -34,15 +37,16 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   }
   const blocks = splitBlocks(text);
   const hidden = isWhole ? 0 : Math.max(0, blocks.length - shownAtOnce);
+  const isCut = !isWhole && blocks.some((block) => block.length > shownOfBlock);
   return (
     <div class="markdown">
-      {hidden > 0 && (
+      {(hidden > 0 || isCut) && (
         <Button kind="quiet" onClick={() => setWhole(true)}>
-          Show {hidden} earlier paragraphs
+          Show all {text.length.toLocaleString()} characters
         </Button>
       )}
       {blocks.slice(hidden).map((block, index) => (
-        <BlockText key={hidden + index} text={block} />
+        <BlockText key={hidden + index} text={isWhole ? block : block.slice(-shownOfBlock)} />
       ))}
     </div>
   );

@@ -79,7 +79,9 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
             class={`call weight-${weight}${failed > 0 ? ' failing' : ''}${count === 0 ? ' idle' : ''}`}
             d={line}
             marker-end="url(#call-tip)"
-          />
+          >
+            <title>{count === 0 ? 'not called yet' : `${count} calls`}</title>
+          </path>
         ))}
         {calls.map(({ from, to, labelX, labelY, count, failed }) => {
           const text = failed > 0 ? `${count}, ${failed} failed` : String(count);

@@ -18,7 +18,11 @@ export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
   const isAssistant = agent?.isAssistant === true;
   // Read so that the count follows the wire.
   const exchanges = talk.wire.version.value >= 0 ? talk.wire.exchanges : [];
-  const judged = exchanges.map((one) => JudgedExchange.of(one));
+  const judged = exchanges.map((exchange) => {
+    const one = JudgedExchange.of(exchange);
+    one.look(exchange);
+    return one;
+  });
   const faults = judged.reduce((sum, one) => sum + one.count, 0);
   if (judged.some(({ isBehind }) => isBehind)) talk.wire.changed();
   const tabs: readonly Tab<PanelTab>[] = [

@@ -123,7 +123,19 @@ export class TalkTurn {
       return;
     }
     if (!isMore) known.parts.length = 0;
-    for (const part of artifact.parts) known.parts.push(part);
+    for (const part of artifact.parts) append(known.parts, part);
     known.isSealed = isLast;
   }
+}
+
+/** Texts in a row are one text: what is drawn must not depend on how many pieces it came in. */
+function append(parts: Part[], part: Part): void {
+  const last = parts.at(-1);
+  const isOne = isPlainText(last) && isPlainText(part);
+  if (isOne) parts[parts.length - 1] = { ...last, text: last.text + part.text };
+  else parts.push(part);
+}
+
+function isPlainText(part: Part | undefined): part is Part & { readonly text: string } {
+  return part?.text !== undefined && part.metadata === undefined;
 }

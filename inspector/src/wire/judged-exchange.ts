@@ -3,8 +3,10 @@ import { type EventSummary, eventSummary } from './frame-summary.ts';
 import { SequenceCheck } from './sequence-check.ts';
 import { judgeFrame, judgeRequest, type Spoken, spokenIn } from './validate-frame.ts';
 
-/** Frames looked at in one go: the picture that is being drawn must not wait for more. */
-const atOnce = 500;
+/** Time for looking at frames in one go, in milliseconds: the picture that is being drawn waits for it. */
+const stretch = 2;
+/** However slow it is, it goes on: frames looked at between two looks at the clock. */
+const atOnce = 25;
 
 /** What is wrong with an exchange, frame by frame. Each frame is looked at once. */
 export class JudgedExchange {
@@ -23,14 +25,13 @@ export class JudgedExchange {
 
   static readonly #known = new WeakMap<Exchange, JudgedExchange>();
 
-  /** With a further portion of what has come; `isBehind` tells whether that was all. */
+  /** The judgement of an exchange, as far as it was looked at. */
   static of(exchange: Exchange): JudgedExchange {
     let judged = this.#known.get(exchange);
     if (judged === undefined) {
       judged = new JudgedExchange(exchange);
       this.#known.set(exchange, judged);
     }
-    judged.#look(exchange.frames, exchange.dropped);
     return judged;
   }
 
@@ -54,13 +55,18 @@ export class JudgedExchange {
     return this.#isBehind;
   }
 
-  #look(frames: readonly WireFrame[], dropped: number): void {
+  /** Looks at a further portion of what has come; `isBehind` tells whether that was all. */
+  look({ frames, dropped }: Exchange): void {
     const first = Math.max(0, this.#seen - dropped);
-    const last = Math.min(frames.length, first + atOnce);
-    this.#isBehind = last < frames.length;
-    for (let index = first; index < last; index += 1) {
-      const frame = frames[index];
-      if (frame === undefined || frame.number <= this.#seen) continue;
+    const startedAt = performance.now();
+    let looked = 0;
+    this.#isBehind = false;
+    for (const frame of frames.slice(first)) {
+      if (frame.number <= this.#seen) continue;
+      this.#isBehind =
+        looked > 0 && looked % atOnce === 0 && performance.now() - startedAt > stretch;
+      if (this.#isBehind) return;
+      looked += 1;
       this.#seen = frame.number;
       const { problems, event } = judgeFrame(frame.text, this.spoken);
       if (event !== undefined) this.#summaries.set(frame.number, eventSummary(event));
