@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
-import { agent, textOf } from '../../agents/index.ts';
+import { agent, chunk, textOf } from '../../agents/index.ts';
 import { connect } from '../../client/index.ts';
-import { artifact, type Task } from '../../protocol/index.ts';
+import { artifact, message, type Task } from '../../protocol/index.ts';
 import { openMemory, openStore } from '../../store/index.ts';
 import { nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import {
@@ -108,6 +108,70 @@ describe('a worker that is killed', () => {
     expect(begun).toEqual(['die 1', 'die 2', 'die 3']);
   });
 });
+
+test(
+  'a gateway that is killed leaves its tasks to the next one, and the agent runs them once',
+  { timeout: 60_000 },
+  async () => {
+    const { bus, url, exchange } = await open();
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'gateway.db');
+    const name = nameOf('slow');
+    const gates = new Map<string, PromiseWithResolvers<void>>();
+    const begun: string[] = [];
+    const slow = agent({ name, serialise: 'task' }, async function* (turn) {
+      const said = textOf(turn.message);
+      begun.push(said);
+      yield chunk('a', 'begun ');
+      await gates.get(said)?.promise;
+      yield chunk('a', said, { append: true, last: true });
+    });
+    await using _host = await hostOnBus(slow, { bus, store: openMemory(), updateGraceMs: 0 });
+    const children: ChildProcess[] = [];
+    cleanups.push(async () => children.forEach((child) => child.kill('SIGKILL')));
+    const serve = async (): Promise<{ address: string; kill: () => Promise<void> }> => {
+      const file = join(import.meta.dirname, 'gateway.contract.ts');
+      const child = fork(file, [url, exchange, name, path], { execArgv: [] });
+      children.push(child);
+      const address = await new Promise<string>((resolve, reject) => {
+        child.once('message', (said) => resolve(said as string));
+        child.once('exit', () => reject(new Error('the gateway did not start')));
+      });
+      const gone = new Promise<void>((resolve) => void child.once('exit', () => resolve()));
+      return {
+        address,
+        kill: () => {
+          child.kill('SIGKILL');
+          return gone;
+        },
+      };
+    };
+    const first = await serve();
+    const client = await connect(first.address);
+    const words = ['while it is away', 'when it is back'];
+    for (const said of words) gates.set(said, Promise.withResolvers());
+    const ids: string[] = [];
+    for (const said of words) {
+      const configuration = { returnImmediately: true };
+      const answer = await client.sendMessage({ message: message(said), configuration });
+      if ('task' in answer) ids.push(answer.task.id);
+    }
+    await eventually(() => begun.length).toBe(2);
+    await first.kill();
+    // Its answer finds nobody for now.
+    gates.get('while it is away')?.resolve();
+    const second = await serve();
+    gates.get('when it is back')?.resolve();
+    const next = await connect(second.address);
+    const ended = await Promise.all(ids.map((id) => next.waitForEnd(id)));
+    expect(ended.map(({ status }) => status.state)).toEqual(
+      words.map(() => 'TASK_STATE_COMPLETED'),
+    );
+    const texts = ended.map(({ artifacts }) => artifacts?.[0]?.parts.map((part) => part.text));
+    expect(texts.map((parts) => parts?.join(''))).toEqual(words.map((said) => `begun ${said}`));
+    expect(begun).toHaveLength(2);
+  },
+);
 
 const echo = (name: string) =>
   agent({ name, serialise: 'task' }, async function* (turn) {
