@@ -13,6 +13,11 @@ import type { EventDraft, TranscriptEntry } from '../tracker/index.ts';
  */
 export interface CallHandler {
   readonly kind: 'tool' | 'agent';
+  /**
+   * The agent keeps conversations of its own, and may be told the id of a new one: `context_id` of the
+   * metadata. @default false
+   */
+  readonly hasContexts?: boolean;
   handles(step: CallStep): boolean;
   run(call: Call): Promise<CallOutcome>;
   /** The flow that waited for the agent was cancelled: whatever runs elsewhere for it may stop. */

@@ -6,9 +6,11 @@ import type { Prediction } from './advance.ts';
 import { applyEvents } from './apply-events.ts';
 import type { Call, CallOutcome } from './call-handler.ts';
 import { isSamePath } from './collect.ts';
+import { newContextId } from './context-id.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 import { fullTracker } from './full-tracker.ts';
+import { isAtWork } from './leave-agents.ts';
 import { checkSlots } from './validation.ts';
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;
@@ -16,7 +18,7 @@ type CallPrediction = Extract<Prediction, { kind: 'call' }>;
 /** Carries out a call that leads outside of the flows, and keeps the agent's frame and events. */
 export async function runCall(dialogue: Dialogue, prediction: CallPrediction): Promise<void> {
   const { handler, step } = prediction;
-  const run = runOf(dialogue, prediction);
+  const run = withContext(dialogue, prediction, runOf(dialogue, prediction));
   if (handler.kind === 'agent') {
     announce(dialogue, prediction, run);
     forgetFormerRun(dialogue, prediction, run);
@@ -43,6 +45,8 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   // The user answers the domain first; the agent is called again, with what is valid then.
   if (agent?.type === 'agent' && dialogue.top !== agent) {
     dialogue.replace({ ...agent, state: 'resuming' });
+  } else if (outcome.status === 'input-required' && isAtWork(outcome.metadata)) {
+    dialogue.pushPattern('pattern_external_agent_processing', { agent: step.target });
   }
 }
 
@@ -69,6 +73,15 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
     return { mode: 'continue', metadata, previous };
   }
   return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata, previous };
+}
+
+/** An agent that keeps contexts gets one of ours to begin in, so that the log can name it. */
+function withContext(dialogue: Dialogue, { handler, step, frame }: CallPrediction, run: Run): Run {
+  const isBeginning = run.mode === 'start' || run.mode === 'restart';
+  const { context_id: known } = run.metadata;
+  if (handler.hasContexts !== true || !isBeginning || known !== undefined) return run;
+  const context_id = newContextId(dialogue, [frame.flowId, step.id, step.target]);
+  return { ...run, metadata: { ...run.metadata, context_id } };
 }
 
 function previousRun(dialogue: Dialogue, frame: FlowFrame): AgentRun | undefined {

@@ -222,6 +222,8 @@ export interface ExternalAgent extends SubAgentBase {
   readonly maxPollingTime: number;
   /** Seconds. */
   readonly pollingInitialDelay: number;
+  /** Seconds after which the user is let go while the agent works on; undefined for never. */
+  readonly backgroundAfter: number | undefined;
 }
 
 /** A model in a loop with tools. */

@@ -82,6 +82,7 @@ function readExternal(folder: string, parts: Parts, uses: Use[]) {
     auth: authentication,
     maxPollingTime: configuration?.number('max_polling_time', { minimum: 0 }) ?? 60,
     pollingInitialDelay: configuration?.number('polling_initial_delay', { minimum: 0 }) ?? 0.5,
+    backgroundAfter: configuration?.number('background_after', { minimum: 0 }),
   } as const;
 }
 

@@ -1,9 +1,16 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
-import type { Call, CallHandler, CallOutcome, LeftCall } from '../executor/index.ts';
+import {
+  type Call,
+  type CallHandler,
+  type CallOutcome,
+  isAtWork,
+  type LeftCall,
+} from '../executor/index.ts';
 import type { BotMessage } from '../model.ts';
 import type { SubAgent } from '../project/index.ts';
 import { agentInput } from './agent-input.ts';
+import { BackgroundCaller } from './background/index.ts';
 import { ExternalCaller } from './external/external-agent.ts';
 import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
@@ -29,14 +36,21 @@ export interface AgentHandlerParts {
 /** Carries out `call: agent` of one sub agent, whichever protocol it has. */
 export class AgentHandler implements CallHandler {
   readonly kind = 'agent';
+  readonly hasContexts: boolean;
   readonly #parts: AgentHandlerParts;
   readonly #external: ExternalCaller | undefined;
+  /** Of agents that may go on while the user is let go. */
+  readonly #background: BackgroundCaller | undefined;
 
   constructor(parts: AgentHandlerParts) {
     this.#parts = parts;
     const { agent, files, fetch, bindings } = parts;
-    this.#external =
-      agent.protocol === 'A2A' ? new ExternalCaller({ agent, files, fetch, bindings }) : undefined;
+    this.hasContexts = agent.protocol === 'A2A';
+    if (agent.protocol !== 'A2A') return;
+    const external = { agent, files, fetch, bindings };
+    this.#external = new ExternalCaller(external);
+    if (agent.backgroundAfter === undefined) return;
+    this.#background = new BackgroundCaller(external, agent.backgroundAfter);
   }
 
   handles({ target, mcpServer }: Call['step']): boolean {
@@ -67,7 +81,7 @@ export class AgentHandler implements CallHandler {
   }
 
   async close(): Promise<void> {
-    await this.#external?.close();
+    await Promise.all([this.#external?.close(), this.#background?.close()]);
   }
 
   /** Whether the agent can be called at all. */
@@ -83,10 +97,16 @@ export class AgentHandler implements CallHandler {
   async #attempt(call: Call, input: AgentInput): Promise<AgentOutput> {
     const { agent, module, model, files } = this.#parts;
     if (module.run !== undefined) return this.#runModule(module.run, call, input);
+    if (this.#background !== undefined && isAtWork(call.metadata)) {
+      return this.#background.look(call, input);
+    }
     if (this.#external !== undefined) {
+      const external = this.#external;
       const isAnswer = call.mode !== 'resume' || call.isCorrection;
-      const again = isAnswer ? undefined : await this.#external.lookAgain(call, input);
-      return again ?? this.#external.run(call, input);
+      const again = isAnswer ? undefined : await external.lookAgain(call, input);
+      if (again !== undefined) return again;
+      if (this.#background === undefined) return external.run(call, input);
+      return this.#background.run(call, input, (left) => external.cancel(left, call.logger));
     }
     if (agent.protocol === 'A2A' || model === undefined) {
       return { id: input.id, status: 'fatal_error', errorMessage: 'the agent has no model' };

@@ -1,0 +1,28 @@
+import type { Client, ClientOptions } from '../../../client/index.ts';
+import { authenticationHeaders } from '../../../mcp/index.ts';
+import type { JsonObject } from '../../../protocol/index.ts';
+import { traceHeaders } from '../../../telemetry/index.ts';
+import type { ExternalParts } from '../external/external-agent.ts';
+
+/** A client of an agent elsewhere, as its configuration says. What is needed is loaded when it is. */
+export async function connectAgent(parts: ExternalParts): Promise<Client> {
+  const { agent, files, fetch, bindings } = parts;
+  const { connect } = await import('../../../client/index.ts');
+  const card = files.get(agent.agentCard);
+  const address = card === undefined ? agent.agentCard : (JSON.parse(card) as JsonObject);
+  const options: ClientOptions = {
+    // Repeated by whoever calls the agent, with waits that are told in the log.
+    retry: false,
+    timeoutMs: 60_000,
+    poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
+    ...(fetch !== undefined && { fetch }),
+    ...(bindings !== undefined && { bindings }),
+    ...(agent.auth !== undefined && {
+      auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
+    }),
+    onRequest: ({ headers }) => {
+      for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
+    },
+  };
+  return connect(address, options);
+}

@@ -1,0 +1,1 @@
+export { BackgroundCaller } from './background-caller.ts';
