@@ -44,7 +44,7 @@ export class CancelDoor {
       else await engine.cancelTask({ id: job.ids.taskId }, call);
       return done;
     } catch (error) {
-      // The copy that all share is answered; this one is not.
+      // The copy that all share is answered; this one is not. A store that fails may be back.
       if (error instanceof LegateError) return done;
       throw error;
     }

@@ -11,10 +11,11 @@ import {
   textOf,
   working,
 } from '../../agents/index.ts';
-import { artifact, data, file, message, text } from '../../protocol/index.ts';
+import { artifact, data, file, LegateError, message, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { systemScheduler } from '../../tasks/index.ts';
+import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import {
@@ -367,6 +368,35 @@ describeBuses('an agent on the bus', (buses) => {
     await eventually(
       () => ids.filter((id) => caller.state(id) === 'TASK_STATE_CANCELED').length,
     ).toBe(10);
+  });
+
+  test('a wish to cancel outlives a store that fails when it is overheard', async () => {
+    const bus = await buses.open();
+    const name = nameOf('sleeper');
+    let failures = 4;
+    const failing = () =>
+      intercepted(openMemory(), {
+        requestCancel: (go) => {
+          if (failures === 0) return go();
+          failures -= 1;
+          return Promise.reject(new LegateError('STORE_FAILED', 'the disk is full'));
+        },
+      });
+    const sleeper = agent({ name }, async function* (turn) {
+      yield working('sleeping');
+      await new Promise<void>((resolve) => {
+        turn.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    });
+    // Each has a store of its own: whoever does not run the turn knows nothing of it.
+    await host(bus, sleeper, { store: failing() });
+    await host(bus, sleeper, { store: failing() });
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, 'x');
+    await eventually(() => caller.updatesOf(id).length).toBe(2);
+    await caller.cancel(name, id);
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_CANCELED');
+    expect(failures).toBe(0);
   });
 
   test("nobody cancels or continues another caller's task", async () => {

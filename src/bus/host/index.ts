@@ -12,3 +12,4 @@ export {
   type SkillDefinition,
   type SkillHandler,
 } from './skill-agent.ts';
+export type { SkillConversation } from './skill-conversation.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { inputRequired, textOf } from '../../agents/index.ts';
-import { artifact, type JsonObject, message, type Task } from '../../protocol/index.ts';
+import { artifact, data, file, type JsonObject, message, type Task } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { anonymous, Engine } from '../../tasks/index.ts';
 import { skillAgent, type SkillHandler } from './skill-agent.ts';
@@ -58,13 +58,59 @@ test('a single skill need not be named', async () => {
 });
 
 test('a task keeps its skill over its questions', async () => {
-  const asking: SkillHandler = async function* (turn) {
-    if (turn.isContinuation) yield* says('asking')(turn);
+  const asking: SkillHandler = async function* (turn, conversation) {
+    if (turn.isContinuation) yield* says('asking')(turn, conversation);
     else yield inputRequired('?');
   };
   const send = await start(skillAgent({ asking, other: says('other') }));
   const asked = await send('x', { skill: 'asking' });
   expect(textIn(await send('y', {}, { taskId: asked.id }))).toBe('asking: y');
+});
+
+test('a skill that remembers knows what was said in its conversation, in whatever task', async () => {
+  const history: SkillHandler = async function* (turn, conversation) {
+    const earlier = (await conversation.history()).map(textOf);
+    if (earlier.length === 0) yield inputRequired('When?');
+    else yield artifact([...earlier, textOf(turn.message)].join(' | '));
+  };
+  const made = skillAgent({ meet: { take: history, remembers: true }, forget: history });
+  expect(made.skills[0]).not.toHaveProperty('remembers');
+  const send = await start(made);
+  const first = await send('meet me', { skill: 'meet' });
+  expect(first.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+  const { contextId } = first;
+  // As callers do who know contexts and no tasks.
+  const second = await send('noon', { skill: 'meet' }, { contextId });
+  expect(second.id).not.toBe(first.id);
+  expect(textIn(second)).toBe('meet me | When? | noon');
+  const third = await send('thanks', { skill: 'meet' }, { contextId });
+  expect(textIn(third)).toBe('meet me | When? | noon | meet me | When? | noon | thanks');
+  const other = await send('hello', { skill: 'meet' });
+  expect(other.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+  // Without it, a conversation is what its task is.
+  const forgetful = await send('x', { skill: 'forget' }, { contextId });
+  expect(forgetful.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+  const { id: taskId } = forgetful;
+  expect(textIn(await send('y', {}, { taskId }))).toBe('x | When? | y');
+});
+
+test('what is remembered is bounded, and holds no files', async () => {
+  const seen: number[] = [];
+  const take: SkillHandler = async function* (_turn, conversation) {
+    const earlier = await conversation.history();
+    seen.push(earlier.length);
+    expect(JSON.stringify(earlier)).not.toContain('raw');
+    yield artifact([file({ bytes: new Uint8Array(10) }), data({ n: earlier.length })]);
+  };
+  const send = await start(
+    skillAgent({ only: { take, remembers: true } }, { outputModes: ['*/*'], inputModes: ['*/*'] }),
+  );
+  for (let round = 0; round < 60; round += 1) await send('x', {}, { contextId: 'c' });
+  expect(seen[1]).toBe(2);
+  expect(Math.max(...seen)).toBe(100);
+  await send('x'.repeat(300_000), {}, { contextId: 'c' });
+  await send('x', {}, { contextId: 'c' });
+  expect(seen.at(-1)).toBeLessThan(100);
 });
 
 test('duplicates and nothing at all are refused at the start', () => {

@@ -1,9 +1,13 @@
 import { type Agent, rejected, type Turn, type TurnEvent } from '../../agents/index.ts';
 import { matchSkill, namedSkill, type SkillAliases } from '../../peers/index.ts';
 import { type AgentSkill, data, LegateError, text } from '../../protocol/index.ts';
+import { remembering, type SkillConversation } from './skill-conversation.ts';
 
-/** What a skill does with a turn. */
-export type SkillHandler = (turn: Turn) => AsyncIterable<TurnEvent>;
+/** What a skill does with a turn, and with what was said before it. */
+export type SkillHandler = (
+  turn: Turn,
+  conversation: SkillConversation,
+) => AsyncIterable<TurnEvent>;
 
 /** A skill with more to say about itself than its id. */
 export interface SkillDefinition {
@@ -16,6 +20,11 @@ export interface SkillDefinition {
   readonly outputModes?: readonly string[];
   /** Other names by which it may be asked for. */
   readonly aliases?: readonly string[];
+  /**
+   * Keeps what is said in a conversation, so that a message that names the context alone is
+   * understood as a part of it. Words and data are kept, up to 100 messages. @default false
+   */
+  readonly remembers?: boolean;
 }
 
 /** Whatever else an agent says of itself. */
@@ -35,7 +44,7 @@ export function skillAgent(
   options: SkillAgentOptions = {},
 ): Agent {
   const { name = 'agent', description = name } = options;
-  const entries = Object.entries(skills).map(([id, skill]) => ({
+  const entries = Object.entries(skills).map(([id, skill]): SkillDefinition & { id: string } => ({
     id,
     ...(typeof skill === 'function' ? { take: skill } : skill),
   }));
@@ -46,16 +55,18 @@ export function skillAgent(
     entries.flatMap(({ id, aliases = [] }) => [id, ...aliases]),
     name,
   );
-  const cardSkills: AgentSkill[] = entries.map(({ take: _take, aliases: _aliases, ...skill }) => ({
-    ...skill,
-    name: skill.name ?? skill.id,
-    description: skill.description ?? skill.name ?? skill.id,
-    tags: skill.tags ?? [skill.id],
-  }));
+  const cardSkills: AgentSkill[] = entries.map(
+    ({ take: _take, aliases: _aliases, remembers: _remembers, ...skill }) => ({
+      ...skill,
+      name: skill.name ?? skill.id,
+      description: skill.description ?? skill.name ?? skill.id,
+      tags: skill.tags ?? [skill.id],
+    }),
+  );
   const aliases: SkillAliases = Object.fromEntries(
     entries.map(({ id, aliases: names = [] }) => [id, names]),
   );
-  const handlers = new Map(entries.map(({ id, take }) => [id, take]));
+  const handlers = new Map(entries.map((entry) => [entry.id, entry]));
   return {
     ...options,
     name,
@@ -64,9 +75,10 @@ export function skillAgent(
     async *take(turn) {
       const wanted = (await namedSkill(turn)) ?? (cardSkills.length === 1 ? cardSkills[0]?.id : '');
       const found = matchSkill(cardSkills, wanted ?? '', { aliases, searches: false });
-      const handler = found === undefined ? undefined : handlers.get(found.id);
-      if (handler === undefined) yield unsupported(wanted ?? '', cardSkills);
-      else yield* handler(turn);
+      const entry = found === undefined ? undefined : handlers.get(found.id);
+      if (entry === undefined) yield unsupported(wanted ?? '', cardSkills);
+      else if (entry.remembers !== true) yield* entry.take(turn, turn);
+      else yield* remembering(turn, (conversation) => entry.take(turn, conversation));
     },
   };
 }

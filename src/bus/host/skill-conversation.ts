@@ -1,0 +1,70 @@
+import type { Turn, TurnEvent } from '../../agents/index.ts';
+import type { JsonValue, Message, Part } from '../../protocol/index.ts';
+
+/** What was said before the message of a turn. */
+export interface SkillConversation {
+  /**
+   * Earlier messages, oldest first, without the present one: those of the task, or, where the skill
+   * remembers, those of the whole conversation.
+   */
+  history(): Promise<readonly Message[]>;
+}
+
+const key = 'skill-conversation';
+const mostMessages = 100;
+/** Characters of JSON. */
+const mostLength = 200_000;
+
+/**
+ * Runs a turn that knows what was said in its conversation, also in other tasks of it: callers may
+ * follow up by the context alone. What is said now is kept with the end of the turn. Files are not.
+ */
+export async function* remembering(
+  turn: Turn,
+  take: (conversation: SkillConversation) => AsyncIterable<TurnEvent>,
+): AsyncGenerator<TurnEvent> {
+  const { session } = turn;
+  if (session === undefined) {
+    yield* take(turn);
+    return;
+  }
+  const earlier = ((await session.get(key)) ?? []) as unknown as readonly Message[];
+  const said: Part[] = [];
+  const keep = (): void => {
+    const { messageId, role } = turn.message;
+    const answer: Message = { messageId: `${messageId} answer`, role: 'ROLE_AGENT', parts: said };
+    const asked: Message = { messageId, role, parts: turn.message.parts.filter(isWords) };
+    const spoken = said.length === 0 ? [asked] : [asked, answer];
+    session.set(key, bounded([...earlier, ...spoken]) as unknown as JsonValue);
+  };
+  for await (const event of take({ history: async () => earlier })) {
+    said.push(...partsOf(event).filter(isWords));
+    // After an end nobody pulls any more.
+    if (isEnd(event)) keep();
+    yield event;
+  }
+  keep();
+}
+
+function isWords({ raw, url }: Part): boolean {
+  return raw === undefined && url === undefined;
+}
+
+function partsOf(event: TurnEvent): readonly Part[] {
+  if (!('kind' in event)) return event.parts;
+  if (event.kind === 'chunk') return event.artifact.parts;
+  return event.kind === 'working' ? [] : (event.parts ?? []);
+}
+
+function isEnd(event: TurnEvent): boolean {
+  return 'kind' in event && event.kind !== 'chunk' && event.kind !== 'working';
+}
+
+/** The latest of it. */
+function bounded(messages: readonly Message[]): readonly Message[] {
+  let kept = messages.slice(-mostMessages);
+  while (kept.length > 0 && JSON.stringify(kept).length > mostLength) {
+    kept = kept.slice(Math.ceil(kept.length / 4));
+  }
+  return kept;
+}
