@@ -45,7 +45,7 @@ export class CancelDoor {
       return done;
     } catch (error) {
       // The copy that all share is answered; this one is not. A store that fails may be back.
-      if (error instanceof LegateError) return done;
+      if (error instanceof LegateError && error.code !== 'STORE_FAILED') return done;
       throw error;
     }
   }

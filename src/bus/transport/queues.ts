@@ -53,7 +53,8 @@ export function ownCancelQueue(agent: string, replica: string): Queue {
     topics: [topics.cancel(agent)],
     messageTtlMs: 10 * minute,
     expiresAfterMs: minute,
-    retryDelaysMs: [],
+    // Nobody else can stop a turn that runs under a store of its own, so a store that fails is not the end.
+    retryDelaysMs: [200, 1_000, 5_000, 30_000],
     deadLetters: false,
   };
 }
