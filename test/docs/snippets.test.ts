@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blocksOf } from '../newcomer/markdown.ts';
+import { postgres } from '../support/postgres.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -20,6 +21,14 @@ const preambles: Readonly<Record<string, string>> = {
     declare const store: Store, logger: Logger, agent: Agent, keys: never;
   `,
 };
+
+/** Programs that serve until they are stopped: here they are asked for their card, and stopped. */
+const serving = `
+const _card = await fetch(\`http://127.0.0.1:\${server.port}/.well-known/agent-card.json\`);
+console.log(_card.status);
+await server.close();
+`;
+const servers = new Set(['docs/guides/scale-out.md', 'docs/guides/inspector.md']);
 
 interface Snippet {
   readonly page: string;
@@ -42,13 +51,17 @@ beforeAll(async () => {
       const after = blocks[index + 1];
       const file = join(place, page.replace(/\.md$/, ''), `${index}.ts`);
       const preamble = preambles[page];
+      const isServer = title !== undefined && servers.has(page);
       const snippet: Snippet = {
         page,
         file,
-        code:
-          preamble === undefined ? body : `${preamble}\nexport async function _() {\n${body}\n}\n`,
-        output: after?.language === 'text' ? after.body.trim() : undefined,
-        isRun: title === undefined && preamble === undefined,
+        code: isServer
+          ? body.replace(/port: \d+/, 'port: 0') + serving
+          : preamble === undefined
+            ? body
+            : `${preamble}\nexport async function _() {\n${body}\n}\n`,
+        output: isServer ? '200' : after?.language === 'text' ? after.body.trim() : undefined,
+        isRun: (title === undefined || isServer) && preamble === undefined,
       };
       snippets.push(snippet);
       await mkdir(dirname(file), { recursive: true });
@@ -57,6 +70,10 @@ beforeAll(async () => {
   }
 });
 afterAll(() => rm(place, { recursive: true, force: true }));
+
+async function database(): Promise<string> {
+  return (await postgres()).database();
+}
 
 test('every snippet has the types it should', async () => {
   const doors = ['client', 'assistant', 'models', 'bus', 'peers', 'auth', 'push'];
@@ -92,7 +109,7 @@ test('every snippet runs, and prints what its page says', async () => {
   const { stdout } = await run(
     process.execPath,
     [join(import.meta.dirname, 'run-snippets.ts'), ...running.map(({ file }) => file)],
-    { cwd: place, timeout: 90_000 },
+    { cwd: place, timeout: 90_000, env: { ...process.env, DATABASE_URL: await database() } },
   );
   const results = stdout
     .trim()

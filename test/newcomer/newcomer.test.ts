@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,10 +19,15 @@ class Reader implements AsyncDisposable {
   /** Addresses of the page, and those that they are here. */
   readonly #addresses = new Map<string, string>();
   readonly #background: ChildProcess[] = [];
-  #said = '';
+  /** What the last command said; one that goes on may say more. */
+  #said = (): string => '';
 
   constructor(directory: string) {
     this.directory = directory;
+  }
+
+  get said(): string {
+    return this.#said();
   }
 
   async follow(blocks: readonly Block[]): Promise<void> {
@@ -34,7 +39,9 @@ class Reader implements AsyncDisposable {
     if (language === 'text') return this.#compare(body);
     if (title !== undefined) return this.#write(title, body);
     if (info === 'background') return this.#serve(body);
-    if (language === 'sh' && info !== 'talk') this.#said = await this.#run(body);
+    if (language !== 'sh' || info === 'talk') return;
+    const said = await this.#run(body);
+    this.#said = () => said;
   }
 
   async #write(title: string, body: string): Promise<void> {
@@ -46,7 +53,7 @@ class Reader implements AsyncDisposable {
 
   /** What was said before must be what the page says. */
   #compare(body: string): void {
-    expect(this.#there(this.#said).trim()).toBe(body.trim());
+    expect(this.#there(this.said).trim()).toBe(body.trim());
   }
 
   async #talk(body: string): Promise<void> {
@@ -57,7 +64,10 @@ class Reader implements AsyncDisposable {
   }
 
   async #serve(command: string): Promise<void> {
-    const here = command.trim().replace(/^npx legate run\b.*$/, '$& -p 0');
+    const typed = command.trim().replace(/\s+#.*$/, '');
+    const here = typed
+      .replace(/^npx legate run\b.*$/, '$& -p 0')
+      .replace(/^npm start$/, '$& -- -p 0');
     const child = this.#start(here);
     this.#background.push(child);
     let output = '';
@@ -67,9 +77,9 @@ class Reader implements AsyncDisposable {
       .poll(() => /http:\/\/localhost:\d+/.exec(output)?.[0] ?? output, { timeout: 30_000 })
       .toMatch(/^http:\/\/localhost:\d+$/);
     const address = /http:\/\/localhost:\d+/.exec(output)?.[0] ?? '';
-    const port = here.startsWith('npx legate run') ? 5005 : 8000;
+    const port = typed.startsWith('node ') ? 8000 : 5005;
     this.#addresses.set(`http://localhost:${port}`, address);
-    this.#said = output;
+    this.#said = () => output;
   }
 
   async #run(script: string, input = ''): Promise<string> {
@@ -149,8 +159,38 @@ test('whoever follows the tutorial gets what it promises', async () => {
 }, 120_000);
 
 test('whoever follows the README gets what it promises, from the installed package', async () => {
-  // Installed by the tutorial; the first commands of the README are for a checkout.
+  // Installed by the tutorial; the first commands of the README are for a checkout, see below.
   await using reader = new Reader(join(me.directory, 'bike-shop'));
   const blocks = await page('README.md');
   await reader.follow(blocks.filter(({ info }) => info !== 'checkout'));
 }, 60_000);
+
+test('npm start in a checkout serves the bank, with what the README and its own words promise', async () => {
+  const blocks = await page('README.md');
+  const first = blocks.find(({ info }) => info === 'checkout')?.body ?? '';
+  // What is installed here is what `npm ci` would install there.
+  const start = /^npm ci && (npm start)/m.exec(first)?.[1] ?? '';
+  const checkout = join(me.directory, '../checkout');
+  for (const part of ['package.json', 'bin', 'src', 'inspector', 'examples/bank']) {
+    await cp(join(root, part), join(checkout, part), {
+      recursive: true,
+      filter: (path) => !/(?:\/\.legate|\.test\.tsx?)$/.test(path),
+    });
+  }
+  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  await using reader = new Reader(checkout);
+  await reader.follow([{ language: 'sh', info: 'background', title: undefined, body: start }]);
+  // Every command that it says, done as it says it.
+  await expect.poll(() => reader.said).toContain('Stop:');
+  const commands = reader.said.match(/^ {2}curl .+$/gm) ?? [];
+  expect(commands.length).toBeGreaterThan(1);
+  for (const body of commands) {
+    const sh = { language: 'sh', info: '', title: undefined };
+    await reader.follow([{ ...sh, body: body.replace('curl', 'curl -sf') }]);
+    expect(reader.said).toMatch(/"recipient_id"|"status":\{"state":"(?:input-required|completed)"/);
+  }
+  const inspector = { language: 'sh', info: '', title: undefined };
+  const body = 'curl -sf http://localhost:5005/inspect/';
+  await reader.follow([{ ...inspector, body }]);
+  expect(reader.said).toContain('<title>Legate inspector</title>');
+}, 120_000);
