@@ -57,7 +57,7 @@ function refusal(
 
 /**
  * Lets a server answer in JSON what Node would refuse without a word: requests that cannot be read,
- * come too slowly, or expect what nobody offers. The headers are added to each answer.
+ * come too slowly, ask for a tunnel, or expect what nobody offers. The headers are added to each answer.
  */
 export function answerUnreadable(
   server: Server | SecureServer,
@@ -66,6 +66,13 @@ export function answerUnreadable(
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const refused = refusalOf(error);
     if (refused !== undefined && mayAnswer(socket)) socket.write(textOf(refused, headers));
+    closeSoon(socket);
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    // Node has let go of the connection: unheard, its breaking would end the process.
+    socket.on('error', () => socket.destroy());
+    const why = 'CONNECT is not possible here: this is no proxy';
+    socket.write(textOf(refusal(405, 'Method Not Allowed', 'METHOD_NOT_ALLOWED', why), headers));
     closeSoon(socket);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {

@@ -68,6 +68,22 @@ describe.each(['http', 'https'] as const)('%s', (scheme) => {
     expectJson(await exchange(scheme, port, 'GET / HTTP/1.1\r\n\r\n'), 400);
   });
 
+  test('a request for a tunnel: 405', async () => {
+    const port = await start(scheme);
+    const text = 'CONNECT localhost:443 HTTP/1.1\r\nHost: localhost:443\r\n\r\n';
+    expectJson(await exchange(scheme, port, text), 405);
+  });
+
+  test('a caller that asks for a tunnel and breaks off harms nobody', async () => {
+    const port = await start(scheme);
+    const socket = connectTo(scheme, port);
+    socket.on('error', () => undefined);
+    const ask = 'CONNECT localhost:443 HTTP/1.1\r\nHost: localhost:443\r\n\r\n';
+    socket.write(ask.repeat(50), () => socket.resetAndDestroy());
+    await new Promise((resolve) => void socket.once('close', resolve));
+    expectJson(await exchange(scheme, port, ask), 405);
+  });
+
   test('a server that does not serve yet: 503', async () => {
     const server = await openServer({ isAuthenticated: false, ...of(scheme) });
     const text = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
