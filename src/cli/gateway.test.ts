@@ -39,6 +39,13 @@ test('gateway serves agents of the bus to those who prove who they are', slow, a
     });
     expect(await response.text()).toContain('echo hello');
   }
+  const extended = (headers: Record<string, string>): Promise<Response> =>
+    fetch(`${url}/extendedAgentCard`, { headers: { 'a2a-version': '1.0', ...headers } });
+  expect((await extended({})).status).toBe(401);
+  expect(await (await extended({ authorization: 'Bearer sesame' })).json()).toMatchObject({
+    name: folder.name,
+    capabilities: { extendedAgentCard: true },
+  });
   const listed = (await (await fetch(`${url}/agents`)).json()) as { agents: object[] };
   expect(listed.agents).toMatchObject([{ name: folder.name }]);
   expect((await serving.stop()).code).toBe(0);

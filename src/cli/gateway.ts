@@ -63,7 +63,11 @@ export async function serveGateway(
     port: options.port,
     host: options.interface,
     ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),
-    ...(verifiers.length > 0 && { auth: new Authenticator({ verifiers, logger }) }),
+    // Where callers are known, they can ask for the card that is theirs.
+    ...(verifiers.length > 0 && {
+      auth: new Authenticator({ verifiers, logger }),
+      extendedCard: true as const,
+    }),
     protectsCard: options.protectCard === true,
     callerLimits: limitsOf(options),
     ...pushOf(options),

@@ -13,6 +13,7 @@ import {
 } from '../../agents/index.ts';
 import { apiKeyVerifier, Authenticator } from '../../auth/index.ts';
 import { type Client, connect, type ConnectOptions } from '../../client/index.ts';
+import { grpcBinding, serveGrpc } from '../../grpc/index.ts';
 import {
   artifact,
   data,
@@ -90,6 +91,24 @@ describeBuses('the gateway', (buses) => {
       });
     }
   }
+
+  test('answers over gRPC too, where that door is opened', async () => {
+    const { server } = await start(echo(nameOf('echo')));
+    const door = await serveGrpc(server.router);
+    buses.after(() => door.close({ graceMs: 0 }));
+    const { current } = server.router.cards;
+    const supportedInterfaces = current.supportedInterfaces.filter(
+      ({ protocolBinding }) => protocolBinding === 'GRPC',
+    );
+    const client = await connect(
+      { ...current, supportedInterfaces },
+      { bindings: [grpcBinding()] },
+    );
+    const task = taskOf(await client.sendMessage('hello'));
+    expect(task.artifacts?.[0]?.parts).toEqual([{ text: 'hello' }]);
+    const events = await collect(client.sendStreamingMessage('again'));
+    expect(events.some((event) => 'artifactUpdate' in event)).toBe(true);
+  });
 
   test('streams as the agent goes, and every event is stored here', async () => {
     const name = nameOf('streamer');
