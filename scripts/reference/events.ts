@@ -71,24 +71,52 @@ function table(what: string, rows: Readonly<Record<string, string>>): string {
   ].join('\n');
 }
 
-/** Conversation events that the code makes and nobody describes, and the other way. */
+/** Events that the code makes and nobody describes, and the other way. */
 function differences(): readonly string[] {
-  const text = sources().get('src/assistant/tracker/events.ts') ?? '';
-  const flow = /type FlowEvent = ([^;]+);/.exec(text)?.[1] ?? '';
-  const agent = /export function agentEvent\(\s*event: ([^,]+),/.exec(text)?.[1] ?? '';
-  const quoted = (part: string): string[] =>
-    Array.from(part.matchAll(/'(\w+)'/g), ([, name = '']) => name);
-  const made = new Set([
-    ...Array.from(text.matchAll(/event: '(\w+)'[,} ]/g), ([, name = '']) => name),
-    ...quoted(flow),
-    ...quoted(agent).map((name) => `agent_${name}`),
-  ]);
-  for (const name of quoted(agent)) made.delete(name);
-  const described = Object.keys(conversationEvents);
+  const agent = sources().get('src/agents/agent.ts') ?? '';
+  const wire = sources().get('src/protocol/model.ts') ?? '';
+  const ends = quotedIn(/type EndKind =([^;]+);/.exec(agent)?.[1] ?? '');
+  const kinds = Array.from(
+    agent.matchAll(/^ {2}readonly kind: '([a-z-]+)';/gm),
+    ([, kind = '']) => kind,
+  );
+  const members = /type StreamResponse =([^;]+(?:;[^;]+\})*);/.exec(wire)?.[1] ?? '';
+  return [
+    ...compare(
+      new Set([...ends, ...kinds]),
+      // A helper is no event of its own.
+      Object.keys(turnEvents).filter((name) => !name.endsWith('(...)')),
+    ),
+    ...compare(
+      new Set(Array.from(members.matchAll(/readonly (\w+):/g), ([, name = '']) => name)),
+      Object.keys(streamEvents),
+    ),
+    ...compare(conversationEventsMade(), Object.keys(conversationEvents)),
+  ];
+}
+
+function quotedIn(part: string): readonly string[] {
+  return Array.from(part.matchAll(/'([\w-]+)'/g), ([, name = '']) => name);
+}
+
+function compare(made: ReadonlySet<string>, described: readonly string[]): readonly string[] {
   return [
     ...[...made]
       .filter((name) => !described.includes(name))
       .map((name) => `event ${name} is not described`),
     ...described.filter((name) => !made.has(name)).map((name) => `event ${name} is not made`),
   ];
+}
+
+function conversationEventsMade(): ReadonlySet<string> {
+  const text = sources().get('src/assistant/tracker/events.ts') ?? '';
+  const flow = /type FlowEvent = ([^;]+);/.exec(text)?.[1] ?? '';
+  const agent = /export function agentEvent\(\s*event: ([^,]+),/.exec(text)?.[1] ?? '';
+  const made = new Set([
+    ...Array.from(text.matchAll(/event: '(\w+)'[,} ]/g), ([, name = '']) => name),
+    ...quotedIn(flow),
+    ...quotedIn(agent).map((name) => `agent_${name}`),
+  ]);
+  for (const name of quotedIn(agent)) made.delete(name);
+  return made;
 }

@@ -415,7 +415,10 @@ export const keyTables: readonly KeyTable[] = [
       'configuration.auth': ['none', 'See authentication'],
       'configuration.max_polling_time': ['60', 'Seconds'],
       'configuration.polling_initial_delay': ['0.5', 'Seconds'],
-      'configuration.background_after': ['never', 'Seconds; then the user is let go, and it works on'],
+      'configuration.background_after': [
+        'never',
+        'Seconds; then the user is let go, and it works on',
+      ],
       'configuration.prompt_template': ['built in', 'A file'],
       'configuration.include_date_time': ['`true`', ''],
       'configuration.enable_filler_messages': ['`true`', 'Words while tools work'],

@@ -119,6 +119,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
     'The card of a peer that is known by its address cannot be had; tried again later',
   'peers.invocation.failed': 'A call of a peer failed',
   'peers.invocation.not_taken_up': 'A call that another process began cannot be followed',
+  'peers.message.not_recalled':
+    'A message whose task is not known yet could not be cancelled at the peer',
   'peers.outcome.not_kept': 'What came of a request by a peer is not in the working memory',
   'peers.outcome.not_told':
     'A conversation could not be told how its call ended; told when the process starts again',

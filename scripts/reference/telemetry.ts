@@ -111,6 +111,7 @@ export function telemetryPage(): string {
   const wrong = [
     ...differences('metric', countedMetrics(), Object.keys(metricTable)),
     ...differences('span', startedSpans(), Object.keys(spanTable)),
+    ...differences('log event', new Set(loggedEvents().keys()), Object.keys(logMeanings)),
   ];
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   return [
@@ -192,7 +193,7 @@ function logTable(isMeant: (name: string) => boolean): string {
   const rows = [...loggedEvents()]
     .filter(([name]) => isMeant(name))
     .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, level]) => `| \`${name}\` | ${level} | ${logMeanings[name] ?? ''} |`);
+    .map(([name, level]) => `| \`${name}\` | ${level} | ${logMeanings[name]} |`);
   return ['| event | level | |', '|---|---|---|', ...rows].join('\n');
 }
 

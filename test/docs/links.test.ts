@@ -35,6 +35,34 @@ test.each(pages)('%s has no dead link', (page) => {
   expect(deadLinksOf(page)).toEqual([]);
 });
 
+test('every file that ARCHITECTURE.md names is there', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const named = Array.from(
+    text.matchAll(/`((?:[\w-]+\/)+(?:[\w-]+\.\w[\w.]*)?)`/g),
+    ([, path = '']) => path,
+  );
+  expect(named.length).toBeGreaterThan(30);
+  const missing = named.filter((path) =>
+    ['', 'src', 'src/cli', 'src/protocol'].every((folder) => !existsSync(join(root, folder, path))),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('every page is reached from the README', () => {
+  const reached = new Set(['README.md']);
+  for (const page of reached) {
+    const text = readFileSync(join(root, page), 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const path = join(dirname(page), target);
+      const isFolder = !path.endsWith('.md');
+      for (const one of isFolder ? globSync(`${path}/*.md`, { cwd: root }) : [path])
+        reached.add(one);
+    }
+  }
+  expect(pages.filter((page) => !reached.has(page))).toEqual([]);
+});
+
 test('there are pages to look at', () => {
   expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/tutorial.md']));
 });
