@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { projectFolder } from '../../../test/support/greenhouse.ts';
 import { openStore } from '../../store/index.ts';
 import { ManualScheduler } from './testing/manual-scheduler.ts';
 import { served, type Served, stateOf, wordsOf } from './testing/served.ts';
@@ -175,4 +176,33 @@ test('a rest that the API posts makes the timer void; callers of A2A cannot pass
   });
   expect(stateOf(task)['state']).toBeDefined();
   expect(await restsOf(house, 'c')).toBe(1);
+});
+
+test('timers outlive the process: a rest that falls due while nobody runs is noted afterwards', async () => {
+  const scheduler = new ManualScheduler();
+  await using place = await projectFolder({});
+  const store = { type: 'sqlite', path: place.path('greenhouse.db') } as const;
+  const before = await served({ scheduler, store });
+  await before.say('water the Monstera', { contextId: 'c' });
+  await before[Symbol.asyncDispose]();
+  scheduler.advance(120 * minute);
+  await using after = await served({ scheduler, store });
+  await expect.poll(() => restsIn(scheduler, after, 'c')).toBe(1);
+});
+
+test('a conversation that rests with an open question keeps its place among max_contexts', async () => {
+  const scheduler = new ManualScheduler();
+  await using house = await served({
+    scheduler,
+    store: { type: 'memory' },
+    files: {
+      'endpoints.yml': 'a2a_server: {description: Looks after a greenhouse., max_contexts: 1}\n',
+    },
+  });
+  await house.say('water the Monstera', { contextId: 'one' });
+  await pass(scheduler, 61);
+  await expect.poll(() => restsIn(scheduler, house, 'one')).toBe(1);
+  const refused = await house.say('water the Ficus', { contextId: 'two' });
+  expect(stateOf(refused)).toMatchObject({ error_type: 'context_limit' });
+  expect(wordsOf(await house.say('5', { contextId: 'one' }))[0]).toBe('Monstera got 5 litres.');
 });
