@@ -14,7 +14,7 @@ import {
 import { artifact, data, file, LegateError, message, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
-import { systemScheduler } from '../../tasks/index.ts';
+import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
@@ -602,6 +602,33 @@ describeBuses('an agent on the bus', (buses) => {
     });
     await hosting.close();
     await eventually(() => seen.at(-1)?.presence).toBe('gone');
+  });
+
+  test('unless told otherwise an agent announces itself every two minutes, and a worker of one task never', async () => {
+    const bus = await buses.open();
+    const name = nameOf('echo');
+    let announced = 0;
+    await bus.consume(discoveryQueue(nameOf('listener')), async () => {
+      announced += 1;
+      return done;
+    });
+    const due: (() => void)[] = [];
+    const scheduler: Scheduler = {
+      ...systemScheduler,
+      after: (ms, callback) => {
+        if (ms !== 120_000) return systemScheduler.after(ms, callback);
+        due.push(callback);
+        return { cancel: () => undefined, restart: () => undefined };
+      },
+    };
+    await host(bus, echo(name), { scheduler });
+    await eventually(() => announced).toBe(1);
+    expect(due).toHaveLength(1);
+    due.shift()?.();
+    await eventually(() => announced).toBe(2);
+    await eventually(() => due.length).toBe(1);
+    await host(bus, echo(nameOf('once')), { scheduler, once: true });
+    expect(due).toHaveLength(1);
   });
 
   test('an agent whose name cannot stand in a topic says so, and can be given another', async () => {

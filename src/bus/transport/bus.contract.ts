@@ -337,6 +337,17 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       );
     });
 
+    test('dead letters are kept for so long and no longer', async () => {
+      const bus = await open();
+      const queue = queueOf({ deadLetters: { ttlMs: 400 } });
+      const { seen } = await collect(bus, queue, () => ({ kind: 'dead', reason: 'x' }));
+      await bus.publish(queue.topic, say('short-lived'));
+      await eventually(() => seen.length).toBe(1);
+      await eventually(async () => (await bus.inspect(queue.name))?.deadLetters).toBe(0);
+      expect(await bus.deadLetters(queue.name)).toEqual([]);
+      expect(await bus.replay(queue.name)).toBe(0);
+    });
+
     test('a message that waited too long is dead', async () => {
       const bus = await open();
       const queue = queueOf({ messageTtlMs: 30 });

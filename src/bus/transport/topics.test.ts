@@ -1,7 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LegateError } from '../../protocol/index.ts';
-import { ownResponseQueue, responseQueue, taskQueue } from './queues.ts';
+import {
+  cancelQueue,
+  discoveryQueue,
+  ownCancelQueue,
+  ownResponseQueue,
+  responseQueue,
+  statusQueue,
+  taskQueue,
+} from './queues.ts';
 import { checkTopic, isBusName, isResponseTopic, topics } from './topics.ts';
 
 test('the topics are those of the protocol', () => {
@@ -60,4 +68,20 @@ test('only a response topic may be answered to', () => {
   for (const topic of ['agent.task.echo', 'discovery.announce', 'agent.response.#', 'amq.gen']) {
     expect(isResponseTopic(topic)).toBe(false);
   }
+});
+
+test('queues of one process go with it and do not grow without end; those of agents and callers stay', () => {
+  const own = [
+    ownCancelQueue('echo', 'replica'),
+    ownResponseQueue('me-1'),
+    discoveryQueue('me-1'),
+    statusQueue('me-1'),
+  ];
+  for (const { expiresAfterMs, messageTtlMs, deadLetters } of own) {
+    expect(expiresAfterMs).toBeLessThanOrEqual(600_000);
+    expect(messageTtlMs).toBeLessThanOrEqual(3_600_000);
+    expect(deadLetters).toBe(false);
+  }
+  const lasting = [taskQueue('echo'), cancelQueue('echo'), responseQueue('me')];
+  for (const { expiresAfterMs } of lasting) expect(expiresAfterMs).toBe(undefined);
 });

@@ -177,6 +177,7 @@ test('who may act does so with approved skills, and the outcome is remembered', 
   const [outcome] = await memory.search({ category: 'a2a-outcome' });
   expect(outcome?.key).toBe(`session/primary/a2a-outcomes/notify/${task.contextId}`);
   expect(outcome?.value).toMatch(/Alice.*hello[\s\S]*did: hello/);
+  expect(outcome?.tags).toEqual(['Alice', 'notify']);
   expect((outcome?.expiresAt ?? 0) - (outcome?.savedAt ?? 0)).toBe(8 * 60 * 60 * 1000);
   const said = await send(alice, 'say');
   const outcomes = await memory.search({ category: 'a2a-outcome', query: 'said' });
