@@ -433,7 +433,11 @@ export const keyTables: readonly KeyTable[] = [
   {
     title: 'tests/: conversation tests',
     intro: 'How tests are written: [assistants](../guides/assistant.md#testing).',
-    files: ['src/assistant/e2e/read-steps.ts', 'src/assistant/e2e/read-assertions.ts'],
+    files: [
+      'src/assistant/e2e/read-steps.ts',
+      'src/assistant/e2e/read-assertions.ts',
+      'src/assistant/e2e/generative.ts',
+    ],
     keys: {
       user: ['', 'A message'],
       metadata: ['none', 'Of the message: a name, or a mapping'],
@@ -451,6 +455,16 @@ export const keyTables: readonly KeyTable[] = [
       'assertions[].bot_uttered.utter_name': ['', ''],
       'assertions[].bot_uttered.text_matches': ['', 'A regular expression'],
       'assertions[].bot_uttered.buttons': ['', ''],
+      'assertions[].generative_response_is_relevant.threshold': [
+        '0.5',
+        'The share of statements that must hold',
+      ],
+      'assertions[].generative_response_is_relevant.utter_name': ['', 'Judges this response only'],
+      'assertions[].generative_response_is_relevant.utter_source': [
+        '',
+        'Judges words of this sub agent or component only',
+      ],
+      'assertions[].generative_response_is_grounded.ground_truth': ['required', 'What is true'],
     },
   },
 ];
