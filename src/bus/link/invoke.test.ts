@@ -12,7 +12,8 @@ import {
   working,
 } from '../../agents/index.ts';
 import { connect } from '../../client/index.ts';
-import { router, serve, type ServeOptions } from '../../http/index.ts';
+import { serveGrpc } from '../../grpc/index.ts';
+import { router, serve, type ServeOptions, type Serving } from '../../http/index.ts';
 import { scriptedModel } from '../../models/index.ts';
 import {
   askingUsers,
@@ -43,9 +44,29 @@ interface Way {
   after: BusTest['after'];
 }
 
-/** The same behaviour over the bus and over HTTP. */
+/** The address of a card that offers gRPC alone. */
+async function overGrpc({ router }: Serving, after: BusTest['after']): Promise<string> {
+  const door = await serveGrpc(router);
+  after(() => door.close());
+  const { current } = router.cards;
+  const supportedInterfaces = current.supportedInterfaces.filter(
+    ({ protocolBinding }) => protocolBinding === 'GRPC',
+  );
+  const card = JSON.stringify({ ...current, supportedInterfaces });
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json').end(card);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, 'localhost', resolve));
+  after(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://localhost:${(server.address() as AddressInfo).port}`;
+}
+
+/** The same behaviour over the bus, over HTTP and over gRPC. */
 function describeWays(title: string, body: (way: Way) => void): void {
-  for (const kind of ['memory', 'rabbitmq', 'http'] as const) {
+  for (const kind of ['memory', 'rabbitmq', 'http', 'grpc'] as const) {
     describe(`${title} (${kind})`, () => {
       const buses = busTest(kind === 'rabbitmq' ? 'rabbitmq' : 'memory');
       let bus: Promise<Bus> | undefined;
@@ -62,10 +83,11 @@ function describeWays(title: string, body: (way: Way) => void): void {
         after: (cleanup) => buses.after(cleanup),
         bus: open,
         async offer(made, options = {}) {
-          if (kind === 'http') {
+          if (kind === 'http' || kind === 'grpc') {
             const server = await serve(made, { cancelGraceMs: 50, drainMs: 0, ...options });
             buses.after(() => server.close());
-            return { wellKnown: [{ name: made.name, url: server.url }] };
+            const url = kind === 'http' ? server.url : await overGrpc(server, buses.after);
+            return { wellKnown: [{ name: made.name, url }] };
           }
           const host = await hostOnBus(made, { bus: await open(), cancelGraceMs: 50 });
           buses.after(() => host.close());

@@ -1,5 +1,6 @@
 import type { Caller, Tool, ToolContext } from '../../agents/index.ts';
 import { verifyCard, type TrustedKeys } from '../../auth/index.ts';
+import { grpcBinding } from '../../grpc/index.ts';
 import {
   type Conversations,
   Directory,
@@ -146,6 +147,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
   const transports = [
     ...overBus,
     new HttpTransport({ directory, logger }),
+    new HttpTransport({ directory, logger, grpc: (policy) => grpcBinding({ policy }) }),
     new PlainTransport({ directory }),
   ];
   const invoker = new Invoker({

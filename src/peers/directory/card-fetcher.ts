@@ -35,14 +35,19 @@ const plainPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'] a
  */
 export class CardFetcher {
   readonly #options: CardFetcherOptions;
+  readonly #policies: Readonly<Record<'operator' | 'stranger', UrlPolicy>>;
   readonly #operator: typeof fetch;
   readonly #stranger: typeof fetch;
   readonly #guarded: readonly GuardedFetch[];
 
   constructor(options: CardFetcherOptions = {}) {
     this.#options = options;
-    const operator = guardedFetch(options.operatorPolicy ?? anywhere);
-    const stranger = guardedFetch(options.strangerPolicy ?? httpsOrLoopbackPolicy);
+    this.#policies = {
+      operator: options.operatorPolicy ?? anywhere,
+      stranger: options.strangerPolicy ?? httpsOrLoopbackPolicy,
+    };
+    const operator = guardedFetch(this.#policies.operator);
+    const stranger = guardedFetch(this.#policies.stranger);
     this.#guarded = [operator, stranger];
     this.#operator = options.fetch ?? operator;
     this.#stranger = options.fetch ?? stranger;
@@ -51,6 +56,11 @@ export class CardFetcher {
   /** The `fetch` for a peer: those of the operator may be in places where strangers' may not. */
   fetchFor(origin: 'operator' | 'stranger'): typeof fetch {
     return origin === 'operator' ? this.#operator : this.#stranger;
+  }
+
+  /** The same rule, for ways that are not over HTTP. */
+  policyFor(origin: 'operator' | 'stranger'): UrlPolicy {
+    return this.#policies[origin];
   }
 
   close(): void {

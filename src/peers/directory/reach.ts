@@ -12,7 +12,7 @@ export const busBinding = 'urn:legate:binding:bus';
 export const plainBinding = 'urn:legate:binding:tasks-send';
 
 /** The ways to reach a peer. */
-export type Reach = 'bus' | 'http' | 'plain';
+export type Reach = 'bus' | 'http' | 'grpc' | 'plain';
 
 const busAddress = 'legate-bus:agent.task.';
 const busName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
@@ -49,6 +49,7 @@ export function reachesOf(card: AgentCard): readonly Reach[] {
  */
 export function reachOf(offered: AgentInterface): Reach | undefined {
   if (busNameOf(offered) !== undefined) return 'bus';
+  if (isGrpc(offered)) return hostOf(offered) === undefined ? undefined : 'grpc';
   if (!/^https?:/i.test(offered.url)) return undefined;
   if (offered.protocolBinding === plainBinding) return 'plain';
   return ['JSONRPC', 'HTTP+JSON'].includes(offered.protocolBinding.toUpperCase())
@@ -56,14 +57,27 @@ export function reachOf(offered: AgentInterface): Reach | undefined {
     : undefined;
 }
 
+function isGrpc({ protocolBinding }: AgentInterface): boolean {
+  return protocolBinding.toUpperCase() === 'GRPC';
+}
+
+/** Addresses of gRPC are URLs, or a host and a port alone. */
+function hostOf({ url }: AgentInterface): string | undefined {
+  const isBare = /^(?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(url);
+  // The schemes of gRPC are none that the parser of URLs finds hosts in reliably.
+  const parsed = URL.parse(isBare ? `https://${url}` : url.replace(/^grpc(s?):/i, 'http$1:'));
+  return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.hostname : undefined;
+}
+
 /**
  * A fetched card, held to the address it was fetched for. A card may name any address at all, and
  * what is sent there would carry our credentials; and behind a gateway it often names one that only
- * its own machine can reach.
+ * its own machine can reach. gRPC has a port of its own, so there it is the machine that counts.
  */
 export function anchored(card: AgentCard, address: string): AgentCard {
-  const { origin } = new URL(address);
-  const isHere = ({ url }: AgentInterface): boolean => URL.parse(url)?.origin === origin;
+  const { origin, hostname } = new URL(address);
+  const isHere = (each: AgentInterface): boolean =>
+    isGrpc(each) ? hostOf(each) === hostname : URL.parse(each.url)?.origin === origin;
   const own = card.supportedInterfaces.filter(isHere);
   if (own.length > 0) return { ...card, supportedInterfaces: own };
   const first = card.supportedInterfaces.find((each) => reachOf(each) === 'http');

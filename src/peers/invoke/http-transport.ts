@@ -1,6 +1,13 @@
 import type { Span } from '@opentelemetry/api';
-import { type Client, type ClientOptions, connect, type StreamEvent } from '../../client/index.ts';
+import {
+  type Client,
+  type ClientBinding,
+  type ClientOptions,
+  connect,
+  type StreamEvent,
+} from '../../client/index.ts';
 import { LegateError, type Message, type StreamResponse } from '../../protocol/index.ts';
+import type { UrlPolicy } from '../../push/index.ts';
 import { type Logger, silentLogger, traceHeaders } from '../../telemetry/index.ts';
 import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
 import { textOfParts } from './answer-text.ts';
@@ -12,7 +19,9 @@ import { TaskAssembly } from './task-assembly.ts';
 export interface HttpTransportOptions {
   readonly directory: Directory;
   /** Further options of the clients, such as how they poll. */
-  readonly client?: Omit<ClientOptions, 'auth' | 'fetch'>;
+  readonly client?: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'>;
+  /** Reaches peers over gRPC instead, within the policy that holds for a peer. */
+  readonly grpc?: (policy: UrlPolicy) => ClientBinding;
   readonly telemetry?: InvokeTelemetry;
   readonly logger?: Logger;
 }
@@ -25,7 +34,7 @@ function isGivenUp(reason: unknown): boolean {
 }
 
 /**
- * Peers that speak A2A over HTTP. Their tasks are streamed; where a stream breaks it is taken up
+ * Peers that speak A2A over HTTP, or over gRPC where it is given. Their tasks are streamed; where a stream breaks it is taken up
  * again, and where there is none the task is polled (from every 2 to every 30 seconds). A message is
  * never sent twice.
  * @example
@@ -33,7 +42,7 @@ function isGivenUp(reason: unknown): boolean {
  * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
  */
 export class HttpTransport implements PeerTransport {
-  readonly reach = 'http';
+  readonly reach: 'http' | 'grpc';
   readonly knowsRepeats = false;
   readonly #options: HttpTransportOptions;
   readonly #telemetry: InvokeTelemetry;
@@ -47,6 +56,7 @@ export class HttpTransport implements PeerTransport {
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
+    this.reach = options.grpc === undefined ? 'http' : 'grpc';
     this.#telemetry = options.telemetry ?? new InvokeTelemetry();
   }
 
@@ -170,17 +180,22 @@ export class HttpTransport implements PeerTransport {
   }
 
   async #client({ agent, ...invocation }: Invocation): Promise<Client> {
-    const { directory } = this.#options;
+    const { directory, grpc } = this.#options;
     const peer = await directory.require(agent);
-    const fetching = directory.cards.fetchFor(
-      peer.origin === 'well-known' ? 'operator' : 'stranger',
-    );
-    const interfaces = peer.card.supportedInterfaces.filter((each) => reachOf(each) === 'http');
+    const from = peer.origin === 'well-known' ? 'operator' : 'stranger';
+    const fetching = directory.cards.fetchFor(from);
+    const interfaces = peer.card.supportedInterfaces.filter((each) => reachOf(each) === this.reach);
+    const credential = await directory.credential(agent);
     return connect(
       { ...peer.card, supportedInterfaces: interfaces },
       {
         ...this.#options.client,
-        ...clientAuth(await directory.credential(agent), fetching),
+        // What is added to requests of HTTP would be missing from those of gRPC.
+        ...clientAuth(
+          grpc === undefined ? credential : credential && { ...credential, allowsPlainHttp: false },
+          fetching,
+        ),
+        ...(grpc !== undefined && { bindings: [grpc(directory.cards.policyFor(from))] }),
         onRequest: async (request) => {
           if (request.operation === 'getTask') this.#polled({ agent, ...invocation });
           for (const [name, value] of Object.entries(traceHeaders())) {
