@@ -68,7 +68,7 @@ export class InactivityTimers {
   #served: { readonly engine: Engine; readonly store: Store } | undefined;
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: InactivityTimersOptions) {
     this.#options = options;
@@ -81,7 +81,7 @@ export class InactivityTimers {
 
   /** Looks no more; turns that still end arm their timers all the same. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     this.#timer?.cancel();
     await this.#looking;
   }
@@ -109,7 +109,7 @@ export class InactivityTimers {
   }
 
   #again(delay: number): void {
-    if (this.#isStopped) return;
+    if (this.#stopping.signal.aborted) return;
     this.#timer = this.#options.scheduler.after(delay, () => {
       this.#looking = this.#look().then((isMore) => {
         this.#again(isMore ? 1_000 : (this.#options.lookMs ?? 10_000));
@@ -129,7 +129,7 @@ export class InactivityTimers {
       const left = [...due];
       const work = async (): Promise<void> => {
         for (let next = left.shift(); next !== undefined; next = left.shift()) {
-          if (!this.#isStopped) await this.#attend(next);
+          if (!this.#stopping.signal.aborted) await this.#attend(next);
         }
       };
       await Promise.all(Array.from({ length: atOnce }, work));
@@ -188,7 +188,7 @@ export class InactivityTimers {
       {
         caller: { tenant, subject, method: 'channel' },
         version: '1.0',
-        signal: AbortSignal.timeout(turnMs),
+        signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(turnMs)]),
       },
     );
     if (outcome !== undefined && 'task' in outcome) {
