@@ -36,12 +36,37 @@ test.each([
   ['a token that speaks for itself', { said: 'eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln' }, 'eyJzdWIi'],
   ['a key in a query', { path: '/x?api_key=hunter2&y=1' }, 'hunter2'],
   ['a key by another spelling', { 'X-API-KEY': 'hunter2', client_secret: 'hunter2' }, 'hunter2'],
+  ['a key with a name of its own', { aws_secret_access_key: 'hunter2' }, 'hunter2'],
+  ['the token of a webhook', { headers: { 'X-A2A-Notification-Token': 'hunter2' } }, 'hunter2'],
+  ['a list of tokens', { tokens: ['hunter2'] }, 'hunter2'],
+  ['a password in a query', { dsn: 'postgres://db/x?user=me&password=hunter2' }, 'hunter2'],
+  ['a code that is good for a token', { path: '/callback?code=hunter2&state=1' }, 'hunter2'],
+  ['the key of a model', { why: 'wrong key sk-proj-hunter2hunter2hunter2' }, 'hunter2'],
+  [
+    'a private key',
+    { pem: `-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----` },
+    'hunter2',
+  ],
   ['deep down', { a: { b: { c: { d: [{ password: 'hunter2' }] } } } }, 'hunter2'],
   ['in an error and its cause', { error: failed() }, 'hunter2'],
 ])('%s is not logged', async (_, fields, secret) => {
   const { logger, written } = await lines();
   logger.error(fields, 'x');
   expect(written.join('')).not.toContain(secret);
+});
+
+test('what only sounds like a secret is logged', async () => {
+  const { logger, last } = await lines();
+  const fields = {
+    inputTokens: 12,
+    hasPassword: true,
+    token: null,
+    key: 'a',
+    keys: ['b'],
+    code: 'E',
+  };
+  logger.info(fields, 'x');
+  expect(last()).toMatchObject(fields);
 });
 
 function failed(): Error {

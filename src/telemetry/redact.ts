@@ -1,23 +1,9 @@
-/** Names of fields whose values never reach a log, whatever their spelling: `apiKey`, `API-KEY`. */
-const secretNames = new Set([
-  'authorization',
-  'proxyauthorization',
-  'cookie',
-  'setcookie',
-  'token',
-  'accesstoken',
-  'refreshtoken',
-  'idtoken',
-  'apikey',
-  'xapikey',
-  'password',
-  'passphrase',
-  'secret',
-  'clientsecret',
-  'credentials',
-  'privatekey',
-  'signature',
-]);
+/**
+ * Names of fields whose values never reach a log, whatever their spelling and whatever stands before
+ * them: `apiKey`, `X-API-KEY`, `aws_secret_access_key`.
+ */
+const secretName =
+  /(?:authorization|cookie|token|password|passphrase|secret|credential|signature|jwt|(?:api|access|private|signing)key)s?$/;
 const censored = '[redacted]';
 /** Bounds of what one line may hold. */
 const maxDepth = 6;
@@ -29,7 +15,12 @@ const inText: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${censored}`],
   [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${censored}@`],
   [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, censored],
-  [/([?&](?:token|api_?key|access_token|key)=)[^\s&#]+/gi, `$1${censored}`],
+  [
+    /([?&](?:[\w-]*(?:token|key|secret|password|signature)|sig|code)=)[^\s&#"']+/gi,
+    `$1${censored}`,
+  ],
+  [/\bsk-[\w-]{16,}/g, censored],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, censored],
 ];
 
 /** A text without what looks like a secret in it. */
@@ -45,8 +36,9 @@ export function redact(fields: Readonly<Record<string, unknown>>): Record<string
 function redactFields(fields: object, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, maxItems)) {
-    const isSecret = secretNames.has(name.replaceAll(/[-_\s]/g, '').toLowerCase());
-    const isSaid = value !== undefined && value !== null && typeof value !== 'boolean';
+    const isSecret = secretName.test(name.replaceAll(/[-_\s]/g, '').toLowerCase());
+    // Numbers of tokens, and whether there is a password, are no secrets.
+    const isSaid = typeof value === 'string' || (typeof value === 'object' && value !== null);
     // A key of its own, even where the name is one that objects give a meaning to.
     Object.defineProperty(copy, name, {
       value: isSecret && isSaid ? censored : redactValue(value, depth + 1),
