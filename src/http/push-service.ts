@@ -2,6 +2,7 @@ import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import {
   type BodySigner,
   httpsOrLoopbackPolicy,
+  type PushAttempt,
   PushDispatcher,
   type PushDispatcherOptions,
   type PublicKeySet,
@@ -26,6 +27,7 @@ export class PushService implements PushHooks {
   readonly dispatcher: PushDispatcher;
   readonly jwks: (() => PublicKeySet) | undefined;
   readonly #logger: Logger;
+  readonly #watchers = new Set<(attempt: PushAttempt) => void>();
 
   constructor(
     options: PushOptions & {
@@ -42,6 +44,10 @@ export class PushService implements PushHooks {
     this.dispatcher = new PushDispatcher({
       ...options,
       policy: options.policy ?? httpsOrLoopbackPolicy,
+      onAttempt: (attempt) => {
+        options.onAttempt?.(attempt);
+        for (const watcher of this.#watchers) watcher(attempt);
+      },
       taskAt: (taskId, sequence) => readTaskAt(options.store, taskId, sequence),
     });
   }
@@ -63,6 +69,12 @@ export class PushService implements PushHooks {
     const isRevived = await this.dispatcher.revive(deliveryId);
     this.#logger.info({ audit: 'action', deliveryId, isRevived }, 'audit.push.revived');
     return isRevived;
+  }
+
+  /** Tells of every call to a webhook until the function that is returned is called. */
+  watch(watcher: (attempt: PushAttempt) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   start(): void {

@@ -13,7 +13,12 @@ export {
   type OutboundRequest,
 } from './guarded-client.ts';
 export { type GuardedFetch, guardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
-export { PushDispatcher, type PushDispatcherOptions, type PushScheduler } from './outbox.ts';
+export {
+  type PushAttempt,
+  PushDispatcher,
+  type PushDispatcherOptions,
+  type PushScheduler,
+} from './outbox.ts';
 export {
   checkUrl,
   type CheckUrlOptions,

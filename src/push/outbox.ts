@@ -27,6 +27,16 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
    * round. @default as many as there are
    */
   readonly allowance?: () => number;
+  /** Told of every call that came to its end, for whoever looks on. It must not throw. */
+  readonly onAttempt?: (attempt: PushAttempt) => void;
+}
+
+/** One call to a webhook, and what came of it. */
+export interface PushAttempt {
+  readonly delivery: Delivery;
+  readonly outcome: DeliveryOutcome;
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 /** Time as the dispatcher sees it; the engine's scheduler fits. */
@@ -285,6 +295,7 @@ export class PushDispatcher {
     if (outcome.kind === 'delivered') this.#logger.debug(fields, 'push.delivered');
     else this.#logger.warn(fields, outcome.kind === 'dead' ? 'push.dead' : 'push.retry');
     this.#ended.push({ id: delivery.id, outcome, fields });
+    this.#options.onAttempt?.({ delivery, outcome, at: this.#scheduler.now() });
   }
 }
 

@@ -182,6 +182,24 @@ test.each([
     await look(tab);
   }
   await visit(page, server.url, look);
+  // The picture of the network is drawn for the room there is.
+  const isWhole = await page.locator('.network-picture').evaluate((picture) => {
+    const { left, right } = picture.getBoundingClientRect();
+    return [...picture.querySelectorAll('.net-node')].every((node) => {
+      const area = node.getBoundingClientRect();
+      return area.left >= left && area.right <= right;
+    });
+  });
+  expect(isWhole).toBe(true);
+  await page.goto(`${server.url}/inspect/#/talk`);
+  if (width < 960) await page.getByRole('button', { name: 'Inspect' }).click();
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByLabel('Credential').or(page.getByLabel('Version')).first().waitFor();
+  const dialog = await page.getByRole('dialog').evaluate((element) => ({
+    isWithin: element.getBoundingClientRect().right <= innerWidth,
+    overflow: element.scrollWidth - element.clientWidth,
+  }));
+  expect(dialog).toEqual({ isWithin: true, overflow: 0 });
 });
 
 test('everything can be done with the keyboard', async () => {
@@ -221,6 +239,20 @@ test('everything can be done with the keyboard', async () => {
   await page.keyboard.press('ArrowRight');
   expect(await focused()).toContain('Wire');
   await page.locator('.task-wire').waitFor();
+
+  // What was sent is chosen from with the arrow keys, too.
+  await page.locator('h1').click();
+  await page.keyboard.press('1');
+  await page.keyboard.press('/');
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.type('order');
+  await page.keyboard.press('Enter');
+  const requests = page.getByRole('listbox', { name: 'Requests' });
+  await expect.poll(() => requests.getByRole('option').count()).toBe(2);
+  await requests.focus();
+  await page.keyboard.press('ArrowDown');
+  const last = requests.getByRole('option').last();
+  expect(await last.getAttribute('aria-selected')).toBe('true');
 
   await page.locator('h1').click();
   await page.keyboard.press('?');

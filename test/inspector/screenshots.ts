@@ -2,21 +2,19 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import {
-  inspectorDoor,
-  type NetworkProvider,
-  serve,
-  serveAssistant,
-} from '../../src/http/index.ts';
+import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
+import { type NetworkProvider, serve } from '../../src/http/index.ts';
 import {
   bakery,
   inspectedServer,
   type InspectedServer,
 } from '../../src/http/inspector/testing/inspected-server.ts';
+import { startScriptedModelServer } from '../../src/models/index.ts';
 import { type JsonObject, message } from '../../src/protocol/index.ts';
 import { bodySigner, generateSigningKey } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
+import { bank, bankWithModel } from './bank.ts';
 import { openPage } from './pages.ts';
 
 const images = join(import.meta.dirname, '../../docs/images');
@@ -30,13 +28,7 @@ const shoot = async (page: Page, name: string): Promise<void> => {
 };
 
 async function ofTheAssistant(): Promise<void> {
-  const directory = join(import.meta.dirname, '../../examples/bank');
-  await using server = await serveAssistant({
-    places: { directory },
-    store: { type: 'memory' },
-    inspector: inspectorDoor({ version: '0.1.0' }),
-    drainMs: 0,
-  });
+  await using server = await bank();
   const talk = async (options: BrowserContextOptions, look: (page: Page) => Promise<void>) => {
     await using open = await openPage(server.url, {
       viewport: { width: 1280, height: 800 },
@@ -46,10 +38,19 @@ async function ofTheAssistant(): Promise<void> {
     await open.say('make it 70');
     await look(open.page);
   };
+  {
+    await using open = await openPage(server.url, { viewport: { width: 1280, height: 800 } });
+    await open.page.locator('.choice').first().waitFor();
+    await shoot(open.page, 'start');
+    await open.page.keyboard.press('?');
+    await shoot(open.page, 'keys');
+    await open.page.keyboard.press('Escape');
+    for (const text of ['I want a loan', '12000']) await open.say(text);
+    await open.page.getByRole('tab', { name: 'Slots' }).click();
+    await shoot(open.page, 'sub-agents');
+  }
   await talk({}, async (page) => {
     await shoot(page, 'flow');
-    await page.getByRole('tab', { name: 'Turn' }).click();
-    await shoot(page, 'turn');
     await page.getByRole('tab', { name: 'Wire' }).click();
     await shoot(page, 'wire');
     await page.getByRole('tab', { name: 'Agent' }).click();
@@ -60,11 +61,31 @@ async function ofTheAssistant(): Promise<void> {
     await page.getByRole('tab', { name: 'Slots' }).click();
     await shoot(page, 'slots-dark');
   });
+  await talk({ viewport: { width: 3840, height: 2160 } }, (page) => shoot(page, 'flow-4k'));
   await talk({ viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 }, async (page) => {
     await shoot(page, 'phone-talk');
     await page.getByRole('button', { name: 'Inspect' }).click();
     await shoot(page, 'phone-flow');
+    await page.goto(`${server.url}/inspect/#/tasks`);
+    await page.locator('.task-row').first().click();
+    await page.locator('.timeline .windowed-row').first().waitFor();
+    await shoot(page, 'phone-task');
+    await page.goto(`${server.url}/inspect/#/network`);
+    await page.locator('.net-node').first().waitFor();
+    await shoot(page, 'phone-network');
   });
+}
+
+async function ofAModel(): Promise<void> {
+  await using model = await startScriptedModelServer([
+    'start flow transfer_money\nset slot amount 50\nset slot recipient Anna',
+  ]);
+  await using server = await bankWithModel(model.url);
+  await using open = await openPage(server.url, { viewport: { width: 1280, height: 800 } });
+  await open.say('I want to send 50 euros to Anna');
+  await open.page.getByRole('tab', { name: 'Turn' }).click();
+  await open.page.locator('.model-call summary').click();
+  await shoot(open.page, 'turn');
 }
 
 function provider(cards: { readonly mill: JsonObject }): NetworkProvider {
@@ -179,8 +200,12 @@ async function ofAnAgent(): Promise<void> {
   await page.getByRole('tab', { name: 'Wire' }).click();
   await shoot(page, 'task-wire');
   await go('push');
+  await page.locator('.row').first().waitFor();
+  await shoot(page, 'push-deliveries');
   await page.getByRole('tab', { name: 'Dead letters' }).click();
   await shoot(page, 'push');
+  await page.getByRole('tab', { name: 'Registered' }).click();
+  await shoot(page, 'push-registered');
   await page.getByRole('tab', { name: 'Receiver' }).click();
   await page.locator('.windowed-row').nth(1).click();
   await shoot(page, 'receiver');
@@ -191,6 +216,29 @@ async function ofAnAgent(): Promise<void> {
   await shoot(page, 'network');
 }
 
+async function ofRetries(): Promise<void> {
+  await using broken = await startReceiver((_call, response) => void response.writeHead(503).end());
+  await using server = await inspectedServer({ push: { backoff: { initialDelay: 60_000 } } });
+  await send(server, 'order', 'bob', `${broken.url}/orders`);
+  const viewport = { width: 1280, height: 800 };
+  await using open = await openPage(server.url, { viewport, hash: '#/push' });
+  await open.page.getByRole('tab', { name: 'Waiting' }).click();
+  await open.page.locator('.row').first().waitFor();
+  await shoot(open.page, 'push-waiting');
+}
+
+async function ofAStranger(): Promise<void> {
+  const tokens = [{ token: 'secret', subject: 'olga', scopes: ['inspect'] }];
+  const auth = new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] });
+  await using server = await inspectedServer({ auth });
+  await using open = await openPage(server.url, { viewport: { width: 1280, height: 800 } });
+  await open.page.getByText('This inspector is for operators').waitFor();
+  await shoot(open.page, 'access');
+}
+
 await ofTheAssistant();
+await ofAModel();
 await ofAnAgent();
+await ofRetries();
+await ofAStranger();
 await closeChromium();

@@ -132,6 +132,10 @@ test('webhooks: dead letters are tried again, and the receiver shows what arrive
     await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeLessThan(count);
   }
   await page.getByText('No dead letters').waitFor();
+  // Every call is told of, what succeeded and what did not.
+  await page.getByRole('tab', { name: 'Deliveries' }).click();
+  await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
+  await page.locator('.row .badge', { hasText: 'given up' }).first().waitFor();
   await page.getByRole('tab', { name: 'Registered' }).click();
   await page.locator('.row', { hasText: url }).waitFor();
 
@@ -149,6 +153,27 @@ test('webhooks: dead letters are tried again, and the receiver shows what arrive
   await page.getByText('signature holds').waitFor();
   await page.getByRole('button', { name: 'Clear' }).click();
   await page.getByText('Nothing arrived yet').waitFor();
+});
+
+test('webhooks: what has to be tried again waits, and says what went wrong and when it is next', async () => {
+  await using receiver = await startReceiver((_call, response) => {
+    response.writeHead(503).end();
+  });
+  await using server = await inspectedServer({ push: { backoff: { initialDelay: 3_600_000 } } });
+  const id = await send(server, 'hello', 'bob', {
+    taskPushNotificationConfig: { id: 'mine', url: `${receiver.url}/hook` },
+  });
+  await using open = await openPage(server.url, { hash: '#/push' });
+  const { page } = open;
+  await page.locator('.row .badge', { hasText: 'tried again' }).waitFor();
+  await page.getByRole('tab', { name: 'Waiting' }).click();
+  const row = page.locator('.row', { hasText: '1 attempt · next at' });
+  await row.waitFor();
+  expect(await row.textContent()).toContain('answered 503');
+  // The task leads to the same.
+  await page.goto(`${server.url}/inspect/#/tasks/${id}`);
+  await page.getByRole('tab', { name: 'Push' }).click();
+  await page.locator('.tab-panel .row', { hasText: 'tried again' }).waitFor();
 });
 
 test('peers: cards are looked up, validated and their signatures checked', async () => {

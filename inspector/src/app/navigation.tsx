@@ -1,5 +1,6 @@
 import { about, mainAgent } from '../api/about.ts';
 import { liveState } from '../api/live.ts';
+import { waitingApprovals } from '../peers/waiting-approvals.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { hrefOf, route, type ViewName, views } from './route.ts';
@@ -51,6 +52,7 @@ export function Navigation() {
               >
                 <Icon name={view} />
                 <span>{titles[view]}</span>
+                {view === 'peers' && <Waiting count={waitingApprovals.value.length} />}
               </a>
             </li>
           ))}
@@ -73,5 +75,15 @@ export function Navigation() {
         />
       </div>
     </header>
+  );
+}
+
+function Waiting({ count }: { readonly count: number }) {
+  if (count === 0) return null;
+  return (
+    <span class="nav-count">
+      {count}
+      <span class="hidden-label"> waiting for approval</span>
+    </span>
   );
 }

@@ -24,6 +24,7 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
     .sort((one, two) => rank(two) - rank(one) || (one < two ? -1 : 1));
   return (
     <div class="slots-tab">
+      <SubAgents turns={past} />
       <table class="table">
         <thead>
           <tr>
@@ -57,7 +58,6 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
         />
         Show empty slots too
       </label>
-      <SubAgents turns={past} />
     </div>
   );
 }

@@ -1,12 +1,11 @@
-import { useEffect } from 'preact/hooks';
 import type { NetworkNode, NetworkPicture } from '../../../src/http/inspector/network.ts';
 import { get } from '../api/api.ts';
-import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
+import { useNotice } from '../api/use-notice.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { isNarrow } from '../ui/screen.ts';
+import { isWide } from '../ui/screen.ts';
 import { timeOf } from '../ui/time.ts';
 import { type NetworkLayout, networkLayout } from './network-layout.ts';
 
@@ -24,13 +23,7 @@ export function NetworkView() {
     (signal) => get<NetworkPicture>('network', signal),
     [],
   );
-  useEffect(
-    () =>
-      onNotice(({ tasks, push }) => {
-        if (tasks !== undefined || push === true) reload();
-      }),
-    [],
-  );
+  useNotice(({ tasks, push }) => tasks !== undefined || push === true, reload);
   return (
     <div class="single-view">
       <div class="view-bar">
@@ -40,7 +33,7 @@ export function NetworkView() {
       {problem !== '' && <Notice tone="bad">{problem}</Notice>}
       {value !== undefined && (
         <div class="network">
-          <Picture layout={networkLayout(value, { isDownward: isNarrow.value })} />
+          <Picture layout={networkLayout(value, { isDownward: !isWide.value })} />
           <CallTable picture={value} />
         </div>
       )}

@@ -1,23 +1,20 @@
 import { useState } from 'preact/hooks';
-import type { ApprovalView, PeerView } from '../../../src/http/inspector/network.ts';
-import { get, path, post } from '../api/api.ts';
-import { useLoaded } from '../api/loaded.ts';
+import type { PeerView } from '../../../src/http/inspector/network.ts';
+import { path, post } from '../api/api.ts';
 import { reasonOf } from '../api/reason.ts';
 import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
+import { loadApprovals, waitingApprovals } from './waiting-approvals.ts';
 
 /** What peers want and an operator has to decide. */
 export function Approvals({ peers }: { readonly peers: readonly PeerView[] }) {
   const [refused, setRefused] = useState('');
-  const { value = [], reload } = useLoaded(
-    (signal) => get<readonly ApprovalView[]>('approvals', signal),
-    [],
-  );
-  if (value.length === 0) return null;
+  const waiting = waitingApprovals.value;
+  if (waiting.length === 0) return null;
   const decide = (id: string, decision: 'approve' | 'reject'): void => {
     post(path`approvals/${id}`, { decision }).then(
-      () => reload(),
+      () => loadApprovals(),
       (error: unknown) => setRefused(reasonOf(error)),
     );
   };
@@ -26,7 +23,7 @@ export function Approvals({ peers }: { readonly peers: readonly PeerView[] }) {
       <h2>Approvals waiting</h2>
       {refused !== '' && <Notice tone="bad">{refused}</Notice>}
       <ul>
-        {value.map(({ id, peerId, title, detail, since }) => (
+        {waiting.map(({ id, peerId, title, detail, since }) => (
           <li key={id} class="approval">
             <strong>{title}</strong>
             <span class="faint">

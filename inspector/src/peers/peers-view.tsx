@@ -3,6 +3,7 @@ import type { PeersView as PeersAnswer } from '../../../src/http/inspector/netwo
 import { about } from '../api/about.ts';
 import { get } from '../api/api.ts';
 import { useLoaded } from '../api/loaded.ts';
+import { useNotice } from '../api/use-notice.ts';
 import { goTo, route } from '../app/route.ts';
 import { begin } from '../talk/talks.ts';
 import { foreignTarget, ownTarget } from '../talk/target.ts';
@@ -18,6 +19,8 @@ import { TrustControl } from './trust-control.tsx';
 /** Agents: ours, those the server knows, and those that were looked up here. */
 export function PeersView() {
   const { value, problem, reload } = useLoaded((signal) => get<PeersAnswer>('peers', signal), []);
+  // Whoever calls for the first time is a peer from then on.
+  useNotice(({ tasks }) => tasks !== undefined, reload);
   const rows = rowsOf(value);
   const chosen = rows.find(({ id }) => id === route.value.id) ?? rows[0];
   useEffect(() => {

@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { DeliveryView } from '../../../src/http/inspector/model.ts';
 import { get, path, post } from '../api/api.ts';
-import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
 import { reasonOf } from '../api/reason.ts';
+import { useNotice } from '../api/use-notice.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -26,13 +26,7 @@ export function Deliveries({ state, taskId }: DeliveriesProps) {
     [state, taskId],
   );
   const [refused, setRefused] = useState('');
-  useEffect(
-    () =>
-      onNotice(({ push }) => {
-        if (push === true) reload();
-      }),
-    [],
-  );
+  useNotice(({ push }) => push === true, reload);
   const retry = (id: number): void => {
     post(path`push/deliveries/${String(id)}/retry`).then(
       () => {
@@ -51,7 +45,7 @@ export function Deliveries({ state, taskId }: DeliveriesProps) {
           <p class="soft">
             {state === 'dead'
               ? 'Deliveries that are given up wait here to be tried once more.'
-              : 'Deliveries that are waiting for their next try show up here; those that succeeded are not kept.'}
+              : 'What has to be tried again waits here for its next attempt.'}
           </p>
         </Empty>
       )}

@@ -2,15 +2,16 @@ import { useState } from 'preact/hooks';
 import { about } from '../api/about.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Tabs } from '../ui/tabs.tsx';
+import { Attempts } from './attempts.tsx';
 import { Configs } from './configs.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Receiver } from './receiver.tsx';
 
-type PushTab = 'waiting' | 'dead' | 'configs' | 'receiver';
+type PushTab = 'attempts' | 'waiting' | 'dead' | 'configs' | 'receiver';
 
-/** Webhooks: what is owed, what was given up, who registered, and what arrives here. */
+/** Webhooks: what was called, is owed and was given up, who registered, and what arrives here. */
 export function PushView() {
-  const [tab, setTab] = useState<PushTab>('waiting');
+  const [tab, setTab] = useState<PushTab>('attempts');
   return (
     <div class="single-view">
       <div class="view-bar">
@@ -29,6 +30,7 @@ export function PushView() {
         current={tab}
         onChange={setTab}
         tabs={[
+          { name: 'attempts', title: 'Deliveries' },
           { name: 'waiting', title: 'Waiting' },
           { name: 'dead', title: 'Dead letters' },
           { name: 'configs', title: 'Registered' },
@@ -36,6 +38,7 @@ export function PushView() {
         ]}
       >
         <div class="push-content">
+          {tab === 'attempts' && <Attempts />}
           {tab === 'waiting' && <Deliveries key="waiting" state="pending" />}
           {tab === 'dead' && <Deliveries key="dead" state="dead" />}
           {tab === 'configs' && <Configs />}

@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { ReceivedCall } from '../../../src/http/inspector/model.ts';
 import { LegateError, v03, v1 } from '../../../src/protocol/index.ts';
 import { about } from '../api/about.ts';
 import { get, remove } from '../api/api.ts';
-import { onNotice } from '../api/live.ts';
 import { useLoaded } from '../api/loaded.ts';
 import { receiverAddress } from '../api/place.ts';
+import { useNotice } from '../api/use-notice.ts';
 import { Badge } from '../ui/badge.tsx';
 import type { Tone } from '../ui/tone.ts';
 import { Button } from '../ui/button.tsx';
@@ -33,13 +33,7 @@ export function Receiver() {
     reload,
   } = useLoaded((signal) => get<readonly ReceivedCall[]>('receiver', signal), []);
   const [selected, setSelected] = useState(-1);
-  useEffect(
-    () =>
-      onNotice(({ receiver }) => {
-        if (receiver === true) reload();
-      }),
-    [],
-  );
+  useNotice(({ receiver }) => receiver === true, reload);
   const calls = value.toReversed();
   const call = calls[selected];
   const clear = (): void => {

@@ -1,3 +1,4 @@
+import { Attempts } from './attempts.tsx';
 import { Configs } from './configs.tsx';
 import { Deliveries } from './deliveries.tsx';
 
@@ -9,6 +10,8 @@ export function TaskPush({ taskId }: { readonly taskId: string }) {
       <Configs taskId={taskId} />
       <h3>Owed</h3>
       <Deliveries taskId={taskId} />
+      <h3>Called</h3>
+      <Attempts taskId={taskId} />
     </div>
   );
 }

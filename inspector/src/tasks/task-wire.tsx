@@ -4,7 +4,9 @@ import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { WindowedList } from '../ui/windowed-list.tsx';
 import { Copy } from '../ui/copy.tsx';
-import { Mark, ProblemList } from '../wire/problem-list.tsx';
+import { EventLine } from '../wire/event-line.tsx';
+import { eventSummary } from '../wire/frame-summary.ts';
+import { ProblemList } from '../wire/problem-list.tsx';
 import { problemsOf } from '../wire/validate-frame.ts';
 import type { TaskLog } from './task-log.ts';
 
@@ -46,11 +48,11 @@ export function TaskWire({ log }: { readonly log: TaskLog }) {
               const one = log.events[index];
               if (one === undefined) return null;
               return (
-                <span class="frame-row">
-                  <Mark isGood={!log.problems.has(one.sequence)} />
-                  <span class="faint frame-number">{one.sequence}</span>
-                  <code>{JSON.stringify(spelled(one.body, version)).slice(0, 200)}</code>
-                </span>
+                <EventLine
+                  isGood={!log.problems.has(one.sequence)}
+                  number={one.sequence}
+                  summary={eventSummary(one.body)}
+                />
               );
             }}
           />
@@ -80,7 +82,7 @@ function Json({ value }: { readonly value: unknown }) {
   return (
     <div class="wire-body">
       <Copy text={JSON.stringify(value, undefined, 2)} label="Copy" />
-      <JsonView value={value} open={5} />
+      <JsonView value={value} open={8} />
     </div>
   );
 }

@@ -1,12 +1,12 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { PartList } from '../parts/part-list.tsx';
-import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { StateBadge } from '../ui/state-badge.tsx';
 import { WindowedList } from '../ui/windowed-list.tsx';
-import { eventSummary, eventTones } from '../wire/frame-summary.ts';
-import { Mark, ProblemList } from '../wire/problem-list.tsx';
+import { EventLine } from '../wire/event-line.tsx';
+import { eventSummary } from '../wire/frame-summary.ts';
+import { ProblemList } from '../wire/problem-list.tsx';
 import { Replay } from './replay.ts';
 import type { TaskLog } from './task-log.ts';
 
@@ -84,14 +84,12 @@ function usePlaying(
 function EventRow({ log, index }: { readonly log: TaskLog; readonly index: number }) {
   const event = log.events[index];
   if (event === undefined) return null;
-  const { kind, text } = eventSummary(event.body);
   return (
-    <span class="frame-row">
-      <Mark isGood={!log.problems.has(event.sequence)} />
-      <span class="faint frame-number">{event.sequence}</span>
-      <Badge tone={eventTones[kind]}>{kind}</Badge>
-      <span class="frame-text">{text}</span>
-    </span>
+    <EventLine
+      isGood={!log.problems.has(event.sequence)}
+      number={event.sequence}
+      summary={eventSummary(event.body)}
+    />
   );
 }
 

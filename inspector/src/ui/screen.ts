@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals';
 
+/** Room for two things side by side, in pixels. */
+const wide = 960;
+
 /** Whether there is room for two things side by side. */
-export const isWide = signal(innerWidth >= 960);
-/** Whether this is a phone, held upright. */
-export const isNarrow = signal(innerWidth < 704);
+export const isWide = signal(innerWidth >= wide);
 
 addEventListener('resize', () => {
-  isWide.value = innerWidth >= 960;
-  isNarrow.value = innerWidth < 704;
+  isWide.value = innerWidth >= wide;
 });

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import { Badge } from '../ui/badge.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { WindowedList } from '../ui/windowed-list.tsx';
-import type { Exchange, WireFrame } from './exchange.ts';
-import { eventTones, frameSummary } from './frame-summary.ts';
+import { EventLine } from './event-line.tsx';
+import type { Exchange } from './exchange.ts';
+import { frameSummary } from './frame-summary.ts';
 import { JudgedExchange } from './judged-exchange.ts';
-import { Mark, ProblemList } from './problem-list.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { parsed } from './validate-frame.ts';
 
 /** One exchange: the request on one side, what came on the other. */
@@ -82,11 +82,12 @@ function Frames({ exchange, judged, count }: FramesProps) {
             const one = frames[index];
             if (one === undefined) return null;
             return (
-              <span class="frame-row">
-                <Mark isGood={judged.problemsOf(one).length === 0} />
-                <span class="faint frame-number">{one.number}</span>
-                <FrameText frame={one} judged={judged} />
-              </span>
+              <EventLine
+                isGood={judged.problemsOf(one).length === 0}
+                number={one.number}
+                summary={judged.summaryOf(one)}
+                raw={frameSummary(one.text)}
+              />
             );
           }}
         />
@@ -97,17 +98,6 @@ function Frames({ exchange, judged, count }: FramesProps) {
           <Body text={frame.text} />
         </div>
       )}
-    </>
-  );
-}
-
-function FrameText({ frame, judged }: { readonly frame: WireFrame } & Pick<FramesProps, 'judged'>) {
-  const summary = judged.summaryOf(frame);
-  if (summary === undefined) return <code>{frameSummary(frame.text)}</code>;
-  return (
-    <>
-      <Badge tone={eventTones[summary.kind]}>{summary.kind}</Badge>
-      <span class="frame-text">{summary.text}</span>
     </>
   );
 }

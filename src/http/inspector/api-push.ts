@@ -7,11 +7,16 @@ import type { DeliveryView, PushConfigView } from './model.ts';
 /** Tasks whose configurations are looked for: the latest. */
 const maxTasks = 500;
 
-/** Webhooks: what is registered, what is owed, what was given up, and what arrived here. */
+/** Webhooks: what is registered, called, owed and given up, and what arrived here. */
 export const pushRoutes: readonly (readonly [string, Route])[] = [
   ['GET push/configs', listConfigs],
   ['GET push/deliveries', listDeliveries],
   ['POST push/deliveries/{}/retry', retryDelivery],
+  [
+    'GET push/attempts',
+    async ({ attempts }, { response, query }) =>
+      reply(response, attempts.list(query.get('task') ?? undefined)),
+  ],
   ['GET receiver', async ({ receiver }, { response }) => reply(response, receiver.calls)],
   [
     'DELETE receiver',

@@ -2,6 +2,7 @@ import type { Store } from '../../store/index.ts';
 import type { GuardedFetch } from '../../push/index.ts';
 import type { PushService } from '../push-service.ts';
 import type { ApiCall } from './api-call.ts';
+import type { AttemptLog } from './attempt-log.ts';
 import type { Live } from './live.ts';
 import type { NetworkProvider } from './network.ts';
 import type { InspectedAgent } from './options.ts';
@@ -14,6 +15,7 @@ export interface Inspection {
   agentOf(owner: string): InspectedAgent;
   readonly store: Store;
   readonly push: PushService | undefined;
+  readonly attempts: AttemptLog;
   readonly receiver: WebhookReceiver;
   readonly live: Live;
   readonly network: NetworkProvider | undefined;

@@ -10,6 +10,7 @@ import { errorHeaders } from '../statuses.ts';
 import { admitOperator, callersAccess, type InspectorAccess } from './access.ts';
 import { talkToAgent } from './agent-door.ts';
 import { handleApi } from './api.ts';
+import { AttemptLog } from './attempt-log.ts';
 import type { Inspection } from './inspection.ts';
 import { Live } from './live.ts';
 import type { ErrorView } from './model.ts';
@@ -114,6 +115,12 @@ function inspectionOf(
   const { scheduler = systemScheduler, proxy = false, version = '', network } = options;
   const now = (): number => scheduler.now();
   const live = new Live({ store, scheduler });
+  const attempts = new AttemptLog();
+  const leave = push?.watch((attempt) => {
+    attempts.add(attempt);
+    live.notePush();
+  });
+  closing.addEventListener('abort', () => leave?.(), { once: true });
   const receiver = new WebhookReceiver({
     now,
     keys: () => agents.find(({ service }) => service.jwks !== undefined)?.service.jwks?.(),
@@ -130,6 +137,7 @@ function inspectionOf(
     },
     store,
     push,
+    attempts,
     receiver,
     live,
     network,

@@ -30,6 +30,7 @@ export class Live {
   #versions: Map<string, number> | undefined;
   readonly #lengths = new Map<string, number>();
   #deliveries = '';
+  #hasPushed = false;
   #timer: Timer | undefined;
   #isLooking = false;
 
@@ -59,6 +60,11 @@ export class Live {
     for (const viewer of this.#viewers) viewer.tell(notice);
   }
 
+  /** A webhook was called; the next notice says so. There may be many calls to one notice. */
+  notePush(): void {
+    this.#hasPushed = true;
+  }
+
   /** Looks now instead of in a moment. */
   look(): void {
     if (this.#isLooking || this.#viewers.size === 0) return;
@@ -86,7 +92,8 @@ export class Live {
       .map(({ id, contextId }) => ({ id, contextId }));
     const deliveries = await store.push.deliveries({ limit: 200 });
     const marks = deliveries.map(({ id, attempts, state }) => `${id}:${attempts}:${state}`).join();
-    const isPushNew = before !== undefined && marks !== this.#deliveries;
+    const isPushNew = before !== undefined && (marks !== this.#deliveries || this.#hasPushed);
+    this.#hasPushed = false;
     this.#deliveries = marks;
     if (tasks.length > 0 || isPushNew) {
       this.tell({ ...(tasks.length > 0 && { tasks }), ...(isPushNew && { push: true as const }) });

@@ -103,6 +103,21 @@ export interface DeliveryView {
   readonly configId: string;
 }
 
+/** A call to a webhook that came to its end. */
+export interface AttemptView {
+  readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly taskId: string;
+  readonly sequence: number;
+  /** Of this delivery, from 1. */
+  readonly attempt: number;
+  readonly url: string;
+  /** `retry`: it is tried again. `dead`: it was given up. */
+  readonly outcome: 'delivered' | 'retry' | 'dead';
+  readonly error?: string;
+}
+
 /** A call that the built-in webhook receiver took. */
 export interface ReceivedCall {
   readonly number: number;

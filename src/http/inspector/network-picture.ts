@@ -52,7 +52,8 @@ export async function networkPicture(inspection: Inspection): Promise<NetworkPic
     const { host } = new URL(push.config.url);
     const id = `webhook ${host}`;
     nodes.set(id, { id, kind: 'webhook', name: host });
-    count(agent, id, state === 'dead', nextAttemptAt);
+    // One that waits was tried before, and is due later.
+    count(agent, id, state === 'dead', Math.min(nextAttemptAt, inspection.now()));
   }
   for (const { id, name, description, caller } of subAgents(inspection)) {
     nodes.set(id, { id, kind: 'sub-agent', name, detail: description });
