@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
   darwin: ['open'],
-  win32: ['cmd', '/c', 'start', ''],
+  // Not by cmd, to which parts of an address may be commands.
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
 /** Shows a page in the browser of whoever sits at the terminal; elsewhere there is nobody to see it. */

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { readReference } from '../client/agent-reference.ts';
 import { calling } from '../client/calling.ts';
 import { usage } from '../client/choices.ts';
 import type { CheckCommandOptions } from '../commands/check.ts';
@@ -15,7 +14,7 @@ export async function check(
   options: CheckCommandOptions,
 ): Promise<void> {
   await calling(options, operands, async (session) => {
-    const reference = readReference(session.choices.agent);
+    const reference = await session.resolve();
     if (reference.kind === 'file') throw usage('check calls the agent: give its address');
     session.warnOfDanger();
     const format = session.choices.isJson ? 'json' : options.format;

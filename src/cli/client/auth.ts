@@ -1,16 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AgentCard, OAuthFlows } from '../../protocol/index.ts';
 import type { LoginCommandOptions } from '../commands/auth.ts';
 import type { ClientCommandOptions } from '../commands/client-options.ts';
+import { openPage } from '../open-page.ts';
 import { Progress } from '../progress.ts';
-import { readReference } from './agent-reference.ts';
+import { byAuthorizationCode } from './authorization-code.ts';
 import { calling } from './calling.ts';
 import { usage } from './choices.ts';
-import { CommandFailure } from './failure.ts';
-import { byClientCredentials, byDeviceCode } from './oauth.ts';
+import { type Flow, flowOf } from './login-flow.ts';
+import { byClientCredentials, byDeviceCode, type TokenAnswer } from './oauth.ts';
+import { discover, identityOf } from './openid.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { TokenFile } from './token-file.ts';
+import { type StoredToken, TokenFile } from './token-file.ts';
+
+/** How long somebody may take in a browser, in milliseconds. */
+const patience = 300_000;
 
 /** Gets a token for an agent, and keeps it for the calls to come. */
 export async function login(
@@ -18,48 +23,92 @@ export async function login(
   options: LoginCommandOptions,
 ): Promise<void> {
   await calling(options, operands, async (session) => {
-    const origin = originOf(session);
+    const origin = await originOf(session);
     const { card } = await session.fetchCard();
     const { clientId } = options;
     if (clientId === undefined) throw usage('who asks? Give --client-id, or A2ACLI_CLIENT_ID');
-    const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
-    if (clientSecret !== undefined) session.redactor.add(clientSecret);
-    const flow = flowOf(card, options.flow);
-    const scope = (options.scope ?? Object.keys(flow.value.scopes)).join(' ');
-    const request = {
-      fetch: session.fetch,
-      tokenUrl: flow.value.tokenUrl,
-      clientId,
-      ...(clientSecret !== undefined && { clientSecret }),
-      scope,
-      signal: session.signal,
-      now: Date.now,
-      wait: (ms: number) => wait(ms, undefined, { signal: session.signal }),
-    };
     using progress = new Progress('Waiting for the authority');
-    const token =
-      flow.kind === 'client-credentials'
-        ? await byClientCredentials(request)
-        : await byDeviceCode({
-            ...request,
-            deviceAuthorizationUrl: flow.value.deviceAuthorizationUrl,
-            tell: (url, code) => {
-              progress.clear();
-              session.warn(`open ${url} and confirm the code ${code}`);
-              progress.say('Waiting for you to confirm it');
-            },
-          });
+    const flow = await flowOf(card, options.flow, (url) => discover(url, session));
+    const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
     progress.clear();
     session.redactor.add(token.accessToken);
     const file = new TokenFile(process.env);
     file.set(origin, token);
     const until = token.expiresAt === undefined ? null : new Date(token.expiresAt).toISOString();
-    new Output(session).document({ agent: origin, expiresAt: until }, (text) => {
+    const kept = { agent: origin, expiresAt: until, ...(subject !== undefined && { subject }) };
+    new Output(session).document(kept, (text) => {
       text.field('Agent', origin);
       text.field('Token', `kept in ${file.path}`);
+      text.field('Subject', subject);
       text.field('Expires', until ?? 'unknown');
     });
   });
+}
+
+interface Granted {
+  readonly token: StoredToken;
+  /** Whom the provider says it let in. */
+  readonly subject: string | undefined;
+}
+
+async function granted(
+  session: Session,
+  flow: Flow,
+  options: LoginCommandOptions & { readonly clientId: string },
+  progress: Progress,
+): Promise<Granted> {
+  const { fetch, signal } = session;
+  const { clientId } = options;
+  const { provider, tokenUrl } = flow;
+  const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
+  if (clientSecret !== undefined) session.redactor.add(clientSecret);
+  const isCode = flow.kind === 'authorization-code';
+  const nonce =
+    provider !== undefined && isCode ? randomBytes(16).toString('base64url') : undefined;
+  let subject: string | undefined;
+  const request = {
+    fetch,
+    tokenUrl,
+    clientId,
+    ...(clientSecret !== undefined && { clientSecret }),
+    ...(provider !== undefined && { secretPlace: provider.secretPlace }),
+    scope: (options.scope ?? flow.scopes).join(' '),
+    signal,
+    now: Date.now,
+    wait: (ms: number) => wait(ms, undefined, { signal }),
+    verify: async (answer: TokenAnswer) => {
+      if (provider === undefined) return;
+      const bound = nonce === undefined ? {} : { nonce };
+      subject = await identityOf(answer, { provider, clientId, fetch, ...bound });
+    },
+  };
+  const ask = (words: string): void => {
+    progress.clear();
+    session.warn(words);
+    progress.say('Waiting for you to confirm it');
+  };
+  if (flow.kind === 'client-credentials') {
+    return { token: await byClientCredentials(request), subject };
+  }
+  if (flow.kind === 'device-code') {
+    const { deviceAuthorizationUrl } = flow;
+    const tell = (url: string, code: string): void =>
+      ask(`open ${url} and confirm the code ${code}`);
+    return { token: await byDeviceCode({ ...request, deviceAuthorizationUrl, tell }), subject };
+  }
+  const token = await byAuthorizationCode({
+    ...request,
+    authorizationUrl: flow.authorizationUrl,
+    ...(provider !== undefined && { issuer: provider.issuer }),
+    ...(nonce !== undefined && { nonce }),
+    ...(options.redirectPort !== undefined && { port: options.redirectPort }),
+    patienceMs: session.choices.timeoutMs ?? patience,
+    tell: (url) => {
+      ask(`open ${url} and say yes there`);
+      openPage(url);
+    },
+  });
+  return { token, subject };
 }
 
 /** Forgets the token for an agent. */
@@ -68,7 +117,7 @@ export async function logout(
   options: ClientCommandOptions,
 ): Promise<void> {
   await calling(options, operands, async (session) => {
-    const origin = originOf(session);
+    const origin = await originOf(session);
     const isForgotten = new TokenFile(process.env).delete(origin);
     new Output(session).document({ agent: origin, isForgotten }, (text) => {
       text.field('Agent', origin);
@@ -77,37 +126,8 @@ export async function logout(
   });
 }
 
-function originOf(session: Session): string {
-  const reference = readReference(session.choices.agent);
+async function originOf(session: Session): Promise<string> {
+  const reference = await session.resolve();
   if (reference.kind === 'address') return new URL(reference.url).origin;
   throw usage('tokens are kept by the address of an agent: give it, and not a file');
-}
-
-type Flow =
-  | {
-      readonly kind: 'device-code';
-      readonly value: Extract<OAuthFlows, { deviceCode: object }>['deviceCode'];
-    }
-  | {
-      readonly kind: 'client-credentials';
-      readonly value: Extract<OAuthFlows, { clientCredentials: object }>['clientCredentials'];
-    };
-
-/** The first flow of the card that is spoken here, or the one that was asked for. */
-function flowOf(card: AgentCard, wanted: LoginCommandOptions['flow']): Flow {
-  for (const scheme of Object.values(card.securitySchemes ?? {})) {
-    if (!('oauth2SecurityScheme' in scheme)) continue;
-    const { flows } = scheme.oauth2SecurityScheme;
-    if ('deviceCode' in flows && wanted !== 'client-credentials') {
-      return { kind: 'device-code', value: flows.deviceCode };
-    }
-    if ('clientCredentials' in flows && wanted !== 'device-code') {
-      return { kind: 'client-credentials', value: flows.clientCredentials };
-    }
-  }
-  throw new CommandFailure({
-    code: 'A2ACLI_ERR_AUTH_FAILED',
-    message: `the card of ${JSON.stringify(card.name)} declares no ${wanted ?? 'device code or client credentials'} flow`,
-    hint: 'see what it declares with "legate card", and set A2ACLI_BEARER or A2ACLI_API_KEY',
-  });
 }

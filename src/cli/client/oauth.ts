@@ -6,13 +6,20 @@ import type { StoredToken } from './token-file.ts';
 type Fetch = typeof globalThis.fetch;
 type Fields = Readonly<Record<string, string>>;
 
+/** What an authority answered, as it came. */
+export type TokenAnswer = Readonly<Record<string, unknown>>;
+
 /** Who asks for a token, and where. */
 export interface TokenRequest {
   readonly fetch: Fetch;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret?: string;
+  /** How the secret is shown: in a header, or among the fields. @default 'basic' */
+  readonly secretPlace?: 'basic' | 'post';
   readonly scope: string;
+  /** Sees what was granted, and rejects where it is not to be believed. */
+  readonly verify?: (answer: TokenAnswer) => Promise<void>;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -64,42 +71,56 @@ export async function byDeviceCode(
   throw refused('nobody confirmed the code in time');
 }
 
+/** OAuth 2.1, section 4.1: what somebody said yes to in a browser that comes back here. */
+export async function byCode(
+  request: TokenRequest,
+  code: { readonly value: string; readonly verifier: string; readonly redirectUri: string },
+): Promise<StoredToken> {
+  const answer = await post(request, request.tokenUrl, {
+    grant_type: 'authorization_code',
+    code: code.value,
+    redirect_uri: code.redirectUri,
+    code_verifier: code.verifier,
+  });
+  return tokenOf(request, answer);
+}
+
 /** Another token for one that has run out. */
 export async function refreshed(request: TokenRequest, refreshToken: string): Promise<StoredToken> {
   const answer = await post(request, request.tokenUrl, {
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
   });
-  return { refreshToken, ...tokenOf(request, answer) };
+  return { refreshToken, ...(await tokenOf(request, answer)) };
 }
 
-function tokenOf(
-  { tokenUrl, clientId, now }: TokenRequest,
-  answer: Readonly<Record<string, unknown>>,
-): StoredToken {
+async function tokenOf(
+  { tokenUrl, clientId, secretPlace, now, verify }: TokenRequest,
+  answer: TokenAnswer,
+): Promise<StoredToken> {
   const { access_token: accessToken, refresh_token: refreshToken } = answer;
   if (typeof accessToken !== 'string' || accessToken === '') {
     throw refused(`${new URL(tokenUrl).origin} gave no token: ${reasonOf(answer)}`);
   }
+  await verify?.(answer);
   const lifetime = answer['expires_in'];
   return {
     accessToken,
     tokenUrl,
     clientId,
+    ...(secretPlace !== undefined && { secretPlace }),
     ...(typeof lifetime === 'number' && { expiresAt: now() + lifetime * 1_000 }),
     ...(typeof refreshToken === 'string' && { refreshToken }),
   };
 }
 
 async function post(
-  { fetch, clientId, clientSecret, signal }: TokenRequest,
+  { fetch, clientId, clientSecret, secretPlace = 'basic', signal }: TokenRequest,
   url: string,
   fields: Fields,
-): Promise<Readonly<Record<string, unknown>>> {
-  const target = URL.parse(url);
-  if (target === null || !isProtected(target)) {
-    throw refused(`the card names ${url}, which is not https: credentials are not sent there`);
-  }
+): Promise<TokenAnswer> {
+  const target = protectedUrl(url);
+  const isBasic = clientSecret !== undefined && secretPlace === 'basic';
   const basic = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`;
   const response = await fetch(url, {
     method: 'POST',
@@ -108,35 +129,48 @@ async function post(
     headers: {
       Accept: 'application/json',
       'Content-Type': 'application/x-www-form-urlencoded',
-      ...(clientSecret !== undefined && {
+      ...(isBasic && {
         Authorization: `Basic ${Buffer.from(basic).toString('base64')}`,
       }),
     },
     body: new URLSearchParams({
       ...fields,
-      ...(clientSecret === undefined && { client_id: clientId }),
+      ...(!isBasic && { client_id: clientId }),
+      ...(!isBasic && clientSecret !== undefined && { client_secret: clientSecret }),
     }).toString(),
   }).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new LegateError('PEER_UNREACHABLE', `${target.origin} did not answer`, { cause });
   });
+  return readAnswer(response, target);
+}
+
+/** An address of an authority; refused where anybody on the way could read what is sent there. */
+export function protectedUrl(url: string): URL {
+  const target = URL.parse(url);
+  if (target !== null && isProtected(target)) return target;
+  throw refused(`the card names ${url}, which is not https: credentials are not sent there`);
+}
+
+/** The JSON object of an answer. */
+export async function readAnswer(response: Response, { origin }: URL): Promise<TokenAnswer> {
   const text = await response.text();
   try {
     const value = text.length > longestAnswer ? null : parseJson(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return value as Readonly<Record<string, unknown>>;
+      return value as TokenAnswer;
     }
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
   }
-  throw refused(`${target.origin} answered ${response.status} with what is no JSON`);
+  throw refused(`${origin} answered ${response.status} with what is no JSON`);
 }
 
-function refused(message: string): CommandFailure {
+export function refused(message: string): CommandFailure {
   return new CommandFailure({ code: 'A2ACLI_ERR_AUTH_FAILED', message });
 }
 
-function reasonOf(answer: Readonly<Record<string, unknown>>): string {
+export function reasonOf(answer: TokenAnswer): string {
   const { error, error_description: description } = answer;
   const words = [error, description].filter((word) => typeof word === 'string').join(': ');
   return words === '' ? 'it does not say why' : words.slice(0, 300);

@@ -11,10 +11,11 @@ import {
 } from '../../client/index.ts';
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/client-options.ts';
-import { type AgentReference, readReference } from './agent-reference.ts';
+import { type AgentReference, readReference, severalAgents } from './agent-reference.ts';
 import { type Choices, choicesOf, quoted } from './choices.ts';
 import { CommandFailure, type DeclaredScheme } from './failure.ts';
 import { Redactor } from './redactor.ts';
+import { catalogueAt, resolveReference } from './resolve-reference.ts';
 import { tlsFetch } from './tls-fetch.ts';
 import { WireLog } from './wire-log.ts';
 
@@ -26,6 +27,7 @@ export class Session {
   readonly fetch: typeof fetch;
   readonly #wireLog: WireLog | undefined;
   readonly #interrupt = new AbortController();
+  #resolved: Promise<AgentReference> | undefined;
   /** Known once the card was read. */
   #card: AgentCard | undefined;
   #isCardAnswered = false;
@@ -118,10 +120,15 @@ export class Session {
   /** The card as it came, and as it is understood. */
   async fetchCard(): Promise<{ readonly card: AgentCard; readonly json: unknown }> {
     this.warnOfDanger();
-    const reference = readReference(this.choices.agent);
-    const fetched = await this.#readCard(reference);
+    const fetched = await this.#readCard(await this.resolve());
     this.#card = fetched.card;
     return fetched;
+  }
+
+  /** Where the card of the agent is to be had; one of a catalogue is looked up there. */
+  resolve(): Promise<AgentReference> {
+    this.#resolved ??= resolveReference(readReference(this.choices.agent), this);
+    return this.#resolved;
   }
 
   async connect(): Promise<Client> {
@@ -171,7 +178,7 @@ export class Session {
       }
       return await this.#fetchCardAt(reference.url);
     } catch (error) {
-      throw this.#cardFailure(error, reference);
+      throw await this.#cardFailure(error, reference);
     }
   }
 
@@ -196,11 +203,15 @@ export class Session {
     return { apiKey: { name: 'X-API-Key', value: apiKey } };
   }
 
-  #cardFailure(error: unknown, reference: AgentReference): unknown {
+  async #cardFailure(error: unknown, reference: AgentReference): Promise<unknown> {
     if (!(error instanceof LegateError)) return error;
     const isAnswered = reference.kind === 'file' || this.#isCardAnswered;
     const isWrong = error.code === 'PEER_INVALID' || error.code === 'INVALID_PARAMS';
     if (!isWrong) return error;
+    if (isAnswered && reference.kind === 'address' && new URL(reference.url).pathname !== '/') {
+      const entries = await catalogueAt(reference.url, this);
+      if (entries !== undefined) return severalAgents(reference.url, entries);
+    }
     return new CommandFailure({
       code: isAnswered ? 'A2ACLI_ERR_CARD_INVALID' : 'A2ACLI_ERR_CARD_NOT_FOUND',
       message: error.message,
@@ -236,43 +247,17 @@ export class Session {
     return { apiKey: { name: 'X-API-Key', value: apiKey } };
   }
 
-  /** A token that was got for this agent, renewed where it has run out. */
+  /** A token that was got for this agent. */
   async #storedAuth(card: AgentCard): Promise<Auth | undefined> {
-    const schemes = Object.values(card.securitySchemes ?? {});
-    const reference = readReference(this.choices.agent);
-    if (reference.kind === 'file' || !schemes.some((one) => 'oauth2SecurityScheme' in one)) {
-      return undefined;
-    }
-    const { TokenFile } = await import('./token-file.ts');
-    const file = new TokenFile(process.env);
+    const reference = await this.resolve();
+    if (reference.kind === 'file') return undefined;
+    const { storedToken, takesTokens } = await import('./stored-auth.ts');
+    if (!takesTokens(card)) return undefined;
+    const { fetch, signal, redactor } = this;
+    const warn = (text: string): void => this.warn(text);
     const { origin } = new URL(reference.url);
-    let token = file.get(origin);
+    const token = await storedToken(origin, { fetch, signal, redactor, warn });
     if (token === undefined) return undefined;
-    for (const secret of [token.accessToken, token.refreshToken]) {
-      if (secret !== undefined) this.redactor.add(secret);
-    }
-    if (token.expiresAt !== undefined && token.expiresAt <= Date.now()) {
-      if (token.refreshToken === undefined) {
-        this.warn('the token has run out; get another one: legate auth login');
-        return undefined;
-      }
-      const { refreshed } = await import('./oauth.ts');
-      token = await refreshed(
-        {
-          fetch: this.fetch,
-          tokenUrl: token.tokenUrl,
-          clientId: token.clientId,
-          ...clientSecret(),
-          scope: '',
-          signal: this.signal,
-          now: Date.now,
-          wait: () => Promise.resolve(),
-        },
-        token.refreshToken,
-      );
-      this.redactor.add(token.accessToken);
-      file.set(origin, token);
-    }
     this.#hasStoredToken = true;
     return { bearer: token.accessToken };
   }
@@ -324,9 +309,4 @@ function refuseOldVersion(
     'VERSION_NOT_SUPPORTED',
     `${JSON.stringify(name)} speaks A2A ${other} and not ${version}`,
   );
-}
-
-function clientSecret(): { readonly clientSecret?: string } {
-  const secret = process.env['A2ACLI_CLIENT_SECRET'];
-  return secret === undefined ? {} : { clientSecret: secret };
 }

@@ -11,6 +11,8 @@ export interface StoredToken {
   readonly refreshToken?: string;
   readonly tokenUrl: string;
   readonly clientId: string;
+  /** How the secret of the client is shown. @default 'basic' */
+  readonly secretPlace?: 'basic' | 'post';
 }
 
 /** Where the settings of the user are. */

@@ -6,11 +6,16 @@ import {
   option,
   withClient,
 } from './client-options.ts';
+import { readPort } from './options.ts';
+
+export const loginFlows = ['device-code', 'authorization-code', 'client-credentials'] as const;
+export type LoginFlow = (typeof loginFlows)[number];
 
 export interface LoginCommandOptions extends ClientCommandOptions {
-  readonly flow?: 'device-code' | 'client-credentials';
+  readonly flow?: LoginFlow;
   readonly clientId?: string;
   readonly scope?: readonly string[];
+  readonly redirectPort?: number;
 }
 
 export function authCommand(): Command {
@@ -31,10 +36,9 @@ function loginCommand(): Command {
     .description('get a token from the authority of an agent, for the calls to come')
     .argument('[agent]', 'the agent, where no flag names it')
     .addOption(
-      new Option('--flow <flow>', 'how (default: the first that the card declares)').choices([
-        'device-code',
-        'client-credentials',
-      ] as const),
+      new Option('--flow <flow>', 'how (default: the first that the card declares)').choices(
+        loginFlows,
+      ),
     )
     .addOption(
       new Option('--client-id <id>', 'who this program is to the authority').env(
@@ -44,14 +48,23 @@ function loginCommand(): Command {
     .addOption(
       option('--scope <scope>', 'what to ask for; repeatable', "the card's").argParser(collect),
     )
+    .addOption(
+      option(
+        '--redirect-port <port>',
+        'of this machine, where the browser comes back to with an authorization code',
+        'any that is free',
+      ).argParser(readPort),
+    )
     .addHelpText(
       'after',
       `${clientNotes}
-The secret of a client comes from A2ACLI_CLIENT_SECRET. Tokens are kept in ~/.config/a2a-cli/tokens.json,
+An authority that speaks OpenID Connect is asked where it does what. A device code is confirmed in any
+browser; for an authorization code a browser of this machine comes back here (PKCE). The secret of a client comes from A2ACLI_CLIENT_SECRET. Tokens are kept in ~/.config/a2a-cli/tokens.json,
 which only you can read, and are sent to the agent they are for and to no other.
 
 Examples:
   legate auth login agent.example --client-id my-app
+  legate auth login agent.example --client-id my-app --flow authorization-code --scope openid
   A2ACLI_CLIENT_SECRET=… legate auth login -a agent.example --flow client-credentials --client-id ci`,
     );
   return withClient(command).action(

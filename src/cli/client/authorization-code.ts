@@ -1,0 +1,114 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { byCode, protectedUrl, reasonOf, refused, type TokenRequest } from './oauth.ts';
+import type { StoredToken } from './token-file.ts';
+
+export interface CodeRequest extends TokenRequest {
+  readonly authorizationUrl: string;
+  /** Who answers; one that says so in its answer and is another is refused (RFC 9207). */
+  readonly issuer?: string;
+  /** Bound to the identity that comes back, so that it cannot be an older one. */
+  readonly nonce?: string;
+  /** Where the browser comes back to. @default any port that is free */
+  readonly port?: number;
+  /** Milliseconds to wait for the browser. */
+  readonly patienceMs: number;
+  /** Shows the page where somebody says yes. */
+  readonly tell: (url: string) => void;
+}
+
+/**
+ * Somebody says yes in a browser of this machine, which comes back to a port of it (RFC 8252), with a
+ * code that only the asker of the question can use (PKCE, RFC 7636).
+ */
+export async function byAuthorizationCode(request: CodeRequest): Promise<StoredToken> {
+  const verifier = randomBytes(32).toString('base64url');
+  const state = randomBytes(16).toString('base64url');
+  await using inlet = await openInlet(request, state);
+  const url = protectedUrl(request.authorizationUrl);
+  const { scope, nonce } = request;
+  for (const [name, value] of Object.entries({
+    response_type: 'code',
+    client_id: request.clientId,
+    redirect_uri: inlet.url,
+    state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...(scope !== '' && { scope }),
+    ...(nonce !== undefined && { nonce }),
+  })) {
+    url.searchParams.set(name, value);
+  }
+  request.tell(url.href);
+  const value = await inlet.code;
+  return byCode(request, { value, verifier, redirectUri: inlet.url });
+}
+
+interface Inlet extends AsyncDisposable {
+  readonly url: string;
+  readonly code: Promise<string>;
+}
+
+/** Waits on the loopback interface for the browser to come back, once. */
+async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
+  const { signal, patienceMs } = request;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  // Told to whoever awaits it; until then a failure waits, too.
+  promise.catch(() => undefined);
+  const server = createServer((incoming, response) => {
+    const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://127.0.0.1');
+    const page = (status: number, words: string): void => {
+      response.writeHead(status, {
+        'Content-Type': 'text/plain; charset=utf-8',
+        'Content-Security-Policy': "default-src 'none'",
+        'Referrer-Policy': 'no-referrer',
+        'Cache-Control': 'no-store',
+        Connection: 'close',
+      });
+      response.end(`${words}\n`);
+    };
+    if (pathname !== '/callback') return page(404, 'There is nothing here.');
+    // Whoever else finds the port cannot bring a code of their own.
+    if (searchParams.get('state') !== state) return page(400, 'This is not what was asked for.');
+    const code = searchParams.get('code');
+    const failure = failureOf(searchParams, request);
+    if (failure !== undefined) reject(refused(failure));
+    else if (code !== null) resolve(code);
+    return failure === undefined
+      ? page(200, 'You are signed in. You can close this page.')
+      : page(403, 'You are not signed in. You can close this page.');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        refused(`the browser cannot come back to port ${request.port ?? 0}: ${error.message}`),
+      ),
+    );
+    server.listen(request.port ?? 0, '127.0.0.1', resolve);
+  });
+  const timer = setTimeout(
+    () => reject(refused('nobody came back from the browser in time')),
+    patienceMs,
+  );
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,
+    code: promise,
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function failureOf(answer: URLSearchParams, { issuer }: CodeRequest): string | undefined {
+  const from = answer.get('iss');
+  if (issuer !== undefined && from !== null && from !== issuer) {
+    return `another authority answered: ${from.slice(0, 200)}`;
+  }
+  if (answer.has('error')) return `the authority refused: ${reasonOf(Object.fromEntries(answer))}`;
+  return answer.has('code') ? undefined : 'the authority gave no code';
+}

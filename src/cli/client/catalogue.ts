@@ -1,0 +1,118 @@
+import { didYouMean } from '../../config/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import { CommandFailure } from './failure.ts';
+import { plain } from './text.ts';
+
+/** An agent of a catalogue: its card, or where that is. */
+export interface CatalogueEntry {
+  /** What it goes by, the id first. */
+  readonly names: readonly string[];
+  readonly card?: JsonObject;
+  readonly url?: string;
+}
+
+const mostEntries = 10_000;
+const listKeys = ['entries', 'agents', 'items', 'cards'] as const;
+const nameKeys = ['identifier', 'id', 'agentId', 'name', 'displayName', 'title'] as const;
+const cardKeys = ['agentCard', 'agent_card', 'card', 'inline'] as const;
+const urlKeys = ['agentCardUrl', 'agent_card_url', 'cardUrl', 'card_url', 'url', 'href'] as const;
+/** Relations of a link set (RFC 9264) that lead to a description of a service. */
+const relations = ['item', 'service-desc', 'describedby'] as const;
+
+/** The agents that a document lists; undefined where it is no catalogue. */
+export function entriesOf(
+  document: unknown,
+  base: string | undefined,
+): readonly CatalogueEntry[] | undefined {
+  if (isCard(document)) return undefined;
+  const list = listOf(document);
+  if (list === undefined) return undefined;
+  return list.slice(0, mostEntries).flatMap((item) => entryOf(item, base) ?? []);
+}
+
+/** The one entry of that name. */
+export function entryNamed(
+  entries: readonly CatalogueEntry[],
+  name: string,
+  place: string,
+): CatalogueEntry {
+  const exact = entries.filter(({ names }) => names.includes(name));
+  const alike = (text: string): boolean => text.toLowerCase() === name.toLowerCase();
+  const found = exact.length > 0 ? exact : entries.filter(({ names }) => names.some(alike));
+  const [entry] = found;
+  if (entry !== undefined && found.length === 1) return entry;
+  const all = entries.flatMap(({ names }) => names);
+  const near = didYouMean(name, all);
+  throw new CommandFailure({
+    code: 'A2ACLI_ERR_CARD_NOT_FOUND',
+    message:
+      found.length > 1
+        ? `${place} lists ${found.length} agents by the name ${JSON.stringify(name)}`
+        : `${place} lists no agent ${JSON.stringify(name)}`,
+    hint: near === undefined ? listing(entries) : `did you mean ${plain(near)}?`,
+  });
+}
+
+/** What a catalogue holds, for whoever has to choose. */
+export function listing(entries: readonly CatalogueEntry[]): string {
+  const names = entries.slice(0, 20).map(({ names }) => plain(names[0] ?? '?'));
+  const more = entries.length > names.length ? ', …' : '';
+  return names.length === 0 ? 'it lists no agents' : `it lists ${names.join(', ')}${more}`;
+}
+
+function listOf(document: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(document)) return document;
+  if (!isObject(document)) return undefined;
+  const { linkset } = document;
+  if (Array.isArray(linkset)) return linkset.flatMap(linksOf);
+  const key = listKeys.find((one) => Array.isArray(document[one]));
+  return key === undefined ? undefined : (document[key] as readonly unknown[]);
+}
+
+function linksOf(context: unknown): readonly unknown[] {
+  if (!isObject(context)) return [];
+  return relations.flatMap((relation) => {
+    const links = context[relation];
+    return Array.isArray(links) ? (links as readonly unknown[]) : [];
+  });
+}
+
+function entryOf(item: unknown, base: string | undefined): CatalogueEntry | undefined {
+  if (typeof item === 'string') return placed([item], item, base);
+  if (!isObject(item) || isOfAnotherKind(item)) return undefined;
+  const names = nameKeys.map((key) => item[key]).filter((name) => typeof name === 'string');
+  if (isCard(item)) return { names, card: item };
+  const card = cardKeys.map((key) => item[key]).find(isCard);
+  if (card !== undefined) {
+    const own = typeof card['name'] === 'string' ? [card['name']] : [];
+    return { names: [...names, ...own], card };
+  }
+  const url = urlKeys.map((key) => item[key]).find((one) => typeof one === 'string');
+  if (url === undefined) return undefined;
+  return placed(names.length === 0 ? [url] : names, url, base);
+}
+
+/** Catalogues list more than agents: what says that it is something else is left out. */
+function isOfAnotherKind(item: JsonObject): boolean {
+  const type = item['mediaType'] ?? item['type'];
+  return typeof type === 'string' && /mcp|openapi|skill/i.test(type) && !/a2a|agent/i.test(type);
+}
+
+function placed(
+  names: readonly string[],
+  address: string,
+  base: string | undefined,
+): CatalogueEntry | undefined {
+  const url = URL.parse(address, base) ?? undefined;
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
+  return isHttp ? { names, url: url.href } : undefined;
+}
+
+function isCard(value: unknown): value is JsonObject {
+  if (!isObject(value)) return false;
+  return Array.isArray(value['supportedInterfaces']) || isObject(value['capabilities']);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

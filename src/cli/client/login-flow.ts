@@ -1,0 +1,88 @@
+import type { AgentCard, SecurityScheme } from '../../protocol/index.ts';
+import type { LoginFlow } from '../commands/auth.ts';
+import { CommandFailure } from './failure.ts';
+import type { OpenIdProvider } from './openid.ts';
+
+/** How a token is got from the authority of an agent. */
+export type Flow = FlowKind & {
+  readonly tokenUrl: string;
+  /** What is asked for, unless somebody says otherwise. */
+  readonly scopes: readonly string[];
+  /** Where the authority is an OpenID provider. */
+  readonly provider?: OpenIdProvider;
+};
+
+type FlowKind =
+  | { readonly kind: 'device-code'; readonly deviceAuthorizationUrl: string }
+  | { readonly kind: 'authorization-code'; readonly authorizationUrl: string }
+  | { readonly kind: 'client-credentials' };
+
+/** The first flow of the card that is spoken here, or the one that was asked for. */
+export async function flowOf(
+  card: AgentCard,
+  wanted: LoginFlow | undefined,
+  discover: (url: string) => Promise<OpenIdProvider>,
+): Promise<Flow> {
+  for (const [name, scheme] of Object.entries(card.securitySchemes ?? {})) {
+    const flows = await flowsOf(scheme, requiredScopes(card, name), discover);
+    const flow = flows.find(({ kind }) => wanted === undefined || kind === wanted);
+    if (flow !== undefined) return flow;
+  }
+  const usual = 'device code, authorization code or client credentials';
+  throw new CommandFailure({
+    code: 'A2ACLI_ERR_AUTH_FAILED',
+    message: `the card of ${JSON.stringify(card.name)} declares no ${wanted ?? usual} flow`,
+    hint: 'see what it declares with "legate card", and set A2ACLI_BEARER or A2ACLI_API_KEY',
+  });
+}
+
+async function flowsOf(
+  scheme: SecurityScheme,
+  required: readonly string[],
+  discover: (url: string) => Promise<OpenIdProvider>,
+): Promise<readonly Flow[]> {
+  if ('oauth2SecurityScheme' in scheme) {
+    const { flows } = scheme.oauth2SecurityScheme;
+    if ('deviceCode' in flows) return [{ kind: 'device-code', ...withScopes(flows.deviceCode) }];
+    if ('authorizationCode' in flows) {
+      return [{ kind: 'authorization-code', ...withScopes(flows.authorizationCode) }];
+    }
+    if ('clientCredentials' in flows) {
+      return [{ kind: 'client-credentials', ...withScopes(flows.clientCredentials) }];
+    }
+    return [];
+  }
+  if (!('openIdConnectSecurityScheme' in scheme)) return [];
+  return openIdFlows(await discover(scheme.openIdConnectSecurityScheme.openIdConnectUrl), required);
+}
+
+function openIdFlows(provider: OpenIdProvider, required: readonly string[]): readonly Flow[] {
+  const { tokenUrl, authorizationUrl, deviceAuthorizationUrl, grants } = provider;
+  const scopes = [...new Set(['openid', ...required])];
+  const common = { tokenUrl, scopes, provider };
+  return [
+    ...(deviceAuthorizationUrl === undefined
+      ? []
+      : [{ ...common, kind: 'device-code' as const, deviceAuthorizationUrl }]),
+    ...(authorizationUrl === undefined
+      ? []
+      : [{ ...common, kind: 'authorization-code' as const, authorizationUrl }]),
+    // A program is nobody whose identity could be told.
+    ...(grants.includes('client_credentials')
+      ? [{ ...common, kind: 'client-credentials' as const, scopes: required }]
+      : []),
+  ];
+}
+
+function withScopes<F extends { readonly scopes: Readonly<Record<string, string>> }>(
+  flow: F,
+): Omit<F, 'scopes'> & { readonly scopes: readonly string[] } {
+  return { ...flow, scopes: Object.keys(flow.scopes) };
+}
+
+/** What the card demands of tokens by this scheme. */
+function requiredScopes(card: AgentCard, name: string): readonly string[] {
+  return (card.securityRequirements ?? []).flatMap(({ schemes }) =>
+    Object.hasOwn(schemes, name) ? (schemes[name]?.list ?? []) : [],
+  );
+}

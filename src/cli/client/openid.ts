@@ -1,0 +1,108 @@
+import { LegateError } from '../../protocol/index.ts';
+import { protectedUrl, readAnswer, refused, type TokenAnswer } from './oauth.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+/** What an OpenID provider says of itself. */
+export interface OpenIdProvider {
+  readonly issuer: string;
+  readonly tokenUrl: string;
+  readonly authorizationUrl?: string;
+  readonly deviceAuthorizationUrl?: string;
+  readonly keysUrl?: string;
+  readonly grants: readonly string[];
+  readonly secretPlace: 'basic' | 'post';
+}
+
+const wellKnown = '/.well-known/openid-configuration';
+
+/** OpenID Connect Discovery 1.0, section 4: asks a provider where it does what. */
+export async function discover(
+  address: string,
+  { fetch, signal }: { readonly fetch: Fetch; readonly signal: AbortSignal },
+): Promise<OpenIdProvider> {
+  const url = protectedUrl(address);
+  // A card may name the issuer instead of its document.
+  if (!url.pathname.includes('/.well-known/')) {
+    url.pathname = `${url.pathname.replace(/\/+$/, '')}${wellKnown}`;
+  }
+  const init = { headers: { Accept: 'application/json' }, redirect: 'error', signal } as const;
+  const response = await fetch(url.href, init).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new LegateError('PEER_UNREACHABLE', `${url.origin} did not answer`, { cause });
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw refused(`${url.href} answered ${response.status}: there is no OpenID provider`);
+  }
+  return providerOf(await readAnswer(response, url), url);
+}
+
+/** The document must be the issuer's own, or anybody could speak for it (section 4.3). */
+function providerOf(document: TokenAnswer, url: URL): OpenIdProvider {
+  const issuer = textOf(document['issuer']);
+  const tokenUrl = textOf(document['token_endpoint']);
+  if (issuer === undefined || tokenUrl === undefined) {
+    throw refused(`${url.href} is no document of an OpenID provider`);
+  }
+  if (`${issuer.replace(/\/+$/, '')}${wellKnown}` !== url.href) {
+    throw refused(`${url.href} speaks for another issuer: ${issuer.slice(0, 200)}`);
+  }
+  const authorizationUrl = textOf(document['authorization_endpoint']);
+  const deviceAuthorizationUrl = textOf(document['device_authorization_endpoint']);
+  const keysUrl = textOf(document['jwks_uri']);
+  const places = textsOf(document['token_endpoint_auth_methods_supported']);
+  const isPostOnly =
+    places.includes('client_secret_post') && !places.includes('client_secret_basic');
+  return {
+    issuer,
+    tokenUrl,
+    ...(authorizationUrl !== undefined && { authorizationUrl }),
+    ...(deviceAuthorizationUrl !== undefined && { deviceAuthorizationUrl }),
+    ...(keysUrl !== undefined && { keysUrl }),
+    grants: textsOf(document['grant_types_supported']),
+    secretPlace: isPostOnly ? 'post' : 'basic',
+  };
+}
+
+/**
+ * OpenID Connect Core 1.0, section 3.1.3.7: whom the provider says it let in. Undefined where it says
+ * nothing; rejects where what it says does not hold.
+ */
+export async function identityOf(
+  { id_token: token }: TokenAnswer,
+  expected: {
+    readonly provider: OpenIdProvider;
+    readonly clientId: string;
+    readonly nonce?: string;
+    readonly fetch: Fetch;
+  },
+): Promise<string | undefined> {
+  if (typeof token !== 'string') return undefined;
+  const { provider, clientId, nonce, fetch } = expected;
+  if (provider.keysUrl === undefined) {
+    throw refused(`${provider.issuer} names no keys to verify identities with`);
+  }
+  const { createRemoteJWKSet, customFetch, jwtVerify } = await import('jose');
+  const keys = createRemoteJWKSet(protectedUrl(provider.keysUrl), { [customFetch]: fetch });
+  const { payload } = await jwtVerify(token, keys, {
+    issuer: provider.issuer,
+    audience: clientId,
+    clockTolerance: 60,
+  }).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : 'unknown failure';
+    throw refused(`${provider.issuer} gave an identity that does not hold: ${why}`);
+  });
+  if (nonce !== undefined && payload['nonce'] !== nonce) {
+    throw refused(`${provider.issuer} gave an identity for another login`);
+  }
+  return payload.sub;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}

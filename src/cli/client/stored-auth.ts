@@ -1,0 +1,55 @@
+import type { AgentCard } from '../../protocol/index.ts';
+import { refreshed } from './oauth.ts';
+import type { Redactor } from './redactor.ts';
+import { type StoredToken, TokenFile } from './token-file.ts';
+
+/** Whether tokens of "legate auth login" are for agents with this card. */
+export function takesTokens(card: AgentCard): boolean {
+  return Object.values(card.securitySchemes ?? {}).some(
+    (scheme) => 'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme,
+  );
+}
+
+/** The token that was kept for an agent, renewed where it has run out; undefined where there is none. */
+export async function storedToken(
+  origin: string,
+  options: {
+    readonly fetch: typeof globalThis.fetch;
+    readonly signal: AbortSignal;
+    readonly redactor: Redactor;
+    readonly warn: (text: string) => void;
+  },
+): Promise<StoredToken | undefined> {
+  const { fetch, signal, redactor, warn } = options;
+  const file = new TokenFile(process.env);
+  const token = file.get(origin);
+  if (token === undefined) return undefined;
+  for (const secret of [token.accessToken, token.refreshToken]) {
+    if (secret !== undefined) redactor.add(secret);
+  }
+  if (token.expiresAt === undefined || token.expiresAt > Date.now()) return token;
+  if (token.refreshToken === undefined) {
+    warn('the token has run out; get another one: legate auth login');
+    return undefined;
+  }
+  const { tokenUrl, clientId, secretPlace, refreshToken } = token;
+  const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
+  if (clientSecret !== undefined) redactor.add(clientSecret);
+  const renewed = await refreshed(
+    {
+      fetch,
+      tokenUrl,
+      clientId,
+      ...(clientSecret !== undefined && { clientSecret }),
+      ...(secretPlace !== undefined && { secretPlace }),
+      scope: '',
+      signal,
+      now: Date.now,
+      wait: () => Promise.resolve(),
+    },
+    refreshToken,
+  );
+  redactor.add(renewed.accessToken);
+  file.set(origin, renewed);
+  return renewed;
+}
