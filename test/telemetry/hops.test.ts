@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, test } from 'vitest';
 import {
   type Agent,
@@ -224,6 +225,25 @@ const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = 
       'done',
     ]);
     await send(await served(llmAgent({ name: 'asks', model, tools: [mcpTools(connection)] })));
+    return 'legate.mcp.call';
+  },
+  'a request of any MCP client into an agent': async () => {
+    const mcp = await mcpHandler(echo);
+    const server = createServer((request, response) => void mcp.handler(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(async () => {
+      await mcp.close();
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const client = new Client({ name: 'any', version: '1' });
+    await client.connect(
+      new StreamableHTTPClientTransport(url, { requestInit: { headers: trace } }),
+    );
+    closing.push(() => client.close());
+    await client.callTool({ name: 'echo', arguments: { message: 'x' } });
     return 'legate.mcp.call';
   },
   'an action to the action server': async () => {

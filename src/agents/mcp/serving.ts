@@ -1,7 +1,7 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { JsonObject, Part } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
-import { endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
+import { endSpan, inSpan, type SpanOptions, startSpan } from '../../telemetry/index.ts';
 import type { Agent, Caller, TurnEvent } from '../agent.ts';
 import { textOf } from '../define.ts';
 import type { Invocation, InvocationResult } from '../runner/invocation.ts';
@@ -71,12 +71,10 @@ export class Serving {
 
   /** As a piece of the trace that the caller names, if it does. */
   async #call(input: Input, caller: Caller, context: ServerContext): Promise<CallToolResult> {
-    const { traceparent, tracestate } = context.mcpReq._meta ?? {};
     const span = startSpan('legate.mcp.call', {
       kind: 'server',
       attributes: { 'legate.agent': this.#agent.name },
-      ...(typeof traceparent === 'string' && { traceparent }),
-      ...(typeof tracestate === 'string' && { tracestate }),
+      ...traceOf(context),
     });
     try {
       return await inSpan(span, () => this.#answer(input, caller, context));
@@ -123,6 +121,19 @@ export class Serving {
     const known = await this.#runner.sessions.get({ caller, sessionId });
     return known === undefined ? undefined : sessionId;
   }
+}
+
+/** What the call itself says counts; the request that carries it may carry others, too. */
+function traceOf({ mcpReq, http }: ServerContext): Pick<SpanOptions, 'traceparent' | 'tracestate'> {
+  const { traceparent, tracestate } = mcpReq._meta ?? {};
+  if (typeof traceparent === 'string') {
+    return typeof tracestate === 'string' ? { traceparent, tracestate } : { traceparent };
+  }
+  const headers = http?.req?.headers;
+  return {
+    traceparent: headers?.get('traceparent') ?? undefined,
+    tracestate: headers?.get('tracestate') ?? undefined,
+  };
 }
 
 /** Words on the way, for clients that asked for them. */
