@@ -19,11 +19,12 @@ import {
   ensureSession,
   expiryOf,
   type History,
+  isAtWork,
   leftAgents,
-  restingAgents,
   run,
   runBetweenSteps,
   tellAgents,
+  workingAgents,
 } from './executor/index.ts';
 import type { BotMessage, Domain, Flow } from './model.ts';
 import { type Rephraser, type ResponseWriter, Responder } from './responses/index.ts';
@@ -232,9 +233,28 @@ export class Assistant implements AsyncDisposable {
     return this.#recorded(dialogue);
   }
 
+  /** Whether agents are at work elsewhere for a conversation, while no turn is under way. */
+  hasWork(tracker: JsonObject): boolean {
+    return loadState(tracker).stack.some(
+      (frame) => frame.type === 'agent' && isAtWork(frame.metadata),
+    );
+  }
+
+  /** Ends what agents are at work on elsewhere for a conversation; its questions stay. Names the agents. */
+  async endWork(
+    request: Pick<TurnRequest, 'senderId' | 'tracker'>,
+  ): Promise<TurnResult & { readonly agents: readonly string[] }> {
+    const dialogue = this.#dialogue({ ...request, text: '' });
+    const left = workingAgents(dialogue);
+    await this.#during(tellAgents(dialogue, left));
+    return { ...result(dialogue), agents: left.map(({ agentId }) => agentId) };
+  }
+
   /** Whoever records does not wait for agents elsewhere. */
   #recorded(dialogue: Dialogue): TurnResult {
-    const left = [...leftAgents(dialogue), ...restingAgents(dialogue)];
+    const { inactive } = dialogue.tracker.state;
+    // Nobody waits for what an agent finds.
+    const left = [...leftAgents(dialogue), ...(inactive ? workingAgents(dialogue) : [])];
     if (left.length > 0) void this.#during(tellAgents(dialogue, left));
     return result(dialogue);
   }

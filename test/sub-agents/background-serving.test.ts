@@ -48,6 +48,7 @@ async function trips() {
     places: { directory: folder.directory },
     environment: {},
     scheduler,
+    enableApi: true,
   });
   return {
     scheduler,
@@ -61,6 +62,9 @@ async function trips() {
       const url = `${serving.url}/webhooks/rest/webhook`;
       const answer = await fetch(url, { method: 'POST', body });
       return ((await answer.json()) as readonly { text?: string }[]).map(({ text }) => text);
+    },
+    async post(path: string): Promise<number> {
+      return (await fetch(serving.url + path, { method: 'POST' })).status;
     },
     async ask(text: string) {
       await using client = await connect(serving.url);
@@ -103,4 +107,16 @@ test('5.2: the timer of a conversation that rests cancels the work elsewhere', a
       return one.state();
     })
     .toBe('TASK_STATE_CANCELED');
+});
+
+test('5.2: POST /cancel_background_tasks/{id} cancels the work elsewhere, and the flow stays', async () => {
+  await using one = await trips();
+  await one.say('find a hotel');
+  expect(await one.post('/cancel_background_tasks/ada')).toBe(200);
+  expect(await one.state()).toBe('TASK_STATE_CANCELED');
+  expect(await one.post('/cancel_background_tasks/ada')).toBe(200);
+  // Whoever speaks to the agent has it asked anew.
+  one.finish();
+  const said = await one.say('and now?');
+  expect([[STILL], ['Found the Ritz.']]).toContainEqual(said);
 });

@@ -11,7 +11,7 @@ export {
   resumeSegment,
   startFlows,
 } from './interruption.ts';
-export { isAtWork, leftAgents, restingAgents, tellAgents } from './leave-agents.ts';
+export { isAtWork, leftAgents, tellAgents, workingAgents } from './leave-agents.ts';
 export { readableName } from './readable-name.ts';
 export { restartAgent } from './restart-agent.ts';
 export { run, runBetweenSteps } from './run.ts';

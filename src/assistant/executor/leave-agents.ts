@@ -60,18 +60,20 @@ export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
 }
 
 /**
- * Agents that are at work elsewhere while the conversation begins to rest: nobody waits for what
- * they find. Whoever comes back has them asked anew.
+ * Agents that are at work elsewhere, and from now on for nobody. Whoever speaks to one of them has it
+ * asked anew.
  */
-export function restingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+export function workingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker } = dialogue;
-  if (!tracker.state.inactive) return [];
-  return tracker.stack.flatMap((frame) => {
+  const left = tracker.stack.flatMap((frame) => {
     if (frame.type !== 'agent' || !isAtWork(frame.metadata)) return [];
     const { at_work: _, task_id: __, ...metadata } = frame.metadata;
-    dialogue.replace({ ...frame, state: 'resuming', metadata });
+    const state = frame.state === 'waiting_for_input' ? 'resuming' : frame.state;
+    dialogue.replace({ ...frame, state, metadata });
     return waitingAgents(dialogue, [frame]);
   });
+  tracker.logStack();
+  return left;
 }
 
 /** Whether the user was let go while the agent works on. */

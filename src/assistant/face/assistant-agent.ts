@@ -37,7 +37,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
       return assistant === undefined ? [] : skillsOf(assistant.flows, repair);
     },
     // What others record about a conversation answers no question of it.
-    supersedes: (turn) => recordedEvents(turn) === undefined && restedTimer(turn) === undefined,
+    supersedes: (turn) => givenBy(turn) === undefined,
     // Channels and the API want an answer, not a task.
     replies: 'message',
     async *take(turn) {
@@ -70,19 +70,19 @@ function isDirect(turn: Turn): boolean {
   return isChannel(turn) && turn.metadata['direct'] === true;
 }
 
-/** Events that a door wants to be part of the conversation, instead of a message. */
-function recordedEvents(turn: Turn): readonly EventDraft[] | undefined {
-  return givenBy(turn)?.events;
+/** What a door wants of the conversation, instead of saying something in it. */
+interface Given {
+  /** To be part of it. */
+  readonly events?: readonly EventDraft[];
+  /** The timer that is due. */
+  readonly rests?: string;
+  /** Ends the work of agents elsewhere. */
+  readonly endsWork?: boolean;
 }
 
-/** The timer that is due, when it is one that speaks. */
-function restedTimer(turn: Turn): string | undefined {
-  return givenBy(turn)?.rests;
-}
-
-function givenBy(turn: Turn): { events?: readonly EventDraft[]; rests?: string } | undefined {
+function givenBy(turn: Turn): Given | undefined {
   if (!isDirect(turn)) return undefined;
-  return turn.message.parts[0]?.data as ReturnType<typeof givenBy>;
+  return turn.message.parts[0]?.data as Given | undefined;
 }
 
 async function* answerDirectly(
@@ -90,13 +90,19 @@ async function* answerDirectly(
   turn: Turn,
   keep: Keep,
 ): AsyncGenerator<TurnEvent> {
-  const events = recordedEvents(turn);
-  const timer = restedTimer(turn);
+  const { events, rests, endsWork } = givenBy(turn) ?? {};
   const speaker = await speakerOf(turn);
-  if (timer !== undefined) {
-    const rested = assistant.rest(speaker, timer);
+  if (rests !== undefined) {
+    const rested = assistant.rest(speaker, rests);
     const parts = [data({ inactive: rested !== undefined })];
     yield { kind: 'message', parts, ...(rested && { context: await keep(rested) }) };
+    return;
+  }
+  if (endsWork === true) {
+    const ended = speaker.tracker === undefined ? undefined : await assistant.endWork(speaker);
+    const parts = [data({ agents: ended?.agents ?? [] })];
+    const isChanged = ended !== undefined && ended.agents.length > 0;
+    yield { kind: 'message', parts, ...(isChanged && { context: await keep(ended) }) };
     return;
   }
   const result =

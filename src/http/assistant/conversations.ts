@@ -112,7 +112,17 @@ export class Conversations {
       const { tasks } = await this.#engine.listTasks(request, this.#call({ channel: 'api' }));
       for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
     }
+    // Agents may also be at work while no turn is under way.
+    if (await this.#hasWork(id)) {
+      await this.#turn(id, [{ data: { endsWork: true } }], { channel: 'api' });
+    }
     return ended;
+  }
+
+  async #hasWork(id: string): Promise<boolean> {
+    const saved = (await this.#store.loadContext(this.#owner, id))?.value?.value;
+    const assistant = this.#models.current?.assistant;
+    return saved !== undefined && assistant?.hasWork(saved as JsonObject) === true;
   }
 
   /** False for a task that ended by itself in the meantime. */
