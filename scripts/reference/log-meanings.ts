@@ -1,4 +1,4 @@
-/** What log events mean. */
+/** What log events mean: all of them, for a test compares them to the code. */
 export const logMeanings: Readonly<Record<string, string>> = {
   'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready':
     'No model is loaded; the turn failed with `agent_not_ready`',
@@ -124,6 +124,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'peers.outcome.not_kept': 'What came of a request by a peer is not in the working memory',
   'peers.outcome.not_told':
     'A conversation could not be told how its call ended; told when the process starts again',
+  'peers.processes.not_seen':
+    'Other processes of the same name could not be looked for; tried again',
   'peers.question.not_answered_by_model':
     'The model has no answer to a question of a peer; the user is asked',
   'peers.question.not_asked': 'The user could not be asked either',

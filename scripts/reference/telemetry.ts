@@ -111,7 +111,11 @@ export function telemetryPage(): string {
   const wrong = [
     ...differences('metric', countedMetrics(), Object.keys(metricTable)),
     ...differences('span', startedSpans(), Object.keys(spanTable)),
-    ...differences('log event', new Set(loggedEvents().keys()), Object.keys(logMeanings)),
+    ...differences(
+      'log event (log-meanings.ts)',
+      new Set(loggedEvents().keys()),
+      Object.keys(logMeanings),
+    ),
   ];
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   return [
