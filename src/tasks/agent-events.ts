@@ -48,25 +48,33 @@ export function engineEnd(
 export class EventCheck {
   readonly #maxSize: number;
   readonly #sealed = new Set<string>();
+  /** Artifacts of this turn; undefined where there can be no others. */
+  readonly #own: Set<string> | undefined;
 
-  constructor(maxSize: number) {
+  constructor(maxSize: number, { isFirstTurn }: { readonly isFirstTurn: boolean }) {
     this.#maxSize = maxSize;
+    this.#own = isFirstTurn ? undefined : new Set();
   }
 
-  check(event: TurnEvent, task: LiveTask): void {
+  /**
+   * Returns the artifact of an earlier turn to which the event adds: it must not have been sealed
+   * there. Replacing it is fine, for a further turn may come to another result.
+   */
+  check(event: TurnEvent, task: LiveTask): string | undefined {
     if (typeof event !== 'object' || event === null) throw broken('an event must be an object');
     const isChunk = 'kind' in event && event.kind === 'chunk';
     const artifact = isChunk ? event.artifact : 'artifactId' in event ? event : undefined;
     if (artifact !== undefined) {
       const { artifactId } = artifact;
-      if (this.#sealed.has(artifactId))
-        throw broken(`artifact ${artifactId} was sealed by its last chunk`);
+      if (this.#sealed.has(artifactId)) throw wasSealed(artifactId);
       if (isChunk && event.append && !task.hasArtifact(artifactId)) {
         throw broken(`there is no artifact ${artifactId} to append to`);
       }
       this.#checkParts(artifact.parts, `artifact ${artifactId}`);
       if (isChunk && event.lastChunk) this.#sealed.add(artifactId);
-      return;
+      if (this.#own === undefined || this.#own.has(artifactId)) return undefined;
+      this.#own.add(artifactId);
+      return isChunk && event.append ? artifactId : undefined;
     }
     if (!('kind' in event)) throw broken('an event has neither a kind nor an artifactId');
     switch (event.kind) {
@@ -78,10 +86,10 @@ export class EventCheck {
       case 'failed':
       case 'canceled':
         if (event.parts !== undefined) this.#checkParts(event.parts, event.kind);
-        return;
+        return undefined;
       case 'message':
         this.#checkParts(event.parts, 'message');
-        return;
+        return undefined;
       default:
         throw broken(`unknown kind of event ${JSON.stringify(event.kind)}`);
     }
@@ -106,6 +114,10 @@ export class EventCheck {
       );
     }
   }
+}
+
+export function wasSealed(artifactId: string): LegateError {
+  return broken(`artifact ${artifactId} was sealed by its last chunk`);
 }
 
 function broken(what: string): LegateError {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import {
   agent,
   type Agent,
@@ -465,6 +465,49 @@ describeStores('task engine', (openPlace) => {
     const unknown = taskOf(await engine.send({ message: message('unknown') }, call));
     expect(unknown.metadata).toEqual({ error_type: 'invalid_agent_response' });
     expect(unknown.artifacts).toBeUndefined();
+  });
+
+  test('a last chunk is the last of its artifact in later turns, too; another version may take its place', async () => {
+    const { engine, store } = await start(
+      agent({ name: 'c' }, async function* (turn) {
+        const wish = textOf(turn.message);
+        if (!turn.isContinuation) {
+          yield chunk('open', 'one ');
+          yield chunk('sealed', 'one ');
+          yield chunk('sealed', 'two', { append: true, last: true });
+          yield artifact('whole', { artifactId: 'whole' });
+          yield inputRequired('go on?');
+          return;
+        }
+        if (wish === 'replace') yield chunk('sealed', 'new ');
+        const id = wish === 'replace' ? 'sealed' : wish;
+        yield chunk(id, 'three', { append: true });
+        yield chunk(id, 'four', { append: true, last: true });
+      }),
+    );
+    const turns = async (wish: string): Promise<{ task: Task; reads: number }> => {
+      const { id: taskId } = taskOf(await engine.send({ message: message('go') }, call));
+      const reading = vi.spyOn(store, 'readEvents');
+      const answer = await engine.send({ message: message(wish, { taskId }) }, call);
+      const reads = reading.mock.calls.length;
+      reading.mockRestore();
+      return { task: taskOf(answer), reads };
+    };
+    const refused = { error_type: 'invalid_agent_response' };
+    expect((await turns('sealed')).task.metadata).toEqual(refused);
+    expect((await turns('whole')).task.metadata).toEqual(refused);
+    const added = await turns('open');
+    expect(added.task.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(added.task.artifacts?.[0]?.parts).toHaveLength(3);
+    // The log is read once for each artifact of an earlier turn, not for each chunk.
+    expect(added.reads).toBe(1);
+    const replaced = await turns('replace');
+    expect(replaced.task.artifacts?.[1]?.parts).toEqual([
+      { text: 'new ' },
+      { text: 'three' },
+      { text: 'four' },
+    ]);
+    expect(replaced.reads).toBe(0);
   });
 
   test('an event larger than allowed fails the task, one at the bound does not', async () => {

@@ -12,11 +12,13 @@ import {
 import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
-import { endStates, EventCheck, isTurnEnd } from './agent-events.ts';
+import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
+import { patiently } from './patience.ts';
 import type { Timer } from './scheduler.ts';
+import { sealedArtifacts } from './sealed-artifacts.ts';
 import { statusEvent } from './status-event.ts';
 import { supersede } from './supersede.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
@@ -73,6 +75,8 @@ export class TurnRun {
   readonly #store: Store;
   readonly #writer: TaskWriter;
   readonly #check: EventCheck;
+  /** The number of the last event before this turn. */
+  readonly #before: number;
   /** What the agent sees of all this. */
   readonly #view: TurnView;
   #stopCause: StopCause | undefined;
@@ -102,7 +106,8 @@ export class TurnRun {
     this.#agent = settings.agent;
     this.#store = settings.store;
     this.#mayReply = options.mayReply;
-    this.#check = new EventCheck(settings.maxEventSize);
+    this.#before = task.version;
+    this.#check = new EventCheck(settings.maxEventSize, { isFirstTurn: task.version === 1 });
     this.#writer = new TaskWriter({
       task,
       snapshotVersion: options.snapshotVersion,
@@ -252,7 +257,8 @@ export class TurnRun {
         }
         this.#inactivity?.restart();
         const event = result.value;
-        this.#check.check(event, this.#writer.task);
+        const earlier = this.#check.check(event, this.#writer.task);
+        if (earlier !== undefined) await this.#guard(this.#refuseSealed(earlier));
         if (isTurnEnd(event)) return event;
         if ('kind' in event && event.kind === 'message') {
           return this.#mayReply ? event : { ...event, kind: 'completed' };
@@ -276,6 +282,14 @@ export class TurnRun {
         });
       }
     }
+  }
+
+  async #refuseSealed(artifactId: string): Promise<void> {
+    const { scheduler } = this.#options.settings;
+    const sealed = await patiently(scheduler, () =>
+      sealedArtifacts(this.#store, this.taskId, this.#before),
+    );
+    if (sealed.has(artifactId)) throw wasSealed(artifactId);
   }
 
   #isSuperseding(): boolean {

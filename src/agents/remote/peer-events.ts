@@ -63,9 +63,11 @@ export class PeerEvents {
     return this.#status?.state === 'TASK_STATE_AUTH_REQUIRED';
   }
 
-  /** What each artifact holds, for the turn that continues the task. */
+  /** What each artifact holds and whether it is sealed, for the turn that continues the task. */
   get digests(): Readonly<Record<string, string>> {
-    const own = [...this.#begun].map(([id, { digest }]) => [id, digest] as const);
+    const own = [...this.#begun].map(
+      ([id, { digest, isSealed }]) => [id, isSealed ? sealed + digest : digest] as const,
+    );
     return { ...this.#known, ...Object.fromEntries(own) };
   }
 
@@ -99,7 +101,7 @@ export class PeerEvents {
     if (task.metadata !== undefined) this.#metadata = { ...this.#metadata, ...task.metadata };
     // The client tells all of a later snapshot beforehand.
     for (const artifact of isFirst ? (task.artifacts ?? []) : []) {
-      if (this.#known[artifact.artifactId] !== digestOf(artifact.parts)) {
+      if (this.#known[artifact.artifactId]?.replace(sealed, '') !== digestOf(artifact.parts)) {
         yield* this.#chunk(artifact, false, false);
       }
     }
@@ -118,9 +120,12 @@ export class PeerEvents {
     if (artifact.parts.length === 0) return;
     const { artifactId } = artifact;
     const before = this.#begun.get(artifactId);
-    const copies = (before?.copies ?? 0) + (before?.isSealed === true ? 1 : 0);
     const isBegun = before !== undefined || Object.hasOwn(this.#known, artifactId);
-    const isAppended = append && isBegun && before?.isSealed !== true;
+    // In an earlier turn; what takes its place now may do so under the same id.
+    const wasSealed = append && this.#known[artifactId]?.startsWith(sealed) === true;
+    const isSealed = before?.isSealed ?? wasSealed;
+    const copies = (before?.copies ?? 0) + (isSealed ? 1 : 0);
+    const isAppended = append && isBegun && !isSealed;
     this.#begun.set(artifactId, {
       digest: digestOf(artifact.parts, isAppended ? before?.digest : undefined),
       isSealed: lastChunk,
@@ -154,6 +159,9 @@ export class PeerEvents {
     }
   }
 }
+
+/** Stands before the digests of artifacts whose last chunk has come; no digest has it. */
+const sealed = '!';
 
 /** Chunks that came one by one and the whole artifact have different digests; that costs a repeat. */
 function digestOf(parts: readonly Part[], before = ''): string {

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import type { StreamResponse } from '../../protocol/index.ts';
+import { PeerEvents } from './peer-events.ts';
+
+function update(text: string, how: { append?: true; lastChunk?: true } = {}): StreamResponse {
+  const artifact = { artifactId: 'a', parts: [{ text }] };
+  return { artifactUpdate: { taskId: 't', contextId: 'c', artifact, ...how } };
+}
+
+function told(events: PeerEvents, ...responses: StreamResponse[]) {
+  return responses
+    .flatMap((response) => [...events.accept(response)])
+    .map((event) => ('artifact' in event ? [event.artifact.artifactId, event.append] : []));
+}
+
+test('what a peer adds to an artifact that it had sealed goes into another one, in later turns too', () => {
+  const first = new PeerEvents('peer');
+  const seen = told(first, update('one '), update('two', { append: true, lastChunk: true }));
+  expect(seen).toEqual([
+    ['a', false],
+    ['a', true],
+  ]);
+  expect(told(first, update('three', { append: true }))).toEqual([['a~2', false]]);
+
+  const sealed = new PeerEvents('peer');
+  told(sealed, update('one', { lastChunk: true }));
+  const later = new PeerEvents('peer', sealed.digests);
+  expect(told(later, update('two', { append: true }))).toEqual([['a~2', false]]);
+  expect(told(later, update('three', { append: true }))).toEqual([['a~2', true]]);
+});
+
+test('an artifact of an earlier turn is gone on with, or replaced, under its own name', () => {
+  const open = new PeerEvents('peer');
+  told(open, update('one '));
+  expect(told(new PeerEvents('peer', open.digests), update('two', { append: true }))).toEqual([
+    ['a', true],
+  ]);
+  const sealed = new PeerEvents('peer');
+  told(sealed, update('one', { lastChunk: true }));
+  const later = new PeerEvents('peer', sealed.digests);
+  expect(told(later, update('new '), update('version', { append: true }))).toEqual([
+    ['a', false],
+    ['a', true],
+  ]);
+});
+
+test('what is known already is not told again, sealed or not', () => {
+  const first = new PeerEvents('peer');
+  told(first, update('one', { lastChunk: true }));
+  const later = new PeerEvents('peer', first.digests);
+  const artifacts = [{ artifactId: 'a', parts: [{ text: 'one' }] }];
+  const status = { state: 'TASK_STATE_WORKING' } as const;
+  expect(told(later, { task: { id: 't', contextId: 'c', status, artifacts } })).toEqual([]);
+});
