@@ -45,9 +45,9 @@ interface Way {
 }
 
 /** The address of a card that offers gRPC alone. */
-async function overGrpc({ router }: Serving, after: BusTest['after']): Promise<string> {
+async function overGrpc({ router }: Serving, buses: BusTest): Promise<string> {
   const door = await serveGrpc(router);
-  after(() => door.close());
+  buses.after(() => door.close());
   const { current } = router.cards;
   const supportedInterfaces = current.supportedInterfaces.filter(
     ({ protocolBinding }) => protocolBinding === 'GRPC',
@@ -57,7 +57,7 @@ async function overGrpc({ router }: Serving, after: BusTest['after']): Promise<s
     response.setHeader('content-type', 'application/json').end(card);
   });
   await new Promise<void>((resolve) => void server.listen(0, 'localhost', resolve));
-  after(async () => {
+  buses.after(async () => {
     server.closeAllConnections();
     server.close();
   });
@@ -86,7 +86,7 @@ function describeWays(title: string, body: (way: Way) => void): void {
           if (kind === 'http' || kind === 'grpc') {
             const server = await serve(made, { cancelGraceMs: 50, drainMs: 0, ...options });
             buses.after(() => server.close());
-            const url = kind === 'http' ? server.url : await overGrpc(server, buses.after);
+            const url = kind === 'http' ? server.url : await overGrpc(server, buses);
             return { wellKnown: [{ name: made.name, url }] };
           }
           const host = await hostOnBus(made, { bus: await open(), cancelGraceMs: 50 });
