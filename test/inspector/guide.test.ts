@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agent, artifact, textOf } from '../../src/index.ts';
@@ -37,6 +37,18 @@ test('every picture and page that the guide names exists', () => {
   expect(addresses.length).toBeGreaterThan(4);
   for (const address of addresses) {
     expect(existsSync(join(root, 'docs/guides', address)), address).toBe(true);
+  }
+});
+
+test('the guide shows every picture there is, and the command makes each of them', async () => {
+  const made = await readFile(join(root, 'test/inspector/screenshots.ts'), 'utf8');
+  const names = readdirSync(join(root, 'docs/images')).filter((name) =>
+    name.startsWith('inspector-'),
+  );
+  expect(names.length).toBeGreaterThan(20);
+  for (const name of names) {
+    expect(guide).toContain(`../images/${name})`);
+    expect(made).toContain(`'${name.slice('inspector-'.length, -'.png'.length)}')`);
   }
 });
 
