@@ -156,6 +156,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     directory,
     transports,
     records,
+    isShared: store.shared,
     memory,
     trust,
     scheduler,

@@ -26,7 +26,7 @@ export class Endings {
     outcome: InvocationOutcome,
     { isQuiet = false, mustCancel = false }: CloseOptions = {},
   ): Promise<Invocation | undefined> {
-    const { store, deadlines, telemetry, watchers, scheduler } = this.#workings;
+    const { store, deadlines, telemetry, watchers, scheduler, processes } = this.#workings;
     const ended = await store.change(id, (current) =>
       current.state === 'ended'
         ? undefined
@@ -34,7 +34,8 @@ export class Endings {
             ...current,
             state: 'ended',
             outcome,
-            isTold: isQuiet || current.mode === 'wait',
+            // Whoever waits in another process says so when it has heard of it.
+            isTold: isQuiet || (current.mode === 'wait' && current.process === processes.id),
             // In the same write: a process that dies right now leaves no peer at work for nothing.
             ...(mustCancel && { mustCancel }),
           },
@@ -44,7 +45,8 @@ export class Endings {
     deadlines.clear(id);
     telemetry.ended(invocation, outcome, scheduler.now());
     watchers.tell(id, { invocation });
-    if (invocation.isTold !== true) await this.tell(invocation);
+    const isElsewhere = invocation.mode === 'wait' && processes.isAnother(invocation.process);
+    if (invocation.isTold !== true && !isElsewhere) await this.tell(invocation);
     return invocation;
   }
 

@@ -65,6 +65,8 @@ export interface Invocation {
   /** Whether the conversation is told the outcome, or somebody waits for it. */
   readonly mode: 'notify' | 'wait';
   readonly state: 'sending' | 'working' | 'asking' | 'ended';
+  /** The process that has it in hand: others leave it alone while that one lives. */
+  readonly process?: string;
   /** The peer's own ids. */
   readonly remote?: { readonly taskId?: string; readonly contextId?: string };
   /** What was sent last. */

@@ -595,3 +595,82 @@ test('a result that does not fit into working memory is told in words', async ()
     `[Agent 'Bob' completed task ${id} (state=completed)]: too long`,
   );
 });
+
+/** Clocks go in small steps, so that signs of life are given in time. */
+const patient = { timeout: 10_000, interval: 20 };
+
+test('a process that starts leaves alone what another one has in hand', async () => {
+  const one = await start({ isShared: true, transport: new FakeTransport(false) });
+  const notified = await one.ask();
+  const { id } = await one.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
+    mode: 'wait',
+  });
+  const waited = one.invoker.wait(id);
+  const { store, clock, told } = one;
+  const two = await start({ store, clock, told, isShared: true });
+  expect([...two.transport.resumed, ...two.transport.sent]).toEqual([]);
+  // What the other hears is for the one who waits, and the conversation is not told besides.
+  await two.transport.answer(id, 'TASK_STATE_COMPLETED', [text('heard there')]);
+  expect(told.notices).toEqual([]);
+  await expect
+    .poll(async () => {
+      clock.advance(1_000);
+      return Promise.race([waited, Promise.resolve()]);
+    }, patient)
+    .toMatchObject({ outcome: { text: 'heard there' } });
+  await expect.poll(async () => (await one.invoker.find(id))?.isTold).toBe(true);
+  await two.transport.answer(notified.id, 'TASK_STATE_COMPLETED', [text('x')]);
+  expect(told.notices).toHaveLength(1);
+});
+
+test('what a process had in hand is gone on with when it is gone, by one of the others', async () => {
+  const dead = await start({ isShared: true, transport: new FakeTransport(false) });
+  const working = await dead.ask();
+  const waited = await dead.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
+    mode: 'wait',
+  });
+  const { store, told } = dead;
+  // Clocks of their own: that of the dead one stands still.
+  const others: Awaited<ReturnType<typeof start>>[] = [];
+  for (let count = 0; count < 2; count += 1) {
+    const transport = new FakeTransport(false);
+    others.push(await start({ store, told, clock: new TestClock(), isShared: true, transport }));
+  }
+  const [two, three] = others;
+  // It answers while it is not known yet that nobody waits any more.
+  await two?.transport.answer(waited.id, 'TASK_STATE_COMPLETED', [text('for nobody')]);
+  expect(told.notices).toEqual([]);
+  const resumed = (): string[] => others.flatMap(({ transport }) => transport.resumed);
+  await expect
+    .poll(() => {
+      for (const { clock } of others) clock.advance(1_000);
+      return [resumed(), told.notices.map(({ id }) => id)];
+    }, patient)
+    .toEqual([[working.id], [`${waited.id} result`]]);
+  await three?.transport.answer(working.id, 'TASK_STATE_COMPLETED', [text('done')]);
+  expect(told.notices).toHaveLength(2);
+});
+
+test('a process that stops leaves at once, and what it asked the user is not asked again', async () => {
+  const one = await start({ isShared: true });
+  const { store, clock, told } = one;
+  const two = await start({ store, clock, told, isShared: true });
+  const { id } = await one.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
+    mode: 'wait',
+  });
+  await one.transport.answer(id, 'TASK_STATE_INPUT_REQUIRED', [text('When?')]);
+  const notified = await one.ask();
+  await one.invoker.stop();
+  await expect
+    .poll(() => {
+      clock.advance(1_000);
+      return two.transport.resumed;
+    }, patient)
+    .toEqual([notified.id]);
+  expect(told.questions).toEqual([]);
+  await two.invoker.answer(id, 'noon');
+  const waited = two.invoker.wait(id);
+  await two.transport.answer(id, 'TASK_STATE_COMPLETED', [text('done')]);
+  expect(await waited).toMatchObject({ outcome: { text: 'done' } });
+  expect(told.notices).toEqual([]);
+});

@@ -30,9 +30,11 @@ import {
 import { InvokeTelemetry } from './invoke-telemetry.ts';
 import { Lanes } from './lanes.ts';
 import type { LoopLimits } from './loop-guard.ts';
+import { Processes } from './processes.ts';
 import { Questions } from './questions.ts';
+import { Succession } from './succession.ts';
 import { type WaitOptions, Watchers } from './watchers.ts';
-import { cancelRemote, sendMessage, transportOf, type Workings } from './workings.ts';
+import { sendMessage, transportOf, type Workings } from './workings.ts';
 
 /** Whom, over what, and within which bounds peers are called. */
 export interface InvokerOptions extends LoopLimits {
@@ -52,6 +54,8 @@ export interface InvokerOptions extends LoopLimits {
   readonly askTimeoutMs?: number;
   /** How long results are kept in working memory, in milliseconds. @default 1 hour */
   readonly resultTtlMs?: number;
+  /** Whether other processes of this agent use the same store at the same time. @default false */
+  readonly isShared?: boolean;
   /** Tasks of one conversation that may be under way. @default 16 */
   readonly maxInFlight?: number;
   readonly scheduler?: Scheduler;
@@ -74,12 +78,14 @@ export class Invoker {
   readonly #workings: Workings;
   readonly #endings: Endings;
   readonly #questions: Questions;
+  readonly #succession: Succession;
   readonly #closing = new AbortController();
 
   constructor(options: InvokerOptions) {
     this.#options = options;
     const scheduler = options.scheduler ?? systemScheduler;
     const store = new InvocationStore(options.records, options.name, scheduler);
+    const logger = options.logger ?? silentLogger;
     this.#workings = {
       store,
       transports: options.transports,
@@ -90,8 +96,16 @@ export class Invoker {
       lanes: new Lanes(),
       deadlines: new Deadlines(scheduler, (id) => this.#expire(id)),
       watchers: new Watchers({ find: (id) => store.find(id), scheduler }),
+      processes: new Processes({
+        records: options.records,
+        agent: options.name,
+        isShared: options.isShared ?? false,
+        scheduler,
+        logger,
+        onGone: (gone) => this.#succession.takeUp(({ process }) => gone.has(process ?? '')),
+      }),
       scheduler,
-      logger: options.logger ?? silentLogger,
+      logger,
       closing: this.#closing.signal,
       askTimeoutMs: options.askTimeoutMs ?? 24 * 60 * minute,
       resultTtlMs: options.resultTtlMs ?? 60 * minute,
@@ -100,6 +114,7 @@ export class Invoker {
     };
     this.#endings = new Endings(this.#workings);
     this.#questions = new Questions(this.#workings, this.#endings);
+    this.#succession = new Succession(this.#workings, this.#endings, this.#questions);
   }
 
   get name(): string {
@@ -108,24 +123,22 @@ export class Invoker {
 
   /** Starts to take answers, and takes up what an earlier process left. */
   async start(): Promise<void> {
-    const { transports, store, logger } = this.#workings;
+    const { transports, processes } = this.#workings;
     for (const transport of transports) {
       await transport.start((id, event) => this.#accept(id, event));
     }
-    for (const invocation of await store.all()) {
-      await this.#takeUp(invocation).catch((error: unknown) => {
-        logger.error({ invocation: invocation.id, error }, 'peers.invocation.not_taken_up');
-      });
-    }
+    await processes.start();
+    await this.#succession.takeUp(({ process }) => !processes.isAnother(process));
   }
 
   /** Takes no more answers. What is under way is taken up by the next process. */
   async stop(): Promise<void> {
-    const { deadlines, transports, lanes } = this.#workings;
+    const { deadlines, transports, lanes, processes } = this.#workings;
     this.#closing.abort(new LegateError('UNAVAILABLE', 'the program stops'));
     deadlines.clearAll();
     for (const transport of transports) await transport.stop();
     await lanes.idle();
+    await processes.stop();
   }
 
   find(id: string): Promise<Invocation | undefined> {
@@ -167,6 +180,7 @@ export class Invoker {
       session,
       mode: options.mode ?? 'notify',
       state: 'sending',
+      process: this.#workings.processes.id,
       message,
       request: textOfParts(message.parts),
       rounds: 0,
@@ -201,7 +215,7 @@ export class Invoker {
     try {
       const settled = await this.#workings.watchers.wait(id, options, either);
       if (settled === undefined) throw unknown(id);
-      return settled;
+      return settled.state === 'ended' ? await this.#heard(settled) : settled;
     } catch (error) {
       if (signal?.aborted === true) await this.cancel(id);
       throw error;
@@ -255,23 +269,13 @@ export class Invoker {
     );
   }
 
-  async #takeUp(invocation: Invocation): Promise<void> {
-    const { store, deadlines } = this.#workings;
-    const { id, state } = invocation;
-    if (state === 'ended') {
-      if (invocation.isTold !== true) await this.#endings.tell(invocation);
-      if (invocation.mustCancel === true) await cancelRemote(this.#workings, invocation);
-      return;
-    }
-    // Whoever waited for it is gone with its process: the conversation is told instead.
-    const taken = await store.change(id, (current) => ({ ...current, mode: 'notify' }));
-    const current = taken?.invocation ?? invocation;
-    deadlines.set(current);
-    const transport = transportOf(this.#workings, current);
-    if (state === 'asking') await this.#questions.ask(current);
-    else if (state === 'sending' && transport.knowsRepeats)
-      await sendMessage(this.#workings, current);
-    else await transport.resume(current);
+  /** Whoever waited has the outcome: the conversation need not be told. */
+  async #heard(ended: Invocation): Promise<Invocation> {
+    if (ended.isTold === true || ended.mode !== 'wait') return ended;
+    const heard = await this.#workings.store.change(ended.id, (current) =>
+      current.isTold === true ? undefined : { ...current, isTold: true },
+    );
+    return heard?.invocation ?? ended;
   }
 
   /** Takes what a transport tells. What belongs to one invocation is dealt with in order. */

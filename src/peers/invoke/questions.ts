@@ -75,7 +75,7 @@ export class Questions {
 
   /** Sends the answer to the open question, in the same task and context. */
   async answer(asking: Invocation, parts: readonly Part[]): Promise<Invocation> {
-    const { store, scheduler, repetitionThreshold, telemetry } = this.#workings;
+    const { store, scheduler, repetitionThreshold, telemetry, processes } = this.#workings;
     const { id, remote, skill } = asking;
     if (asking.state !== 'asking') {
       throw invalid(`Agent '${asking.agent}' does not wait for an answer in task ${id}.`);
@@ -94,7 +94,14 @@ export class Questions {
     const deadline = scheduler.now() + asking.timeoutMs;
     const sending = await store.change(id, (current) =>
       current.state === 'asking'
-        ? { ...current, state: 'sending', message: answer, lastExchange, deadline }
+        ? {
+            ...current,
+            state: 'sending',
+            process: processes.id,
+            message: answer,
+            lastExchange,
+            deadline,
+          }
         : undefined,
     );
     if (sending?.isChanged !== true) throw invalid(`Task ${id} has been answered or has ended.`);

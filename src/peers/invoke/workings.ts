@@ -10,6 +10,7 @@ import type { Invocation, PeerTransport } from './invocation.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
 import type { Lanes } from './lanes.ts';
+import type { Processes } from './processes.ts';
 import type { Watchers } from './watchers.ts';
 
 /** What the parts of the invoker share. */
@@ -23,6 +24,7 @@ export interface Workings {
   readonly lanes: Lanes;
   readonly deadlines: Deadlines;
   readonly watchers: Watchers;
+  readonly processes: Processes;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
   /** Aborts when the invoker stops. */
