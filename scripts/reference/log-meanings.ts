@@ -30,7 +30,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'audit.limited': 'Somebody asked for too much at a time (429)',
   'audit.open_to_everybody': 'The server listens for other machines and asks nobody who they are',
   'audit.push.revived': 'A dead webhook delivery was sent again by hand',
-  'audit.task_cancelled': 'Somebody cancelled a task',
+  'audit.task_cancelled': 'Somebody cancelled a task in the inspector',
   'audit.url_refused': 'A webhook was to go where it must not',
   'bus.connection.lost': 'The broker is away; the connection is made again by itself',
   'bus.dead_letter': 'A message was given up, see `legate bus dead`',
