@@ -43,7 +43,7 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
   progress.clear();
   await using served = await serveAgent(agent, {
     port: options.port,
-    inspector: inspectorOptions(),
+    inspector: inspectorOptions('127.0.0.1'),
     store: { type: 'memory' },
     logger: createLogger(options.logLevel),
   });

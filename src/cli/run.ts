@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isLoopbackHost } from '../auth/index.ts';
 import {
   type AssistantServing,
   inspectorDoor,
@@ -7,6 +8,7 @@ import {
   type ServeAssistantOptions,
 } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
+import { httpsOrLoopbackPolicy, type UrlPolicy } from '../push/index.ts';
 import { callBindings } from './call-bindings.ts';
 import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
@@ -51,7 +53,7 @@ async function startModule(place: string, options: RunCommandOptions): Promise<S
     cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     ...(options.authToken !== undefined && { token: options.authToken }),
-    ...(options.inspect === true && { inspector: inspectorOptions() }),
+    ...(options.inspect === true && { inspector: inspectorOptions(options.interface) }),
     logLevel: options.logLevel,
   });
   const { url } = served.serving;
@@ -62,9 +64,17 @@ async function startModule(place: string, options: RunCommandOptions): Promise<S
   };
 }
 
-/** The page may call other agents, too: it is for whoever runs the command. */
-export function inspectorOptions(): InspectorOptions {
-  return { proxy: true, version: packageVersion() };
+/**
+ * The page may call other agents, too: it is for whoever runs the command. Where only this machine can
+ * open it, it goes wherever the machine itself can, to agents of the same network among others.
+ */
+export function inspectorOptions(host: string): InspectorOptions {
+  const anywhere: UrlPolicy = {
+    ...httpsOrLoopbackPolicy,
+    schemes: ['http', 'https'],
+    allowPrivate: true,
+  };
+  return { proxy: isLoopbackHost(host) ? { policy: anywhere } : true, version: packageVersion() };
 }
 
 export function agentGreeting(
@@ -107,7 +117,9 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     build: { bindings: callBindings },
     version: packageVersion(),
-    ...(options.inspect === true && { inspector: inspectorDoor(inspectorOptions()) }),
+    ...(options.inspect === true && {
+      inspector: inspectorDoor(inspectorOptions(options.interface)),
+    }),
     logger,
   });
   progress.clear();
