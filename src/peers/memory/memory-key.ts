@@ -1,7 +1,7 @@
 import { LegateError } from '../../protocol/index.ts';
 
 /** First segments that begin a whole key; any other key is one within the namespace at hand. */
-const roots: ReadonlySet<string> = new Set(['session', 'shared', 'a2a-inbox']);
+const roots: ReadonlySet<string> = new Set(['session', 'shared', 'a2a-inbox', 'a2a-facts']);
 const longestKey = 500;
 
 /**
@@ -29,7 +29,7 @@ export function wholeKey(key: string, namespace: string): string {
   return whole;
 }
 
-/** The part of a key whose entries are counted together: `session/{id}`, `shared`, `a2a-inbox`. */
+/** The part of a key whose entries are counted together: `session/{id}`, `shared`, `a2a-inbox`, `a2a-facts`. */
 export function namespaceOf(key: string): string {
   const [root = '', id = ''] = key.split('/', 3);
   return root === 'session' ? `session/${id}` : root;

@@ -26,6 +26,7 @@ export interface ProposalsOptions {
 }
 
 const space = 'trust-proposals';
+const pageSize = 200;
 /** A decision outlives its proposal, for later turns of the same task. */
 const decisionMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -58,10 +59,22 @@ export class Proposals {
   /** Those that wait for a decision. */
   async list(): Promise<readonly Proposal[]> {
     const now = this.#scheduler.now();
-    const page = await this.#records.list({ space, limit: 1_000, now });
-    return page
-      .map(({ value }) => value.value as unknown as Proposal)
-      .filter(({ state, expiresAt }) => state === 'open' && expiresAt > now);
+    const open: Proposal[] = [];
+    let after: string | undefined;
+    do {
+      const page = await this.#records.list({
+        space,
+        limit: pageSize,
+        now,
+        ...(after !== undefined && { after }),
+      });
+      for (const { value } of page) {
+        const proposal = value.value as unknown as Proposal;
+        if (proposal.state === 'open' && proposal.expiresAt > now) open.push(proposal);
+      }
+      after = page.length < pageSize ? undefined : page.at(-1)?.key;
+    } while (after !== undefined);
+    return open;
   }
 
   /** Puts a proposal to the user; one that is there already stays as it is. */

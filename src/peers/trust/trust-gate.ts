@@ -8,7 +8,7 @@ import {
   type TurnEvent,
   working,
 } from '../../agents/index.ts';
-import { data, text } from '../../protocol/index.ts';
+import { data, LegateError, text } from '../../protocol/index.ts';
 import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/index.ts';
 import { wrapAgent } from '../wrap-agent.ts';
 import { Gathering } from './gathering.ts';
@@ -138,43 +138,68 @@ async function* propose(
   });
 }
 
-/** Notes a request that is not carried out; from a caller one learns from, as a fact. */
+/**
+ * Notes a request that is not carried out; from a caller one learns from, as a fact. Facts have a
+ * place of their own: strangers can fill that of notes, since anybody may be one.
+ */
 async function keep(
   turn: Turn,
   skill: string | undefined,
   level: TrustLevel,
   options: TrustGateOptions,
 ): Promise<TurnEvent> {
-  const { memory } = options;
   const isFact = isAtLeast(level, 'learn');
   const summary = await summaryOf(turn, options);
-  const who = nameOf(turn.caller);
-  const key = `a2a-inbox/${keySegment(who)}/${keySegment(turn.taskId)}`;
-  const at = new Date(turn.clock.now()).toISOString();
-  const asked = skill === undefined ? '' : ` for the skill '${skill}'`;
-  const value = `${at} ${who} (${turn.caller.method})${asked}: ${isFact ? textOf(turn.message) : summary}`;
-  await memory.save(key, value, {
-    category: isFact ? 'a2a-fact' : 'a2a-note',
-    tags: [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200)),
-    ttlMs: isFact ? factMs : noteMs,
-    writer: who.slice(0, 200),
-  });
-  await tell(turn, { kind: isFact ? 'fact' : 'request', skill, summary, key }, options);
-  if (isFact) {
+  const key = await note(turn, { skill, summary, isFact }, options);
+  const kind = isFact ? 'fact' : 'request';
+  await tell(turn, { kind, skill, summary, ...(key !== undefined && { key }) }, options);
+  if (isFact && key !== undefined) {
     return completed([
       data({ state: 'noted' }),
       text('This was noted for the user. Nothing else was done.'),
     ]);
   }
+  if (isFact) {
+    return refusal('not_kept', level, 'This could not be kept: there is no room. Send it later.');
+  }
   const explanation =
-    `This request was not carried out: ${who} is trusted to be observed only. ` +
+    `This request was not carried out: ${nameOf(turn.caller)} is trusted to be observed only. ` +
     'The user was told of it, and can grant more.';
-  return rejected(
-    [data({ state: 'rejected', error_type: 'not_trusted', level }), text(explanation)],
-    {
-      metadata: { error_type: 'not_trusted' },
-    },
-  );
+  return refusal('not_trusted', level, explanation);
+}
+
+/** Where it is kept; undefined where there is no room for it. */
+async function note(
+  turn: Turn,
+  about: { readonly skill: string | undefined; readonly summary: string; readonly isFact: boolean },
+  { memory }: TrustGateOptions,
+): Promise<string | undefined> {
+  const { skill, summary, isFact } = about;
+  const who = nameOf(turn.caller);
+  const place = isFact ? 'a2a-facts' : 'a2a-inbox';
+  const key = `${place}/${keySegment(who)}/${keySegment(turn.taskId)}`;
+  const at = new Date(turn.clock.now()).toISOString();
+  const asked = skill === undefined ? '' : ` for the skill '${skill}'`;
+  const value = `${at} ${who} (${turn.caller.method})${asked}: ${isFact ? textOf(turn.message) : summary}`;
+  try {
+    await memory.save(key, value, {
+      category: isFact ? 'a2a-fact' : 'a2a-note',
+      tags: [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200)),
+      ttlMs: isFact ? factMs : noteMs,
+      writer: who.slice(0, 200),
+    });
+    return key;
+  } catch (error) {
+    if (!(error instanceof LegateError) || error.code !== 'INVALID_PARAMS') throw error;
+    turn.logger.warn({ key, error }, 'peers.request.not_kept');
+    return undefined;
+  }
+}
+
+function refusal(errorType: string, level: TrustLevel, explanation: string): TurnEvent {
+  return rejected([data({ state: 'rejected', error_type: errorType, level }), text(explanation)], {
+    metadata: { error_type: errorType },
+  });
 }
 
 /** So that the agent can tell the user about it hours later. Questions on the way are no outcome. */

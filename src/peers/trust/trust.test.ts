@@ -113,6 +113,39 @@ test('who may teach is kept as a fact, and nothing else is done', async () => {
   expect(fact?.value).toContain('The office is closed on Monday');
 });
 
+test('strangers that fill the place of notes keep nobody else from being heard', async () => {
+  const { records } = openMemory();
+  const owner = ownerKey({ agent: 'me', tenant: '', subject: 'user' });
+  const memory = new WorkingMemory({ records, owner, maxEntries: 2 });
+  const { send, notes, grant } = await start({ memory });
+  for (const said of ['one', 'two', 'three']) {
+    expect((await send(claimed, said)).metadata).toMatchObject({ error_type: 'not_trusted' });
+  }
+  // The user is told of each, also where no note could be kept.
+  expect(notes.map(({ summary }) => summary)).toEqual(['one', 'two', 'three']);
+  expect(notes.map(({ key }) => key !== undefined)).toEqual([true, true, false]);
+  await grant('learn');
+  expect((await send(alice, 'a fact')).status.state).toBe('TASK_STATE_COMPLETED');
+  expect(await memory.search({ category: 'a2a-fact' })).toHaveLength(1);
+  await send(alice, 'another');
+  const refused = await send(alice, 'too much');
+  expect(refused.status.state).toBe('TASK_STATE_REJECTED');
+  expect(refused.metadata).toMatchObject({ error_type: 'not_kept' });
+});
+
+test('proposals that wait are found behind any number that were decided', async () => {
+  const { records } = openMemory();
+  const proposals = new Proposals({ records });
+  const open = (id: string) =>
+    proposals.open({ ...peerSubject('bob'), id, text: id, skill: 'x' }, 60_000);
+  for (let count = 0; count < 1_010; count += 1) {
+    await open(`a${count}`);
+    await proposals.refuse(`a${count}`, 'user');
+  }
+  await open('b');
+  expect((await proposals.list()).map(({ id }) => id)).toEqual(['b']);
+});
+
 test('a proposal waits for the user, and is carried out once approved', async () => {
   const { send, grant, turns, notes, proposals, memory } = await start();
   await grant('propose');
