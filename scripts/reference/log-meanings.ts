@@ -130,6 +130,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
     'The model has no answer to a question of a peer; the user is asked',
   'peers.question.not_asked': 'The user could not be asked either',
   'peers.refresh.failed': 'Cards of peers could not be looked at again; tried later',
+  'peers.request.not_kept':
+    'What a peer told does not fit into the working memory, and is not noted',
   'peers.result.not_kept':
     'The result of a peer is too large to be told whole, and could not be kept',
   'peers.timeout.failed': 'A call that took too long could not be ended',

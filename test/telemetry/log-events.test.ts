@@ -86,6 +86,7 @@ const scenes: Readonly<Record<string, readonly [(logger: Logger) => Promise<void
     (logger) =>
       send(
         agent({ name: 'broken' }, async function* () {
+          yield artifact('x');
           throw new Error('x');
         }),
         { logger },
