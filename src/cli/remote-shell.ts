@@ -1,7 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
 import { styleText } from 'node:util';
-import type { Client } from '../client/index.ts';
+import type { Client, StreamEvent } from '../client/index.ts';
 import { LegateError, message, type Part } from '../protocol/index.ts';
+import { afterAuthorization, authorizationPlaces } from './client/authorization.ts';
 import { calling } from './client/calling.ts';
 import { follow } from './client/following.ts';
 import { partsOf } from './client/parts.ts';
@@ -36,6 +37,7 @@ async function connected(session: Session, flags: ClientCommandOptions): Promise
 
 const help = `/history  what was said          /state   where the task stands
 /file     send a file            /restart begin a new conversation
+/wait     until somebody was let in elsewhere, where the agent waits for that
 /stop     end it                 Ctrl+C   cancel what the agent is doing`;
 
 /**
@@ -86,12 +88,14 @@ class RemoteConversation {
     if (command === '/help') return this.#note(help);
     if (command === '/state') return this.#tellState();
     if (command === '/history') return this.#transcript.show((line) => console.log(line));
+    if (command === '/wait' && this.#taskId === undefined) return this.#note('No task waits.');
     if (command === '/restart') {
       [this.#contextId, this.#taskId, this.#state] = [undefined, undefined, 'nothing was said yet'];
       this.#transcript.clear();
       return this.#note('A new conversation.');
     }
     try {
+      if (command === '/wait') return await this.#awaitAuthorization(this.#taskId ?? '');
       const isFile = command === '/file';
       const flags = isFile ? [{ kind: 'file' as const, value: words[0] ?? '' }] : [];
       const said = isFile ? words.slice(1) : [text];
@@ -112,9 +116,18 @@ class RemoteConversation {
     });
     this.#transcript.add(said);
     const isAnswer = this.#taskId !== undefined;
+    const { signal } = this.#session;
+    await this.#follow(this.#client.sendStreamingMessage(said, { signal }), isAnswer);
+  }
+
+  /** The agent goes on by itself once somebody was let in. */
+  async #awaitAuthorization(taskId: string): Promise<void> {
+    await this.#follow(afterAuthorization(taskId, this.#client, this.#session), false);
+  }
+
+  async #follow(events: AsyncIterable<StreamEvent>, isAnswer: boolean): Promise<void> {
     using progress = new Progress('Waiting for the agent');
     try {
-      const events = this.#client.sendStreamingMessage(said, { signal: this.#session.signal });
       const result = await follow(events, {
         isAnswer,
         onEvent: (response, task) => {
@@ -140,6 +153,10 @@ class RemoteConversation {
     this.#taskId = isTask && isWaiting ? result.task.id : undefined;
     this.#state = isTask ? `${wordOf(state)}, task ${result.task.id}` : 'a plain message';
     if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${wordOf(state)})`);
+    if (isTask && state === 'TASK_STATE_AUTH_REQUIRED') {
+      const places = authorizationPlaces(result.task.status).map((place) => `Open ${place}; `);
+      this.#note(`${places.join('')}/wait waits until you were let in`);
+    }
   }
 
   /** What was said before, of a conversation that is taken up again. */

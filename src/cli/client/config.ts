@@ -13,6 +13,7 @@ const defaults: Partial<Record<SettingName, string>> = {
   verbose: 'false',
   debug: 'false',
   async: 'false',
+  'await-auth': 'false',
   'poll-interval': '2s',
 };
 const secret = new Set<SettingName>(['bearer', 'api-key', 'svc-param']);

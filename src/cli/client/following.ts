@@ -10,11 +10,13 @@ import {
 /**
  * Takes events until the task is terminal or waits for its caller, and gives what came of it.
  * `isAnswer`: the message continued a task, whose opening snapshot may still show the question.
+ * `awaitsAuthorization`: a task that waits for somebody to be let in elsewhere goes on by itself.
  */
 export async function follow(
   events: AsyncIterable<StreamEvent>,
   options: {
     readonly isAnswer?: boolean;
+    readonly awaitsAuthorization?: boolean;
     readonly onEvent: (response: StreamResponse, task: TaskView | undefined) => void;
   },
 ): Promise<SendMessageResponse> {
@@ -28,8 +30,10 @@ export async function follow(
     options.onEvent(response, view);
     const isOldQuestion = isFirst && options.isAnswer === true && 'task' in response;
     isFirst = false;
+    const state = view?.status.state;
+    const goesOn = options.awaitsAuthorization === true && state === 'TASK_STATE_AUTH_REQUIRED';
     // Terminal tasks are read to the end of their stream.
-    if (view !== undefined && isInterrupted(view.status.state) && !isOldQuestion) break;
+    if (state !== undefined && isInterrupted(state) && !isOldQuestion && !goesOn) break;
   }
   if (view !== undefined) return { task: view.toTask() };
   if (result !== undefined) return result;

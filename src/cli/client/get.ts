@@ -1,5 +1,6 @@
 import type { GetCommandOptions } from '../commands/get.ts';
 import { Progress } from '../progress.ts';
+import { authorized } from './authorization.ts';
 import { calling } from './calling.ts';
 import { isOn, usage } from './choices.ts';
 import { Output } from './output.ts';
@@ -21,7 +22,12 @@ export async function getTask(
     if (options.wait ?? isOn(setting('wait'))) {
       session.waitsFor(id);
       using _progress = new Progress('Waiting for the task');
-      await client.waitForEnd(id, call);
+      const awaitsAuthorization = options.awaitAuth ?? isOn(setting('await-auth'));
+      let { state } = (await client.waitForEnd(id, call)).status;
+      while (awaitsAuthorization && state === 'TASK_STATE_AUTH_REQUIRED') {
+        await authorized(id, client, session);
+        ({ state } = (await client.waitForEnd(id, call)).status);
+      }
     }
     // Asked for again after the wait: what was waited for has a history of its own length.
     const request = { id, ...(historyLength !== undefined && { historyLength }) };

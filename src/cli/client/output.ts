@@ -4,6 +4,7 @@ import {
   type StreamResponse,
   type Task,
 } from '../../protocol/index.ts';
+import { authorizationPlaces } from './authorization.ts';
 import { quoted } from './choices.ts';
 import type { Session } from './session.ts';
 import { TextWriter } from './text.ts';
@@ -67,12 +68,23 @@ export class Output {
     const id = quoted(task.id);
     if (isInterrupted(state)) {
       this.#session.warn(`the task waits for you: ${state}`);
+      if (state === 'TASK_STATE_AUTH_REQUIRED') this.#authorize(task);
       this.#hint('Resume', `legate send ${agentFlag} --task-id ${id} "your reply"`);
     } else if (state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED') {
       this.#session.warn(`the agent did not do it: ${state}`);
     } else if (state !== 'TASK_STATE_COMPLETED' && state !== 'TASK_STATE_CANCELED') {
       this.#hint('Follow', `legate get ${agentFlag} --wait ${id}`);
     }
+  }
+
+  /** Where to be let in, and how to wait for what comes then: an agent may go on by itself (A2A 7.6). */
+  #authorize({ id, status }: Pick<Task, 'id' | 'status'>): void {
+    const { agentFlag } = this.#session.choices;
+    for (const place of authorizationPlaces(status)) this.#hint('Authorize', place);
+    if (this.#session.schemes.some(({ kind }) => /^(?:oauth2|openIdConnect)/.test(kind))) {
+      this.#hint('Login', `legate auth login ${agentFlag}`);
+    }
+    this.#hint('Follow', `legate get ${agentFlag} --wait --await-auth ${quoted(id)}`);
   }
 
   /** A field of the text; beside JSON it goes to standard error. */

@@ -6,6 +6,7 @@ import {
 } from '../../protocol/index.ts';
 import type { PartFlag, SendCommandOptions } from '../commands/send.ts';
 import { Progress } from '../progress.ts';
+import { throughAuthorization } from './authorization.ts';
 import { calling } from './calling.ts';
 import { isOn, usage } from './choices.ts';
 import { follow } from './following.ts';
@@ -39,8 +40,12 @@ export async function send(
       session.warn('the agent does not stream; it is asked again and again instead');
     }
     using progress = new Progress('Waiting for the agent');
-    const result = await follow(client.sendStreamingMessage(request, { signal, ...patience }), {
+    const events = client.sendStreamingMessage(request, { signal, ...patience });
+    const awaitsAuthorization = options.awaitAuth ?? isOn(session.choices.setting('await-auth'));
+    const all = awaitsAuthorization ? throughAuthorization(events, client, session) : events;
+    const result = await follow(all, {
       isAnswer: request.message.taskId !== undefined,
+      awaitsAuthorization,
       onEvent: (response, task) => {
         progress.clear();
         if (isStream) output.event(response);

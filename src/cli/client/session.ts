@@ -26,6 +26,7 @@ export class Session {
   /** Every request of this command goes through it. */
   readonly fetch: typeof fetch;
   readonly #wireLog: WireLog | undefined;
+  readonly #began = Date.now();
   readonly #interrupt = new AbortController();
   #resolved: Promise<AgentReference> | undefined;
   /** Known once the card was read. */
@@ -55,6 +56,18 @@ export class Session {
     };
     this.#wireLog = isDebug ? new WireLog(this.redactor, (line) => console.error(line)) : undefined;
     this.fetch = this.#wireLog?.fetch(watched) ?? watched;
+  }
+
+  /** What is left of the caller's time, in milliseconds. */
+  get remainingMs(): number {
+    const { timeoutMs } = this.choices;
+    return timeoutMs === undefined ? Infinity : Math.max(0, this.#began + timeoutMs - Date.now());
+  }
+
+  throwIfLate(): void {
+    if (this.remainingMs > 0) return;
+    const { timeoutMs = 0 } = this.choices;
+    throw new LegateError('REQUEST_TIMEOUT', `it did not end within ${timeoutMs} ms`);
   }
 
   get signal(): AbortSignal {

@@ -23,6 +23,7 @@ export const settingNames = [
   'debug',
   'async',
   'wait',
+  'await-auth',
   'poll-interval',
   'context-id',
   'task-id',

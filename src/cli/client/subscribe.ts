@@ -1,7 +1,9 @@
 import { LegateError } from '../../protocol/index.ts';
 import type { SubscribeCommandOptions } from '../commands/subscribe.ts';
 import { Progress } from '../progress.ts';
+import { throughAuthorization } from './authorization.ts';
 import { calling } from './calling.ts';
+import { isOn } from './choices.ts';
 import { follow } from './following.ts';
 import { taskIdOf } from './get.ts';
 import { Output } from './output.ts';
@@ -26,7 +28,10 @@ export async function subscribe(
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(lastEventId !== undefined && { lastEventId }),
     });
-    const result = await follow(events, {
+    const awaitsAuthorization = options.awaitAuth ?? isOn(session.choices.setting('await-auth'));
+    const all = awaitsAuthorization ? throughAuthorization(events, client, session) : events;
+    const result = await follow(all, {
+      awaitsAuthorization,
       onEvent: (response, task) => {
         progress.clear();
         // Now it is known to be there.

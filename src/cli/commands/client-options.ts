@@ -72,6 +72,14 @@ export interface WaitCommandOptions {
   readonly pollInterval?: string;
 }
 
+export function awaitAuthOption(): Option {
+  return option(
+    '--await-auth',
+    'wait on while the agent waits for somebody to be let in elsewhere',
+    'stop and say where',
+  );
+}
+
 export function pollIntervalOption(): Option {
   return option(
     '--poll-interval <duration>',

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  awaitAuthOption,
   type ClientCommandOptions,
   clientNotes,
   option,
@@ -10,6 +11,7 @@ import {
 export interface GetCommandOptions extends ClientCommandOptions {
   readonly wait?: boolean;
   readonly history?: string;
+  readonly awaitAuth?: boolean;
   readonly pollInterval?: string;
 }
 
@@ -18,6 +20,7 @@ export function getCommand(): Command {
     .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
     .option('--wait', 'wait until the task ends or asks for something')
     .addOption(option('--watch', 'the same as --wait').implies({ wait: true }))
+    .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
     .option('--history <count>', 'the most messages of the past to show')
     .addHelpText(

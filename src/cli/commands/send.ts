@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import {
+  awaitAuthOption,
   type ClientCommandOptions,
   clientNotes,
   option,
@@ -22,6 +23,7 @@ export interface SendCommandOptions extends ClientCommandOptions {
   readonly async?: boolean;
   readonly wait?: boolean;
   readonly stream?: boolean;
+  readonly awaitAuth?: boolean;
   readonly pollInterval?: string;
   readonly history?: string;
 }
@@ -72,6 +74,7 @@ export function sendCommand(): Command {
     .option('--wait', 'wait until the task ends or asks (default)')
     .option('--stream', 'show what happens as it happens; JSON is then one object a line')
     .option('--history <count>', 'the most messages of the past to show')
+    .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
     .addHelpText(
       'after',

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  awaitAuthOption,
   type ClientCommandOptions,
   clientNotes,
   pollIntervalOption,
@@ -9,6 +10,7 @@ import {
 export interface SubscribeCommandOptions extends ClientCommandOptions {
   readonly stream?: boolean;
   readonly lastEventId?: string;
+  readonly awaitAuth?: boolean;
   readonly pollInterval?: string;
 }
 
@@ -17,6 +19,7 @@ export function subscribeCommand(): Command {
     .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
     .option('--stream', 'show what happens as it happens; JSON is then one object a line')
     .option('--last-event-id <id>', 'go on after this event, where the agent numbers its events')
+    .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
     .addHelpText(
       'after',
