@@ -125,7 +125,8 @@ export class Admissions {
     const claim = this.#turns.atWork.claiming(draft.admission.key);
     // No `using` on the path of every message: it costs several times as much.
     try {
-      const { store, maxContexts } = this.#settings;
+      const { store } = this.#settings;
+      const maxContexts = call.isBeyondLimits === true ? 0 : this.#settings.maxContexts;
       let outcome = await store.admit({ ...draft.admission, maxContexts });
       const isOverLimit = outcome.kind === 'context-limit';
       if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });

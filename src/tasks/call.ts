@@ -15,6 +15,11 @@ export interface Call {
   readonly traceparent?: string;
   /** What the systems on the way have to say of that trace; it goes along. */
   readonly tracestate?: string;
+  /**
+   * The message is let in however many contexts have unfinished tasks: its turn is a short one that
+   * leaves none behind. @default false
+   */
+  readonly isBeyondLimits?: boolean;
   /** The caller has gone. This ends waiting and streaming, never the turn. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -188,6 +188,7 @@ export class InactivityTimers {
       {
         caller: { tenant, subject, method: 'channel' },
         version: '1.0',
+        isBeyondLimits: true,
         signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(turnMs)]),
       },
     );

@@ -292,6 +292,18 @@ test('max_contexts counts conversations of orchestrators, not those of channels'
   );
 });
 
+test('max_contexts: users of channels are answered while orchestrators have all places', async () => {
+  await using house = await served({ files: endpoints('  max_contexts: 1') });
+  await house.say('water the Monstera', { contextId: 'one' });
+  const words = { sender: 'a', message: 'water the Monstera' };
+  const answer = await house.api('POST', '/webhooks/rest/webhook', words);
+  expect(answer.status).toBe(200);
+  expect(answer.body).toEqual([expect.objectContaining({ recipient_id: 'a' })]);
+  const event = { event: 'slot', name: 'plant', value: 'Ficus' };
+  const noted = await house.api('POST', '/conversations/b/tracker/events', event);
+  expect(noted.status).toBe(200);
+});
+
 test('what no skill covers is rejected, with a reason', async () => {
   await using house = await served();
   const task = await house.say('order a pizza', { contextId: 'c' });

@@ -148,6 +148,8 @@ export class Conversations {
     return {
       caller: this.#caller,
       version: '1.0',
+      // `max_contexts` is a matter of orchestrators: they leave tasks that wait, users of channels do not.
+      isBeyondLimits: true,
       ...(signal !== undefined && { signal }),
       ...(traceparent !== undefined && { traceparent }),
       ...(tracestate !== undefined && { tracestate }),
