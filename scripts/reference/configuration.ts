@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KeyTable, keyTables } from './keys.ts';
 import { optionTables } from './options.ts';
+import { sources } from './scan.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -11,6 +12,8 @@ const asked =
 const listed =
   /(?:for \(const \w+ of|Kinds =|secrets =|numbers =|absent =|replaced =) ?\[([^\]]+)\]/g;
 const inSchema = /^\s+([a-z_]+): (?:z(?:\.|$)|positive|routerConfig)/gm;
+/** Readers by the key that they read. */
+const dispatched = /^ {2}([a-z_]+): read[A-Z]\w*,$/gm;
 const destructured = /const \{([^}]+)\} = fields;/g;
 
 /** Every key that a file reads. */
@@ -18,7 +21,7 @@ export function keysReadBy(file: string): ReadonlySet<string> {
   const text = readFileSync(join(root, file), 'utf8');
   const keys = [
     ...[...text.matchAll(asked)].map(([, key]) => key),
-    ...[...text.matchAll(inSchema)].map(([, key]) => key),
+    ...[...text.matchAll(inSchema), ...text.matchAll(dispatched)].map(([, key]) => key),
     ...[...text.matchAll(listed), ...text.matchAll(destructured)].flatMap(([, list = '']) =>
       file.endsWith('endpoints.ts')
         ? []
@@ -30,6 +33,22 @@ export function keysReadBy(file: string): ReadonlySet<string> {
 
 /** Words in those lists that are no keys. */
 const ignored = new Set(['const', 'join', 'legate', 'sqlite', 'store']);
+
+/** Files that read keys of a project and belong to no table. */
+export function readersWithoutTable(): readonly string[] {
+  const described = new Set([...keyTables.flatMap(({ files }) => files), ...besides]);
+  return [...sources()]
+    .filter(([file, text]) => text.includes('config/index.ts') && !described.has(file))
+    .map(([file]) => file)
+    .filter((file) => keysReadBy(file).size > 0);
+}
+
+/** They look again at keys that others read, or at something else. */
+const besides = [
+  'src/assistant/project/validation/validate-flows.ts',
+  'src/cli/bus-place.ts',
+  'src/cli/load-agent.ts',
+];
 
 /** What is wrong with a table: keys that the code reads and nobody describes, and the other way. */
 export function mismatches({ title, files, keys }: KeyTable): readonly string[] {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { mismatches } from '../../scripts/reference/configuration.ts';
+import { mismatches, readersWithoutTable } from '../../scripts/reference/configuration.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
 import { logMeanings } from '../../scripts/reference/log-meanings.ts';
@@ -21,6 +21,10 @@ test.each(keyTables.map((table) => [table.title, table] as const))(
     expect(mismatches(table)).toEqual([]);
   },
 );
+
+test('every file that reads keys belongs to a table', () => {
+  expect(readersWithoutTable()).toEqual([]);
+});
 
 test('a key that nobody describes is found', () => {
   const [first] = keyTables;
