@@ -12,6 +12,7 @@ import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure, timedOut } from './failure.ts';
 import { meterModelCall } from './model-meter.ts';
 import { stripReasoning } from './reasoning.ts';
+import { type OnText, streamText } from './stream-text.ts';
 
 /** What is passed to the model as it is. */
 const settingKeys = [
@@ -41,6 +42,8 @@ export interface GenerateTextOptions extends ModelSettings {
   /** Attempts after the first. @default 2 */
   readonly retries?: number;
   readonly signal?: AbortSignal;
+  /** Streams the answer, and is told of its text as it arrives. */
+  readonly onText?: OnText;
   readonly logger?: Logger;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
@@ -100,7 +103,10 @@ export async function generateText(
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       try {
-        const result = await untilAborted(model.doGenerate(call), signal);
+        const { onText } = options;
+        const asking =
+          onText === undefined ? model.doGenerate(call) : streamText(model, call, onText);
+        const result = await untilAborted(asking, signal);
         const generated = toGeneratedText(result, attempt);
         usage = generated.usage;
         return generated;

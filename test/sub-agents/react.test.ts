@@ -45,6 +45,85 @@ test('a task-specific agent looks things up, asks, fills its slot silently, and 
   expect(fillers.map((event) => event['text'])).toEqual(['Let me look for hotels.', 'Noted.']);
 });
 
+const beside = {
+  ...calls('find_hotels', { city: 'Rome' }, 'Let me look for hotels.'),
+  chunkDelayMs: 1,
+};
+
+test('what the model says is shown as it comes, before the tools run, and not shown again', async () => {
+  await using one = await reactTalk([beside, 'The Ritz or the Savoy?']);
+  const { chat, hotels, model } = one;
+  const seen: string[] = [];
+  const pieces: string[] = [];
+  const said = await chat.send(
+    {
+      text: 'to Rome',
+      channel: 'rest',
+      onChunk: (piece) => {
+        if (piece.kind !== 'chunk') return;
+        // Nothing is done while the user reads the first words.
+        if (pieces.length === 0) expect(hotels.calls).toEqual({});
+        pieces.push(piece.text);
+      },
+      onMessage: ({ text = '', metadata }) => {
+        if (metadata?.['streamed'] !== true) seen.push(text);
+      },
+    },
+    ...toRome,
+  );
+  expect(pieces.length).toBeGreaterThan(2);
+  expect(pieces.join('')).toBe('Let me look for hotels.The Ritz or the Savoy?');
+  expect(pieces[0]).not.toBe('Let me look for hotels.');
+  // The conversation has it whole.
+  expect(said).toEqual(['Let me look for hotels.', 'The Ritz or the Savoy?']);
+  expect(seen).toEqual([]);
+  expect(model.requests.map(({ isStream }) => isStream)).toEqual([true, true]);
+  const [filler] = chat.log.filter(({ event }) => event === 'bot');
+  expect(filler?.['metadata']).toMatchObject({ filler: true, streamed: true });
+});
+
+test.each([
+  { whom: 'to orchestrators', channel: 'a2a', isHeard: true },
+  { whom: 'where nobody sees pieces', channel: 'rest', isHeard: false },
+  { whom: 'where a hook may change it', channel: 'rest', isHeard: true, isHooked: true },
+])('what the model says is told whole $whom', async ({ channel, isHeard, isHooked }) => {
+  await using one = await reactTalk([beside, 'The Ritz or the Savoy?'], {
+    ...(isHooked === true && {
+      configuration: ', module: ./agent.ts',
+      files: { 'sub_agents/finder/agent.ts': 'export const processOutput = (output) => output;' },
+    }),
+  });
+  const pieces: unknown[] = [];
+  const onChunk = (piece: unknown): void => void pieces.push(piece);
+  const said = await one.chat.send(
+    { text: 'to Rome', channel, ...(isHeard && { onChunk }) },
+    ...toRome,
+  );
+  expect(said).toEqual(['Let me look for hotels.', 'The Ritz or the Savoy?']);
+  expect(pieces).toEqual([]);
+  expect(one.model.requests.map(({ isStream }) => isStream)).toEqual([false, false]);
+});
+
+test('an answer that breaks off is asked for again, and what was shown is a message of its own', async () => {
+  await using one = await reactTalk([
+    { text: 'The Ritz or the Savoy?', disconnect: 'midway', chunkDelayMs: 20 },
+    'The Ritz, or the Savoy?',
+  ]);
+  const ids = new Set<string>();
+  const said = await one.chat.send(
+    {
+      text: 'to Rome',
+      channel: 'rest',
+      onChunk: ({ streamId }) => {
+        ids.add(streamId);
+      },
+    },
+    ...toRome,
+  );
+  expect(said).toEqual(['The Ritz, or the Savoy?']);
+  expect(ids.size).toBe(2);
+});
+
 test('an open-ended agent ends with task_completed and the words beside it', async () => {
   await using one = await reactTalk([
     'Where do you want to go?',

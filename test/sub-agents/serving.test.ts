@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { buildAssistant, loadPacked, loadProject, packProject } from '../../src/assistant/index.ts';
 import { serveAssistant } from '../../src/http/index.ts';
+import { startScriptedModelServer } from '../../src/models/index.ts';
 import { type ProjectFolder, projectFolder } from '../support/greenhouse.ts';
 
 const sample = join(import.meta.dirname, '../../src/mcp/testing/stdio-server.ts');
@@ -113,6 +114,41 @@ test('people on a channel see what an agent says as it comes, and answer it', as
   });
   expect(await say(serving.url, 'guess a number')).toEqual(['Let me think.', 'Which one is it?']);
   expect(await say(serving.url, '7')).toEqual(['Let me think.', 'It is 7.']);
+});
+
+test('people on a channel that streams see the words of a model as they come, and once', async () => {
+  await using model = await startScriptedModelServer([
+    { text: 'Let me look around.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
+    'Which hotel is it?',
+  ]);
+  await using folder = await projectFolder({
+    ...files,
+    'endpoints.yml': `${files['endpoints.yml']}
+model_groups:
+  - id: main
+    models: [{provider: self-hosted, model: scripted, api_base: "${model.url}", api_key: "\${KEY}"}]
+`,
+    'sub_agents/guesser/config.yml': `
+agent: {name: guesser, description: Guesses a number.}
+configuration: {llm: {model_group: main}}
+connections: {mcp_servers: [{name: sums}]}
+`,
+    'sub_agents/guesser/agent.ts': '',
+  });
+  await using serving = await serveAssistant({
+    places: { directory: folder.directory },
+    environment: { KEY: 'none' },
+    drainMs: 0,
+  });
+  const response = await fetch(`${serving.url}/webhooks/rest/webhook?stream=true`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ sender: 'ada', message: 'guess a number' }),
+  });
+  const lines = (await response.text()).trim().split('\n');
+  const texts = lines.map((line) => (JSON.parse(line) as { text: string }).text);
+  expect(texts.join('')).toBe('Let me look around.Which hotel is it?');
+  expect(texts.length).toBeGreaterThan(2);
 });
 
 test('a packed project has its agents; their code is that of the place where it runs', async () => {

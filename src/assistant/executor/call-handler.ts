@@ -60,6 +60,8 @@ export interface Call {
   /** Says something to the user at once, while the call goes on. */
   say(message: BotMessage): Promise<void>;
   readonly stream: (piece: StreamPiece) => Promise<void>;
+  /** Whether anybody sees the pieces. @default false */
+  readonly isStreamed?: boolean;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -41,6 +41,8 @@ export interface DialogueOptions {
   readonly maxSteps: number;
   readonly onMessage: (message: BotMessage) => void | Promise<void>;
   readonly onChunk: (piece: StreamPiece) => void | Promise<void>;
+  /** Whether anybody sees the pieces. @default false */
+  readonly isStreamed?: boolean;
   readonly onStep: (flowId: string, stepId: string) => void;
   readonly history: History;
   readonly newId: () => string;

@@ -143,6 +143,7 @@ async function outcomeOf(
       channel: options.channel,
       say: (message) => dialogue.say(message, { agent_id: step.target }),
       stream: async (piece) => options.onChunk(piece),
+      isStreamed: options.isStreamed === true,
       signal: options.signal,
       clock: options.clock,
       logger: options.logger,

@@ -52,6 +52,8 @@ export interface AgentOutput {
   readonly id: string;
   readonly status: AgentStatus;
   readonly responseMessage?: string;
+  /** What users were shown of the message while it came to be: it is not shown to them again. */
+  readonly streamed?: { readonly id: string; readonly text: string };
   /** Made part of the conversation; those that make no sense are left out. */
   readonly events?: readonly EventDraft[];
   /** One list for each step of the agent. */

@@ -33,8 +33,11 @@ export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
   return { status: 'input-required', messages: messagesOf(output), events, metadata };
 }
 
-function messagesOf({ responseMessage = '' }: AgentOutput): readonly BotMessage[] {
-  return responseMessage === '' ? [] : [{ text: bounded(responseMessage) }];
+function messagesOf({ responseMessage = '', streamed }: AgentOutput): readonly BotMessage[] {
+  if (responseMessage === '') return [];
+  const text = bounded(responseMessage);
+  const isShown = streamed?.text === responseMessage;
+  return [{ text, ...(isShown && { metadata: { streamed: true, stream_id: streamed.id } }) }];
 }
 
 export function bounded(text: string): string {

@@ -23,12 +23,19 @@ import { systemPrompt } from './prompt.ts';
 import type { ReactParts } from './react-agent.ts';
 import { rememberResults, rememberedResults } from './remembered-results.ts';
 import type { BoxedTool } from './tool-box.ts';
+import { type Shown, shownAs, Voice } from './voice.ts';
 
 interface RunParts extends ReactParts {
   readonly call: Call;
   readonly input: AgentInput;
   readonly tools: ReadonlyMap<string, BoxedTool>;
   readonly signal: AbortSignal;
+}
+
+/** What the model said, and what of it users have seen. */
+interface Words {
+  readonly text: string;
+  readonly shown: Shown | undefined;
 }
 
 /** Calls of one answer that are carried out; the others are refused. */
@@ -79,22 +86,22 @@ export class ReactRun {
     ];
     for (let iteration = 0; iteration < agent.maxIterations; iteration += 1) {
       const answer = await this.#ask(tools);
-      const text = answer.text.trim();
+      const words = answer.words;
       if (answer.toolCalls.length === 0) {
-        if (text !== '') return this.#end('input_required', text);
+        if (words.text !== '') return this.#end('input_required', words);
         continue;
       }
       const isClosing = answer.toolCalls.some(({ toolName }) => toolName === TASK_COMPLETED);
-      if (!isClosing) await this.#fill(text);
+      if (!isClosing) await this.#fill(words);
       await this.#carryOut(answer);
       if (this.#isDone()) return this.#end('completed');
       if (isClosing && !this.#isTask) {
-        return this.#end('completed', text === '' ? await this.#lastWords() : text);
+        return this.#end('completed', words.text === '' ? await this.#lastWords() : words);
       }
     }
     // What was found out so far is kept, and the user may say how to go on.
     const words = await this.#lastWords();
-    if (words !== '') return this.#end('input_required', words);
+    if (words.text !== '') return this.#end('input_required', words);
     return {
       ...this.#end('fatal_error'),
       errorMessage: `no end after ${agent.maxIterations} iterations (max_iterations)`,
@@ -121,30 +128,52 @@ export class ReactRun {
     });
   }
 
-  #ask(tools: readonly LanguageModelV4FunctionTool[]): Promise<GeneratedText> {
+  async #ask(
+    tools: readonly LanguageModelV4FunctionTool[],
+  ): Promise<GeneratedText & { readonly words: Words }> {
     const { model, agent, signal, call, sleep } = this.#parts;
-    return generateText(model, {
-      prompt: this.#messages,
-      ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
-      retries: agent.maxRetries,
-      timeoutMs: longestAnswerMs,
-      signal,
-      sleep,
-      logger: call.logger,
-    });
+    const voice = this.#isStreamed ? new Voice(call) : undefined;
+    let shown: Shown | undefined;
+    let answer: GeneratedText;
+    try {
+      answer = await generateText(model, {
+        prompt: this.#messages,
+        ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
+        retries: agent.maxRetries,
+        timeoutMs: longestAnswerMs,
+        signal,
+        sleep,
+        logger: call.logger,
+        ...(voice !== undefined && { onText: (text, isStart) => voice.say(text, isStart) }),
+      });
+    } finally {
+      shown = await voice?.end();
+    }
+    return { ...answer, words: { text: answer.text.trim(), shown } };
+  }
+
+  /**
+   * Whether what the model says is shown while it comes to be. Whether it is a filler or an answer
+   * shows only when it is over, so both are, or none: an answer that a hook may change is not shown
+   * before. Orchestrators are told whole messages, for pieces would be results to them.
+   */
+  get #isStreamed(): boolean {
+    const { agent, call, module } = this.#parts;
+    const isChannel = call.isStreamed === true && call.channel !== 'a2a';
+    return isChannel && agent.enableFillerMessages && module.processOutput === undefined;
   }
 
   /** One more line for the user, when the model only acted. */
-  async #lastWords(): Promise<string> {
-    const { text } = await this.#ask([]);
-    return text.trim();
+  async #lastWords(): Promise<Words> {
+    return (await this.#ask([])).words;
   }
 
   /** What stands beside calls is said before they run, so that the user knows why it takes time. */
-  async #fill(text: string): Promise<void> {
+  async #fill({ text, shown }: Words): Promise<void> {
     const { agent, call } = this.#parts;
     if (text === '' || !agent.enableFillerMessages) return;
-    await call.say({ text, metadata: { intermediate: true, filler: true } });
+    const metadata = { intermediate: true, filler: true, ...shownAs(shown, text) };
+    await call.say({ text, metadata });
   }
 
   async #carryOut({ text, toolCalls }: GeneratedText): Promise<void> {
@@ -224,7 +253,9 @@ export class ReactRun {
     if (Object.hasOwn(this.#slots, set.name)) this.#slots[set.name] = set.value;
   }
 
-  #end(status: AgentOutput['status'], words?: string): AgentOutput {
+  #end(status: AgentOutput['status'], said?: Words): AgentOutput {
+    const words = said?.text;
+    const streamed = said?.shown;
     const { input, call } = this.#parts;
     const isRestarted = call.mode === 'restart' || call.metadata['restarted'] === true;
     const metadata: JsonObject =
@@ -239,6 +270,7 @@ export class ReactRun {
       id: input.id,
       status,
       ...(words !== undefined && words !== '' && { responseMessage: words }),
+      ...(streamed !== undefined && { streamed }),
       events: this.#events,
       structuredResults: this.#results,
       metadata,
