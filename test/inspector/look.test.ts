@@ -1,82 +1,14 @@
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { message } from '../../src/protocol/index.ts';
+import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { bank } from './bank.ts';
+import { faintTexts, nameless } from './legibility.ts';
 import { openPage } from './pages.ts';
 
 afterAll(closeChromium);
-
-/** Texts that are hard to read against what is behind them (WCAG 2.2, 1.4.3). */
-function faintTexts(page: Page): Promise<readonly string[]> {
-  return page.evaluate(() => {
-    const parse = (colour: string): [number, number, number, number] => {
-      const [red = 0, green = 0, blue = 0, alpha = 1] = (colour.match(/[\d.]+/g) ?? []).map(Number);
-      return [red, green, blue, alpha];
-    };
-    const luminance = ([red, green, blue]: readonly number[]): number => {
-      const [r = 0, g = 0, b = 0] = [red, green, blue].map((part) => {
-        const value = (part ?? 0) / 255;
-        return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-      });
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const groundOf = (element: Element | null): number[] => {
-      for (let at = element; at !== null; at = at.parentElement) {
-        const box = at instanceof SVGGElement ? at.querySelector('rect') : null;
-        const colour = parse(
-          box === null ? getComputedStyle(at).backgroundColor : getComputedStyle(box).fill,
-        );
-        if (colour[3] > 0.99) return colour;
-      }
-      return [255, 255, 255];
-    };
-    const found: string[] = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const element = node.parentElement;
-      const text = node.textContent?.trim() ?? '';
-      if (element === null || text === '' || element.closest('.hidden-label, option, noscript')) {
-        continue;
-      }
-      const area = element.getBoundingClientRect();
-      if (area.width < 2 || area.height < 2) continue;
-      const style = getComputedStyle(element);
-      const isDrawn = element instanceof SVGElement;
-      const [high = 0, low = 0] = [
-        luminance(parse(isDrawn ? style.fill : style.color)),
-        luminance(groundOf(element)),
-      ].toSorted((one, other) => other - one);
-      const ratio = (high + 0.05) / (low + 0.05);
-      if (ratio < 4.5) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
-    }
-    return found;
-  });
-}
-
-/** Controls that have no name for those who hear the page (4.1.2), and ids that are not unique. */
-function nameless(page: Page): Promise<readonly string[]> {
-  return page.evaluate(() => {
-    const controls = document.querySelectorAll<HTMLElement>(
-      'button, a[href], input, select, textarea, [role=listbox], [role=slider], [tabindex="0"]',
-    );
-    const found = [...controls]
-      .filter((control) => {
-        const labels = control instanceof HTMLInputElement ? control.labels : null;
-        const label =
-          control.getAttribute('aria-label') ??
-          control.getAttribute('aria-labelledby') ??
-          control.closest('label')?.textContent ??
-          labels?.[0]?.textContent ??
-          document.querySelector(`label[for="${control.id}"]`)?.textContent ??
-          control.textContent;
-        return (label ?? '').trim() === '';
-      })
-      .map((control) => control.outerHTML.slice(0, 120));
-    const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
-    return [...found, ...ids.filter((id, index) => ids.indexOf(id) !== index)];
-  });
-}
 
 const views = ['talk', 'tasks', 'push', 'peers', 'network'] as const;
 
@@ -123,6 +55,59 @@ test.each(['light', 'dark'] as const)(
     await look('whom to talk to');
     await page.keyboard.press('Escape');
     await visit(page, server.url, look);
+  },
+);
+
+test.each(['light', 'dark'] as const)(
+  '%s: peers with trust, approvals, sub agents and webhooks can be read as well',
+  async (colorScheme) => {
+    const peer = { id: 'mill', name: 'mill', address: 'https://mill.example', trust: 'act' };
+    await using receiver = await startReceiver((_call, response) => {
+      response.writeHead(503).end();
+    });
+    await using server = await inspectedServer(
+      { push: { maxAttempts: 1 } },
+      {
+        network: {
+          levels: [
+            { name: 'observe', description: 'may ask' },
+            { name: 'act', description: 'may do' },
+          ],
+          peers: async () => [
+            { ...peer, transport: 'http', reach: 'unreachable', lastError: 'it is closed' },
+          ],
+          setTrust: async () => {},
+          approvals: async () => [{ id: 'a1', peerId: 'mill', title: 'Grind', since: 1 }],
+          decide: async () => {},
+          calls: async () => [{ from: 'bakery', to: 'mill', count: 7, failed: 2 }],
+        },
+      },
+    );
+    await using open = await openPage(server.url, { colorScheme, hash: '#/peers/mill' });
+    const { page } = open;
+    const look = async (view: string): Promise<void> => {
+      expect(await faintTexts(page), view).toEqual([]);
+      expect(await nameless(page), view).toEqual([]);
+    };
+    await page.locator('.trust').waitFor();
+    await page.locator('.nav-count').waitFor();
+    await look('peers');
+    await page.goto(`${server.url}/inspect/#/network`);
+    await page.locator('.call.failing').waitFor({ state: 'attached' });
+    await look('network');
+    await server.serving.router.engine.send(
+      {
+        message: message('hello'),
+        configuration: { taskPushNotificationConfig: { id: 'mine', url: receiver.url } },
+      },
+      { caller: { tenant: '', subject: '', method: 'test' }, version: '1.0' },
+    );
+    await page.goto(`${server.url}/inspect/#/push`);
+    for (const tab of ['Deliveries', 'Dead letters', 'Registered']) {
+      await page.getByRole('tab', { name: tab }).click();
+      await page.locator('.row').first().waitFor({ timeout: 15_000 });
+      await look(tab);
+    }
   },
 );
 
