@@ -12,16 +12,6 @@ const root = join(import.meta.dirname, '../..');
 /** Inside the checkout, so that packages are found from there. */
 const place = join(root, '.legate/snippets');
 
-/** What fragments of a page take for granted. */
-const preambles: Readonly<Record<string, string>> = {
-  'docs/security.md': `
-    import { type Agent, type Logger, type Store, connect, serve } from 'legate';
-    import { apiKeyVerifier, ApiKeys, Authenticator, jwtVerifier, mtlsVerifier, verifyCard } from 'legate/auth';
-    import { guardedFetch, sealedPolicy } from 'legate/push';
-    declare const store: Store, logger: Logger, agent: Agent, keys: never;
-  `,
-};
-
 /** Programs that serve until they are stopped: here they are asked for their card, and stopped. */
 const serving = `
 const _card = await fetch(\`http://127.0.0.1:\${server.port}/.well-known/agent-card.json\`);
@@ -50,18 +40,13 @@ beforeAll(async () => {
       if (language !== 'ts' || info.startsWith('file=')) continue;
       const after = blocks[index + 1];
       const file = join(place, page.replace(/\.md$/, ''), `${index}.ts`);
-      const preamble = preambles[page];
       const isServer = title !== undefined && servers.has(page);
       const snippet: Snippet = {
         page,
         file,
-        code: isServer
-          ? body.replace(/port: \d+/, 'port: 0') + serving
-          : preamble === undefined
-            ? body
-            : `${preamble}\nexport async function _() {\n${body}\n}\n`,
+        code: isServer ? body.replace(/port: \d+/, 'port: 0') + serving : body,
         output: isServer ? '200' : after?.language === 'text' ? after.body.trim() : undefined,
-        isRun: (title === undefined || isServer) && preamble === undefined,
+        isRun: title === undefined || isServer,
       };
       snippets.push(snippet);
       await mkdir(dirname(file), { recursive: true });
