@@ -7,6 +7,7 @@ export {
   type GenerateTextOptions,
   type TokenUsage,
 } from './generate-text.ts';
+export type { OnText } from './stream-text.ts';
 export { type ModelConfig, type ModelGroup, readModelGroup } from './model-group.ts';
 export { meterModelCall } from './model-meter.ts';
 export { type Endpoint, providerNames, resolveEndpoint } from './providers.ts';
