@@ -18,6 +18,8 @@ const _card = await fetch(\`http://127.0.0.1:\${server.port}/.well-known/agent-c
 console.log(_card.status);
 await server.close();
 `;
+/** Pages that are followed from top to bottom: in test/newcomer, and assistant-guide.test.ts. */
+const followed = new Set(['README.md', 'docs/tutorial.md', 'docs/guides/assistant.md']);
 const servers = new Set(['docs/guides/scale-out.md', 'docs/guides/inspector.md']);
 
 interface Snippet {
@@ -87,6 +89,11 @@ test('every snippet has the types it should', async () => {
   const mistakes = stdout.split('\n').filter((line) => line.includes('.legate/snippets'));
   expect(mistakes).toEqual([]);
 }, 120_000);
+
+test('every program is run, here or by whoever follows its page', () => {
+  const left = snippets.filter(({ page, isRun }) => !isRun && !followed.has(page));
+  expect(left.map(({ page, code }) => `${page}: ${code}`)).toEqual([]);
+});
 
 test('every snippet runs, and prints what its page says', async () => {
   const running = snippets.filter(({ isRun }) => isRun);
