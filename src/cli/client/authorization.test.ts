@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Task } from '../../protocol/index.ts';
+import type { Part, Task } from '../../protocol/index.ts';
 import { fieldsOf, legate, patient } from '../testing/legate-process.ts';
 import { type RawAgent, rawAgent, rawCard, result, sendJson } from '../testing/raw-agent.ts';
 import { authorizationPlaces } from './authorization.ts';
@@ -138,11 +138,11 @@ test('AUTH_011: in a conversation /wait waits for it', patient, async () => {
 });
 
 test('addresses are found in words, parts and data, and nothing else is', () => {
-  const placesOf = (parts: readonly object[]) =>
+  const placesOf = (parts: readonly Part[]) =>
     authorizationPlaces({
       state: 'TASK_STATE_AUTH_REQUIRED',
       message: { messageId: 'm', role: 'ROLE_AGENT', parts },
-    } as Task['status']);
+    });
   expect(placesOf([{ text: 'See (https://a.example/x).' }])).toEqual(['https://a.example/x']);
   expect(placesOf([{ data: { url: 'https://b.example' } }, { url: 'https://c.example' }])).toEqual([
     'https://b.example',

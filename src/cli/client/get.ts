@@ -23,10 +23,10 @@ export async function getTask(
       session.waitsFor(id);
       using _progress = new Progress('Waiting for the task');
       const awaitsAuthorization = options.awaitAuth ?? isOn(setting('await-auth'));
-      let { state } = (await client.waitForEnd(id, call)).status;
-      while (awaitsAuthorization && state === 'TASK_STATE_AUTH_REQUIRED') {
+      for (;;) {
+        const { status } = await client.waitForEnd(id, call);
+        if (!awaitsAuthorization || status.state !== 'TASK_STATE_AUTH_REQUIRED') break;
         await authorized(id, client, session);
-        ({ state } = (await client.waitForEnd(id, call)).status);
       }
     }
     // Asked for again after the wait: what was waited for has a history of its own length.

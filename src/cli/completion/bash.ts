@@ -1,4 +1,4 @@
-import type { Completed } from './completion.ts';
+import { choicesOf, type Completed } from './completion.ts';
 
 /** The words typed so far lead to a command; it offers its commands, its flags, or files. */
 export function bashScript(commands: readonly Completed[]): string {
@@ -37,15 +37,4 @@ ${cases.join('\n')}
 }
 complete -o filenames -F _legate legate
 `;
-}
-
-/** Flags with few values; those that have the same name have the same values. */
-function choicesOf(
-  commands: readonly Completed[],
-): readonly (readonly [string, readonly string[]])[] {
-  const found = new Map<string, readonly string[]>();
-  for (const { flags } of commands) {
-    for (const { word, choices } of flags) if (choices.length > 0) found.set(word, choices);
-  }
-  return [...found];
 }

@@ -25,6 +25,17 @@ export interface Flag extends Word {
   readonly choices: readonly string[];
 }
 
+/** Flags with few values; those that have the same name have the same values. */
+export function choicesOf(
+  commands: readonly Completed[],
+): readonly (readonly [string, readonly string[]])[] {
+  const found = new Map<string, readonly string[]>();
+  for (const { flags } of commands) {
+    for (const { word, choices } of flags) if (choices.length > 0) found.set(word, choices);
+  }
+  return [...found];
+}
+
 /** Prints what makes a shell complete the commands and flags of `legate`. */
 export async function completion(shell: Shell): Promise<void> {
   const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
@@ -42,7 +53,9 @@ export async function completedCommands(): Promise<readonly Completed[]> {
       ],
     },
   ];
-  for (const { name, load } of catalogue) collect(await load(), name, found);
+  for (const { name, aliases = [], load } of catalogue) {
+    for (const called of [name, ...aliases]) collect(await load(), called, found);
+  }
   return found;
 }
 

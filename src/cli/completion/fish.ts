@@ -1,29 +1,53 @@
-import type { Completed } from './completion.ts';
+import { choicesOf, type Completed, type Word } from './completion.ts';
 
-/** One line for each command and flag, under the condition that the command before it was typed. */
+/** The words typed so far lead to a command; it offers its commands, its flags, or files. */
 export function fishScript(commands: readonly Completed[]): string {
-  const lines = commands.flatMap(({ path, commands: inner, flags }) => {
-    const words = inner.map(({ word }) => word);
-    const when = condition(path, words);
-    return [
-      ...inner.map(
-        ({ word, summary }) =>
-          `complete -c legate -f -n '${when}' -a ${word} -d '${plain(summary)}'`,
-      ),
-      ...flags.map(({ word, summary, takesValue, choices }) => {
-        const values = choices.length > 0 ? ` -x -a '${choices.join(' ')}'` : ' -r';
-        return `complete -c legate -n '${when}' -l ${word.slice(2)}${takesValue ? values : ''} -d '${plain(summary)}'`;
-      }),
-    ];
-  });
-  return `# Completion of legate for fish: legate completion fish | source\n${lines.join('\n')}\n`;
+  const cases = commands.flatMap(({ path, commands: inner, flags }) => [
+    `        case '${path}'`,
+    ...(inner.length === 0 ? [] : [`            set commands ${inner.map(described).join(' ')}`]),
+    `            set flags ${flags.map(described).join(' ')}`,
+  ]);
+  const choices = choicesOf(commands).flatMap(([flag, values]) => [
+    `        case ${flag}`,
+    `            printf '%s\\n' ${values.join(' ')}`,
+    '            return',
+  ]);
+  const paths = commands.filter(({ path }) => path !== '').map(({ path }) => `'${path}'`);
+  return `# Completion of legate for fish: legate completion fish | source
+function __legate_complete
+    set -l typed (commandline -opc)
+    set -l word (commandline -ct)
+    set -l place ''
+    set -l commands
+    set -l flags
+    for one in $typed[2..-1]
+        set -l next (string trim -- "$place $one")
+        if contains -- $next ${paths.join(' ')}
+            set place $next
+        end
+    end
+    switch "$typed[-1]"
+${choices.join('\n')}
+    end
+    switch $place
+${cases.join('\n')}
+    end
+    if string match -q -- '-*' $word
+        printf '%s\\n' $flags
+    else if test (count $commands) -gt 0
+        printf '%s\\n' $commands
+    else
+        __fish_complete_path $word
+    end
+end
+complete -c legate -e
+complete -c legate -f -a '(__legate_complete)'
+`;
 }
 
-function condition(path: string, inner: readonly string[]): string {
-  if (path === '') return '__fish_use_subcommand';
-  const seen = path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`);
-  const none = inner.length === 0 ? [] : [`not __fish_seen_subcommand_from ${inner.join(' ')}`];
-  return [...seen, ...none].join('; and ');
+/** With its summary, as fish shows it beside. */
+function described({ word, summary }: Word): string {
+  return `'${word}'\\t'${plain(summary)}'`;
 }
 
 function plain(text: string): string {

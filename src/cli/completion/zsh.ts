@@ -1,4 +1,4 @@
-import type { Completed } from './completion.ts';
+import { choicesOf, type Completed } from './completion.ts';
 
 /** The words typed so far lead to a command; it offers its commands and flags with their summaries. */
 export function zshScript(commands: readonly Completed[]): string {
@@ -7,6 +7,9 @@ export function zshScript(commands: readonly Completed[]): string {
     const marks = flags.map(({ word, summary }) => `'${word}:${plain(summary)}'`).join(' ');
     return `    '${path}') commands=(${words}); flags=(${marks}) ;;`;
   });
+  const choices = choicesOf(commands).map(
+    ([flag, values]) => `    ${flag}) compadd -- ${values.join(' ')}; return ;;`,
+  );
   const paths = commands.map(({ path }) => `'${path}'`).join('|');
   return `#compdef legate
 # Completion of legate for zsh: source <(legate completion zsh)
@@ -19,6 +22,9 @@ _legate() {
     ${paths}) place="$next" ;;
     esac
   done
+  case "\${words[CURRENT-1]}" in
+${choices.join('\n')}
+  esac
   case "$place" in
 ${cases.join('\n')}
   esac
