@@ -8,7 +8,7 @@ import { doors, type Exported, exportsOf } from './exports.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 /** Inside the checkout, so that packages are found from there. */
-const place = join(root, '.legate/examples');
+const place = join(root, `.legate/examples-${process.pid}`);
 
 /** Names that an example takes for granted, such as a store that it has: theirs is no mistake. */
 const unknownName = /error TS(?:2304|2552|18004):/;

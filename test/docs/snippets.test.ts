@@ -10,7 +10,7 @@ import { postgres } from '../support/postgres.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 /** Inside the checkout, so that packages are found from there. */
-const place = join(root, '.legate/snippets');
+const place = join(root, `.legate/snippets-${process.pid}`);
 
 /** Programs that serve until they are stopped: here they are asked for their card, and stopped. */
 const serving = `
