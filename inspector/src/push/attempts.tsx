@@ -2,11 +2,11 @@ import type { AttemptView } from '../../../src/http/inspector/model.ts';
 import { get } from '../api/api.ts';
 import { useLoaded } from '../api/loaded.ts';
 import { useNotice } from '../api/use-notice.ts';
-import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Empty, Notice } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
 import type { Tone } from '../ui/tone.ts';
+import { TaskLink } from './task-link.tsx';
 
 const outcomes: Readonly<Record<AttemptView['outcome'], readonly [Tone, string]>> = {
   delivered: ['good', 'delivered'],
@@ -50,9 +50,7 @@ function AttemptRow({ attempt }: { readonly attempt: AttemptView }) {
           <code>{url}</code>
         </p>
         <p class="faint">
-          event {sequence} of{' '}
-          <a href={hrefOf({ view: 'tasks', id: taskId })}>{taskId.slice(0, 8)}</a> · attempt{' '}
-          {attempt.attempt}
+          event {sequence} of <TaskLink id={taskId} /> · attempt {attempt.attempt}
         </p>
         {error !== undefined && <p class="bad-text">{error}</p>}
       </div>

@@ -1,9 +1,9 @@
 import type { PushConfigView } from '../../../src/http/inspector/model.ts';
 import { get } from '../api/api.ts';
 import { useLoaded } from '../api/loaded.ts';
-import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Empty, Notice } from '../ui/notice.tsx';
+import { TaskLink } from './task-link.tsx';
 
 /** The webhooks that callers registered, without their secrets. */
 export function Configs({ taskId }: { readonly taskId?: string }) {
@@ -28,7 +28,7 @@ export function Configs({ taskId }: { readonly taskId?: string }) {
                 <code>{config.url}</code>
               </p>
               <p class="faint">
-                {config.id} · of <a href={hrefOf({ view: 'tasks', id })}>{id.slice(0, 8)}</a>
+                {config.id} · of <TaskLink id={id} />
               </p>
             </div>
             <Badge>A2A {wireVersion}</Badge>

@@ -4,11 +4,11 @@ import { get, path, post } from '../api/api.ts';
 import { useLoaded } from '../api/loaded.ts';
 import { reasonOf } from '../api/reason.ts';
 import { useNotice } from '../api/use-notice.ts';
-import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty, Notice } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
+import { TaskLink } from './task-link.tsx';
 
 interface DeliveriesProps {
   readonly state?: 'pending' | 'dead';
@@ -75,8 +75,7 @@ function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
           <code>{url}</code>
         </p>
         <p class="faint">
-          event {sequence} of{' '}
-          <a href={hrefOf({ view: 'tasks', id: taskId })}>{taskId.slice(0, 8)}</a> · {attempts}{' '}
+          event {sequence} of <TaskLink id={taskId} /> · {attempts}{' '}
           {attempts === 1 ? 'attempt' : 'attempts'}
           {state === 'pending' && ` · next at ${timeOf(nextAttemptAt)}`}
         </p>

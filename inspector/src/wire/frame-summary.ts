@@ -33,9 +33,14 @@ export function eventSummary(event: StreamResponse): EventSummary {
   }
   const { artifact, append, lastChunk } = event.artifactUpdate;
   const how = append === true ? 'more of ' : '';
-  const name = artifact.name ?? artifact.artifactId.slice(0, 8);
+  const name = artifact.name ?? shortName(artifact.artifactId);
   const last = lastChunk === true ? ' (last)' : '';
   return { kind: 'artifact', text: `${how}${name}${last} — ${wordsOf(artifact.parts)}` };
+}
+
+/** Long ids are made by machines, and begin alike. */
+function shortName(id: string): string {
+  return id.length > 24 ? `…${id.slice(-6)}` : id;
 }
 
 /** The first words of parts, in one line. */
