@@ -1,12 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { calling } from '../client/calling.ts';
 import { usage } from '../client/choices.ts';
+import type { Session } from '../client/session.ts';
 import type { CheckCommandOptions } from '../commands/check.ts';
 import { Progress } from '../progress.ts';
 import { checkAgent } from './check-agent.ts';
 import type { Finding, Report } from './finding.ts';
 import { reportHtml } from './render-html.ts';
 import { findingText, summaryText } from './render-text.ts';
+import { runTck } from './tck.ts';
 
 /** Tries an agent, and reports what it gets right and wrong. */
 export async function check(
@@ -17,6 +19,7 @@ export async function check(
     const reference = await session.resolve();
     if (reference.kind === 'file') throw usage('check calls the agent: give its address');
     session.warnOfDanger();
+    if (options.tck !== undefined) return checkByTck(session, reference.url, options.tck);
     const format = session.choices.isJson ? 'json' : options.format;
     const isLive = format === 'text' && options.report === undefined;
     using progress = new Progress('Trying the agent');
@@ -42,6 +45,18 @@ export async function check(
     const { failed, warning } = report.counts;
     if (failed > 0 || (options.failOnWarnings === true && warning > 0)) process.exitCode = 1;
   });
+}
+
+/** Leaves the judgement to the kit of the A2A project; what it says is passed on as it comes. */
+async function checkByTck(session: Session, url: string, folder: string): Promise<void> {
+  const { transports, isJson, bearer, apiKey } = session.choices;
+  if (bearer !== undefined || apiKey !== undefined) {
+    session.warn('the kit has no credentials: it calls the agent without them');
+  }
+  const { signal } = session;
+  const { suite, exit } = await runTck({ folder, url, transports, signal, isAside: isJson });
+  if (isJson) console.log(JSON.stringify({ agent: url, suite, passed: exit === 0 }));
+  if (exit !== 0) process.exitCode = 1;
 }
 
 function isShown({ outcome }: Finding, { all }: CheckCommandOptions): boolean {

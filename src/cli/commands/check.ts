@@ -8,6 +8,7 @@ export interface CheckCommandOptions extends ClientCommandOptions {
   readonly readOnly?: boolean;
   readonly all?: boolean;
   readonly failOnWarnings?: boolean;
+  readonly tck?: string;
 }
 
 export function checkCommand(): Command {
@@ -23,6 +24,10 @@ export function checkCommand(): Command {
     .option('--read-only', 'send no messages: look at the card and its caching alone')
     .option('--all', 'list also what passed and what was not tried')
     .option('--fail-on-warnings', 'take warnings for failures')
+    .option(
+      '--tck <folder>',
+      'run the demands of the A2A project instead, from a checkout of its kit (a2a-tck)',
+    )
     .addHelpText(
       'after',
       `${clientNotes}
@@ -32,6 +37,7 @@ something fails.
 Examples:
   legate check http://localhost:8000
   legate check agent.example --format html --report report.html
+  legate conformance http://localhost:8000 --tck ../a2a-tck --transport jsonrpc
   A2ACLI_BEARER=… legate check agent.example --json | jq '.findings[] | select(.outcome == "failed")'`,
     );
   return withClient(command).action(
