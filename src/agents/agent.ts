@@ -11,6 +11,15 @@ import type { Logger } from '../telemetry/index.ts';
 /**
  * Anything that can take a turn. Every door, the runner, `agentTool` and a flow's `call:` step
  * drive an agent through this interface and no other.
+ * @example
+ * const clock: Agent = {
+ *   name: 'clock',
+ *   description: 'Tells the time.',
+ *   skills: [],
+ *   async *take(turn) {
+ *     yield artifact(new Date(turn.clock.now()).toISOString());
+ *   },
+ * };
  */
 export interface Agent {
   readonly name: string;
@@ -48,7 +57,10 @@ export interface Agent {
   abandon?(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined>;
 }
 
-/** Who asks, established by a door and never by the message. */
+/**
+ * Who asks, established by a door and never by the message.
+ * @example const caller: Caller = { tenant: '', subject: 'ada', method: 'jwt', scopes: ['orders:read'] };
+ */
 export interface Caller {
   /** @default '' (no tenants) */
   readonly tenant: string;
@@ -135,7 +147,14 @@ export interface Clock {
   now(): number;
 }
 
-/** Whatever an agent can yield. */
+/**
+ * Whatever an agent can yield.
+ * @example
+ * async function* take(): AsyncIterable<TurnEvent> {
+ *   yield working('One moment');
+ *   yield artifact('done');
+ * }
+ */
 export type TurnEvent =
   /** A whole artifact, made or replaced. */
   Artifact | ArtifactChunk | Working | Reply | TurnEnd;

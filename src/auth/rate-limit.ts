@@ -1,7 +1,10 @@
 import { LegateError } from '../protocol/index.ts';
 import type { RecordStore } from '../store/index.ts';
 
-/** Lets so many requests of one caller through; rejects the others with `RATE_LIMITED`. */
+/**
+ * Lets so many requests of one caller through; rejects the others with `RATE_LIMITED`.
+ * @example const limiter: RateLimiter = { take: (key) => counters.take(key) };
+ */
 export interface RateLimiter {
   take(key: string): Promise<void> | void;
 }

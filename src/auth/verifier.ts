@@ -2,7 +2,16 @@ import type { Caller } from '../agents/index.ts';
 import { LegateError, type SecurityScheme } from '../protocol/index.ts';
 import type { AuthRequest } from './auth-request.ts';
 
-/** One way for callers to prove who they are. */
+/**
+ * One way for callers to prove who they are.
+ * @example
+ * const signedCookie: Verifier = {
+ *   method: 'cookie',
+ *   schemes: { cookie: { apiKeySecurityScheme: { location: 'cookie', name: 'session' } } },
+ *   challenge: 'ApiKey',
+ *   verify: async ({ headers }) => callerOfCookie(headers.cookie),
+ * };
+ */
 export interface Verifier {
   /** Becomes the caller's `method`: `jwt`, `bearer-token`, `api-key`, `mtls`, ... */
   readonly method: string;

@@ -19,7 +19,10 @@ import { withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 import { decodeAnswer } from './wires.ts';
 
-/** How an agent is found and called. */
+/**
+ * How an agent is found and called.
+ * @example const options: ConnectOptions = { auth: { bearer: 'secret' }, timeoutMs: 10_000 };
+ */
 export interface ConnectOptions extends ClientOptions {
   /** Ends the fetching of the card. */
   readonly signal?: AbortSignal;

@@ -6,7 +6,10 @@ import { type ListenOptions, openServer } from './http-server.ts';
 import type { RouterOptions } from './router-options.ts';
 import { type Router, router } from './router.ts';
 
-/** Everything about an agent that is served, and about the port. */
+/**
+ * Everything about an agent that is served, and about the port.
+ * @example const options: ServeOptions = { port: 8000, store: { type: 'sqlite', path: 'tasks.db' }, push: {} };
+ */
 export interface ServeOptions extends RouterOptions, ListenOptions {}
 
 /** A running server. */

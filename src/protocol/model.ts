@@ -273,7 +273,10 @@ export type SecurityRequirement = {
   readonly schemes: { readonly [name: string]: { readonly list: readonly string[] } };
 };
 
-/** One thing that an agent can do. */
+/**
+ * One thing that an agent can do.
+ * @example const skill: AgentSkill = { id: 'latin', name: 'Latin', description: 'English to Latin', tags: [] };
+ */
 export interface AgentSkill {
   readonly id: string;
   readonly name: string;

@@ -5,7 +5,12 @@ import {
   type OutboundRequest,
 } from './guarded-client.ts';
 
-/** Carries webhook calls. What it rejects with is tried again, save for a `UrlRefused`. */
+/**
+ * Carries webhook calls. What it rejects with is tried again, save for a `UrlRefused`.
+ * @example
+ * const answer = { status: 200, retryAfter: undefined };
+ * const transport: DeliveryTransport = { send: async () => answer, close() {} };
+ */
 export interface DeliveryTransport {
   send(url: string, request: OutboundRequest): Promise<DeliveryAnswer>;
   close(): void;

@@ -2,7 +2,16 @@ import { type ErrorCode, LegateError } from '../protocol/index.ts';
 import { type AddressKind, addressKind, literalAddress } from './address.ts';
 import { unsafePorts } from './unsafe-ports.ts';
 
-/** Which addresses an outbound call may go to. The same object serves registration and connect. */
+/**
+ * Which addresses an outbound call may go to. The same object serves registration and connect.
+ * @example
+ * const policy: UrlPolicy = {
+ *   schemes: ['https'],
+ *   allowLoopback: false,
+ *   allowPrivate: false,
+ *   allowedHosts: ['example.com'],
+ * };
+ */
 export interface UrlPolicy {
   /**
    * A loopback target may be plain `http` even where only `https` is listed: there is no wire to

@@ -3,7 +3,10 @@ import type { ErrorCode } from '../protocol/index.ts';
 import { addressKind, literalAddress } from './address.ts';
 import { targetProblem, UrlRefused, type UrlPolicy } from './policy.ts';
 
-/** All addresses of a name. Rejects when there are none. */
+/**
+ * All addresses of a name. Rejects when there are none.
+ * @example const resolver: Resolver = async () => ['203.0.113.7'];
+ */
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 /**

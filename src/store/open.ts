@@ -2,7 +2,10 @@ import type { Store } from './contract.ts';
 import type { PostgresOptions } from './postgres/index.ts';
 import type { SqliteOptions } from './sqlite/index.ts';
 
-/** Which store to open. */
+/**
+ * Which store to open.
+ * @example const options: StoreOptions = { type: 'postgres', url: 'postgres://db/agents' };
+ */
 export type StoreOptions =
   | { readonly type: 'memory' }
   | ({ readonly type: 'sqlite' } & SqliteOptions)

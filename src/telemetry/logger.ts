@@ -1,4 +1,14 @@
-/** What Legate asks of a logger; pino's loggers fit. Never pass a secret. */
+/**
+ * What Legate asks of a logger; pino's loggers fit. Never pass a secret.
+ * @example
+ * const logger: Logger = {
+ *   debug() {},
+ *   info: (fields, event) => console.log(event, fields),
+ *   warn: (fields, event) => console.warn(event, fields),
+ *   error: (fields, event) => console.error(event, fields),
+ *   child: () => logger,
+ * };
+ */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, event: string): void;
   info(fields: Readonly<Record<string, unknown>>, event: string): void;

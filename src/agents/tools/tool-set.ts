@@ -2,7 +2,14 @@ import { LegateError } from '../../protocol/index.ts';
 import type { Turn } from '../agent.ts';
 import type { Tool } from './tool.ts';
 
-/** Tools that are found when they are needed: those of an MCP server, of an API description. */
+/**
+ * Tools that are found when they are needed: those of an MCP server, of an API description.
+ * @example
+ * const byHour: ToolSet = {
+ *   name: 'by the hour',
+ *   tools: async (turn) => (new Date(turn.clock.now()).getHours() < 17 ? [order] : []),
+ * };
+ */
 export interface ToolSet {
   /** For messages to people. */
   readonly name: string;

@@ -7,6 +7,11 @@ import type { EventDraft } from '../tracker/index.ts';
 /**
  * Runs the custom actions of a project. What it throws ends the flow that asked for the action,
  * and the user gets one message of apology.
+ * @example
+ * const actions: ActionRunner = {
+ *   has: (name) => name === 'action_price',
+ *   run: async () => ({ events: [], messages: [{ text: 'Ten euros.' }] }),
+ * };
  */
 export interface ActionRunner {
   /** Whether it can run the action; a declared action that nobody can run fails when it is reached. */

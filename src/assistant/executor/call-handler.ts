@@ -10,6 +10,12 @@ import type { EventDraft, TranscriptEntry } from '../tracker/index.ts';
  * to an agent, which may ask the user and be continued, interrupted, resumed and restarted. The
  * engine keeps the agent's frame and events; retries are the handler's own. What it throws counts
  * as a failure.
+ * @example
+ * const weather: CallHandler = {
+ *   kind: 'tool',
+ *   handles: (step) => step.target === 'weather',
+ *   run: async () => ({ status: 'completed', messages: [], events: [], metadata: {} }),
+ * };
  */
 export interface CallHandler {
   readonly kind: 'tool' | 'agent';

@@ -3,6 +3,7 @@ import type { TranscriptEntry } from '../tracker/index.ts';
 /**
  * Says a response in other words. What it throws, and an empty answer, leave the response as it
  * was written: a conversation never waits on style.
+ * @example const shouting: Rephraser = { rephrase: async ({ text }) => text.toUpperCase() };
  */
 export interface Rephraser {
   /** Whether responses are rephrased that do not ask for it. @default false */

@@ -1,7 +1,10 @@
 import type { Part } from '../../protocol/index.ts';
 import type { Invocation, InvocationOutcome, PeerQuestion } from './invocation.ts';
 
-/** How the invoker reaches the conversation that an invocation belongs to. */
+/**
+ * How the invoker reaches the conversation that an invocation belongs to.
+ * @example const conversations: Conversations = { answer: async (question) => askModel(question) };
+ */
 export interface Conversations {
   /** Shows the user what a peer says on its way. */
   progress?(invocation: Invocation, text: string): void | Promise<void>;

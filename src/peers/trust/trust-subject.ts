@@ -21,6 +21,7 @@ export function isAtLeast(level: TrustLevel, wanted: TrustLevel): boolean {
 /**
  * Whom trust is about: an identity together with how it was established. The same name proved in
  * two ways, or claimed and proved, is two subjects. Peers that we call have the method `peer`.
+ * @example const subject: TrustSubject = { method: 'jwt', tenant: '', subject: 'alice' };
  */
 export type TrustSubject = Pick<Caller, 'method' | 'tenant' | 'subject'>;
 
