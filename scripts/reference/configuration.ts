@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { environmentTable } from './environment.ts';
 import { type KeyTable, keyTables } from './keys.ts';
 import { optionTables } from './options.ts';
 import { sources } from './scan.ts';
@@ -89,8 +90,9 @@ export function configurationPage(): string {
   );
   return [
     '# Configuration',
-    'Every key of the files of a project, and every option of servers in code. A key that is not here is an error, with the nearest known one; where files of Rasa may have keys of their own, it is a warning.',
+    'Every key of the files of a project, every variable of the environment, and every option of servers in code. A key that is not here is an error, with the nearest known one; where files of Rasa may have keys of their own, it is a warning.',
     ...tables,
+    environmentTable(),
     ...optionTables(),
   ].join('\n\n');
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mismatches, readersWithoutTable } from '../../scripts/reference/configuration.ts';
+import { environmentMismatches } from '../../scripts/reference/environment.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
 import { logMeanings } from '../../scripts/reference/log-meanings.ts';
@@ -24,6 +25,10 @@ test.each(keyTables.map((table) => [table.title, table] as const))(
 
 test('every file that reads keys belongs to a table', () => {
   expect(readersWithoutTable()).toEqual([]);
+});
+
+test('every variable of the environment that is read is described, and the other way', () => {
+  expect(environmentMismatches()).toEqual([]);
 });
 
 test('a key that nobody describes is found', () => {
