@@ -884,4 +884,48 @@ describeStores('task engine', (openPlace) => {
       await place.remove();
     }
   });
+
+  test('a turn left by a dead process that was to be cancelled is given up by its agent, and ends as cancelled', async () => {
+    for (const hasAbandon of [true, false]) {
+      const place = await openPlace();
+      const store = await place.open();
+      const abandoned: unknown[] = [];
+      const waiting: Agent = {
+        ...agent({ name: 'w', onInterrupted: 'run-again' }, async function* (turn) {
+          await turn.journal?.write('begun', { id: 'there' });
+          yield working();
+          await new Promise(() => {});
+        }),
+        ...(hasAbandon && {
+          abandon: async (turn: Turn) => {
+            abandoned.push(await turn.journal?.read('begun'));
+            return { metadata: { told: true } };
+          },
+        }),
+      };
+      const dying = await Engine.start({ agent: waiting, store, cancelGraceMs: 0 });
+      const task = taskOf(
+        await dying.send(
+          { message: message('x'), configuration: { returnImmediately: true } },
+          call,
+        ),
+      );
+      await expect
+        .poll(async () => (await dying.getTask({ id: task.id }, call)).value.status.state)
+        .toBe('TASK_STATE_WORKING');
+      await store.retire(dying.replica);
+      await store.requestCancel(task.id);
+      const heir = await Engine.start({ agent: waiting, store: await place.open() });
+      await expect
+        .poll(async () => (await heir.getTask({ id: task.id }, call)).value.status.state)
+        .toBe('TASK_STATE_CANCELED');
+      // What only the dead process knew is in the notes of the turn.
+      expect(abandoned).toEqual(hasAbandon ? [{ id: 'there' }] : []);
+      const { metadata } = (await heir.getTask({ id: task.id }, call)).value;
+      expect(metadata).toEqual(hasAbandon ? { told: true } : undefined);
+      await dying.stop();
+      await heir.stop();
+      await place.remove();
+    }
+  });
 });

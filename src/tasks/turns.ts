@@ -128,14 +128,17 @@ export class Turns {
     const request = turn.request.value as unknown as TurnRequest;
     // A terminal state has ended the turn too.
     if (isTerminal(record.state)) return;
-    if (turn.attempt > 1) {
+    const isTakenOver = turn.attempt > 1;
+    if (isTakenOver) {
       const { taskId, attempt } = turn;
       logger.warn({ taskId, turnId: turnIdOf(turn), attempt }, 'tasks.turn.taken_over');
       // Awaited here: until the next turn is started, this process is at work on the key.
-      if (record.cancelRequested) return await this.#endWith(turn, record, { kind: 'canceled' });
-      if (agent.onInterrupted !== 'run-again')
+      const isLastResort = agent.abandon === undefined || attempt > maxAttempts;
+      if (record.cancelRequested && isLastResort)
+        return await this.#endWith(turn, record, { kind: 'canceled' });
+      if (!record.cancelRequested && agent.onInterrupted !== 'run-again')
         return await this.#endWith(turn, record, interruptedEnd());
-      if (turn.attempt > maxAttempts) {
+      if (attempt > maxAttempts) {
         const end = engineEnd(
           'failed',
           'interrupted',
@@ -150,7 +153,8 @@ export class Turns {
     const { run, outcome } = this.start({
       turn,
       owner: record.owner,
-      request,
+      // What the process had begun elsewhere when it died, only the agent can end.
+      request: isTakenOver && record.cancelRequested ? abandoning(request) : request,
       message,
       task,
       snapshotVersion: record.snapshot.version,
@@ -291,4 +295,9 @@ export class Turns {
     });
     if (outcome.kind === 'appended' && outcome.next !== undefined) this.follow(outcome.next);
   }
+}
+
+/** The same turn, to be given up instead of being run. */
+function abandoning({ message: _, ...request }: TurnRequest): TurnRequest {
+  return { ...request, cancel: true };
 }

@@ -4,7 +4,9 @@ import { Conversation } from '../../src/agents/testing/conversation.ts';
 import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
-import type { AgentCard } from '../../src/protocol/index.ts';
+import { type AgentCard, message } from '../../src/protocol/index.ts';
+import { openMemory } from '../../src/store/index.ts';
+import { anonymous, type Call, Engine } from '../../src/tasks/index.ts';
 
 /** A cancel that comes after the message has gone out, and before the peer has named its task. */
 
@@ -184,4 +186,31 @@ test('a cancel over two hops finds the task that neither of them was told of', a
   const canceled = await client.cancelTask(answer.task.id);
   expect(canceled.status.state).toBe('TASK_STATE_CANCELED');
   await expectCanceled(inner.url);
+});
+
+test('a cancel reaches the task there though the process that had begun it is dead', async () => {
+  const { made, entered, speak } = silent();
+  speak();
+  const { url } = await start(made);
+  const relay = remoteAgent(url, { name: 'relay', onInterrupted: 'run-again' });
+  const store = openMemory();
+  const call: Call = { caller: anonymous, version: '1.0' };
+  const dying = await Engine.start({ agent: relay, store, cancelGraceMs: 0 });
+  const sent = await dying.send(
+    { message: message('go'), configuration: { returnImmediately: true } },
+    call,
+  );
+  if (!('task' in sent)) throw new Error('no task');
+  const { id } = sent.task.value;
+  await entered;
+  const notes = () => store.records.list({ space: 'agent-journal', limit: 1, now: Date.now() });
+  await expect.poll(notes).toHaveLength(1);
+  await store.retire(dying.replica);
+  await store.requestCancel(id);
+  const heir = await Engine.start({ agent: relay, store, cancelGraceMs: 0 });
+  open.unshift({ close: () => heir.stop() }, { close: () => dying.stop() });
+  await expect
+    .poll(async () => (await heir.getTask({ id }, call)).value.status.state, { timeout: 10_000 })
+    .toBe('TASK_STATE_CANCELED');
+  await expectCanceled(url);
 });

@@ -100,7 +100,9 @@ export function remoteAgent(
 
   async function abandon(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined> {
     const state = new RemoteState(await turn.state.load());
-    const task = state.tasks.get(turn.taskId);
+    // A turn whose process died may have noted the task that it had begun.
+    const noted = (await turn.journal?.read('task')) as { readonly id: string } | undefined;
+    const task = state.tasks.get(turn.taskId) ?? noted;
     if (task === undefined) return undefined;
     state.tasks.delete(turn.taskId);
     const context = { value: state.toValue() };
