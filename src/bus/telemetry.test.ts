@@ -24,6 +24,8 @@ import { openMemory, type Store } from '../store/index.ts';
 import { metricTable } from '../telemetry/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from './index.ts';
 import { busTest, eventually, nameOf } from './testing.contract.ts';
+import { type Bus, done, type MessageType } from './transport/index.ts';
+import { TracedBus } from './transport/traced-bus.ts';
 
 interface Recorded {
   readonly name: string;
@@ -497,4 +499,47 @@ test('the depth of dead letters can be watched', async () => {
   await host.close();
   await bus.close();
   expect(await read('legate.messaging.dlq.depth')).toEqual([]);
+});
+
+test('a broker that is away keeps no other metrics waiting', async () => {
+  const { read } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  await using _host = await hostOnBus(
+    agent({ name: 'echo' }, async function* () {}),
+    { bus: new TracedBus(silent(bus)) },
+  );
+  expect(await read('legate.messaging.dlq.depth')).toEqual([]);
+});
+
+/** The bus, save that nothing is known of its queues that keep dead letters. */
+function silent(bus: Bus): Bus {
+  return new Proxy(bus, {
+    get(target, key) {
+      if (key === 'inspect') {
+        return (name: string) =>
+          name.startsWith('legate.task.') ? new Promise(() => {}) : target.inspect(name);
+      }
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+test('what senders of another make say of their messages makes no series of its own', async () => {
+  const { counts } = listen();
+  await using bus = await openBus({ type: 'memory' });
+  let taken = 0;
+  await bus.consume({ name: 'queue', topics: ['topic'] }, async () => {
+    taken += 1;
+    return done;
+  });
+  for (const type of ['made-up-1', 'made-up-2'] as unknown as MessageType[]) {
+    await bus.publish('topic', { type, body: '{}' });
+  }
+  await eventually(() => taken).toBe(2);
+  const processed = (): unknown[] =>
+    counts
+      .filter(({ name }) => name === 'legate.messaging.process.messages')
+      .map(({ attributes }) => attributes['legate.messaging.type']);
+  await eventually(processed).toEqual(['other', 'other']);
 });

@@ -505,6 +505,22 @@ describeBuses('the gateway', (buses) => {
     expect(done.status.state).toBe('TASK_STATE_COMPLETED');
   });
 
+  test('two gateways that share nothing stand before one agent, and each hears its own answers', async () => {
+    const name = nameOf('echo');
+    const bus = await buses.open();
+    await host(bus, echo(name));
+    const one = await connect((await open(bus, { agents: [name] })).url);
+    const two = await connect((await open(bus, { agents: [name] })).url);
+    const clients = [one, two];
+    const words = Array.from({ length: 40 }, (_, index) => `m${index}`);
+    const answers = await Promise.all(
+      words.map((said, index) => (index % 2 === 0 ? one : two).sendMessage(said)),
+    );
+    const texts = answers.map((answer) => taskOf(answer).artifacts?.[0]?.parts[0]?.text);
+    expect(texts).toEqual(words);
+    for (const client of clients) expect((await client.listTasks()).totalSize).toBe(20);
+  });
+
   test('gateways that stop in between leave the task to others, however many, and the agent runs it once', async () => {
     const name = nameOf('slow');
     const bus = await buses.open();

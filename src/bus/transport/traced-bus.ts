@@ -10,20 +10,22 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { lateCounter, lateGauge, lateHistogram, metricTable } from '../../telemetry/index.ts';
-import type {
-  Bus,
-  ConsumeOptions,
-  Consumption,
-  DeadLetter,
-  Delivery,
-  OutgoingMessage,
-  PublishOptions,
-  Queue,
-  QueueState,
-  Verdict,
+import {
+  type Bus,
+  type ConsumeOptions,
+  type Consumption,
+  type DeadLetter,
+  type Delivery,
+  messageTypes,
+  type OutgoingMessage,
+  type PublishOptions,
+  type Queue,
+  type QueueState,
+  type Verdict,
 } from './bus.ts';
 
 const library = 'legate.bus';
+const longestLookMs = 1_000;
 
 /**
  * A bus that tells OpenTelemetry what goes over it, and carries the trace from the publisher to the
@@ -131,12 +133,17 @@ export class TracedBus implements Bus {
     return this.close();
   }
 
+  /** A broker that is away must not keep the other metrics waiting. */
   async #observeDead(result: ObservableResult): Promise<void> {
-    for (const name of this.#watched) {
+    const looks = Array.from(this.#watched, async (name) => {
       const state = await this.#bus.inspect(name);
-      if (state === undefined) continue;
-      result.observe(state.deadLetters, { 'legate.messaging.queue': name });
-    }
+      if (state !== undefined)
+        result.observe(state.deadLetters, { 'legate.messaging.queue': name });
+    });
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(patience.resolve, longestLookMs);
+    await Promise.race([Promise.allSettled(looks), patience.promise]);
+    clearTimeout(timer);
   }
 
   async #process(
@@ -147,7 +154,7 @@ export class TracedBus implements Bus {
     const { correlationId } = delivery;
     const labels = {
       'legate.messaging.queue': withoutInstance(queue.name),
-      'legate.messaging.type': delivery.type,
+      'legate.messaging.type': typeOf(delivery),
     };
     const parent = propagation.extract(ROOT_CONTEXT, delivery.headers);
     const span = this.#tracer.startSpan(
@@ -180,6 +187,11 @@ export class TracedBus implements Bus {
       this.#processTime.record(performance.now() - began, { ...labels, status });
     }
   }
+}
+
+/** Senders of another make may say anything: a series for each would be without end. */
+function typeOf({ type }: Delivery): string {
+  return messageTypes.find((known) => known === type) ?? 'other';
 }
 
 /** Queues of one process end in its id; one metric for each would be without end. */
