@@ -20,6 +20,8 @@ test.each(keyTables.map((table) => [table.title, table] as const))(
   'every key that is read is described, and the other way: %s',
   (_, table) => {
     expect(mismatches(table)).toEqual([]);
+    const unexplained = Object.entries(table.keys).filter(([, [, meaning]]) => meaning === '');
+    expect(unexplained).toEqual([]);
   },
 );
 
