@@ -26,7 +26,7 @@ export function optionTables(): readonly string[] {
     const body = new RegExp(`interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(text)?.[1];
     if (body === undefined) throw new Error(`there is no interface ${name} in ${file}`);
     const rows = Array.from(body.matchAll(member), ([, comment = '', key = '', isOptional]) => {
-      const words = plain(comment);
+      const words = plain(comment).replace(/\s*@example.*$/, '');
       const [meaning = '', standard = isOptional === '?' ? '' : 'required'] =
         words.split(/\s*@default\s*/);
       return `| \`${key}\` | ${standard.trim()} | ${meaning.trim()} |`;

@@ -44,6 +44,7 @@ export interface ClientOptions {
   readonly version?: '1.0' | '0.3';
   /** `false` tries everything once. */
   readonly retry?: RetryOptions | false;
+  /** How tasks are looked at that are not streamed. */
   readonly poll?: PollOptions;
   /** Whether a broken stream is taken up again. @default true */
   readonly resume?: boolean;
@@ -79,7 +80,7 @@ export interface ClientOptions {
    * @example fetch: guardedFetch(sealedPolicy)
    */
   readonly fetch?: typeof globalThis.fetch;
-  /** @default Date */
+  /** The time, for retries. @default Date */
   readonly clock?: { now(): number };
   /** From 0 up to 1. @default Math.random */
   readonly random?: () => number;

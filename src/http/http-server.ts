@@ -27,14 +27,15 @@ export interface ConnectionLimits {
 }
 
 export interface ListenOptions {
-  /** @default 0, any free port */
+  /** Where it listens. @default 0, any free port */
   port?: number;
-  /** @default '127.0.0.1' */
+  /** The address it listens on; others than this machine need `auth`. @default '127.0.0.1' */
   host?: string;
   /** Serves HTTPS. */
   tls?: TlsFiles;
   /** How long browsers shall insist on HTTPS once they have seen it, in seconds; 0 for no word on it. @default 31_536_000 */
   hstsSeconds?: number;
+  /** Bounds of connections, see `ConnectionLimits`. */
   connections?: Partial<ConnectionLimits>;
   /** Listens where others can reach without asking who they are. @default false */
   dangerouslyAllowUnauthenticatedRemote?: boolean;

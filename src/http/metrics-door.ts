@@ -7,7 +7,7 @@ import type { Service } from './service.ts';
 
 /** Where metrics are shown, and to whom. */
 export interface PrometheusOptions {
-  /** @default '/metrics' */
+  /** Where metrics are shown. @default '/metrics' */
   readonly path?: string;
   /**
    * Who may read. `callers`: whoever may call the agents, and where everybody may, this machine only.

@@ -40,6 +40,7 @@ export interface SharedOptions {
   clusterRate?: Omit<ClusterRateOptions, 'records'>;
   /** Webhooks; without it the capability is off. */
   push?: PushOptions;
+  /** Where lines go. @default nowhere */
   logger?: Logger;
   /**
    * Turns telemetry on for the process while this is served: see `startTelemetry`. @default off,
@@ -53,7 +54,7 @@ export interface SharedOptions {
   metrics?: Metrics;
   /** Shows the metrics to Prometheus at `/metrics`. @default false */
   prometheus?: boolean | PrometheusOptions;
-  /** @default the system's clock, timers and ids */
+  /** Time and chance, for simulations. @default the system's clock, timers and ids */
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
 
@@ -94,10 +95,11 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   cors?: readonly string[];
   /** Takes 1.0 requests that do not state their version. @default false */
   isLenient?: boolean;
-  /** @default '1.0.1' */
+  /** Which revision of the specification's table of errors is answered with. @default '1.0.1' */
   errorProfile?: '1.0.1' | '1.0.0';
   /** Names the context of an answer in a header and a cookie, for ingress rules. @default false */
   setsContextHints?: boolean;
+  /** Bounds of requests, see `HttpLimits`. */
   limits?: Partial<HttpLimits>;
 }
 

@@ -16,10 +16,13 @@ export interface PushHooks {
 
 /** What the engine runs, where it keeps things, and its bounds. */
 export interface EngineOptions {
+  /** Who answers. */
   agent: Agent;
+  /** Where tasks and conversations are kept. */
   store: Store;
   /** Whether messages may be answered by a stream and tasks subscribed to. @default true */
   streaming?: boolean;
+  /** Checks and shows webhooks; without it the capability is off. */
   push?: PushHooks;
   /** The name under which this process runs turns; no two may share one. @default random */
   replica?: string;
@@ -60,9 +63,11 @@ export interface EngineOptions {
   pollIntervalMs?: number;
   /** Refuses tokens made by others; give all replicas the same. @default random */
   pageTokenKey?: string;
+  /** Where lines go. @default nowhere */
   logger?: Logger;
   /** Where turns and their times are counted. @default nowhere that is shown */
   metrics?: Metrics;
+  /** Time and chance, for simulations. @default the system's clock, timers and ids */
   scheduler?: Scheduler;
 }
 

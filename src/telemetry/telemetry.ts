@@ -15,6 +15,7 @@ export interface TelemetryOptions {
   readonly otlp?: OtlpOptions;
   /** Share of the traces that begin here which are recorded, from 0 to 1. @default 1 */
   readonly sampleRatio?: number;
+  /** Where it is told that a collector is away. @default nowhere */
   readonly logger?: Logger;
   /** Milliseconds since 1970, with fractions. @default the system's clock */
   readonly now?: () => number;

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { mismatches, readersWithoutTable } from '../../scripts/reference/configuration.ts';
 import { environmentMismatches } from '../../scripts/reference/environment.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
+import { optionTables } from '../../scripts/reference/options.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
 import { logMeanings } from '../../scripts/reference/log-meanings.ts';
 import {
@@ -43,6 +44,11 @@ test('a key that nobody describes is found', () => {
   expect(mismatches({ ...first, keys: more })).toEqual([
     'config.yml: invented is described, but not read',
   ]);
+});
+
+test('every option in code says what it is for', () => {
+  const rows = optionTables().flatMap((table) => table.split('\n'));
+  expect(rows.filter((row) => /^\| `\w+` \|.*\| *\|$/.test(row))).toEqual([]);
 });
 
 test('the reference is what the code says; else: npm run reference', async () => {

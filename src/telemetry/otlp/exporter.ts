@@ -9,10 +9,11 @@ import { encodeMetrics, encodeSpans, type Resource } from './encode.ts';
 export interface OtlpOptions {
   /** Where the collector is; `/v1/traces` and `/v1/metrics` are added. */
   readonly endpoint: string;
+  /** Sent with each request, such as credentials. @default none */
   readonly headers?: Readonly<Record<string, string>>;
-  /** @default true */
+  /** Whether spans are sent. @default true */
   readonly traces?: boolean;
-  /** @default true */
+  /** Whether metrics are sent. @default true */
   readonly metrics?: boolean;
   /** Pause between two batches of spans, in milliseconds. @default 5_000 */
   readonly batchDelayMs?: number;
@@ -24,7 +25,7 @@ export interface OtlpOptions {
   readonly metricsIntervalMs?: number;
   /** Longest time that one request may take, in milliseconds. @default 10_000 */
   readonly timeoutMs?: number;
-  /** @default globalThis.fetch */
+  /** Carries the requests. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
 }
 
