@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -101,6 +102,33 @@ test('a worker that was made takes its tasks from the bus', patient, async () =>
     await working.ended;
   }
 });
+
+test.each(['agent', 'worker'])(
+  'an %s in code that was made passes its own test',
+  patient,
+  async (kind) => {
+    using folder = temporary();
+    const { directory } = folder;
+    expect((await legate(['init', '-k', kind, '-n', 'word-count'], { directory })).code).toBe(0);
+    // As if it had been installed.
+    const installed = join(directory, 'node_modules/legate');
+    mkdirSync(installed, { recursive: true });
+    const source = JSON.stringify(join(import.meta.dirname, '../../index.ts'));
+    writeFileSync(join(installed, 'package.json'), '{"type": "module", "exports": "./index.js"}');
+    writeFileSync(join(installed, 'index.js'), `export * from ${source};`);
+    const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+      scripts: { test: string };
+    };
+    expect(scripts.test).toBe('node --test');
+    const out = execFileSync(process.execPath, ['--test', '--test-reporter', 'tap'], {
+      cwd: directory,
+      encoding: 'utf8',
+      // Without what the runner of this test tells its own children.
+      env: { PATH: process.env['PATH'], HOME: directory },
+    });
+    expect(out).toContain('# pass 1\n# fail 0');
+  },
+);
 
 test('nothing that is there is replaced, unless it is to be', patient, async () => {
   using folder = temporary();

@@ -18,6 +18,7 @@ function agentTemplate(plan: Plan): Template {
   return {
     files: {
       'agent.ts': agentModule(plan),
+      'agent.test.ts': agentTest(plan),
       'package.json': packageFile(plan, 'legate run agent.ts --inspect'),
       'README.md': `# ${plan.name}
 
@@ -27,6 +28,7 @@ ${plan.description}
 legate run agent.ts --inspect          # serve it; the inspector is at /inspect
 legate send http://localhost:5005 "one two three"
 legate check http://localhost:5005     # what other agents will find right and wrong
+npm install && npm test                # its tests
 \`\`\`
 `,
       '.gitignore': ignored,
@@ -42,6 +44,7 @@ function workerTemplate(plan: Plan): Template {
   return {
     files: {
       'agent.ts': agentModule(plan),
+      'agent.test.ts': agentTest(plan),
       'endpoints.yml': `# Where tasks come from. Set AMQP_URL, for instance to amqp://localhost.
 bus:
   type: rabbitmq
@@ -62,6 +65,7 @@ export AMQP_URL=amqp://localhost
 legate work agent.ts                   # take tasks from the bus, until Ctrl+C
 legate call ${plan.name} count "one two three"
 legate run agent.ts                    # the same agent over HTTP
+npm install && npm test                # its tests
 \`\`\`
 `,
       '.gitignore': ignored,
@@ -103,6 +107,21 @@ export const ${variableFrom(name)} = agent(
 `;
 }
 
+function agentTest({ name }: Plan): string {
+  const variable = variableFrom(name);
+  return `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openStore, Runner } from 'legate';
+import { ${variable} } from './agent.ts';
+
+test('words are counted', async () => {
+  const runner = new Runner({ agent: ${variable}, store: await openStore({ type: 'memory' }) });
+  const { text } = await runner.start({ message: 'one two three' }).result();
+  assert.equal(text, '3 words');
+});
+`;
+}
+
 function packageFile({ name, description }: Plan, start: string): string {
   const content = {
     name: name.toLowerCase(),
@@ -110,7 +129,7 @@ function packageFile({ name, description }: Plan, start: string): string {
     private: true,
     description,
     type: 'module',
-    scripts: { start },
+    scripts: { start, test: 'node --test' },
     dependencies: { legate: `^${packageVersion()}` },
     engines: { node: '>=24' },
   };
