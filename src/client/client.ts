@@ -10,6 +10,7 @@ import {
   type ListTaskPushNotificationConfigsResponse,
   type ListTasksRequest,
   type ListTasksResponse,
+  type Message,
   type SendMessageRequest,
   type SendMessageResponse,
   type Task,
@@ -26,6 +27,7 @@ import { Recalls } from './recalls.ts';
 import { withRetry } from './retry.ts';
 import { type Sendable, toRequest } from './sendable.ts';
 import { type Followed, TaskFollower } from './stream.ts';
+import { taskOfMessage } from './task-of-message.ts';
 import type {
   CallOperation,
   Exchanges,
@@ -123,6 +125,14 @@ export class Client implements AsyncDisposable {
       }
       page = { ...request, pageToken: nextPageToken };
     }
+  }
+
+  /** The task that a message led to, among the caller's newest; the context narrows it down. */
+  findTask(
+    sent: Pick<Message, 'messageId' | 'contextId'>,
+    options: CallOptions = {},
+  ): Promise<Task | undefined> {
+    return this.#within('listTasks', options, (call) => taskOfMessage(this.#peer, sent, call));
   }
 
   cancelTask(request: string | CancelTaskRequest, options: CallOptions = {}): Promise<Task> {

@@ -2,16 +2,12 @@ import { isTerminal, LegateError, type Task } from '../protocol/index.ts';
 import type { Peer } from './peer.ts';
 import type { Recall } from './recall.ts';
 import { isTransient } from './retry.ts';
+import { taskOfMessage } from './task-of-message.ts';
 
 /** The first pause before a look, in milliseconds: most peers name the task sooner by themselves. */
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 const mostLooks = 12;
-/** The newest tasks, which those of a message just sent are among. */
-const mostPages = 3;
-const pageSize = 20;
-const historyLength = 20;
-
 /**
  * Finds the task of a message that was given up, in two ways at once; the first to find it counts.
  *
@@ -72,35 +68,13 @@ export class Search {
     for (let count = 0; count < mostLooks; count += 1) {
       await this.#peer.settings.sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** count), signal);
       try {
-        const task = await this.#listed(signal);
+        const call = { signal, headers: this.#headers };
+        const task = await taskOfMessage(this.#peer, this.#recall.message, call);
         if (task !== undefined) return task;
       } catch (error) {
         signal.throwIfAborted();
         if (!isTransient(error)) return undefined;
       }
-    }
-    return undefined;
-  }
-
-  async #listed(signal: AbortSignal): Promise<Task | undefined> {
-    const { contextId, messageId } = this.#recall.message;
-    let pageToken: string | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
-      const { tasks, nextPageToken } = await this.#peer.call(
-        'listTasks',
-        {
-          pageSize,
-          historyLength,
-          ...(contextId !== undefined && { contextId }),
-          ...(pageToken !== undefined && { pageToken }),
-        },
-        { signal, headers: this.#headers },
-      );
-      const task = tasks.find(({ history = [] }) =>
-        history.some((message) => message.messageId === messageId),
-      );
-      if (task !== undefined || nextPageToken === '') return task;
-      pageToken = nextPageToken;
     }
     return undefined;
   }

@@ -16,6 +16,7 @@ import {
   working,
 } from '../../src/agents/index.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
+import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
@@ -333,6 +334,68 @@ test('credentials stay off a wire that anybody may read', async () => {
   expect(end).toMatchObject({ kind: 'failed', metadata: { error_type: 'configuration_invalid' } });
   expect(seen.join()).not.toContain('hush');
 });
+
+/** Gives out a token, and counts how often. */
+async function tokenServer(): Promise<{ url: string; asked: URLSearchParams[] }> {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes: Buffer) => (body += bytes.toString()));
+    request.on('end', () => {
+      asked.push(new URLSearchParams(body));
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify({ access_token: 'hush', token_type: 'bearer', expires_in: 3600 }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`, asked };
+}
+
+test.each(['JSONRPC', 'GRPC'])(
+  'who we are reaches a peer that asks for it (%s)',
+  async (binding) => {
+    const auth = new Authenticator({
+      verifiers: [
+        bearerTokenVerifier({ tokens: [{ token: 'hush', subject: 'us' }] }),
+        apiKeyVerifier({ header: 'X-Key', keys: [{ key: 'Key hush', subject: 'us' }] }),
+      ],
+    });
+    const who = agent({ name: 'who' }, async function* (turn) {
+      yield completed(turn.caller.subject);
+    });
+    const server = await start(who, { auth });
+    const { url: tokenUrl, asked } = await tokenServer();
+    const address = binding === 'GRPC' ? await overGrpc(server) : server.router.cards.current;
+    const client = { clientId: 'us', clientSecret: 'secret', tokenUrl };
+    for (const credential of [
+      { kind: 'token', token: 'hush' },
+      { kind: 'api_key', key: 'hush', headerName: 'X-Key', headerFormat: 'Key {key}' },
+      { kind: 'oauth', ...client },
+    ] as const) {
+      const far = remoteAgent(address, { bindings, auth: credential });
+      open.unshift(far);
+      for (let count = 0; count < 2; count += 1) {
+        const { end } = await new Conversation(far).say('go');
+        expect(end).toMatchObject({ kind: 'completed', parts: [{ text: 'us' }] });
+      }
+    }
+    // A token serves until it expires.
+    expect(asked).toHaveLength(1);
+    const wrong = remoteAgent(address, { bindings, auth: { kind: 'token', token: 'loud' } });
+    open.unshift(wrong);
+    const { end } = await new Conversation(wrong).say('go');
+    expect(end).toMatchObject({ kind: 'failed', metadata: { error_type: 'unauthenticated' } });
+  },
+);
 
 test('a turn that runs again takes up the task it had begun, which a shutdown leaves alone', async () => {
   const runs: string[] = [];

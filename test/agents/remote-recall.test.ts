@@ -188,29 +188,32 @@ test('a cancel over two hops finds the task that neither of them was told of', a
   await expectCanceled(inner.url);
 });
 
-test('a cancel reaches the task there though the process that had begun it is dead', async () => {
-  const { made, entered, speak } = silent();
-  speak();
-  const { url } = await start(made);
-  const relay = remoteAgent(url, { name: 'relay', onInterrupted: 'run-again' });
-  const store = openMemory();
-  const call: Call = { caller: anonymous, version: '1.0' };
-  const dying = await Engine.start({ agent: relay, store, cancelGraceMs: 0 });
-  const sent = await dying.send(
-    { message: message('go'), configuration: { returnImmediately: true } },
-    call,
-  );
-  if (!('task' in sent)) throw new Error('no task');
-  const { id } = sent.task.value;
-  await entered;
-  const notes = () => store.records.list({ space: 'agent-journal', limit: 1, now: Date.now() });
-  await expect.poll(notes).toHaveLength(1);
-  await store.retire(dying.replica);
-  await store.requestCancel(id);
-  const heir = await Engine.start({ agent: relay, store, cancelGraceMs: 0 });
-  open.unshift({ close: () => heir.stop() }, { close: () => dying.stop() });
-  await expect
-    .poll(async () => (await heir.getTask({ id }, call)).value.status.state, { timeout: 10_000 })
-    .toBe('TASK_STATE_CANCELED');
-  await expectCanceled(url);
-});
+test.each(['noted', 'not known yet'])(
+  'a cancel reaches a task that is %s though the process that began it is dead',
+  async (which) => {
+    const { made, entered, speak } = silent();
+    if (which === 'noted') speak();
+    const { url } = await start(made);
+    const relay = remoteAgent(url, { name: 'relay', onInterrupted: 'run-again' });
+    const store = openMemory();
+    const call: Call = { caller: anonymous, version: '1.0' };
+    const dying = await Engine.start({ agent: relay, store, cancelGraceMs: 0 });
+    const sent = await dying.send(
+      { message: message('go'), configuration: { returnImmediately: true } },
+      call,
+    );
+    if (!('task' in sent)) throw new Error('no task');
+    const { id } = sent.task.value;
+    await entered;
+    const notes = () => store.records.list({ space: 'agent-journal', limit: 1, now: Date.now() });
+    if (which === 'noted') await expect.poll(notes).toHaveLength(1);
+    await store.retire(dying.replica);
+    await store.requestCancel(id);
+    const heir = await Engine.start({ agent: relay, store, cancelGraceMs: 0 });
+    open.unshift({ close: () => heir.stop() }, { close: () => dying.stop() });
+    await expect
+      .poll(async () => (await heir.getTask({ id }, call)).value.status.state, { timeout: 10_000 })
+      .toBe('TASK_STATE_CANCELED');
+    await expectCanceled(url);
+  },
+);

@@ -102,18 +102,19 @@ export function remoteAgent(
     const state = new RemoteState(await turn.state.load());
     // A turn whose process died may have noted the task that it had begun.
     const noted = (await turn.journal?.read('task')) as { readonly id: string } | undefined;
-    const task = state.tasks.get(turn.taskId) ?? noted;
-    if (task === undefined) return undefined;
+    const known = state.tasks.get(turn.taskId) ?? noted;
+    if (known === undefined && turn.attempt === 1) return undefined;
     state.tasks.delete(turn.taskId);
     const context = { value: state.toValue() };
     const reached = await reach(turn.signal).catch((error: unknown) => {
       turn.logger.warn({ peer: nameOf(), error }, 'agents.remote.not_reached');
       return undefined;
     });
-    if (reached !== undefined) {
-      const { cancelTask } = await import('./remote-run.ts');
-      await cancelTask(reached, task.id, cancelTimeoutMs, turn, nameOf());
-    }
+    if (reached === undefined) return { context };
+    const { cancelTask, findTask } = await import('./remote-run.ts');
+    const [name, timeoutMs, { contextId }] = [nameOf(), cancelTimeoutMs, state];
+    const task = known ?? (await findTask(reached, turn, { name, contextId, timeoutMs }));
+    if (task !== undefined) await cancelTask(reached, task.id, timeoutMs, turn, name);
     return { context };
   }
 

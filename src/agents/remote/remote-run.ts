@@ -98,11 +98,9 @@ export class RemoteRun {
 
   #message(): Message {
     const { turn, state, name } = this.#options;
-    const { parts, metadata, messageId } = turn.message;
-    // The same for a turn that runs again, so that the peer takes it once.
-    const identity = JSON.stringify([name, turn.taskId, messageId]);
+    const { parts, metadata } = turn.message;
     return {
-      messageId: hash('sha256', identity, 'base64url').slice(0, 32),
+      messageId: messageIdOf(turn, name),
       role: 'ROLE_USER',
       parts,
       ...(state.contextId !== undefined && { contextId: state.contextId }),
@@ -167,6 +165,36 @@ export class RemoteRun {
     const taskId = this.#events.taskId ?? this.#answered?.id;
     if (taskId !== undefined) await cancelTask(client, taskId, cancelTimeoutMs, turn, name);
   }
+}
+
+/** The same for a turn that runs again, so that the peer takes it once. */
+function messageIdOf({ taskId, message }: Turn, name: string): string {
+  const identity = JSON.stringify([name, taskId, message.messageId]);
+  return hash('sha256', identity, 'base64url').slice(0, 32);
+}
+
+/** The task of a turn whose process died before it could note it; undefined where there is none. */
+export async function findTask(
+  client: Client,
+  turn: Turn,
+  { name, contextId, timeoutMs }: FindOptions,
+): Promise<{ readonly id: string } | undefined> {
+  const sent = {
+    messageId: messageIdOf(turn, name),
+    ...(contextId !== undefined && { contextId }),
+  };
+  try {
+    return await client.findTask(sent, { timeoutMs });
+  } catch (error) {
+    turn.logger.warn({ peer: name, error }, 'agents.remote.cancel_failed');
+    return undefined;
+  }
+}
+
+interface FindOptions {
+  readonly name: string;
+  readonly contextId: string | undefined;
+  readonly timeoutMs: number;
 }
 
 /** Asks a peer to stop; one that cannot or will not is no reason for us not to. */
