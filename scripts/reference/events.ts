@@ -4,7 +4,8 @@ import { sources } from './scan.ts';
 const conversationEvents: Readonly<Record<string, string>> = {
   user: 'The user said something; `parse_data.commands` is what was understood, `parse_data.prompts` what a model was asked for it',
   bot: 'The assistant said something; `metadata` says where it comes from',
-  action: 'An action ran',
+  action:
+    'An action ran; that of `action_listen`, which ends a turn, has `metadata.execution_times`, and `metadata.prompts` where models were asked',
   action_execution_rejected: 'An action refused to run',
   slot: 'A slot has a new value; `filled_by` says by whom',
   session_started: 'A session began',

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
 import { defineAction, InProcessActions } from './actions/index.ts';
 import type { CommandGenerator } from './commands/index.ts';
+import type { CallHandler } from './executor/index.ts';
 import { Conversation, start } from './testing/conversation.ts';
 import { project } from './testing/project.ts';
 
@@ -55,4 +56,61 @@ test('actions are not sent what a model was asked', async () => {
   expect(seen).toHaveLength(2);
   expect(seen[1]).toContain('look again');
   for (const tracker of seen) expect(tracker).not.toContain('You are the ear');
+});
+
+test('what sub agents and the rephraser ask of models is kept with the end of the turn', async () => {
+  const usage = { input: 40, output: 4 };
+  const note = { model: 'm', prompt: 'Say it nicely', answer: 'a', usage, durationMs: 2 };
+  const handler: CallHandler = {
+    kind: 'agent',
+    handles: () => true,
+    run: async ({ onPrompt }) => {
+      for (let call = 0; call < 20; call += 1) onPrompt?.({ ...note, component: 'finder' });
+      return { status: 'completed', messages: [], events: [], metadata: {} };
+    },
+  };
+  const seen: string[] = [];
+  const look = defineAction({
+    name: 'action_look',
+    run: async ({ tracker }) => void seen.push(JSON.stringify(await tracker())),
+  });
+  const chat = new Conversation(
+    project({
+      domain: 'actions: [action_look]',
+      flows: `
+flows:
+  find: {description: Find., steps: [{call: finder}]}
+  look: {description: Look., steps: [{action: action_look}]}
+`,
+    }),
+    {
+      actions: new InProcessActions([look]),
+      callHandlers: [handler],
+      rephraser: {
+        rephraseAll: true,
+        rephrase: async ({ text, noting }) => {
+          noting?.onPrompt?.({ ...note, component: 'rephraser' });
+          return text;
+        },
+      },
+    },
+  );
+  await chat.say('find', start('find'));
+  const listen = chat.last?.events.findLast(({ name }) => name === 'action_listen');
+  const metadata = listen?.['metadata'] as JsonObject | undefined;
+  const prompts = (metadata?.['prompts'] ?? []) as readonly JsonObject[];
+  expect(prompts).toHaveLength(8);
+  expect(prompts[0]).toEqual({
+    component: 'finder',
+    model: 'm',
+    prompt: 'Say it nicely',
+    answer: 'a',
+    usage: { input_tokens: 40, output_tokens: 4 },
+    duration_ms: 2,
+  });
+  await chat.say('look', start('look'));
+  const again = chat.last?.events.findLast(({ name }) => name === 'action_listen');
+  expect(JSON.stringify(again?.['metadata'])).toContain('"component":"rephraser"');
+  expect(seen[0]).toContain('action_listen');
+  expect(seen[0]).not.toContain('Say it nicely');
 });

@@ -137,6 +137,25 @@ test('what a model was asked, what it answered and how many tokens that took is 
   await expect.poll(() => call.locator('.badge.bad').count()).toBe(1);
 });
 
+test('what a sub agent asked a model is shown with the turn in which it did', async () => {
+  await using model = await startScriptedModelServer([
+    'start flow plan_loan',
+    { text: 'How much do you want to borrow?', usage: { input: 640, output: 8 } },
+  ]);
+  await using server = await bankWithModel(model.url);
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await open.say('I want a loan');
+  await page.getByRole('tab', { name: 'Turn' }).click();
+  const call = page.locator('.model-call', {
+    has: page.getByText('loan_calculator', { exact: true }),
+  });
+  await call.waitFor();
+  expect(await call.locator('summary').textContent()).toContain('640 tokens in · 8 tokens out');
+  await call.locator('summary').click();
+  expect(await call.textContent()).toContain('How much do you want to borrow?');
+});
+
 test('sub agents: their states in a conversation, among peers, and in the network', async () => {
   await using server = await bank();
   await using open = await openPage(server.url);

@@ -89,7 +89,7 @@ function turnOf(
     text: textOf(user?.['text']),
     time: Number((user ?? events[0])?.['timestamp'] ?? 0),
     commands: listOf(parsed['commands']),
-    modelCalls: user === undefined ? [] : modelCallsIn(user),
+    modelCalls: events.flatMap(modelCallsIn),
     events,
     messages: bots.map((event) => {
       const utter = objectOf(event['metadata'])['utter_action'];

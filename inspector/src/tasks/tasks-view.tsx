@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import type { TaskSummary } from '../../../src/http/inspector/model.ts';
 import { onNotice } from '../api/live.ts';
-import { goTo, route } from '../app/route.ts';
+import { goTo, hrefOf, route } from '../app/route.ts';
 import { Button } from '../ui/button.tsx';
 import { Empty, Notice } from '../ui/notice.tsx';
 import { StateBadge } from '../ui/state-badge.tsx';
@@ -32,7 +32,10 @@ export function TasksView() {
         {listProblem.value !== '' && <Notice tone="bad">{listProblem.value}</Notice>}
         {shown.length === 0 ? (
           <Empty icon="tasks" title="No tasks">
-            <p class="soft">Send a message, or show more than the filters let through.</p>
+            <p class="soft">
+              <a href={hrefOf({ view: 'talk' })}>Say something</a>, or show more than the filters
+              let through.
+            </p>
           </Empty>
         ) : (
           <WindowedList

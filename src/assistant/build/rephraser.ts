@@ -1,8 +1,9 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { generateText } from '../../models/index.ts';
+import { type GeneratedText, generateText } from '../../models/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { NlgEndpoint } from '../project/index.ts';
+import { noted } from '../prompt-note.ts';
 import type { Rephraser, RephraseRequest } from '../responses/index.ts';
 import { compileTemplate } from '../templates/index.ts';
 
@@ -45,13 +46,12 @@ export function rephraserOf(
     rephraseAll: nlg.rephraseAll,
     async rephrase(request) {
       const template = compileTemplate(request.prompt ?? ownPrompt ?? defaultPrompt);
-      const { text } = await generateText(model, {
-        prompt: template.render(scopeOf(request, maxHistoricalTurns)),
-        signal: request.signal,
-        timeoutMs,
-        retries: 0,
-        logger,
-      });
+      const prompt = template.render(scopeOf(request, maxHistoricalTurns));
+      const { signal, noting } = request;
+      const ask = (): Promise<GeneratedText> =>
+        generateText(model, { prompt, signal, timeoutMs, retries: 0, logger });
+      const asked = { component: 'rephraser', model: model.modelId, prompt };
+      const { text } = noting === undefined ? await ask() : await noted(noting, asked, ask);
       return text.trim();
     },
   };

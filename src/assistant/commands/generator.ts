@@ -1,8 +1,8 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { CollectStep, Command, Domain, Flow, Slot, StackFrame } from '../model.ts';
+import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
-import type { PromptNote } from './prompt-note.ts';
 
 /**
  * Reads what a user said and answers with commands; knows nothing of how they are carried out.
@@ -45,7 +45,7 @@ export interface GeneratorInput {
   /** To be told which flows a model was shown; the log keeps their ids. */
   readonly onFlows?: ((ids: readonly string[]) => void) | undefined;
   /** To be told what a model was asked and at what cost; the log keeps it for whoever inspects. */
-  readonly onPrompt?: ((note: PromptNote) => void) | undefined;
+  readonly onPrompt?: PromptNoting['onPrompt'];
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
   readonly clock: Clock;

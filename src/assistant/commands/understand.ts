@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import type { Command, Flow } from '../model.ts';
+import { type PromptNote, promptJson } from '../prompt-note.ts';
 import { activeSegment, flowIds } from '../stack/index.ts';
 import type { CommandGenerator, GeneratorInput } from './generator.ts';
 import { isFilledByText } from './mappings.ts';
-import { type PromptNote, promptJson } from './prompt-note.ts';
 import { type Intent, readSpecial } from './special.ts';
 import { activeCollect, activeFlows, agentsView } from './view.ts';
 
@@ -37,6 +37,9 @@ const MAX_FLOWS_NOTED = 50;
 /** A generator asks once or twice. */
 const MAX_PROMPTS_NOTED = 4;
 
+/** Characters of a prompt that the log keeps. */
+const MAX_PROMPT_NOTED = 24_000;
+
 /** The commands of a message, as they come: by its form, or by the generator. */
 export async function understand(
   dialogue: Dialogue,
@@ -67,7 +70,7 @@ export async function understand(
     };
     const prompts: JsonObject[] = [];
     const onPrompt = (note: PromptNote): void => {
-      if (prompts.length < MAX_PROMPTS_NOTED) prompts.push(promptJson(note));
+      if (prompts.length < MAX_PROMPTS_NOTED) prompts.push(promptJson(note, MAX_PROMPT_NOTED));
     };
     const generated = await generate(dialogue, { ...message, text, onFlows, onPrompt }, options);
     const commands = withTypedAnswer(dialogue, text, generated, active);

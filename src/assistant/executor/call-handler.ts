@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { StreamPiece } from '../actions/index.ts';
 import type { AgentRun, BotMessage, CallStep, Domain, Flow } from '../model.ts';
+import type { PromptNoting } from '../prompt-note.ts';
 import type { EventDraft, TranscriptEntry } from '../tracker/index.ts';
 
 /**
@@ -68,6 +69,8 @@ export interface Call {
   readonly stream: (piece: StreamPiece) => Promise<void>;
   /** Whether anybody sees the pieces. @default false */
   readonly isStreamed?: boolean;
+  /** To be told what models are asked. */
+  readonly onPrompt?: PromptNoting['onPrompt'];
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -13,6 +13,7 @@ import type {
   TrackerEvent,
 } from '../model.ts';
 import { START } from '../model.ts';
+import { type PromptNote, promptJson } from '../prompt-note.ts';
 import type { Responder } from '../responses/index.ts';
 import { isInner, replaceFrame, withoutPattern } from '../stack/index.ts';
 import { botUttered, type Tracker } from '../tracker/index.ts';
@@ -51,6 +52,10 @@ export interface DialogueOptions {
   readonly logger: Logger;
 }
 
+/** What models are asked in one turn is kept for so many, and so many characters of each prompt. */
+const MAX_PROMPTS = 8;
+const MAX_PROMPT = 8_000;
+
 /** What came about in a turn and cannot be read off the stack afterwards. */
 export interface TurnFacts {
   readonly messages: BotMessage[];
@@ -70,6 +75,8 @@ export interface TurnFacts {
   forAgent: boolean;
   /** As the turn found it. */
   readonly initialStack: readonly StackFrame[];
+  /** What models were asked since the message was understood, as the log keeps it. */
+  readonly prompts: JsonObject[];
   /** Agents that nobody is going to answer, and that have not been told. */
   readonly left: WaitingAgent[];
 }
@@ -97,6 +104,7 @@ export class Dialogue {
       sessionStarted: false,
       forAgent: false,
       initialStack: options.tracker.stack,
+      prompts: [],
       left: [],
     };
   }
@@ -144,6 +152,12 @@ export class Dialogue {
     this.tracker.setStack(this.tracker.stack.slice(0, -1));
   }
 
+  /** Keeps what a model was asked for the end of the turn; the first of many. */
+  notePrompt(note: PromptNote): void {
+    const { prompts } = this.facts;
+    if (prompts.length < MAX_PROMPTS) prompts.push(promptJson(note, MAX_PROMPT));
+  }
+
   /** Records a message and shows it to the user. */
   async say(message: BotMessage, origin: JsonObject = {}): Promise<void> {
     this.tracker.apply(botUttered(message, origin));
@@ -166,6 +180,7 @@ export class Dialogue {
       transcript,
       tracker,
       signal,
+      noting: { onPrompt: (note) => this.notePrompt(note), clock: this.options.clock },
     });
   }
 

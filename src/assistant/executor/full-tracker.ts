@@ -15,8 +15,11 @@ export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
 
 /** What a model was asked is for operators, and large: servers have no use for it. */
 function withoutPrompts(event: TrackerEvent): TrackerEvent {
-  const parsed = event['parse_data'] as JsonObject | undefined;
-  if (parsed?.['prompts'] === undefined) return event;
-  const { prompts: _prompts, ...rest } = parsed;
-  return { ...event, parse_data: rest };
+  for (const field of ['parse_data', 'metadata'] as const) {
+    const holder = event[field] as JsonObject | undefined;
+    if (holder?.['prompts'] === undefined) continue;
+    const { prompts: _prompts, ...rest } = holder;
+    return { ...event, [field]: rest };
+  }
+  return event;
 }

@@ -144,6 +144,7 @@ async function outcomeOf(
       say: (message) => dialogue.say(message, { agent_id: step.target }),
       stream: async (piece) => options.onChunk(piece),
       isStreamed: options.isStreamed === true,
+      onPrompt: (note) => dialogue.notePrompt(note),
       signal: options.signal,
       clock: options.clock,
       logger: options.logger,

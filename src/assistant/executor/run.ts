@@ -86,5 +86,9 @@ function executionTimes({ facts, options }: Dialogue): JsonObject | undefined {
 
 function listen(dialogue: Dialogue, action: string): void {
   dialogue.tracker.logStack();
-  dialogue.tracker.apply(actionExecuted(action, executionTimes(dialogue)));
+  // Once: a turn may listen again after a followup.
+  const prompts = dialogue.facts.prompts.splice(0);
+  const metadata = { ...executionTimes(dialogue), ...(prompts.length > 0 && { prompts }) };
+  const isEmpty = Object.keys(metadata).length === 0;
+  dialogue.tracker.apply(actionExecuted(action, isEmpty ? undefined : metadata));
 }

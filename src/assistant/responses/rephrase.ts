@@ -1,3 +1,4 @@
+import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
 
 /**
@@ -22,4 +23,6 @@ export interface RephraseRequest {
   readonly transcript: readonly TranscriptEntry[];
   readonly language: string | undefined;
   readonly signal: AbortSignal;
+  /** Who wants to be told what models are asked. @default nobody */
+  readonly noting?: PromptNoting | undefined;
 }

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { compileCondition } from '../conditions/index.ts';
 import type { BotMessage, Domain, ResponseVariation } from '../model.ts';
+import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
 import { renderVariation, type ResponseScope } from './render.ts';
 import type { Rephraser } from './rephrase.ts';
@@ -34,6 +35,8 @@ export interface ResponseRequest {
   /** Made when a writer wants to see it. */
   readonly tracker: () => Promise<JsonObject>;
   readonly signal: AbortSignal;
+  /** Who wants to be told what models are asked. @default nobody */
+  readonly noting?: PromptNoting;
 }
 
 /** Turns the name of a response into a message. */
@@ -132,6 +135,7 @@ export class Responder {
         transcript: request.transcript,
         language: languageOf(request.slots),
         signal: request.signal,
+        noting: request.noting,
       });
       return rephrased.trim() === '' ? text : rephrased;
     } catch (error) {

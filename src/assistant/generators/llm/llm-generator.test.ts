@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createModel, scriptedModel, startScriptedModelServer } from '../../../models/index.ts';
-import type { PromptNote } from '../../commands/index.ts';
 import type { Flow } from '../../model.ts';
+import type { PromptNote } from '../../prompt-note.ts';
 import { Conversation } from '../../testing/conversation.ts';
 import { parcelActions, parcels } from '../../testing/parcels.ts';
 import { bank, flow, situation } from '../testing/bank.ts';

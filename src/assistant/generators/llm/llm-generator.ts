@@ -2,8 +2,9 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { generateText, type GeneratedText, offersStructuredOutput } from '../../../models/index.ts';
 import { LegateError } from '../../../protocol/index.ts';
 import { silentLogger } from '../../../telemetry/index.ts';
-import type { CommandGenerator, GeneratorInput, PromptNote } from '../../commands/index.ts';
+import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
 import type { Command } from '../../model.ts';
+import { noted } from '../../prompt-note.ts';
 import { compileTemplate } from '../../templates/index.ts';
 import { gatherFacts } from './facts.ts';
 import type { LlmGeneratorOptions } from './options.ts';
@@ -37,35 +38,26 @@ export function llmGenerator(options: LlmGeneratorOptions): CommandGenerator {
         template === undefined
           ? buildPrompt(facts, { commands, isStructured })
           : asUser(template.render(facts));
-      const startedAt = input.clock.now();
-      const note = (came: Pick<PromptNote, 'answer' | 'usage' | 'error'>): void =>
-        input.onPrompt?.({
-          component: 'llm',
-          model: model.modelId,
-          prompt: promptText(prompt),
-          durationMs: input.clock.now() - startedAt,
-          ...came,
-        });
       try {
-        const answer = await generateText(model, {
-          prompt,
-          signal: input.signal,
-          timeoutMs: options.timeoutMs ?? 7_000,
-          retries: options.retries ?? 1,
-          logger,
-          ...(isStructured && {
-            responseFormat: {
-              type: 'json' as const,
-              name: 'commands',
-              schema: commandSchema(facts, commands),
-            },
+        const answer = await noted(input, { component: 'llm', model: model.modelId, prompt }, () =>
+          generateText(model, {
+            prompt,
+            signal: input.signal,
+            timeoutMs: options.timeoutMs ?? 7_000,
+            retries: options.retries ?? 1,
+            logger,
+            ...(isStructured && {
+              responseFormat: {
+                type: 'json' as const,
+                name: 'commands',
+                schema: commandSchema(facts, commands),
+              },
+            }),
           }),
-        });
-        note({ answer: answer.text, usage: answer.usage });
+        );
         return understand(answer, input, logger);
       } catch (error) {
         input.signal.throwIfAborted();
-        note({ error: error instanceof LegateError ? error.code : 'INTERNAL' });
         return [failed(error, model.modelId, logger)];
       }
     },
@@ -106,15 +98,4 @@ function failed(
 
 function asUser(text: string): LanguageModelV4Prompt {
   return [{ role: 'user', content: [{ type: 'text', text }] }];
-}
-
-/** A prompt as people read it. */
-function promptText(prompt: LanguageModelV4Prompt): string {
-  return prompt
-    .map(({ content }) =>
-      typeof content === 'string'
-        ? content
-        : content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
-    )
-    .join('\n\n');
 }

@@ -7,6 +7,7 @@ import { type GeneratedText, generateText } from '../../../models/index.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import { compileCondition } from '../../conditions/index.ts';
 import type { Call } from '../../executor/index.ts';
+import { noted } from '../../prompt-note.ts';
 import { type EventDraft, slotSet } from '../../tracker/index.ts';
 import { slotValues } from '../agent-input.ts';
 import type { AgentInput, AgentOutput, StructuredResult } from '../model.ts';
@@ -136,16 +137,19 @@ export class ReactRun {
     let shown: Shown | undefined;
     let answer: GeneratedText;
     try {
-      answer = await generateText(model, {
-        prompt: this.#messages,
-        ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
-        retries: agent.maxRetries,
-        timeoutMs: longestAnswerMs,
-        signal,
-        sleep,
-        logger: call.logger,
-        ...(voice !== undefined && { onText: (text, isStart) => voice.say(text, isStart) }),
-      });
+      const asked = { component: agent.name, model: model.modelId, prompt: this.#messages };
+      answer = await noted(call, asked, () =>
+        generateText(model, {
+          prompt: this.#messages,
+          ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
+          retries: agent.maxRetries,
+          timeoutMs: longestAnswerMs,
+          signal,
+          sleep,
+          logger: call.logger,
+          ...(voice !== undefined && { onText: (text, isStart) => voice.say(text, isStart) }),
+        }),
+      );
     } finally {
       shown = await voice?.end();
     }

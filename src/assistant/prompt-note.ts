@@ -1,0 +1,99 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { Clock } from '../agents/index.ts';
+import type { GeneratedText } from '../models/index.ts';
+import { type JsonObject, LegateError } from '../protocol/index.ts';
+
+/** A question that was put to a model, and what came of it. */
+export interface PromptNote {
+  /** Who asked: the generator, a sub agent, the rephraser. */
+  readonly component: string;
+  readonly model: string;
+  /** All that the model was told, in one text. */
+  readonly prompt: string;
+  /** Absent where the model failed. */
+  readonly answer?: string;
+  readonly usage?: { readonly input: number; readonly output: number };
+  readonly durationMs: number;
+  /** The code of what went wrong. */
+  readonly error?: string;
+}
+
+/** Who wants to be told what models are asked. */
+export interface PromptNoting {
+  readonly onPrompt?: ((note: PromptNote) => void) | undefined;
+  readonly clock: Clock;
+}
+
+/** Asks a model, and tells what it was asked, what it answered and what that cost. */
+export async function noted(
+  { onPrompt, clock }: PromptNoting,
+  asked: {
+    readonly component: string;
+    readonly model: string;
+    readonly prompt: string | LanguageModelV4Prompt;
+  },
+  ask: () => Promise<GeneratedText>,
+): Promise<GeneratedText> {
+  if (onPrompt === undefined) return ask();
+  const { component, model } = asked;
+  const prompt = typeof asked.prompt === 'string' ? asked.prompt : promptText(asked.prompt);
+  const startedAt = clock.now();
+  const note = (came: Pick<PromptNote, 'answer' | 'usage' | 'error'>): void =>
+    onPrompt({ component, model, prompt, durationMs: clock.now() - startedAt, ...came });
+  try {
+    const answer = await ask();
+    note({ answer: answerText(answer), usage: answer.usage });
+    return answer;
+  } catch (error) {
+    note({ error: error instanceof LegateError ? error.code : 'INTERNAL' });
+    throw error;
+  }
+}
+
+/** Of the texts that the log keeps, in characters: it is read whole by those who look at it. */
+const MAX_ANSWER = 4_000;
+
+/** The note as the log has it: `prompts` of the user event, and of the end of the turn. */
+export function promptJson(note: PromptNote, maxPrompt: number): JsonObject {
+  const { component, model, prompt, answer, usage, durationMs, error } = note;
+  return {
+    component,
+    model,
+    prompt: cut(prompt, maxPrompt),
+    ...(answer !== undefined && { answer: cut(answer, MAX_ANSWER) }),
+    ...(usage !== undefined && {
+      usage: { input_tokens: usage.input, output_tokens: usage.output },
+    }),
+    duration_ms: durationMs,
+    ...(error !== undefined && { error }),
+  };
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
+}
+
+/** A prompt as people read it. Who speaks is said only where it is not plain. */
+function promptText(prompt: LanguageModelV4Prompt): string {
+  const isTalk = prompt.some(({ role }) => role === 'assistant' || role === 'tool');
+  return prompt
+    .map(({ role, content }) => {
+      const text = typeof content === 'string' ? content : content.map(partText).join('\n');
+      return isTalk && role !== 'system' ? `${role}: ${text}` : text;
+    })
+    .join('\n\n');
+}
+
+type Part = Exclude<LanguageModelV4Prompt[number]['content'], string>[number];
+
+function partText(part: Part): string {
+  if (part.type === 'text') return part.text;
+  if (part.type === 'tool-call') return `${part.toolName}(${JSON.stringify(part.input)})`;
+  if (part.type === 'tool-result') return `${part.toolName}: ${JSON.stringify(part.output)}`;
+  return '';
+}
+
+function answerText({ text, toolCalls }: GeneratedText): string {
+  const calls = toolCalls.map(({ toolName, input }) => `${toolName}(${input})`);
+  return [...(text === '' ? [] : [text]), ...calls].join('\n');
+}
