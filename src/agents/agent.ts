@@ -51,7 +51,8 @@ export interface Agent {
   /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
   take(turn: Turn): AsyncIterable<TurnEvent>;
   /**
-   * A task was cancelled while no turn of it ran. Whatever the agent returns is saved with the
+   * A task was cancelled while no turn of it ran, or after the process of its turn died (`attempt` is
+   * then more than 1, and the journal is that turn's). Whatever the agent returns is saved with the
    * cancellation: the context state without the abandoned work, and parts to explain it.
    */
   abandon?(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined>;

@@ -298,6 +298,7 @@ export class Turns {
 }
 
 /** The same turn, to be given up instead of being run. */
-function abandoning({ message: _, ...request }: TurnRequest): TurnRequest {
-  return { ...request, cancel: true };
+function abandoning(request: TurnRequest): TurnRequest {
+  const { message: _, ...rest } = request;
+  return { ...rest, cancel: true };
 }
