@@ -14,8 +14,23 @@ const interfaces = [
   ['where OTLP goes', 'src/telemetry/otlp/exporter.ts', 'OtlpOptions'],
   ['Bounds of requests', 'src/http/service.ts', 'HttpLimits'],
   ['Bounds of connections', 'src/http/http-server.ts', 'ConnectionLimits'],
+  ['Certificates (`tls`)', 'src/http/tls.ts', 'TlsFiles'],
+  ['What one caller may take (`callerLimits`)', 'src/auth/caller-limits.ts', 'CallerLimitsOptions'],
+  ['Verifying tokens (`jwtVerifier`)', 'src/auth/jwt.ts', 'JwtVerifierOptions'],
+  ['A call of a webhook (`push`)', 'src/push/delivery-sender.ts', 'DeliverySenderOptions'],
+  ['All calls of webhooks (`push`)', 'src/push/outbox.ts', 'PushDispatcherOptions'],
+  ['Agents made of a language model', 'src/agents/llm/options.ts', 'LlmAgentOptions'],
   ['Calling agents', 'src/client/options.ts', 'ClientOptions'],
+  ['Calling agents, again (`retry`)', 'src/client/options.ts', 'RetryOptions'],
+  ['Looking at tasks (`poll`)', 'src/client/options.ts', 'PollOptions'],
+  ['Log lines (`createLogger`)', 'src/telemetry/create-logger.ts', 'LoggerOptions'],
 ] as const;
+
+/** What servers fill in themselves. */
+const filledIn: Readonly<Record<string, readonly string[]>> = {
+  DeliverySenderOptions: ['store', 'taskAt', 'scheduler', 'traceparent'],
+  PushDispatcherOptions: ['store', 'replica', 'scheduler', 'logger', 'metrics'],
+};
 
 const member = /(?:\/\*\*([\s\S]*?)\*\/\s*)?^ {2}(?:readonly )?(\w+)(\??): ([^;]+);/gm;
 
@@ -25,7 +40,10 @@ export function optionTables(): readonly string[] {
     const text = readFileSync(join(root, file), 'utf8');
     const body = new RegExp(`interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(text)?.[1];
     if (body === undefined) throw new Error(`there is no interface ${name} in ${file}`);
-    const rows = Array.from(body.matchAll(member), ([, comment = '', key = '', isOptional]) => {
+    const members = [...body.matchAll(member)].filter(
+      ([, , key = '']) => filledIn[name]?.includes(key) !== true,
+    );
+    const rows = members.map(([, comment = '', key = '', isOptional]) => {
       const words = plain(comment).replace(/\s*@example.*$/, '');
       const [meaning = '', standard = isOptional === '?' ? '' : 'required'] =
         words.split(/\s*@default\s*/);

@@ -18,13 +18,14 @@ export interface CallerLimitsOptions {
   readonly rateLimiter?: RateLimiter;
   /** Requests under way at one time; 0 for no limit. @default 1_000 */
   readonly concurrentRequests?: number;
-  /** Streams open at one time; 0 for no limit. @default 100 */
+  /** Streams open at one time; 0 for no limit. @default 1_000 */
   readonly openStreams?: number;
   /**
    * Failures to authenticate that one network may make in a minute before it is kept out for a while;
    * 0 for no limit. Behind a proxy all callers are one network. @default 0
    */
   readonly failuresPerMinute?: number;
+  /** For rates. @default the system's clock */
   readonly clock?: { now(): number };
 }
 
@@ -40,7 +41,7 @@ export class CallerLimits {
 
   constructor(options: CallerLimitsOptions = {}) {
     const { requestsPerSecond = 0, burst, clock } = options;
-    const { concurrentRequests = 1_000, openStreams = 100 } = options;
+    const { concurrentRequests = 1_000, openStreams = 1_000 } = options;
     const buckets =
       requestsPerSecond === 0
         ? undefined

@@ -9,6 +9,7 @@ import { isSubject, toCaller, type Verifier } from './verifier.ts';
 
 /** Which tokens hold, and what their claims mean. */
 export interface JwtVerifierOptions {
+  /** By what tokens are verified: an issuer, a key set, a key, or a secret. */
   readonly keys: JwtKeySource;
   /** The only algorithms accepted; what a token says of itself is never enough. @default ['RS256'] */
   readonly algorithms?: readonly JwtAlgorithm[];
@@ -22,7 +23,7 @@ export interface JwtVerifierOptions {
   readonly requireExpiry?: boolean;
   /** Required of the header's `typ`, as `at+jwt`: keeps other tokens of the issuer out. */
   readonly type?: string;
-  /** @default 'sub' */
+  /** The claim that names the subject. @default 'sub' */
   readonly subjectClaim?: string;
   /** Who a token without a subject stands for. @default none: such a token is refused */
   readonly defaultSubject?: string;
@@ -30,15 +31,15 @@ export interface JwtVerifierOptions {
   readonly subjectPrefix?: string;
   /** The claim that names the tenant. A token without it is refused. @default none: tenant '' */
   readonly tenantClaim?: string;
-  /** @default 'name' */
+  /** The claim that people know the caller by. @default 'name' */
   readonly displayNameClaim?: string;
   /** A list, or one text with spaces between. @default 'scope', or else 'scp' */
   readonly scopeClaim?: string;
-  /** @default the system's clock */
+  /** For expiry. @default the system's clock */
   readonly clock?: { now(): number };
   /** Where keys may be fetched from. @default https anywhere, http on this machine only */
   readonly policy?: UrlPolicy;
-  /** @default a guarded one under `policy` */
+  /** Fetches keys. @default a guarded one under `policy` */
   readonly fetch?: GuardedFetch;
   /** Milliseconds that fetched keys are used without asking again. @default 600_000 */
   readonly cacheTime?: number;

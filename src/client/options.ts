@@ -8,7 +8,7 @@ export interface RetryOptions {
   readonly attempts?: number;
   /** The first pause, in milliseconds; each further one doubles. @default 500 */
   readonly initialMs?: number;
-  /** @default 10_000 */
+  /** The longest pause, in milliseconds. @default 10_000 */
   readonly maximumMs?: number;
   /** A `Retry-After` longer than this is not waited for, in milliseconds. @default 60_000 */
   readonly longestRetryAfterMs?: number;
@@ -18,7 +18,7 @@ export interface RetryOptions {
 export interface PollOptions {
   /** The first pause, in milliseconds; each further one is half as long again. @default 2_000 */
   readonly initialMs?: number;
-  /** @default 30_000 */
+  /** The longest pause, in milliseconds. @default 30_000 */
   readonly maximumMs?: number;
 }
 

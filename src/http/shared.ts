@@ -60,7 +60,6 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
     store,
     push,
     callerLimits: new CallerLimits({
-      openStreams: 1_000,
       clock: scheduler,
       ...(clusterRate !== undefined && {
         rateLimiter: new ClusterRate({ clock: scheduler, ...clusterRate, records }),

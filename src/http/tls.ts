@@ -7,10 +7,13 @@ import type { Logger } from '../telemetry/index.ts';
 
 /** Where the certificate and what belongs to it are kept, as PEM. */
 export interface TlsFiles {
+  /** The file of the certificate, PEM; read again when it changes. */
   readonly certificate: string;
+  /** The file of its private key, PEM. */
   readonly key: string;
   /** Authorities of client certificates; given, clients are asked for one. */
   readonly ca?: string;
+  /** Of the private key. */
   readonly password?: string;
   /** Refuses connections without a valid client certificate. @default false */
   readonly requireClientCertificate?: boolean;

@@ -11,6 +11,7 @@ import { outboundTimeouts } from './timeouts.ts';
 
 export interface DeliverySenderOptions {
   readonly store: Pick<Store, 'readEvents'>;
+  /** Where calls may go; `serve` takes https to the public network, and this machine, unless told. */
   readonly policy: UrlPolicy;
   /** The task as it was when the event of that number was the last, for 0.3 receivers. */
   readonly taskAt: (taskId: string, sequence: number) => Promise<Task | undefined>;
@@ -20,12 +21,15 @@ export interface DeliverySenderOptions {
   };
   /** From 0 to 1. @default Math.random */
   readonly random?: () => number;
+  /** Signs bodies, so that receivers can verify them. @default unsigned */
   readonly signer?: BodySigner;
   /** The `traceparent` to send with a delivery. */
   readonly traceparent?: (delivery: Delivery) => string | undefined;
+  /** Looks up names. @default the system's */
   readonly resolver?: Resolver;
   /** Attempts at one delivery. @default 5 */
   readonly maxAttempts?: number;
+  /** The pauses between attempts. */
   readonly backoff?: BackoffOptions;
   /** Calls under way at once to one host. @default 16 */
   readonly concurrencyPerHost?: number;

@@ -8,7 +8,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** What is logged, how, and where to. */
 export interface LoggerOptions {
-  /** @default 'info' */
+  /** The least that is logged. @default 'info' */
   readonly level?: LogLevel;
   /** One JSON object a line, or a line for people; `auto` is pretty on a terminal. @default 'json' */
   readonly format?: 'json' | 'pretty' | 'auto';

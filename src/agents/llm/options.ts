@@ -63,6 +63,7 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
    * scopes `app:`, `user:` and `temp:` may be named. @default ''
    */
   readonly instruction?: string | ((turn: Turn) => string | Promise<string>);
+  /** What the model may call: tools, and sets of them. @default none */
   readonly tools?: readonly ToolSource[];
   /** Agents that the model may hand the conversation to. */
   readonly subAgents?: readonly Agent[];
@@ -76,6 +77,7 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   readonly streams?: boolean;
   /** Whether text beside tool calls is also told as a status of the task. @default true */
   readonly showsFillers?: boolean;
+  /** Temperature and the like, as the model takes them. */
   readonly settings?: ModelSettings;
   /** Most answers of the model in one task, over all its turns. @default 16 */
   readonly maxIterations?: number;
