@@ -3,36 +3,40 @@ import { afterAll, expect, test } from 'vitest';
 import { startScriptedModelServer } from '../../src/models/index.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { bank, bankWithModel } from './bank.ts';
-import { openPage } from './pages.ts';
+import { openPage, patient } from './pages.ts';
 
 afterAll(closeChromium);
 
-test('an assistant is talked to; its flow is drawn with the way taken, and any turn can be gone back to', async () => {
-  await using server = await bank();
-  await using open = await openPage(server.url);
-  const { page } = open;
-  await open.say('send 50 euros to Anna');
-  const diagram = page.locator('.diagram');
-  await diagram.locator('.node.active').waitFor();
-  expect(await diagram.locator('.node.active').getAttribute('data-step')).toContain(
-    'transfer_confirmed',
-  );
-  expect(await diagram.locator('.way.taken').count()).toBe(3);
+test(
+  'an assistant is talked to; its flow is drawn with the way taken, and any turn can be gone back to',
+  patient,
+  async () => {
+    await using server = await bank();
+    await using open = await openPage(server.url);
+    const { page } = open;
+    await open.say('send 50 euros to Anna');
+    const diagram = page.locator('.diagram');
+    await diagram.locator('.node.active').waitFor();
+    expect(await diagram.locator('.node.active').getAttribute('data-step')).toContain(
+      'transfer_confirmed',
+    );
+    expect(await diagram.locator('.way.taken').count()).toBe(3);
 
-  await page.getByRole('button', { name: 'Send it' }).click();
-  await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
-  await expect.poll(() => diagram.locator('.way.taken').count()).toBe(7);
-  expect(await diagram.locator('.node.active').count()).toBe(0);
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.locator('.bubble').getByText('50 euros are on their way').waitFor();
+    await expect.poll(() => diagram.locator('.way.taken').count()).toBe(7);
+    expect(await diagram.locator('.node.active').count()).toBe(0);
 
-  // Back to the first turn, and on again.
-  await page.keyboard.press('Escape');
-  await page.locator('h1').click();
-  await page.keyboard.press('[');
-  await diagram.locator('.node.active').waitFor();
-  expect(await page.locator('.travel-turn strong').textContent()).toBe('Turn 1 of 2');
-  await page.getByRole('button', { name: 'Back to now' }).click();
-  await expect.poll(() => diagram.locator('.node.active').count()).toBe(0);
-});
+    // Back to the first turn, and on again.
+    await page.keyboard.press('Escape');
+    await page.locator('h1').click();
+    await page.keyboard.press('[');
+    await diagram.locator('.node.active').waitFor();
+    expect(await page.locator('.travel-turn strong').textContent()).toBe('Turn 1 of 2');
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expect.poll(() => diagram.locator('.node.active').count()).toBe(0);
+  },
+);
 
 test('slots with their history, commands and events of a turn', async () => {
   await using server = await bank();
@@ -156,25 +160,29 @@ test('what a sub agent asked a model is shown with the turn in which it did', as
   expect(await call.textContent()).toContain('How much do you want to borrow?');
 });
 
-test('sub agents: their states in a conversation, among peers, and in the network', async () => {
-  await using server = await bank();
-  await using open = await openPage(server.url);
-  const { page } = open;
-  await open.say('I want a loan');
-  await page.getByRole('tab', { name: 'Slots' }).click();
-  const states = page.locator('.sub-agents');
-  await expect.poll(() => states.textContent()).toContain('loan_calculatorwaiting for input');
-  await open.say('12000');
-  await open.say('24 months');
-  await expect.poll(() => states.textContent()).toContain('loan_calculatorcompleted');
+test(
+  'sub agents: their states in a conversation, among peers, and in the network',
+  patient,
+  async () => {
+    await using server = await bank();
+    await using open = await openPage(server.url);
+    const { page } = open;
+    await open.say('I want a loan');
+    await page.getByRole('tab', { name: 'Slots' }).click();
+    const states = page.locator('.sub-agents');
+    await expect.poll(() => states.textContent()).toContain('loan_calculatorwaiting for input');
+    await open.say('12000');
+    await open.say('24 months');
+    await expect.poll(() => states.textContent()).toContain('loan_calculatorcompleted');
 
-  await page.goto(`${server.url}/inspect/#/peers`);
-  await page.locator('.peer-row', { hasText: 'loan_calculator' }).click();
-  await page.locator('.card-head').getByText('Finds out what a loan would cost').waitFor();
+    await page.goto(`${server.url}/inspect/#/peers`);
+    await page.locator('.peer-row', { hasText: 'loan_calculator' }).click();
+    await page.locator('.card-head').getByText('Finds out what a loan would cost').waitFor();
 
-  await page.goto(`${server.url}/inspect/#/network`);
-  await expect.poll(() => page.locator('.net-node.sub-agent').count()).toBe(2);
-  // Called once; the other one not yet.
-  expect(await page.locator('.call.idle').count()).toBe(1);
-  expect(await page.locator('.network .table').textContent()).toContain('loan_calculator1');
-});
+    await page.goto(`${server.url}/inspect/#/network`);
+    await expect.poll(() => page.locator('.net-node.sub-agent').count()).toBe(2);
+    // Called once; the other one not yet.
+    expect(await page.locator('.call.idle').count()).toBe(1);
+    expect(await page.locator('.network .table').textContent()).toContain('loan_calculator1');
+  },
+);

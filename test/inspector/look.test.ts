@@ -6,7 +6,7 @@ import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
 import { bank } from './bank.ts';
 import { faintTexts, nameless } from './legibility.ts';
-import { openPage } from './pages.ts';
+import { openPage, patient } from './pages.ts';
 
 afterAll(closeChromium);
 
@@ -35,6 +35,7 @@ async function visit(
 
 test.each(['light', 'dark'] as const)(
   '%s: every text can be read, every control has a name',
+  patient,
   async (colorScheme) => {
     await using server = await bank();
     await using open = await openPage(server.url, { colorScheme });
@@ -60,6 +61,7 @@ test.each(['light', 'dark'] as const)(
 
 test.each(['light', 'dark'] as const)(
   '%s: peers with trust, approvals, sub agents and webhooks can be read as well',
+  patient,
   async (colorScheme) => {
     const peer = { id: 'mill', name: 'mill', address: 'https://mill.example', trust: 'act' };
     await using receiver = await startReceiver((_call, response) => {
@@ -129,7 +131,7 @@ test.each([
   [360, 740],
   [768, 1024],
   [3840, 2160],
-])('at %i by %i nothing is cut off or too small to read', async (width, height) => {
+])('at %i by %i nothing is cut off or too small to read', patient, async (width, height) => {
   await using server = await bank();
   await using open = await openPage(server.url, { viewport: { width, height } });
   const { page } = open;
@@ -187,7 +189,7 @@ test.each([
   expect(dialog).toEqual({ isWithin: true, overflow: 0 });
 });
 
-test('everything can be done with the keyboard', async () => {
+test('everything can be done with the keyboard', patient, async () => {
   await using server = await inspectedServer();
   await using open = await openPage(server.url);
   const { page } = open;

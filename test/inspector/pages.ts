@@ -2,6 +2,9 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { chromium } from '../support/chromium.ts';
 
+/** For tests that look at many views, or wait for much: the machine may be busy with other things. */
+export const patient = { timeout: 120_000 };
+
 export interface OpenPage extends AsyncDisposable {
   readonly page: Page;
   /** Errors of the page, and requests to anybody but its server. */

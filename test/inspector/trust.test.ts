@@ -8,7 +8,7 @@ import { trustGate } from '../../src/peers/index.ts';
 import { message } from '../../src/protocol/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { closeChromium } from '../support/chromium.ts';
-import { openPage } from './pages.ts';
+import { openPage, patient } from './pages.ts';
 
 afterAll(closeChromium);
 
@@ -47,49 +47,56 @@ async function bakerWithTrust() {
   };
 }
 
-test('a caller is known, trusted with more, asks, is approved, and loses the trust again', async () => {
-  await using made = await bakerWithTrust();
-  await using open = await openPage(made.url, { hash: '#/peers' });
-  const { page } = open;
-  await page.getByLabel('Secret').fill('operator-token');
-  await page.getByRole('button', { name: 'Look inside' }).click();
-  // The directory has the mill; nobody called yet.
-  await page.locator('.peer-row', { hasText: 'mill' }).waitFor();
-  const shop = await connect(made.url, { auth: { bearer: 'shop-token' } });
-  const order = (text: string) => shop.sendMessage({ message: message(text) });
-  const stateOf = (answer: Awaited<ReturnType<typeof order>>) =>
-    'task' in answer ? answer.task.status.state : undefined;
+test(
+  'a caller is known, trusted with more, asks, is approved, and loses the trust again',
+  patient,
+  async () => {
+    await using made = await bakerWithTrust();
+    await using open = await openPage(made.url, { hash: '#/peers' });
+    const { page } = open;
+    await page.getByLabel('Secret').fill('operator-token');
+    await page.getByRole('button', { name: 'Look inside' }).click();
+    // The directory has the mill; nobody called yet.
+    await page.locator('.peer-row', { hasText: 'mill' }).waitFor();
+    const shop = await connect(made.url, { auth: { bearer: 'shop-token' } });
+    const order = (text: string) => shop.sendMessage({ message: message(text) });
+    const stateOf = (answer: Awaited<ReturnType<typeof order>>) =>
+      'task' in answer ? answer.task.status.state : undefined;
 
-  // A stranger is merely noted, and shows up by itself.
-  await order('ten loaves');
-  await page.locator('.peer-row', { hasText: 'shop' }).click({ timeout: 15_000 });
-  const level = (name: string) => page.getByRole('radio', { name: new RegExp(`^${name}`) });
-  expect(await level('observe').isChecked()).toBe(true);
+    // A stranger is merely noted, and shows up by itself.
+    await order('ten loaves');
+    await page.locator('.peer-row', { hasText: 'shop' }).click({ timeout: 15_000 });
+    const level = (name: string) => page.getByRole('radio', { name: new RegExp(`^${name}`) });
+    expect(await level('observe').isChecked()).toBe(true);
 
-  // What it asks for waits for the operator, who is told whatever they look at.
-  await level('propose').check();
-  await page.locator('.peer-row', { hasText: 'shop' }).getByText('propose').waitFor();
-  await page.goto(`${made.url}/inspect/#/tasks`);
-  const waiting = order('twenty loaves');
-  await page.locator('.nav-count').waitFor({ timeout: 15_000 });
-  expect(await page.locator('.nav-count').textContent()).toBe('1 waiting for approval');
-  await page.goto(`${made.url}/inspect/#/peers`);
-  await page.locator('.approval').getByRole('button', { name: 'Approve' }).click();
-  expect(stateOf(await waiting)).toBe('TASK_STATE_COMPLETED');
-  await expect.poll(() => page.locator('.nav-count').count()).toBe(0);
+    // What it asks for waits for the operator, who is told whatever they look at.
+    await level('propose').check();
+    await page.locator('.peer-row', { hasText: 'shop' }).getByText('propose').waitFor();
+    await page.goto(`${made.url}/inspect/#/tasks`);
+    const waiting = order('twenty loaves');
+    await page.locator('.nav-count').waitFor({ timeout: 15_000 });
+    expect(await page.locator('.nav-count').textContent()).toBe('1 waiting for approval');
+    await page.goto(`${made.url}/inspect/#/peers`);
+    await page.locator('.approval').getByRole('button', { name: 'Approve' }).click();
+    expect(stateOf(await waiting)).toBe('TASK_STATE_COMPLETED');
+    await expect.poll(() => page.locator('.nav-count').count()).toBe(0);
 
-  // Trusted to act, it need not wait; without that trust it is refused.
-  await page.locator('.peer-row', { hasText: 'shop' }).click();
-  await page.getByLabel('Approved skills').fill('bake');
-  await level('act').check();
-  await page.locator('.peer-row', { hasText: 'shop' }).getByText('act', { exact: true }).waitFor();
-  expect(stateOf(await order('thirty loaves'))).toBe('TASK_STATE_COMPLETED');
-  await level('propose').check();
-  await page.locator('.peer-row', { hasText: 'shop' }).getByText('propose').waitFor();
-  const refused = order('forty loaves');
-  await page
-    .locator('.approval')
-    .getByRole('button', { name: 'Reject' })
-    .click({ timeout: 15_000 });
-  expect(stateOf(await refused)).toBe('TASK_STATE_REJECTED');
-});
+    // Trusted to act, it need not wait; without that trust it is refused.
+    await page.locator('.peer-row', { hasText: 'shop' }).click();
+    await page.getByLabel('Approved skills').fill('bake');
+    await level('act').check();
+    await page
+      .locator('.peer-row', { hasText: 'shop' })
+      .getByText('act', { exact: true })
+      .waitFor();
+    expect(stateOf(await order('thirty loaves'))).toBe('TASK_STATE_COMPLETED');
+    await level('propose').check();
+    await page.locator('.peer-row', { hasText: 'shop' }).getByText('propose').waitFor();
+    const refused = order('forty loaves');
+    await page
+      .locator('.approval')
+      .getByRole('button', { name: 'Reject' })
+      .click({ timeout: 15_000 });
+    expect(stateOf(await refused)).toBe('TASK_STATE_REJECTED');
+  },
+);

@@ -14,7 +14,7 @@ import {
 import { bodySigner, generateSigningKey } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { closeChromium } from '../support/chromium.ts';
-import { openPage } from './pages.ts';
+import { openPage, patient } from './pages.ts';
 
 afterAll(closeChromium);
 
@@ -108,73 +108,81 @@ test('a new task shows up by itself, and can be sent again', async () => {
   expect(records).toHaveLength(2);
 });
 
-test('webhooks: dead letters are tried again, and the receiver shows what arrives', async () => {
-  let isDown = true;
-  await using receiver = await startReceiver((_call, response) => {
-    response.writeHead(isDown ? 503 : 204).end();
-  });
-  const key = generateSigningKey();
-  await using server = await inspectedServer({
-    push: { maxAttempts: 1, signer: bodySigner([key]) },
-  });
-  const url = `${receiver.url}/hook`;
-  await send(server, 'hello', '', { taskPushNotificationConfig: { id: 'mine', url } });
-  await using open = await openPage(server.url, { hash: '#/push' });
-  const { page } = open;
-  await page.getByRole('tab', { name: 'Dead letters' }).click();
-  const rows = page.locator('.row');
-  await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeGreaterThan(0);
-  expect(await rows.first().textContent()).toContain('answered 503');
-  isDown = false;
-  while ((await rows.count()) > 0) {
-    const count = await rows.count();
-    await rows.first().getByRole('button', { name: 'Retry' }).click();
-    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeLessThan(count);
-  }
-  await page.getByText('No dead letters').waitFor();
-  // Every call is told of, what succeeded and what did not.
-  await page.getByRole('tab', { name: 'Deliveries' }).click();
-  await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
-  await page.locator('.row .badge', { hasText: 'given up' }).first().waitFor();
-  await page.getByRole('tab', { name: 'Registered' }).click();
-  await page.locator('.row', { hasText: url }).waitFor();
+test(
+  'webhooks: dead letters are tried again, and the receiver shows what arrives',
+  patient,
+  async () => {
+    let isDown = true;
+    await using receiver = await startReceiver((_call, response) => {
+      response.writeHead(isDown ? 503 : 204).end();
+    });
+    const key = generateSigningKey();
+    await using server = await inspectedServer({
+      push: { maxAttempts: 1, signer: bodySigner([key]) },
+    });
+    const url = `${receiver.url}/hook`;
+    await send(server, 'hello', '', { taskPushNotificationConfig: { id: 'mine', url } });
+    await using open = await openPage(server.url, { hash: '#/push' });
+    const { page } = open;
+    await page.getByRole('tab', { name: 'Dead letters' }).click();
+    const rows = page.locator('.row');
+    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(await rows.first().textContent()).toContain('answered 503');
+    isDown = false;
+    while ((await rows.count()) > 0) {
+      const count = await rows.count();
+      await rows.first().getByRole('button', { name: 'Retry' }).click();
+      await expect.poll(() => rows.count(), { timeout: 10_000 }).toBeLessThan(count);
+    }
+    await page.getByText('No dead letters').waitFor();
+    // Every call is told of, what succeeded and what did not.
+    await page.getByRole('tab', { name: 'Deliveries' }).click();
+    await page.locator('.row .badge', { hasText: 'delivered' }).first().waitFor();
+    await page.locator('.row .badge', { hasText: 'given up' }).first().waitFor();
+    await page.getByRole('tab', { name: 'Registered' }).click();
+    await page.locator('.row', { hasText: url }).waitFor();
 
-  await page.goto(`${server.url}/inspect/#/talk`);
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
-  await page.getByLabel('Have webhooks sent to the built-in receiver').check();
-  await page.getByRole('button', { name: 'Connect' }).click();
-  await open.say('hello');
-  await page.goto(`${server.url}/inspect/#/push`);
-  await page.getByRole('tab', { name: 'Receiver' }).click();
-  await expect
-    .poll(() => page.locator('.windowed-row').count(), { timeout: 10_000 })
-    .toBeGreaterThan(1);
-  await page.locator('.windowed-row').first().click();
-  await page.getByText('signature holds').waitFor();
-  await page.getByRole('button', { name: 'Clear' }).click();
-  await page.getByText('Nothing arrived yet').waitFor();
-});
+    await page.goto(`${server.url}/inspect/#/talk`);
+    await page.getByRole('button', { name: 'Whom to talk to' }).click();
+    await page.getByLabel('Have webhooks sent to the built-in receiver').check();
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await open.say('hello');
+    await page.goto(`${server.url}/inspect/#/push`);
+    await page.getByRole('tab', { name: 'Receiver' }).click();
+    await expect
+      .poll(() => page.locator('.windowed-row').count(), { timeout: 10_000 })
+      .toBeGreaterThan(1);
+    await page.locator('.windowed-row').first().click();
+    await page.getByText('signature holds').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('Nothing arrived yet').waitFor();
+  },
+);
 
-test('webhooks: what has to be tried again waits, and says what went wrong and when it is next', async () => {
-  await using receiver = await startReceiver((_call, response) => {
-    response.writeHead(503).end();
-  });
-  await using server = await inspectedServer({ push: { backoff: { initialDelay: 3_600_000 } } });
-  const id = await send(server, 'hello', 'bob', {
-    taskPushNotificationConfig: { id: 'mine', url: `${receiver.url}/hook` },
-  });
-  await using open = await openPage(server.url, { hash: '#/push' });
-  const { page } = open;
-  await page.locator('.row .badge', { hasText: 'tried again' }).waitFor();
-  await page.getByRole('tab', { name: 'Waiting' }).click();
-  const row = page.locator('.row', { hasText: '1 attempt · next at' });
-  await row.waitFor();
-  expect(await row.textContent()).toContain('answered 503');
-  // The task leads to the same.
-  await page.goto(`${server.url}/inspect/#/tasks/${id}`);
-  await page.getByRole('tab', { name: 'Push' }).click();
-  await page.locator('.tab-panel .row', { hasText: 'tried again' }).waitFor();
-});
+test(
+  'webhooks: what has to be tried again waits, and says what went wrong and when it is next',
+  patient,
+  async () => {
+    await using receiver = await startReceiver((_call, response) => {
+      response.writeHead(503).end();
+    });
+    await using server = await inspectedServer({ push: { backoff: { initialDelay: 3_600_000 } } });
+    const id = await send(server, 'hello', 'bob', {
+      taskPushNotificationConfig: { id: 'mine', url: `${receiver.url}/hook` },
+    });
+    await using open = await openPage(server.url, { hash: '#/push' });
+    const { page } = open;
+    await page.locator('.row .badge', { hasText: 'tried again' }).waitFor();
+    await page.getByRole('tab', { name: 'Waiting' }).click();
+    const row = page.locator('.row', { hasText: '1 attempt · next at' });
+    await row.waitFor();
+    expect(await row.textContent()).toContain('answered 503');
+    // The task leads to the same.
+    await page.goto(`${server.url}/inspect/#/tasks/${id}`);
+    await page.getByRole('tab', { name: 'Push' }).click();
+    await page.locator('.tab-panel .row', { hasText: 'tried again' }).waitFor();
+  },
+);
 
 test('peers: cards are looked up, validated and their signatures checked', async () => {
   const key = generateSigningKey();
