@@ -95,6 +95,39 @@ describe('in the wrong place', () => {
     expect(ended.err.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
   });
 
+  test('what is no module is told as such', patient, async () => {
+    await using folder = await greenhouseFolder();
+    const { code, err } = await legate(['run', folder.path('domain.yml')]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/domain\.yml is no module; name one.*\n$/);
+  });
+
+  test('what the operating system refuses is one line', patient, async () => {
+    await using folder = await greenhouseFolder({ models: 'a file' });
+    const trained = await legate(['train', folder.directory]);
+    expect(trained).toMatchObject({ code: 1, out: '' });
+    expect(trained.err).toMatch(/^legate: .*models: (?:it is there already|.* no folder) .*\n$/);
+    const made = await legate(['init', folder.path('models/here'), '--yes']);
+    expect(made).toMatchObject({ code: 1, out: '' });
+    expect(made.err).toMatch(/^legate: .* \(mkdir\); name another place.*\n$/);
+    const report = ['--format', 'html', '--report', folder.path('no/such/report.html')];
+    const checked = await legate(['check', server.url, '--read-only', ...report]);
+    expect(checked.code).toBe(1);
+    expect(checked.err).toContain('there is no such place');
+    expect(checked.err).not.toContain('--debug');
+  });
+
+  test(
+    'help for a command that is not there names the one that may be meant',
+    patient,
+    async () => {
+      const { code, out, err } = await legate(['help', 'sned']);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain('Did you mean send?');
+      expect((await legate(['help', 'chat'])).code).toBe(0);
+    },
+  );
+
   test('a port that is taken is named', patient, async () => {
     await using folder = await greenhouseFolder();
     const { port } = new URL(server.url);

@@ -69,7 +69,7 @@ async function loadAssistant(
 
 async function loadModule(file: string, wanted: string | undefined): Promise<LoadedAgent> {
   offerOwnPackage();
-  const module = (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
+  const module = await importModule(file);
   const agents = new Map(
     Object.entries(module).filter((entry): entry is [string, Agent] => isAgent(entry[1])),
   );
@@ -92,6 +92,20 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
       ? `${file} exports no agent; export one: export const agent = agent({ name: ... }, ...)`
       : `${file} exports several agents; name one of them: ${names.map((name) => `${file}#${name}`).join(', ')}`,
   );
+}
+
+async function importModule(file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
+  } catch (error) {
+    // Whatever else is wrong with a module is its author's to read, trace and all.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `${file} is no module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,
+      { cause: error },
+    );
+  }
 }
 
 function first(agents: ReadonlyMap<string, Agent>): Agent | undefined {

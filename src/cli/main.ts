@@ -31,7 +31,7 @@ Examples:
   }
   throwInsteadOfExit(program);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(helpOfKnown(args), { from: 'user' });
   } catch (error) {
     process.exitCode = await report(error, args);
   }
@@ -55,6 +55,14 @@ function leaveWithReaders(args: readonly string[]): void {
 
 function namesOf({ name, aliases = [] }: CommandEntry): readonly string[] {
   return [name, ...aliases];
+}
+
+/** Help for what is not there is told as the command itself would be, with what may be meant. */
+function helpOfKnown(args: readonly string[]): readonly string[] {
+  const [first, second, ...rest] = args;
+  const isKnown = catalogue.some((entry) => namesOf(entry).includes(second ?? ''));
+  const isWrong = first === 'help' && second !== undefined && second !== 'help' && !isKnown;
+  return isWrong ? [second, ...rest] : args;
 }
 
 /** `legate run …` and `legate help run` need all of the command, others only its name. */
@@ -83,7 +91,9 @@ async function report(error: unknown, args: readonly string[]): Promise<number> 
     console.error(`legate: ${error.message}`);
     return errorTable[error.code].exit;
   }
-  console.error(error);
+  const { systemFailure } = await import('./system-failure.ts');
+  const refusal = systemFailure(error);
+  console.error(refusal === undefined ? error : `legate: ${refusal}`);
   return 1;
 }
 

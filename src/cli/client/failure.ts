@@ -1,4 +1,5 @@
 import { type ErrorCode, errorTable, LegateError } from '../../protocol/index.ts';
+import { systemFailure } from '../system-failure.ts';
 
 /** Failures of the command itself, by the A2A CLI specification, appendix D, with their exit codes. */
 export const localCodes = {
@@ -90,6 +91,8 @@ export function describeFailure(
     return { envelope: { code, message, hint, a2aCode: null }, exit: localCodes[code] };
   }
   if (!(error instanceof LegateError)) {
+    const refusal = systemFailure(error);
+    if (refusal !== undefined) return local('A2ACLI_ERR_INTERNAL', refusal, null);
     const message = error instanceof Error ? error.message : String(error);
     return local('A2ACLI_ERR_INTERNAL', message, 'run it again with --debug');
   }

@@ -1,0 +1,23 @@
+const words: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'it cannot be written to',
+  ENOSPC: 'there is no space left',
+  EDQUOT: 'there is no space left',
+  ENOENT: 'there is no such place',
+  ENOTDIR: 'a part of the path is no folder',
+  EISDIR: 'it is a folder',
+  EEXIST: 'it is there already',
+  EMFILE: 'too many files are open',
+};
+
+/** What the operating system refused, in one line; undefined for errors that are not its own. */
+export function systemFailure(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || path === undefined || syscall === undefined) return undefined;
+  const what = Object.hasOwn(words, code) ? words[code] : undefined;
+  return what === undefined
+    ? undefined
+    : `${path}: ${what} (${syscall}); name another place, or make this one usable for you`;
+}
