@@ -29,10 +29,10 @@ import {
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, openMemoryReplicas, type Store } from '../../store/index.ts';
 import { Sender } from '../exchange/index.ts';
-import { hostOnBus, type HostOptions } from '../host/index.ts';
+import { announceOnce, hostOnBus, type HostOptions } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import { codeOf, describeBuses, nameOf, eventually } from '../testing.contract.ts';
-import type { Bus } from '../transport/index.ts';
+import { type Bus, type BusMessage, discoveryQueue, done, topics } from '../transport/index.ts';
 import { gateway, type GatewayOptions } from './index.ts';
 
 const httpsOnly = { schemes: ['https'], allowLoopback: false, allowPrivate: false } as const;
@@ -426,6 +426,51 @@ describeBuses('the gateway', (buses) => {
     const { card } = await connect(server.url);
     expect(card.description).toBe('Paints');
     expect(card.supportedInterfaces.every(({ url }) => url === server.url)).toBe(true);
+  });
+
+  test('where agents sign, their cards are told by nobody else, and by nothing older', async () => {
+    const bus = await buses.open();
+    const [name, marker] = [nameOf('painter'), nameOf('marker')];
+    const keys = { [name]: generateSigningKey(), [marker]: generateSigningKey() };
+    const verifier = new MessageVerifier({
+      trusted: Object.entries(keys).map(([issuer, key]) => ({ issuer, keys: publicKeySet([key]) })),
+    });
+    const heard: BusMessage[] = [];
+    await bus.consume(discoveryQueue(nameOf('eve')), async (delivery) => {
+      heard.push(delivery);
+      return done;
+    });
+    const server = await open(bus, { agents: [name, marker], verifier });
+    const skillOf = (agentName: string): string | undefined =>
+      server.routers.get(agentName)?.cards.current.skills[0]?.id;
+    const announce = (who: string, skill: string, isSigned = true): Promise<void> => {
+      const key = keys[who];
+      const signer = key && new MessageSigner({ issuer: who, key });
+      const made = agent({ name: who, skills: [skill] }, async function* () {});
+      return announceOnce(made, { bus, ...(isSigned && signer !== undefined && { signer }) });
+    };
+    let marks = 0;
+    /** Announcements are heard in their order: all before this one have been. */
+    const settle = async (): Promise<void> => {
+      marks += 1;
+      await announce(marker, `mark-${marks}`);
+      await eventually(() => skillOf(marker)).toBe(`mark-${marks}`);
+    };
+    await announce(name, 'forged', false);
+    await settle();
+    expect(skillOf(name)).toBe(undefined);
+    await announce(name, 'paint');
+    await settle();
+    expect(skillOf(name)).toBe('paint');
+    const isFirst = ({ body }: BusMessage): boolean => body.includes('"paint"');
+    await eventually(() => heard.some(isFirst)).toBe(true);
+    await announce(name, 'sculpt');
+    // What it signed before can be sent again by anybody.
+    const { body = '', correlationId = '', headers = {} } = heard.find(isFirst) ?? {};
+    await bus.publish(topics.discovery, { type: 'announce', body, correlationId, headers });
+    await announce(name, 'forged', false);
+    await settle();
+    expect(skillOf(name)).toBe('sculpt');
   });
 
   test('the extended card is for those who prove who they are, and follows the agent too', async () => {

@@ -9,8 +9,10 @@ import {
   type Bus,
   checkBusName,
   type Consumption,
+  type Delivery,
   discoveryQueue,
   done,
+  type Verdict,
 } from '../transport/index.ts';
 import { busAgent } from './bus-agent.ts';
 import { RemoteIds } from './remote-ids.ts';
@@ -184,14 +186,19 @@ function followCards(
   listener: string,
   identification: Identification,
 ): Promise<Consumption> {
-  return bus.consume(discoveryQueue(listener), async (delivery) => {
-    if (readPresence(delivery.correlationId, delivery.headers).isGone) return done;
+  /** When each agent last announced itself, as it signed it: what it signed earlier is no news. */
+  const latest = new Map<string, number>();
+  const take = async (delivery: Delivery): Promise<Verdict> => {
+    const { isGone, at = 0 } = readPresence(delivery.correlationId, delivery.headers);
+    if (isGone) return done;
     try {
       const { method, subject } = await identify(delivery, identification);
       const announced = readCard(delivery.body);
       const made = routers.get(announced.name);
       const isProved = method === 'message-token' && subject === announced.name;
       if (made === undefined || (identification.verifier !== undefined && !isProved)) return done;
+      if (isProved && at < (latest.get(subject) ?? 0)) return done;
+      if (isProved) latest.set(subject, at);
       const { description, skills, version, defaultInputModes, defaultOutputModes } = announced;
       const said = { description, skills, version, defaultInputModes, defaultOutputModes };
       const before = made.cards.current;
@@ -204,5 +211,7 @@ function followCards(
       if (!(error instanceof LegateError)) throw error;
     }
     return done;
-  });
+  };
+  // In order, so that nobody is shown as it was before.
+  return bus.consume(discoveryQueue(listener), take, { prefetch: 20, concurrency: 1 });
 }

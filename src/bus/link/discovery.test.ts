@@ -64,6 +64,18 @@ describeBuses('agents that announce themselves', (buses) => {
     await eventually(names).toEqual([]);
   });
 
+  test('where messages must be signed, so must announcements', async () => {
+    const bus = await buses.open();
+    const key = generateSigningKey();
+    const [unsigned, signed] = [nameOf('plain'), nameOf('bob')];
+    const trusted = [{ issuer: signed, keys: publicKeySet([key]) }];
+    const verifier = new MessageVerifier({ trusted });
+    const { names } = await join(bus, { verifier, requireSigned: true });
+    await host(bus, unsigned);
+    await host(bus, signed, { signer: new MessageSigner({ issuer: signed, key }) });
+    await eventually(names).toEqual([signed]);
+  });
+
   test('an announcement that was signed once cannot be sent again as a farewell', async () => {
     const bus = await buses.open();
     const key = generateSigningKey();
