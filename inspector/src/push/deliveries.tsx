@@ -75,9 +75,8 @@ function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
           <code>{url}</code>
         </p>
         <p class="faint">
-          event {sequence} of <TaskLink id={taskId} /> · {attempts}{' '}
-          {attempts === 1 ? 'attempt' : 'attempts'}
-          {state === 'pending' && ` · next at ${timeOf(nextAttemptAt)}`}
+          event {sequence} of <TaskLink id={taskId} /> · {attemptsIn(attempts)}
+          {state === 'pending' && ` · ${whenNext(nextAttemptAt)}`}
         </p>
         {lastError !== undefined && <p class="bad-text">{lastError}</p>}
       </div>
@@ -88,4 +87,14 @@ function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
       )}
     </li>
   );
+}
+
+function attemptsIn(count: number): string {
+  if (count === 0) return 'not tried yet';
+  return count === 1 ? '1 attempt' : `${count} attempts`;
+}
+
+/** Webhooks are called in order: what is due and not tried waits for what is before it. */
+function whenNext(at: number): string {
+  return at > Date.now() ? `next at ${timeOf(at)}` : 'after those before it';
 }
