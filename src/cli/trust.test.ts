@@ -34,6 +34,8 @@ test(
 
     const stranger = await call(...alice);
     expect(stranger.out).not.toContain(did);
+    // Whoever runs the agent hears of it.
+    await working.says('Noted, not carried out: message-token::alice (echo): hello');
     const listed = await trust('list', '--json');
     expect(JSON.parse(listed.out)).toMatchObject({
       name: 'message-token::alice',
@@ -88,6 +90,9 @@ test('a proposal waits for the user, who approves it', slow, async () => {
     )
     .not.toBe('');
   expect(asking.out()).toBe('');
+  await working.says(
+    /Waits for you: message-token::alice \(echo\): hello\n {2}legate trust approve /,
+  );
   expect((await folder.run(['trust', 'approve', id])).code).toBe(0);
   expect(await asking.ended).toMatchObject({ code: 0, out: expect.stringContaining('echo hello') });
   expect((await folder.run(['trust', 'approve', id])).code).toBe(1);

@@ -1,6 +1,13 @@
 import type { Agent } from '../agents/index.ts';
 import { type Bus, type BusIdentity, type HostOutcome, hostOnBus, topics } from '../bus/index.ts';
-import { Proposals, TrustLedger, trustGate, WorkingMemory } from '../peers/index.ts';
+import {
+  type InboundNote,
+  Proposals,
+  TrustLedger,
+  trustGate,
+  trustName,
+  WorkingMemory,
+} from '../peers/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { openStore, ownerKey, type Store } from '../store/index.ts';
 import { retentionOf, systemScheduler } from '../tasks/index.ts';
@@ -127,7 +134,17 @@ export function gated(agent: Agent, name: string, { records }: Store): Agent {
       owner: ownerKey({ agent: name, tenant: '', subject: 'user' }),
       clock: systemScheduler,
     }),
+    notify: (note) => console.error(noteLine(note)),
   });
+}
+
+/** What the user is told when somebody asks. Words of others must not steer the terminal. */
+function noteLine({ kind, caller, skill, summary, taskId }: InboundNote): string {
+  const who = trustName(caller);
+  const asked = skill === undefined ? '' : ` (${skill})`;
+  const said = `${who}${asked}: ${summary}`.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, 300);
+  if (kind === 'proposal') return `Waits for you: ${said}\n  legate trust approve ${taskId}`;
+  return kind === 'fact' ? `Kept as a fact: ${said}` : `Noted, not carried out: ${said}`;
 }
 
 /** Says how one task went, and gives the exit code. */
