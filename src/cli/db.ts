@@ -3,7 +3,10 @@ import { migrateStore, storeStatus } from '../store/index.ts';
 import { Progress } from './progress.ts';
 
 export async function showStatus(url: string | undefined): Promise<void> {
-  const { current, latest, pending } = await storeStatus(addressOf(url));
+  const address = addressOf(url);
+  using progress = new Progress('Asking the database');
+  const { current, latest, pending } = await storeStatus(address);
+  progress.clear();
   console.log(`schema version ${current} of ${latest}`);
   for (const name of pending) console.log(`pending: ${name}`);
 }

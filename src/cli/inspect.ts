@@ -29,8 +29,8 @@ export async function inspect(place: string, options: InspectCommandOptions): Pr
 }
 
 async function inspectRemote(session: Session, options: InspectCommandOptions): Promise<void> {
-  using progress = new Progress('Reading the card');
   const { card } = await session.fetchCard();
+  using progress = new Progress('Connecting');
   const auth = await session.authFor(card);
   const agent = remoteAgent(card, {
     fetch: session.fetch,

@@ -1,6 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { patient } from './testing/legate-process.ts';
+import { rawAgent, rawCard, result, sendJson } from './testing/raw-agent.ts';
 
 const source = join(import.meta.dirname, 'progress.ts');
 
@@ -46,3 +50,50 @@ test('NO_COLOR: the line has no colour', { timeout: 60_000 }, () => {
   const text = shown({ isTerminal: true, env: { NO_COLOR: '1' } });
   expect(text).toContain('\r\u001B[KWaiting … ');
 });
+
+/** What a command that calls a slow agent shows on a terminal; it runs on one of its own. */
+function onTerminal(args: readonly string[], home: string): Promise<string> {
+  const command = join(import.meta.dirname, '../../bin/legate.cjs');
+  // Of util-linux: gives a command a terminal, and copies what it shows.
+  const line = [process.execPath, command, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env['PATH'], HOME: home, TERM: 'xterm-256color' },
+  });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+  return new Promise((resolve) => child.on('close', () => resolve(shown)));
+}
+
+test(
+  'every call that takes its time says so on a terminal: card, then answer',
+  patient,
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'legate-progress-'));
+    await using agent = await rawAgent((request) => {
+      const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
+      const page = { tasks: [task], nextPageToken: '', pageSize: 1, totalSize: 1 };
+      const { path, response, url, body } = request;
+      setTimeout(() => {
+        if (path.startsWith('/.well-known')) sendJson(response, rawCard(url, { capabilities: {} }));
+        else result(request, body.method === 'ListTasks' ? page : task);
+      }, 1_300);
+    });
+    try {
+      for (const args of [
+        ['list', agent.url],
+        ['get', agent.url, 't'],
+        ['cancel', agent.url, 't'],
+      ]) {
+        const shown = await onTerminal(args, home);
+        expect(shown).toContain('Reading the card … ');
+        expect(shown).toContain('Waiting for the agent … ');
+        // It is wiped before the result is written.
+        expect(shown).toContain('\u001B[KTask: t');
+      }
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  },
+);

@@ -46,7 +46,7 @@ export class Progress implements Disposable {
   #draw(): void {
     const seconds = Math.round((performance.now() - this.#began) / 1_000);
     const line = `${this.#text} … ${seconds} s`;
-    const shown = line.slice(0, Math.max(10, (process.stderr.columns ?? 80) - 1));
+    const shown = line.slice(0, Math.max(10, (process.stderr.columns || 80) - 1));
     process.stderr.write(`\r\u001B[K${styleText('gray', shown, { stream: process.stderr })}`);
     this.#isOnScreen = true;
   }

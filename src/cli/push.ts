@@ -3,6 +3,7 @@ import { LegateError } from '../protocol/index.ts';
 import { redactPushConfig } from '../push/index.ts';
 import { type DeliveryRecord, openStore, type Store } from '../store/index.ts';
 import type { PushListOptions, PushRetryOptions } from './commands/push.ts';
+import { Progress } from './progress.ts';
 
 /** Deliveries read at once. */
 const pageSize = 100;
@@ -59,6 +60,7 @@ async function openGuest(place: string): Promise<AsyncDisposable & { readonly st
       `there is no store ${place}; name that of the server with --store or LEGATE_STORE`,
     );
   }
+  using _progress = new Progress('Opening the store');
   const store = isAddress
     ? await openStore({ type: 'postgres', url: place, migrates: false })
     : await openStore({ type: 'sqlite', path: place, guest: true });

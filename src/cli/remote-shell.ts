@@ -26,7 +26,6 @@ export async function remoteShell(agent: string, options: ShellCommandOptions): 
 
 /** Old agents are talked to, as well: a person sees which version it is. */
 async function connected(session: Session, flags: ClientCommandOptions): Promise<Client> {
-  using _progress = new Progress('Reading the card');
   try {
     return await session.connect();
   } catch (error) {

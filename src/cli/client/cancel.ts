@@ -16,7 +16,8 @@ export async function cancelTask(
     const metadata = metadataOf(options.metadata ?? session.choices.setting('metadata'));
     const client = await session.connect();
     const request = { id, ...(metadata !== undefined && { metadata }) };
-    new Output(session).task(await canceled(client, request, session.signal));
+    const canceling = canceled(client, request, session.signal);
+    new Output(session).task(await session.answered(canceling));
   });
 }
 

@@ -45,7 +45,8 @@ async function extended(session: Session, card: AgentCard): Promise<{ readonly c
     });
   }
   const client = await session.clientOf(card);
-  return { card: await client.getExtendedAgentCard({ signal: session.signal }) };
+  const { signal } = session;
+  return { card: await session.answered(client.getExtendedAgentCard({ signal })) };
 }
 
 /** What is wrong goes to standard error: the card itself is the payload. */

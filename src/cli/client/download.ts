@@ -15,7 +15,8 @@ export async function download(
   await calling(options, operands, async (session) => {
     const id = taskIdOf(session);
     const client = await session.connect();
-    const task = await client.getTask({ id, historyLength: 0 }, { signal: session.signal });
+    const { signal } = session;
+    const task = await session.answered(client.getTask({ id, historyLength: 0 }, { signal }));
     mkdirSync(options.directory, { recursive: true });
     const taken = new Set<string>();
     const saved: string[] = [];

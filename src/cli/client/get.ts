@@ -31,7 +31,7 @@ export async function getTask(
     }
     // Asked for again after the wait: what was waited for has a history of its own length.
     const request = { id, ...(historyLength !== undefined && { historyLength }) };
-    const task = await client.getTask(request, call);
+    const task = await session.answered(client.getTask(request, call));
     new Output(session).task(task, historyLength === undefined ? {} : { withHistory: true });
   });
 }

@@ -29,8 +29,10 @@ export async function listTasks(
       }
       return;
     }
-    const page = await client.listTasks(request, { signal });
-    const answer = options.all === true ? await allOf(page, request, client, signal) : page;
+    const asked = client.listTasks(request, { signal });
+    const answer = await session.answered(
+      options.all === true ? allOf(await asked, request, client, signal) : asked,
+    );
     if (options.stream === true) {
       for (const task of answer.tasks) output.line(task, (text) => summary(text, task));
       return;

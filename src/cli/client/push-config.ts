@@ -27,17 +27,21 @@ export async function managePushConfig(
     switch (verb) {
       case 'create': {
         const config = configOf(taskId, options, credentials);
-        const made = await client.createTaskPushNotificationConfig(config, call);
+        const made = await session.answered(client.createTaskPushNotificationConfig(config, call));
         output.document(made, (text) => show(text, made));
         break;
       }
       case 'get': {
-        const found = await client.getTaskPushNotificationConfig({ taskId, ...named }, call);
+        const found = await session.answered(
+          client.getTaskPushNotificationConfig({ taskId, ...named }, call),
+        );
         output.document(found, (text) => show(text, found));
         break;
       }
       case 'list': {
-        const found = await client.listTaskPushNotificationConfigs({ taskId }, call);
+        const found = await session.answered(
+          client.listTaskPushNotificationConfigs({ taskId }, call),
+        );
         output.document(found, (text) => {
           for (const config of found.configs) show(text, config);
           text.field('Webhooks', found.configs.length);
@@ -45,7 +49,9 @@ export async function managePushConfig(
         break;
       }
       default:
-        await client.deleteTaskPushNotificationConfig({ taskId, id: id ?? '' }, call);
+        await session.answered(
+          client.deleteTaskPushNotificationConfig({ taskId, id: id ?? '' }, call),
+        );
         output.document({}, (text) => text.field('Deleted', id));
     }
   });

@@ -11,6 +11,7 @@ import {
 } from '../../client/index.ts';
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/client-options.ts';
+import { Progress } from '../progress.ts';
 import { type AgentReference, readReference, severalAgents } from './agent-reference.ts';
 import { type Choices, choicesOf, quoted } from './choices.ts';
 import { CommandFailure, type DeclaredScheme } from './failure.ts';
@@ -106,6 +107,12 @@ export class Session {
     if (this.choices.isDebug) console.error(`legate: ${this.redactor.clean(text)}`);
   }
 
+  /** The same answer; whoever sits at a terminal sees that it is waited for. */
+  async answered<T>(answer: Promise<T>): Promise<T> {
+    using _progress = new Progress('Waiting for the agent');
+    return await answer;
+  }
+
   /** Names the task that is waited for, so that whoever loses patience can go on with it later. */
   waitsFor(taskId: string): void {
     if (this.#waitedFor === taskId) return;
@@ -133,6 +140,7 @@ export class Session {
   /** The card as it came, and as it is understood. */
   async fetchCard(): Promise<{ readonly card: AgentCard; readonly json: unknown }> {
     this.warnOfDanger();
+    using _progress = new Progress('Reading the card');
     const fetched = await this.#readCard(await this.resolve());
     this.#card = fetched.card;
     return fetched;
