@@ -17,7 +17,8 @@ export async function cancelTask(
     const client = await session.connect();
     const request = { id, ...(metadata !== undefined && { metadata }) };
     const canceling = canceled(client, request, session.signal);
-    new Output(session).task(await session.answered(canceling));
+    const { stream: isStream = false } = options;
+    new Output(session, { isStream }).task(await session.answered(canceling));
   });
 }
 

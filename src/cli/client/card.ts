@@ -21,7 +21,7 @@ export async function showCard(
     const fetched = await session.fetchCard();
     const { card } = options.extended === true ? await extended(session, fetched.card) : fetched;
     const signature = await signatureOf(fetched.json, trusted);
-    const output = new Output(session);
+    const output = new Output(session, { isStream: options.stream === true });
     output.document(options.extended === true ? card : fetched.json, (text) => {
       render(text, card);
       text.field('Signature', signature);

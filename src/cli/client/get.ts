@@ -16,6 +16,7 @@ export async function getTask(
     const id = taskIdOf(session);
     const { setting, timeoutMs } = session.choices;
     const historyLength = historyOf(options.history ?? setting('history'));
+    const { stream: isStream = false } = options;
     const client = await session.connect();
     const { signal } = session;
     const call = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
@@ -32,7 +33,10 @@ export async function getTask(
     // Asked for again after the wait: what was waited for has a history of its own length.
     const request = { id, ...(historyLength !== undefined && { historyLength }) };
     const task = await session.answered(client.getTask(request, call));
-    new Output(session).task(task, historyLength === undefined ? {} : { withHistory: true });
+    new Output(session, { isStream }).task(
+      task,
+      historyLength === undefined ? {} : { withHistory: true },
+    );
   });
 }
 

@@ -18,9 +18,12 @@ interface Shown {
 export class Output {
   readonly text: TextWriter;
   readonly #session: Session;
+  readonly #indent: number | undefined;
 
-  constructor(session: Session) {
+  /** `isStream`: JSON stands on one line, so that whoever reads lines can read it. */
+  constructor(session: Session, { isStream = false }: { readonly isStream?: boolean } = {}) {
     this.#session = session;
+    this.#indent = isStream ? undefined : 2;
     const { isVerbose } = session.choices;
     this.text = new TextWriter({
       write: (line) => void process.stdout.write(`${line}\n`),
@@ -34,7 +37,7 @@ export class Output {
 
   /** One whole document. */
   document(value: unknown, render: (text: TextWriter) => void): void {
-    if (this.isJson) process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+    if (this.isJson) process.stdout.write(`${JSON.stringify(value, undefined, this.#indent)}\n`);
     else render(this.text);
   }
 

@@ -54,6 +54,20 @@ test(
   },
 );
 
+test('OUT_003: get, cancel and card give one line with --stream', patient, async () => {
+  const { id } = await begun('wait');
+  for (const args of [
+    ['get', '-a', server.url, id],
+    ['cancel', '-a', server.url, id],
+    ['card', server.url],
+  ]) {
+    const { code, out } = await legate([...args, '--json', '--stream']);
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n')).toHaveLength(1);
+    expect(JSON.parse(out)).toBeTypeOf('object');
+  }
+});
+
 test('TASK_POLL_001: get --wait returns when the task ends', patient, async () => {
   const { id } = await begun('wait');
   const waiting = start(['task', 'get', '-a', server.url, '--wait', '--json', id]);

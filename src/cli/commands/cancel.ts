@@ -1,14 +1,21 @@
 import { Command } from 'commander';
-import { type ClientCommandOptions, clientNotes, withClient } from './client-options.ts';
+import {
+  type ClientCommandOptions,
+  clientNotes,
+  lineOption,
+  withClient,
+} from './client-options.ts';
 
 export interface CancelCommandOptions extends ClientCommandOptions {
   readonly metadata?: string;
+  readonly stream?: boolean;
 }
 
 export function cancelCommand(): Command {
   const command = new Command('cancel')
     .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
     .option('--metadata <json>', 'an object to go with the request')
+    .addOption(lineOption())
     .addHelpText(
       'after',
       `${clientNotes}

@@ -1,10 +1,16 @@
 import { Command } from 'commander';
-import { type ClientCommandOptions, clientNotes, withClient } from './client-options.ts';
+import {
+  type ClientCommandOptions,
+  clientNotes,
+  lineOption,
+  withClient,
+} from './client-options.ts';
 
 export interface CardCommandOptions extends ClientCommandOptions {
   readonly validate?: boolean;
   readonly extended?: boolean;
   readonly trustedKeys?: string;
+  readonly stream?: boolean;
 }
 
 export function cardCommand(): Command {
@@ -25,6 +31,7 @@ function cardGetCommand(): Command {
     .argument('[agent]', 'the agent, where no flag names it')
     .option('--validate', 'check the card; the exit code is 1 when it is wrong')
     .option('--extended', 'the card for authenticated callers')
+    .addOption(lineOption())
     .option('--trusted-keys <file>', 'JSON web keys that the signature must be made with')
     .addHelpText(
       'after',

@@ -72,6 +72,11 @@ export interface WaitCommandOptions {
   readonly pollInterval?: string;
 }
 
+/** Of commands whose result is one object anyway (A2A CLI specification, appendix B). */
+export function lineOption(): Option {
+  return option('--stream', 'JSON on one line, for readers that go by lines');
+}
+
 export function awaitAuthOption(): Option {
   return option(
     '--await-auth',

@@ -3,6 +3,7 @@ import {
   awaitAuthOption,
   type ClientCommandOptions,
   clientNotes,
+  lineOption,
   option,
   pollIntervalOption,
   withClient,
@@ -11,6 +12,7 @@ import {
 export interface GetCommandOptions extends ClientCommandOptions {
   readonly wait?: boolean;
   readonly history?: string;
+  readonly stream?: boolean;
   readonly awaitAuth?: boolean;
   readonly pollInterval?: string;
 }
@@ -20,6 +22,7 @@ export function getCommand(): Command {
     .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
     .option('--wait', 'wait until the task ends or asks for something')
     .addOption(option('--watch', 'the same as --wait').implies({ wait: true }))
+    .addOption(lineOption())
     .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
     .option('--history <count>', 'the most messages of the past to show')
