@@ -1,5 +1,5 @@
 /** Work at a stretch, in milliseconds: several streams and the drawing share a picture's time of 16. */
-const stretch = 2;
+const stretch = 3;
 /** A page that nobody sees draws nothing: then this is a picture, in milliseconds. */
 const unseen = 100;
 
