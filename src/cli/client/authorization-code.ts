@@ -18,6 +18,9 @@ export interface CodeRequest extends TokenRequest {
   readonly tell: (url: string) => void;
 }
 
+/** For what the browser is told last, in milliseconds. */
+const lastWordsMs = 500;
+
 /**
  * Somebody says yes in a browser of this machine, which comes back to a port of it (RFC 8252), with a
  * code that only the asker of the question can use (PKCE, RFC 7636).
@@ -99,7 +102,10 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
     async [Symbol.asyncDispose]() {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
+      // Browsers open connections that they may never use; those are not waited for.
+      const impatient = setTimeout(() => server.closeAllConnections(), lastWordsMs);
       await new Promise((resolve) => server.close(resolve));
+      clearTimeout(impatient);
     },
   };
 }

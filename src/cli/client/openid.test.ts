@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -151,10 +152,13 @@ test(
     expect(new URL(inlet).hostname).toBe('127.0.0.1');
     expect((await fetch(`${inlet}?state=guessed&code=evil`)).status).toBe(400);
     expect((await fetch(new URL('/else', inlet))).status).toBe(404);
+    // A browser may open connections beside, and never use them.
+    const unused = connect(Number(new URL(inlet).port), '127.0.0.1').on('error', () => undefined);
     const shown = await fetch(page);
     expect(await shown.text()).toContain('You are signed in');
     const { code, out } = await running.ended;
     expect(code).toBe(0);
+    unused.destroy();
     expect(out).toContain('Subject: ada');
     expect(agent.forms[0]?.get('redirect_uri')).toBe(inlet);
     expect(readFileSync(user.tokens, 'utf8')).toContain('fresh-token');
