@@ -19,7 +19,8 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const [target, setTarget] = useState<Target>(talk.target.peek());
   const [sending, setSending] = useState(talk.sending.peek());
   const [context, setContext] = useState(talk.contextId.peek() ?? '');
-  const { agents = [], hasProxy = false, receiverKey = '' } = about.value ?? {};
+  const { agents = [], hasProxy = false, hasPush = false, receiverKey = '' } = about.value ?? {};
+  const canPush = target.own === undefined || hasPush;
   const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
   // A context belongs to the agent that it began with.
   const turnTo = (part: Partial<Target>): void => {
@@ -28,7 +29,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   };
   const save = (event: Event): void => {
     event.preventDefault();
-    talk.sending.value = sending;
+    talk.sending.value = canPush ? sending : { ...sending, pushUrl: undefined };
     if (JSON.stringify(target) !== JSON.stringify(talk.target.peek())) {
       talk.retarget(target);
       void talk.meet();
@@ -123,6 +124,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
           <input
             type="checkbox"
             checked={sending.pushUrl !== undefined}
+            disabled={!canPush}
             onChange={(event) =>
               setSending({
                 ...sending,
@@ -132,6 +134,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
           />
           Have webhooks sent to the built-in receiver
         </label>
+        {!canPush && <p class="hint">This server sends no webhooks: they are off.</p>}
         <div class="form-end">
           <Button onClick={onClose}>Leave it</Button>
           <Button
