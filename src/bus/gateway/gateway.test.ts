@@ -566,6 +566,40 @@ describeBuses('the gateway', (buses) => {
     for (const client of clients) expect((await client.listTasks()).totalSize).toBe(20);
   });
 
+  test.each([
+    ['while the one that began it lives', true],
+    ['when the one that began it is gone', false],
+  ])('a cancel at another gateway reaches the agent, %s', async (_when, isAlive) => {
+    const name = nameOf('sleeper');
+    const bus = await buses.open();
+    let isBegun = false;
+    let isAborted = false;
+    await host(
+      bus,
+      agent({ name }, async function* (turn) {
+        yield chunk('a', 'begun');
+        isBegun = true;
+        await new Promise<void>((resolve) => {
+          turn.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        isAborted = true;
+      }),
+    );
+    const [one, two] = openMemoryReplicas(2) as [Store, Store];
+    const options = { agents: [name], cancelGraceMs: 500, leaseMs: 300 } as const;
+    const first = await open(bus, { ...options, store: one });
+    const configuration = { returnImmediately: true };
+    const begun = taskOf(
+      await (await connect(first.url)).sendMessage({ message: message('x'), configuration }),
+    );
+    await eventually(() => isBegun).toBe(true);
+    if (!isAlive) await first.close();
+    const second = await connect((await open(bus, { ...options, store: two })).url);
+    const { status } = await second.cancelTask(begun.id);
+    expect(status.state).toBe('TASK_STATE_CANCELED');
+    await eventually(() => isAborted).toBe(true);
+  });
+
   test('gateways that stop in between leave the task to others, however many, and the agent runs it once', async () => {
     const name = nameOf('slow');
     const bus = await buses.open();
