@@ -108,9 +108,26 @@ export function namedStore(place: string): StoreOptions {
     : { type: 'sqlite', path: resolve(place) };
 }
 
-async function readSections(
+/** `store` and `telemetry` of a file, for agents that are not on the bus: whatever it says of that. */
+export async function readStoreAndTelemetry(
   file: string,
-): Promise<Partial<Pick<BusPlace, 'bus' | 'store' | 'telemetry'>>> {
+): Promise<Pick<BusPlace, 'store' | 'telemetry'>> {
+  const { store, telemetry } = await readFileFor(file, /^(?:$|store\b|telemetry\b)/);
+  return { store, telemetry };
+}
+
+async function readSections(file: string): Promise<Pick<BusPlace, 'bus' | 'store' | 'telemetry'>> {
+  const read = await readFileFor(file, /^(?:$|bus\b|store\b|telemetry\b)/);
+  const { bus } = (read.yaml.value ?? {}) as { bus?: unknown };
+  refuseWrittenPassword(read.yaml, bus);
+  return { bus: isObject(bus) ? bus : undefined, store: read.store, telemetry: read.telemetry };
+}
+
+/** Mistakes count where the pattern has their path. */
+async function readFileFor(
+  file: string,
+  concern: RegExp,
+): Promise<Pick<BusPlace, 'store' | 'telemetry'> & { readonly yaml: YamlFile }> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new LegateError('CONFIGURATION_INVALID', `${file} cannot be read`, { cause });
   });
@@ -120,15 +137,9 @@ async function readSections(
   const asked = { store: root?.section('store'), telemetry: root?.section('telemetry') };
   const store = asked.store && readStore(asked.store);
   const telemetry = asked.telemetry && readTelemetry(asked.telemetry);
-  const ours = problems.errors.filter(({ path }) => /^(?:$|bus\b|store\b|telemetry\b)/.test(path));
+  const ours = problems.errors.filter(({ path }) => concern.test(path));
   if (ours.length > 0) throw invalid(ours.map(formatProblem).join('\n'));
-  const { bus } = (yaml.value ?? {}) as { bus?: unknown };
-  refuseWrittenPassword(yaml, bus);
-  return {
-    ...(isObject(bus) && { bus }),
-    store,
-    telemetry,
-  };
+  return { store, telemetry, yaml };
 }
 
 /** An address with a password in it is a secret, and belongs into the environment. */

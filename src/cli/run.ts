@@ -54,6 +54,7 @@ async function startModule(place: string, options: RunCommandOptions): Promise<S
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     ...(options.authToken !== undefined && { token: options.authToken }),
     ...(options.inspect === true && { inspector: inspectorOptions(options.interface) }),
+    ...(options.endpoints !== undefined && { endpoints: options.endpoints }),
     logLevel: options.logLevel,
   });
   const { url } = served.serving;

@@ -114,3 +114,35 @@ test(
     );
   },
 );
+
+test('`telemetry:` and `store:` beside a module hold for legate run', slow, async () => {
+  await using collector = await OtlpCollector.open();
+  await using folder = await busFolder({
+    'endpoints.yml': [
+      // Of no concern to an agent that is not on the bus.
+      'bus: {type: rabbitmq, url: "${NOT_SET_HERE}"}',
+      'store: {type: sqlite, path: own/tasks.db, task_retention_seconds: 60}',
+      'telemetry:',
+      '  prometheus: true',
+      `  otlp: {endpoint: "${collector.endpoint}"}`,
+    ].join('\n'),
+  });
+  await using serving = folder.start(['run', 'agent.ts', '-p', '0']);
+  await serving.says('Stop:');
+  expect(serving.out()).toContain(`kept in ${folder.path('own/tasks.db')}`);
+  const url = /at (http:\/\/\S+)/.exec(serving.out())?.[1] ?? '';
+  const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+  await (await connect(url, { headers })).sendMessage('hello');
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/^legate_turns_total\{agent="[^"]+",outcome="completed"\} 1$/m);
+  expect((await serving.stop()).code).toBe(0);
+  const turns = collector.spans.filter(({ name }) => name === 'legate.turn');
+  expect(turns.map((span) => span.traceId)).toEqual([traceId]);
+});
+
+test('what is wrong beside a module is said with its place', slow, async () => {
+  await using folder = await busFolder({ 'endpoints.yml': 'store: {task_retention: 60}\n' });
+  const { code, err } = await folder.run(['run', 'agent.ts', '-p', '0']);
+  expect(code).toBe(2);
+  expect(err).toMatch(/endpoints\.yml:1:9 store\.task_retention: unknown key "task_retention"/);
+});
