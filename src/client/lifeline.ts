@@ -12,6 +12,7 @@ export class Lifeline {
   readonly #controller = new AbortController();
   readonly #parent: AbortSignal | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
 
   constructor(parent?: AbortSignal) {
     this.#parent = parent;
@@ -23,14 +24,15 @@ export class Lifeline {
     return this.#controller.signal;
   }
 
-  /** Replaces the timer; 0 or less takes it away. */
+  /** Replaces the timer; 0 or less takes it away. Once closed, there is none any more. */
   expireIn(ms: number, reason: () => Error): void {
     clearTimeout(this.#timer);
-    if (ms <= 0) return;
+    if (ms <= 0 || this.#isClosed) return;
     this.#timer = setTimeout(() => this.#controller.abort(reason()), Math.min(ms, longestTimer));
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#parent?.removeEventListener('abort', this.#follow);
   }

@@ -1,3 +1,6 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type Agent, agent, completed, remoteAgent, working } from '../../src/agents/index.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
@@ -217,3 +220,21 @@ test.each(['noted', 'not known yet'])(
     await expectCanceled(url);
   },
 );
+
+test('a process that shuts down ends when it has called back what it gave up', async () => {
+  const { made, entered } = silent();
+  const { url } = await start(made);
+  const child = fork(join(import.meta.dirname, 'relay-server.ts'), [url], { execArgv: [] });
+  open.unshift({ close: async () => void child.kill('SIGKILL') });
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const client = await connect(`http://127.0.0.1:${port}`);
+  await client.sendMessage({
+    message: message('go'),
+    configuration: { returnImmediately: true },
+  });
+  await entered;
+  const ended = once(child, 'exit');
+  child.send('close');
+  expect(await ended).toEqual([0, null]);
+  expect(await statesOf(url)).toEqual(['TASK_STATE_CANCELED']);
+});
