@@ -121,7 +121,7 @@ test('AUTH_011: get --wait and subscribe --stream go on, too', patient, async ()
 test('AUTH_011: --timeout and the environment count for it', patient, async () => {
   await using agent = await consentingAgent({ neverGoesOn: true });
   const env = { A2ACLI_AWAIT_AUTH: 'true' };
-  const args = ['send', '-a', agent.url, '--json', '--timeout', '3s', ...quick, 'book'];
+  const args = ['send', '-a', agent.url, '--json', '--timeout', '6s', ...quick, 'book'];
   const { code, out, err } = await legate(args, { env });
   expect(code).toBe(5);
   expect(JSON.parse(out)).toMatchObject({ error: { code: 'A2ACLI_ERR_TIMEOUT' } });
