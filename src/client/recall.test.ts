@@ -243,3 +243,33 @@ test('closing waits until the task is cancelled', async () => {
   await close();
   expect(isCanceled).toBe(true);
 });
+
+test('no more messages are called back at a time than a hundred', async () => {
+  const all = Promise.withResolvers<void>();
+  let entered = 0;
+  const agent = await scriptedAgent(jsonRpc, {
+    sendStreamingMessage: () => {
+      entered += 1;
+      if (entered === 101) all.resolve();
+    },
+    listTasks: () => page(),
+  });
+  // Nobody looks for the tasks before the time is up.
+  const sleep = (_: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+  const { client } = await connectTo(agent, { sleep });
+  const failures: unknown[] = [];
+  const sender = new AbortController();
+  const recall = { onFailure: (error: unknown) => failures.push(error) };
+  const sent = Array.from({ length: 101 }, () =>
+    client.sendStreamingMessage('go', { signal: sender.signal, recall }).next(),
+  );
+  await all.promise;
+  sender.abort(new Error('enough'));
+  await Promise.allSettled(sent);
+  expect(failures).toMatchObject([{ code: 'UNAVAILABLE' }]);
+  await client.close({ graceMs: 1 });
+  expect(failures).toHaveLength(101);
+});
