@@ -125,6 +125,10 @@ describe('the wire', () => {
     expect(frame(task('TASK_STATE_WORKING'), { id: 'other' })).toEqual([
       'id: must be that of the request',
     ]);
+    // A request that was refused unread has no id that could be told.
+    const refusal = { jsonrpc: '2.0', id: null, error: { code: -32_060, message: 'no' } };
+    expect(judgeFrame(JSON.stringify(refusal), spoken).problems).toEqual([]);
+    expect(frame(task('TASK_STATE_WORKING'), { id: null })).toHaveLength(1);
     expect(frame({ task: { id: 't' } }).length).toBeGreaterThan(0);
     expect(frame({ task: { id: 't', contextId: 'c', status: { state: 'done' } } })[0]).toContain(
       'state',

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { agent } from '../../src/agents/index.ts';
+import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { bakery, inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
 import { artifact } from '../../src/protocol/index.ts';
@@ -162,6 +163,30 @@ test('credentials are sent where they belong and shown nowhere', async () => {
   expect(shown).not.toContain('very-secret');
   expect(shown).not.toContain(btoa('ada:very-secret'));
   expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('secret');
+});
+
+test('an agent that asks who calls says so, and the card says how', async () => {
+  const tokens = [{ token: 'right-token', subject: 'ada' }];
+  const auth = new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] });
+  await using other = await serve(bakery, { auth, drainMs: 0 });
+  await using server = await inspectedServer({}, { proxy: true });
+  await using open = await openPage(server.url);
+  const { page } = open;
+  await page.getByRole('button', { name: 'Talk to another agent' }).click();
+  await page
+    .getByLabel('Agent', { exact: true })
+    .selectOption({ label: 'Another agent, by its address' });
+  await page.getByLabel('Address of the agent').fill(other.url);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await open.say('hello');
+  await page.locator('.turn .notice.bad').waitFor();
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByText(/^The card asks for .*bearer/i).waitFor();
+  await page.getByLabel('Credential').selectOption({ label: 'Bearer token' });
+  await page.getByLabel('Secret').fill('right-token');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await open.say('hello');
+  await page.locator('.bubble').getByText('You said: hello').waitFor();
 });
 
 test('what an agent gets wrong is marked, with the field at fault', async () => {

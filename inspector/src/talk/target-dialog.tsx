@@ -6,6 +6,8 @@ import { Dialog } from '../ui/dialog.tsx';
 import { ChoiceField, TextField } from '../ui/field.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Pairs } from '../ui/pairs.tsx';
+import { AuthFields } from './auth-fields.tsx';
+import { securityWords } from './security-words.ts';
 import type { TalkConversation } from './talk-conversation.ts';
 import type { Target } from './target.ts';
 
@@ -99,7 +101,9 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
             ]}
           />
         </div>
-        {target.own === undefined && <AuthFields target={target} onChange={change} />}
+        {target.own === undefined && (
+          <AuthFields target={target} onChange={change} schemes={schemesOf(talk, target)} />
+        )}
         <Pairs
           label="Headers of every request"
           add="Add a header"
@@ -150,56 +154,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   );
 }
 
-interface AuthFieldsProps {
-  readonly target: Target;
-  readonly onChange: (part: Partial<Target>) => void;
-}
-
-function AuthFields({ target, onChange }: AuthFieldsProps) {
-  return (
-    <div class="form-row">
-      <ChoiceField
-        label="Credential"
-        value={target.auth}
-        onChange={(auth) => onChange({ auth })}
-        choices={[
-          ['none', 'None'],
-          ['bearer', 'Bearer token'],
-          ['basic', 'User and password'],
-          ['api-key', 'API key'],
-        ]}
-      />
-      {target.auth === 'basic' && (
-        <TextField label="User" value={target.user} onChange={(user) => onChange({ user })} />
-      )}
-      {target.auth === 'api-key' && (
-        <>
-          <TextField
-            label="Name of the key"
-            value={target.keyName}
-            onChange={(keyName) => onChange({ keyName })}
-            isMono
-          />
-          <ChoiceField
-            label="Sent in"
-            value={target.keyLocation}
-            onChange={(keyLocation) => onChange({ keyLocation })}
-            choices={[
-              ['header', 'A header'],
-              ['query', 'The query'],
-            ]}
-          />
-        </>
-      )}
-      {target.auth !== 'none' && (
-        <TextField
-          label={target.auth === 'basic' ? 'Password' : 'Secret'}
-          type="password"
-          value={target.secret}
-          onChange={(secret) => onChange({ secret })}
-          isMono
-        />
-      )}
-    </div>
-  );
+function schemesOf(talk: TalkConversation, { url }: Target): readonly string[] {
+  const isSame = talk.target.peek().url === url;
+  return isSame ? securityWords(talk.card.value) : [];
 }

@@ -76,7 +76,9 @@ function envelopeProblems(json: unknown, { id }: Spoken): readonly string[] {
   if (!isObject(json)) return ['is not a JSON-RPC response'];
   const problems: string[] = [];
   if (json['jsonrpc'] !== '2.0') problems.push('jsonrpc: must be "2.0"');
-  if (json['id'] !== id) problems.push('id: must be that of the request');
+  // Whoever refuses a request before reading it cannot know its id (JSON-RPC 2.0, section 5).
+  const isUnread = json['id'] === null && 'error' in json;
+  if (json['id'] !== id && !isUnread) problems.push('id: must be that of the request');
   if ('result' in json === 'error' in json) problems.push('must have either result or error');
   return problems;
 }
