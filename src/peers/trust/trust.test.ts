@@ -165,11 +165,14 @@ test('a proposal waits for the user, and is carried out once approved', async ()
 });
 
 test('a refused proposal is rejected, and so is one that nobody decides on', async () => {
-  const { send, grant, turns, proposals } = await start({ approvalMs: 60 });
-  await grant('propose');
-  const late = await send(alice, 'one');
+  const hasty = await start({ approvalMs: 60 });
+  await hasty.grant('propose');
+  const late = await hasty.send(alice, 'one');
   expect(late.status.state).toBe('TASK_STATE_REJECTED');
   expect(words(late)).toMatch(/did not decide/);
+  expect(hasty.turns).toEqual([]);
+  const { send, grant, turns, proposals } = await start();
+  await grant('propose');
   const pending = send(alice, 'two');
   await expect.poll(() => proposals.list()).toHaveLength(1);
   await proposals.refuse((await proposals.list())[0]?.id ?? '', 'user');
