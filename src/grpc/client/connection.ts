@@ -179,11 +179,18 @@ function plain(): ChannelCredentials {
   return credentials.createInsecure();
 }
 
-function secured({ ca, certificate, key }: GrpcTls): ChannelCredentials {
+function secured({
+  ca,
+  certificate,
+  key,
+  dangerouslyAllowUnverified = false,
+}: GrpcTls): ChannelCredentials {
   const bytes = (pem: string | undefined): Buffer | null =>
     pem === undefined ? null : Buffer.from(pem);
   try {
-    return credentials.createSsl(bytes(ca), bytes(key), bytes(certificate));
+    return credentials.createSsl(bytes(ca), bytes(key), bytes(certificate), {
+      rejectUnauthorized: !dangerouslyAllowUnverified,
+    });
   } catch (cause) {
     throw new LegateError(
       'CONFIGURATION_INVALID',

@@ -10,6 +10,8 @@ export interface GrpcTls {
   /** Who we are to peers that ask for a client certificate. */
   readonly certificate?: string;
   readonly key?: string;
+  /** Speaks to whoever answers, whatever certificate they show. For development. @default false */
+  readonly dangerouslyAllowUnverified?: boolean;
 }
 
 /** How agents are called over gRPC. */

@@ -95,6 +95,13 @@ test('a peer whose certificate is of another name, or of nobody known, is not ca
   );
 });
 
+test('a peer of nobody known is called only by whoever says so outright', async () => {
+  const port = await serve(issue('other', ['DNS:other.example']));
+  const tls = { dangerouslyAllowUnverified: true };
+  const client = await reach(`grpcs://localhost:${port}`, { tls }, token);
+  expect(await outcomeOf(client)).toBe('TASK_NOT_FOUND');
+});
+
 test('a client certificate says who calls', async () => {
   const port = await serve(issue('localhost', ['DNS:localhost']));
   const { certificate, key } = issue('partner', ['DNS:partner']);
