@@ -155,6 +155,10 @@ const tlsHints: readonly (readonly [RegExp, string])[] = [
     'the agent asks for a client certificate that it trusts: name it with --cert and --key',
   ],
   [
+    /\bhttps:.*(?:ECONNRESET|socket hang up)/,
+    'check the address; an agent that asks for a client certificate is called with --cert and --key',
+  ],
+  [
     /self.signed certificate|unable to (?:get|verify)/i,
     'name the authority that the agent has its certificate from with --ca',
   ],

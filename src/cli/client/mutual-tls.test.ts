@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -122,6 +123,12 @@ test('AUTH_009: over gRPC, too', patient, async () => {
     expect(sent.out).toContain('Good day, ali');
     const without = ['send', '-a', place('grpc.json'), '--ca', place('ca.pem'), 'x'];
     expect((await legate(without)).code).toBe(4);
+    // An authority that is not known: refused, unless verification is turned off, which is told.
+    const args = ['send', '-a', place('grpc.json'), '--cert', place('both.pem'), 'x'];
+    expect((await legate(args)).code).toBe(3);
+    const insecure = await legate([...args, '--insecure']);
+    expect(insecure.code).toBe(0);
+    expect(insecure.err).toContain('WARNING: certificates are not verified');
   } finally {
     await door.close({ graceMs: 0 });
   }
@@ -155,6 +162,48 @@ test('AUTH_009: a server that lets nobody in without a certificate', patient, as
     await new Promise((resolve) => strict.close(resolve));
   }
 });
+
+test(
+  'AUTH_009: a key that is encrypted is opened by a passphrase from the environment',
+  patient,
+  async () => {
+    const sealed = createPrivateKey(ali.key).export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-256-cbc',
+      passphrase: 'hush-hush',
+    });
+    writeFileSync(place('sealed.key'), sealed, { mode: 0o600 });
+    const flags = [
+      '--cert',
+      place('ali.pem'),
+      '--key',
+      place('sealed.key'),
+      '--ca',
+      place('ca.pem'),
+    ];
+    const args = ['send', '-a', server.url, '--debug', ...flags, 'x'];
+    const opened = await legate(args, { env: { A2ACLI_KEY_PASSPHRASE: 'hush-hush' } });
+    expect(opened.out).toContain('Good day, ali');
+    expect(opened.err).not.toContain('hush-hush');
+    const closed = await legate(args);
+    expect(closed.code).toBe(2);
+    expect(closed.err).toContain('A2ACLI_KEY_PASSPHRASE');
+  },
+);
+
+test(
+  'a folder that names an agent does not get the certificate of its visitor shown to it',
+  patient,
+  async () => {
+    const directory = mkdtempSync(place('visited-'));
+    writeFileSync(join(directory, '.env'), `A2ACLI_AGENT_CARD=${server.url}\n`, { mode: 0o600 });
+    const env = { A2ACLI_CERT: place('both.pem'), A2ACLI_CA: place('ca.pem') };
+    const { code, err } = await legate(['send', 'x'], { directory, env });
+    expect(code).toBe(2);
+    expect(err).toContain('name the agent yourself');
+  },
+);
 
 test('AUTH_009: files that do not do are wrong usage, and say which', patient, async () => {
   writeFileSync(place('empty.pem'), 'nothing');

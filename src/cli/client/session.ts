@@ -185,8 +185,8 @@ export class Session {
     );
     if (!isOffered) return [];
     const { grpcBinding } = await import('../../grpc/index.ts');
-    const { tls } = this.choices;
-    const binding = grpcBinding(tls === undefined ? {} : { tls });
+    const { tls, isInsecure } = this.choices;
+    const binding = grpcBinding({ tls: { ...tls, dangerouslyAllowUnverified: isInsecure } });
     return [this.#wireLog?.binding(binding) ?? binding];
   }
 

@@ -44,7 +44,11 @@ export function withClient(command: Command): Command {
     option('--bearer <token>', 'bearer token; better A2ACLI_BEARER, for flags show in ps'),
     option('--api-key <key>', 'API key; better A2ACLI_API_KEY, for flags show in ps'),
     option('--cert <file>', 'client certificate, PEM, for agents that ask for one (mutual TLS)'),
-    option('--key <file>', 'its private key, PEM', 'in the file of the certificate'),
+    option(
+      '--key <file>',
+      'its private key, PEM; A2ACLI_KEY_PASSPHRASE opens an encrypted one',
+      'in the file of the certificate',
+    ),
     option('--ca <file>', 'authorities to trust, PEM', 'those of Node'),
     option('--svc-param <name:value>', 'service parameter (a header) of every request').argParser(
       collect,
