@@ -41,6 +41,56 @@ async function serving(served: Agent, options: ServeOptions = {}): Promise<Servi
   return server;
 }
 
+interface Asked {
+  readonly id?: number;
+  readonly message?: Turn['message'];
+}
+
+/** A gate before an agent, which answers some requests itself; gives its address. */
+async function gateTo(
+  url: string,
+  answer: (asked: Asked) => { readonly status: number; readonly body?: string } | undefined,
+): Promise<string> {
+  const gate = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes: Buffer) => (body += bytes.toString()));
+    request.on('end', () => {
+      const { id, params } = JSON.parse(body || '{}') as { id?: number; params?: Asked };
+      const own = answer({ ...params, ...(id !== undefined && { id }) });
+      if (own !== undefined) {
+        response.writeHead(own.status, { 'content-type': 'application/json' }).end(own.body);
+        return;
+      }
+      const { method = 'GET', headers } = request;
+      void fetch(url + (request.url ?? ''), {
+        method,
+        headers: {
+          'content-type': headers['content-type'] ?? 'application/json',
+          accept: headers.accept ?? '*/*',
+          'a2a-version': String(headers['a2a-version'] ?? '1.0'),
+        },
+        ...(method === 'POST' && { body }),
+      }).then(async (passed) => {
+        response.writeHead(passed.status, {
+          'content-type': passed.headers.get('content-type') ?? 'application/json',
+        });
+        const text = await passed.text();
+        response.end(text.replaceAll(url, address));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(gate.address() as AddressInfo).port}`;
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        gate.close(() => resolve());
+        gate.closeAllConnections();
+      }),
+  });
+  return address;
+}
+
 function talkTo(card: string, configuration = '', options: TalkOptions = {}) {
   return talk({
     ...options,
@@ -129,6 +179,26 @@ test('an agent elsewhere is called over gRPC where that is all it offers, creden
   await expect(talkTo('card.json', auth, { files, environment })).rejects.toThrow(
     /lists GRPC 1\.0, GRPC 0\.3, and this client speaks JSONRPC and HTTP\+JSON over http and https, in/,
   );
+});
+
+test('an agent that names its conversations itself is asked again without our name for it', async () => {
+  const heard: Turn['message'][] = [];
+  const { url } = await serving(asking(heard));
+  let refused = 0;
+  const gate = await gateTo(url, ({ id, message }) => {
+    if (message?.contextId === undefined || message.taskId !== undefined) return undefined;
+    refused += 1;
+    const error = { code: -32602, message: 'no such context' };
+    return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, error }) };
+  });
+  await using one = await talkTo(gate);
+  const first = await one.chat.say('to Rome', start('chat'), set('city', 'Rome'));
+  expect(first).toEqual(['Looking around.', 'Which hotel?']);
+  const second = await one.chat.say('the Ritz', continueAgent);
+  expect(second.slice(-2)).toEqual(['Fine.', 'Booked None.']);
+  expect(refused).toBe(1);
+  // The name that counts from then on is the agent's own.
+  expect(heard[1]?.contextId).toBe(heard[0]?.contextId);
 });
 
 test('the message holds the words, slots and history, and all of the metadata', async () => {
@@ -268,52 +338,19 @@ test('errors that may pass are tried again, three times with growing waits, with
   const { url } = await serving(asking(heard));
   let failures = 3;
   const ids: string[] = [];
-  // A gate that answers 503 for a while.
-  const gate = createServer((request, response) => {
-    let body = '';
-    request.on('data', (bytes: Buffer) => (body += bytes.toString()));
-    request.on('end', () => {
-      const id = /"messageId":"([^"]+)"/.exec(body)?.[1];
-      if (id !== undefined) ids.push(id);
-      if (id !== undefined && failures > 0) {
-        failures -= 1;
-        response.writeHead(503).end();
-        return;
-      }
-      const { method = 'GET', headers } = request;
-      void fetch(url + (request.url ?? ''), {
-        method,
-        headers: {
-          'content-type': headers['content-type'] ?? 'application/json',
-          accept: headers.accept ?? '*/*',
-          'a2a-version': String(headers['a2a-version'] ?? '1.0'),
-        },
-        ...(method === 'POST' && { body }),
-      }).then(async (answer) => {
-        response.writeHead(answer.status, {
-          'content-type': answer.headers.get('content-type') ?? 'application/json',
-        });
-        const text = await answer.text();
-        response.end(text.replaceAll(url, `http://127.0.0.1:${port}`));
-      });
-    });
+  const gate = await gateTo(url, ({ message }) => {
+    if (message === undefined) return undefined;
+    ids.push(message.messageId);
+    failures -= 1;
+    return failures >= 0 ? { status: 503 } : undefined;
   });
-  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve));
-  const { port } = gate.address() as AddressInfo;
-  open.push({
-    close: () =>
-      new Promise((resolve) => {
-        gate.close(() => resolve());
-        gate.closeAllConnections();
-      }),
-  });
-  await using one = await talkTo(`http://127.0.0.1:${port}`);
+  await using one = await talkTo(gate);
   expect((await one.chat.say('hello', start('chat'))).at(-1)).toBe('Which hotel?');
   expect(one.waits).toEqual([500, 1000, 2000]);
   expect(ids).toHaveLength(4);
   expect(new Set(ids).size).toBe(1);
   failures = 4;
-  await using other = await talkTo(`http://127.0.0.1:${port}`);
+  await using other = await talkTo(gate);
   expect(await other.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
   expect(other.waits).toHaveLength(3);
 });

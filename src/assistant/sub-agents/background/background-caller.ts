@@ -1,25 +1,15 @@
 import type { Client } from '../../../client/index.ts';
-import { type JsonObject, LegateError, toLegateError } from '../../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../../protocol/index.ts';
 import type { Call } from '../../executor/index.ts';
-import type { ExternalParts } from '../external/external-agent.ts';
-import { toMessage } from '../external/external-message.ts';
+import { askAgent } from '../external/ask-agent.ts';
+import { connectAgent, type ExternalParts } from '../external/connect-agent.ts';
+import { failedOutput, isGivenUp, isPassing, isTaskGone } from '../external/peer-failures.ts';
 import { PeerProgress } from '../external/peer-progress.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
 import { untilAborted } from '../patience.ts';
-import { connectAgent } from './connect-agent.ts';
 import { Detachment } from './detachment.ts';
 
-/** Errors that may have gone by the next time. */
-const passing = new Set([
-  'PEER_UNREACHABLE',
-  'UNAVAILABLE',
-  'RATE_LIMITED',
-  'REQUEST_TIMEOUT',
-  'MESSAGE_IN_FLIGHT',
-]);
 const lookTimeoutMs = 30_000;
-/** How long a message may be called back that was given up before its task was known. */
-const recallMs = 30_000;
 
 /**
  * Calls an agent elsewhere that may take longer than a user waits (`background_after`).
@@ -96,13 +86,10 @@ export class BackgroundCaller {
   }
 
   #failure(id: string, error: unknown, { logger }: Call): AgentOutput {
-    const { code, message } = toLegateError(error);
     logger.warn({ agent: this.#parts.agent.name, error }, 'sub_agent.external.failed');
-    const isPassing = passing.has(code);
     // The agent may be back somewhere else: its card says where.
-    if (isPassing) void this.close();
-    const status = isPassing ? 'recoverable_error' : 'fatal_error';
-    return { id, status, errorMessage: message.slice(0, 500) };
+    if (isPassing(error)) void this.close();
+    return failedOutput(id, error);
   }
 
   #client(): Promise<Client> {
@@ -124,14 +111,13 @@ async function follow(
     detachment,
   }: { readonly call: Call; readonly input: AgentInput; readonly detachment: Detachment },
 ): Promise<void> {
-  const { signal } = detachment;
-  const recall = {
-    timeoutMs: recallMs,
-    isMeant: () => isGivenUp(call.signal),
-    onFailure: (error: unknown) => call.logger.warn({ error }, 'sub_agent.cancel_failed'),
-  };
-  const request = { message: toMessage(input) };
-  for await (const { response } of client.sendStreamingMessage(request, { signal, recall })) {
+  const responses = askAgent(client, input, {
+    signal: detachment.signal,
+    isGivenUp: () => isGivenUp(call.signal),
+    name: progress.name,
+    logger: call.logger,
+  });
+  for await (const response of responses) {
     const words = progress.accept(response);
     if (words !== undefined && words !== '') {
       await call.say({ text: words, metadata: { intermediate: true } });
@@ -163,15 +149,4 @@ function placeOf({ contextId, taskId, digests }: PeerProgress): JsonObject {
     ...(taskId !== undefined && { task_id: taskId }),
     ...(Object.keys(digests).length > 0 && { artifacts: digests }),
   };
-}
-
-/** Another process goes on with the same turn, and so with the same task, when it is not given up. */
-function isGivenUp(signal: AbortSignal): boolean {
-  const cause = (signal.reason as { readonly stopCause?: unknown } | undefined)?.stopCause;
-  return signal.aborted && cause !== 'shutdown' && cause !== 'lost';
-}
-
-function isTaskGone(error: unknown): boolean {
-  const { code } = toLegateError(error);
-  return code === 'TASK_NOT_FOUND' || code === 'UNSUPPORTED_OPERATION';
 }

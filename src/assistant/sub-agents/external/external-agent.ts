@@ -1,44 +1,22 @@
-import type { Client, ClientBinding, ClientOptions } from '../../../client/index.ts';
-import { authenticationHeaders } from '../../../mcp/index.ts';
+import type { Client } from '../../../client/index.ts';
 import {
   isTerminal,
   type JsonObject,
   LegateError,
   toLegateError,
 } from '../../../protocol/index.ts';
-import { type Logger, traceHeaders } from '../../../telemetry/index.ts';
+import type { Logger } from '../../../telemetry/index.ts';
 import type { Call } from '../../executor/index.ts';
-import type { ExternalAgent } from '../../project/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
 import { TimeLimit, untilAborted } from '../patience.ts';
-import { toMessage } from './external-message.ts';
+import { askAgent, recallMs } from './ask-agent.ts';
+import { connectAgent, type ExternalParts } from './connect-agent.ts';
+import { failedOutput, isGivenUp, isPassing, isTaskGone } from './peer-failures.ts';
 import { PeerProgress } from './peer-progress.ts';
-
-export interface ExternalParts {
-  readonly agent: ExternalAgent;
-  /** Texts of the project: cards. */
-  readonly files: ReadonlyMap<string, string>;
-  /** @default globalThis.fetch */
-  readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Beside the two over HTTP. @default [] */
-  readonly bindings?: readonly ClientBinding[] | undefined;
-}
 
 /** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
 const longestStream = 600;
 const cancelTimeoutMs = 4_000;
-/** How long a message may be called back that was given up before its task was known. */
-const recallMs = 30_000;
-/** Errors that may have gone by the next time. */
-const passing = new Set([
-  'PEER_UNREACHABLE',
-  'UNAVAILABLE',
-  'RATE_LIMITED',
-  'REQUEST_TIMEOUT',
-  // Whoever took this turn before us had sent it, and the agent is at work.
-  'MESSAGE_IN_FLIGHT',
-]);
-
 /** An agent with protocol A2A. The connection is made when it is first needed. */
 export class ExternalCaller {
   readonly #parts: ExternalParts;
@@ -57,7 +35,7 @@ export class ExternalCaller {
       await client.getTask('startup-check', { timeoutMs: 10_000, ...(signal && { signal }) });
     } catch (error) {
       const { code } = toLegateError(error);
-      if (passing.has(code) || code === 'UNAUTHENTICATED' || code === 'PERMISSION_DENIED') {
+      if (isPassing(error) || code === 'UNAUTHENTICATED' || code === 'PERMISSION_DENIED') {
         throw error;
       }
     }
@@ -111,17 +89,14 @@ export class ExternalCaller {
     { call, input, signal }: { call: Call; input: AgentInput; signal: AbortSignal },
   ): Promise<void> {
     const { name } = this.#parts.agent;
-    const recall = {
+    const responses = askAgent(client, input, {
+      signal,
       // Our own time being over is a reason like any other.
-      timeoutMs: recallMs,
-      isMeant: () => !call.signal.aborted || isGivenUp(call.signal),
-      onFailure: (error: unknown) =>
-        call.logger.warn({ agent: name, error }, 'sub_agent.cancel_failed'),
-    };
-    for await (const { response } of client.sendStreamingMessage(
-      { message: toMessage(input) },
-      { signal, recall },
-    )) {
+      isGivenUp: () => !call.signal.aborted || isGivenUp(call.signal),
+      name,
+      logger: call.logger,
+    });
+    for await (const response of responses) {
       const words = progress.accept(response);
       if (words !== undefined && words !== '') {
         await call.say({ text: words, metadata: { intermediate: true } });
@@ -173,13 +148,10 @@ export class ExternalCaller {
   }
 
   #failure(id: string, error: unknown, logger: Logger): AgentOutput {
-    const { code, message } = toLegateError(error);
     logger.warn({ agent: this.#parts.agent.name, error }, 'sub_agent.external.failed');
-    const isPassing = passing.has(code);
     // The agent may be back somewhere else: its card says where.
-    if (isPassing) void this.close({ graceMs: recallMs });
-    const status = isPassing ? 'recoverable_error' : 'fatal_error';
-    return { id, status, errorMessage: message.slice(0, 500) };
+    if (isPassing(error)) void this.close({ graceMs: recallMs });
+    return failedOutput(id, error);
   }
 
   /**
@@ -197,7 +169,7 @@ export class ExternalCaller {
 
   #client(): Promise<Client> {
     if (this.#connecting !== undefined) return this.#connecting;
-    const connecting = this.#connect().then(
+    const connecting = connectAgent(this.#parts).then(
       (client) => {
         if (this.#connecting === connecting) this.#reached = client;
         return client;
@@ -210,30 +182,6 @@ export class ExternalCaller {
     );
     this.#connecting = connecting;
     return connecting;
-  }
-
-  async #connect(): Promise<Client> {
-    const { agent, files, fetch, bindings } = this.#parts;
-    // What is needed to call is loaded when somebody is called.
-    const { connect } = await import('../../../client/index.ts');
-    const card = files.get(agent.agentCard);
-    const address = card === undefined ? agent.agentCard : (JSON.parse(card) as JsonObject);
-    const options: ClientOptions = {
-      // Repeated by whoever calls the agent, with waits that are told in the log.
-      retry: false,
-      timeoutMs: 60_000,
-      poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },
-      ...(fetch !== undefined && { fetch }),
-      ...(bindings !== undefined && { bindings }),
-      ...(agent.auth !== undefined && {
-        auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
-      }),
-      onRequest: ({ headers }) => {
-        // What the agent does is part of the same trace.
-        for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
-      },
-    };
-    return connect(address, options);
   }
 }
 
@@ -259,12 +207,6 @@ function artifactsOf({ artifacts }: JsonObject): JsonObject {
   return isObject ? (artifacts as JsonObject) : {};
 }
 
-/** Another process goes on with the same turn, and so with the same task, when it is not given up. */
-function isGivenUp(signal: AbortSignal): boolean {
-  const cause = (signal.reason as { readonly stopCause?: unknown } | undefined)?.stopCause;
-  return signal.aborted && cause !== 'shutdown' && cause !== 'lost';
-}
-
 /** An agent that cannot or will not stop is no reason for us not to. */
 async function cancel(
   client: Client,
@@ -278,9 +220,4 @@ async function cancel(
   } catch (error) {
     logger.warn({ agent, taskId, error }, 'sub_agent.cancel_failed');
   }
-}
-
-function isTaskGone(error: unknown): boolean {
-  const { code } = toLegateError(error);
-  return code === 'TASK_NOT_FOUND' || code === 'UNSUPPORTED_OPERATION';
 }

@@ -25,7 +25,8 @@ const mostDigests = 50;
 
 /** What an agent elsewhere has told so far in one call, in the words of sub agents. */
 export class PeerProgress {
-  readonly #name: string;
+  /** The agent's name. */
+  readonly name: string;
   readonly #known: JsonObject;
   readonly #artifacts = new Map<string, { readonly name: string; readonly parts: Part[] }>();
   #status: TaskStatus | undefined;
@@ -36,7 +37,7 @@ export class PeerProgress {
 
   /** `known` are the artifacts of earlier turns, by their digests: they were told already. */
   constructor(name: string, known: JsonObject = {}) {
-    this.#name = name;
+    this.name = name;
     this.#known = known;
   }
 
@@ -83,7 +84,7 @@ export class PeerProgress {
         id,
         status,
         ...words(textOf(this.#message)),
-        ...results([dataOf(this.#name, this.#message)]),
+        ...results([dataOf(this.name, this.#message)]),
       };
     }
     const parts = this.#status?.message?.parts ?? [];
@@ -102,7 +103,7 @@ export class PeerProgress {
         : [...new Set(texts)].join('\n\n');
     const found = [
       ...artifacts.flatMap((one) => dataOf(one.name, one.parts)),
-      ...dataOf(this.#name, parts),
+      ...dataOf(this.name, parts),
     ];
     return { id, status, ...words((said ?? '').trim()), ...results([found]) };
   }

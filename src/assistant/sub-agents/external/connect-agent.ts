@@ -1,8 +1,18 @@
-import type { Client, ClientOptions } from '../../../client/index.ts';
+import type { Client, ClientBinding, ClientOptions } from '../../../client/index.ts';
 import { authenticationHeaders } from '../../../mcp/index.ts';
 import type { JsonObject } from '../../../protocol/index.ts';
 import { traceHeaders } from '../../../telemetry/index.ts';
-import type { ExternalParts } from '../external/external-agent.ts';
+import type { ExternalAgent } from '../../project/index.ts';
+
+export interface ExternalParts {
+  readonly agent: ExternalAgent;
+  /** Texts of the project: cards. */
+  readonly files: ReadonlyMap<string, string>;
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Beside the two over HTTP. @default [] */
+  readonly bindings?: readonly ClientBinding[] | undefined;
+}
 
 /** A client of an agent elsewhere, as its configuration says. What is needed is loaded when it is. */
 export async function connectAgent(parts: ExternalParts): Promise<Client> {
@@ -21,6 +31,7 @@ export async function connectAgent(parts: ExternalParts): Promise<Client> {
       auth: { headers: authenticationHeaders(agent.auth, fetch === undefined ? {} : { fetch }) },
     }),
     onRequest: ({ headers }) => {
+      // What the agent does is part of the same trace.
       for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
     },
   };
