@@ -3,7 +3,13 @@ import { busInterface } from '../../peers/index.ts';
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
 import { checkBusName } from '../transport/index.ts';
 
-/** What the card of an agent on the bus has besides what the agent says. */
+/**
+ * What the card of an agent on the bus has besides what the agent says.
+ * @example
+ * const url = 'https://researcher.example';
+ * const overHttp = { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' };
+ * const options: BusCardOptions = { name: 'researcher', moreInterfaces: [overHttp] };
+ */
 export interface BusCardOptions {
   /** The agent's name on the bus. */
   readonly name: string;

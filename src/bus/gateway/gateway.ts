@@ -18,7 +18,15 @@ import { busAgent } from './bus-agent.ts';
 import { RemoteIds } from './remote-ids.ts';
 import { ReplyBox } from './reply-box.ts';
 
-/** An agent behind the gateway. */
+/**
+ * An agent behind the gateway.
+ * @example
+ * const oracle: GatewayAgent = {
+ *   name: 'oracle',
+ *   card: { description: 'Says yes or no.', skills: [] },
+ *   replies: 'message',
+ * };
+ */
 export interface GatewayAgent {
   /** Its name on the bus. */
   readonly name: string;
@@ -29,7 +37,16 @@ export interface GatewayAgent {
   readonly replies?: 'task' | 'message';
 }
 
-/** Which agents of the bus are served, where, and to whom. */
+/**
+ * Which agents of the bus are served, where, and to whom.
+ * @example
+ * const options: GatewayOptions = {
+ *   bus,
+ *   agents: ['desk', { name: 'oracle', replies: 'message' }],
+ *   port: 8080,
+ *   store: { type: 'postgres', url: 'postgres://db/gateway' },
+ * };
+ */
 export interface GatewayOptions extends ServeOptions, Identification {
   /** Stays open when the gateway closes: it is not ours. */
   readonly bus: Bus;
@@ -46,7 +63,12 @@ export interface GatewayOptions extends ServeOptions, Identification {
   readonly follows?: boolean;
 }
 
-/** A running gateway. */
+/**
+ * A running gateway.
+ * @example
+ * await using running: Gateway = await gateway({ bus, agents: ['desk', 'oracle'] });
+ * for (const name of running.routers.keys()) console.log(`${running.url}/agents/${name}`);
+ */
 export interface Gateway extends Serving {
   /** By the agents' names. */
   readonly routers: ReadonlyMap<string, Router>;

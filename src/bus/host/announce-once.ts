@@ -6,7 +6,11 @@ import { checkBusName } from '../transport/index.ts';
 import { Announcer } from './announcer.ts';
 import type { HostOptions } from './host.ts';
 
-/** What is announced, and on which bus. */
+/**
+ * What is announced, and on which bus.
+ * @example
+ * const options: AnnounceOnceOptions = { bus, name: 'night-report', card: { version: '1.4.0' } };
+ */
 export type AnnounceOnceOptions = Pick<
   HostOptions,
   'bus' | 'name' | 'signer' | 'card' | 'cardKeys'

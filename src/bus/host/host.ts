@@ -28,7 +28,16 @@ type EngineTuning = Partial<
   Omit<EngineOptions, 'agent' | 'store' | 'logger' | 'push' | 'streaming'>
 >;
 
-/** How an agent is hosted on the bus. */
+/**
+ * How an agent is hosted on the bus.
+ * @example
+ * const options: HostOptions = {
+ *   bus,
+ *   store: { type: 'postgres', url: 'postgres://db/agents' },
+ *   concurrency: 4,
+ *   queue: { maxMessages: 1_000 },
+ * };
+ */
 export interface HostOptions extends EngineTuning, Identification {
   /** Stays open when the host closes: it is not ours. */
   readonly bus: Bus;
@@ -65,7 +74,13 @@ export interface HostOptions extends EngineTuning, Identification {
   readonly logger?: Logger;
 }
 
-/** Why a host came to its end. */
+/**
+ * Why a host came to its end.
+ * @example
+ * function exitCode(outcome: HostOutcome): number {
+ *   return outcome.kind === 'answered' && !outcome.isSuccess ? 1 : 0;
+ * }
+ */
 export type HostOutcome =
   /** It was closed. */
   | { readonly kind: 'closed' }
@@ -78,7 +93,13 @@ export type HostOutcome =
   /** With `once`: no task came. */
   | { readonly kind: 'idle' };
 
-/** An agent at work on the bus. */
+/**
+ * An agent at work on the bus.
+ * @example
+ * const hosting: Hosting = await hostOnBus(agent, { bus });
+ * process.once('SIGTERM', () => void hosting.close({ graceMs: 20_000 }));
+ * await hosting.finished;
+ */
 export interface Hosting extends AsyncDisposable {
   readonly name: string;
   readonly engine: Engine;

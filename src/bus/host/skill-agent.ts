@@ -3,13 +3,29 @@ import { matchSkill, namedSkill, type SkillAliases } from '../../peers/index.ts'
 import { type AgentSkill, data, LegateError, text } from '../../protocol/index.ts';
 import { remembering, type SkillConversation } from './skill-conversation.ts';
 
-/** What a skill does with a turn, and with what was said before it. */
+/**
+ * What a skill does with a turn, and with what was said before it.
+ * @example
+ * const count: SkillHandler = async function* (turn, conversation) {
+ *   const { length } = await conversation.history();
+ *   yield artifact(`${length} messages came before "${textOf(turn.message)}".`);
+ * };
+ */
 export type SkillHandler = (
   turn: Turn,
   conversation: SkillConversation,
 ) => AsyncIterable<TurnEvent>;
 
-/** A skill with more to say about itself than its id. */
+/**
+ * A skill with more to say about itself than its id.
+ * @example
+ * const latin: SkillDefinition = {
+ *   description: 'English to Latin',
+ *   aliases: ['translate', 'interpret'],
+ *   remembers: true,
+ *   take: translate,
+ * };
+ */
 export interface SkillDefinition {
   readonly take: SkillHandler;
   readonly name?: string;
@@ -27,7 +43,10 @@ export interface SkillDefinition {
   readonly remembers?: boolean;
 }
 
-/** Whatever else an agent says of itself. */
+/**
+ * Whatever else an agent says of itself.
+ * @example const options: SkillAgentOptions = { name: 'helper', onInterrupted: 'run-again' };
+ */
 export type SkillAgentOptions = Partial<Omit<Agent, 'skills' | 'take'>>;
 
 /**

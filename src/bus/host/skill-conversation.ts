@@ -1,7 +1,14 @@
 import type { Turn, TurnEvent } from '../../agents/index.ts';
 import type { JsonValue, Message, Part } from '../../protocol/index.ts';
 
-/** What was said before the message of a turn. */
+/**
+ * What was said before the message of a turn.
+ * @example
+ * async function lastAnswer(conversation: SkillConversation) {
+ *   const said = await conversation.history();
+ *   return said.findLast(({ role }) => role === 'ROLE_AGENT');
+ * }
+ */
 export interface SkillConversation {
   /**
    * Earlier messages, oldest first, without the present one: those of the task, or, where the skill

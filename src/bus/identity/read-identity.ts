@@ -7,7 +7,12 @@ import { readSigningKey } from '../../push/index.ts';
 import { MessageSigner } from './signer.ts';
 import { MessageVerifier, type TrustedIssuer } from './verifier.ts';
 
-/** Who we are on the bus, and whom we believe. */
+/**
+ * Who we are on the bus, and whom we believe.
+ * @example
+ * const identity: BusIdentity = { signer, verifier, requireSigned: true };
+ * await using network = await joinPeers({ name: 'desk', store, bus, ...identity });
+ */
 export interface BusIdentity {
   readonly signer?: MessageSigner;
   readonly verifier?: MessageVerifier;

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** What a token is about: it holds for this message and for no other. */
+/**
+ * What a token is about: it holds for this message and for no other.
+ * @example
+ * const sent: SignedMessage = { topic, body, correlationId: 'order-17', replyTo: undefined };
+ * const token = await signer.sign(sent);
+ */
 export interface SignedMessage {
   readonly topic: string;
   readonly body: string;

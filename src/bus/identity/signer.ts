@@ -4,10 +4,18 @@ import type { SigningKey } from '../../push/index.ts';
 import { checkBusName } from '../transport/index.ts';
 import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
 
-/** On whose behalf a message is sent. */
+/**
+ * On whose behalf a message is sent.
+ * @example
+ * const principal: Principal = { subject: 'ada', tenant: 'acme', scopes: ['orders:read'] };
+ */
 export type Principal = Pick<Caller, 'subject' | 'tenant' | 'displayName' | 'scopes'>;
 
-/** As whom, and with which key messages are signed. */
+/**
+ * As whom, and with which key messages are signed.
+ * @example
+ * const options: MessageSignerOptions = { issuer: 'gateway', key, lifetime: 24 * 60 * 60 };
+ */
 export interface MessageSignerOptions {
   /** Under which name the receivers know the key: the agent's or the gateway's own. */
   readonly issuer: string;

@@ -7,7 +7,11 @@ import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
 
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
 
-/** A sender whose tokens are believed. */
+/**
+ * A sender whose tokens are believed.
+ * @example
+ * const gateway: TrustedIssuer = { issuer: 'gateway', keys: publicKeySet([key]), mayVouch: true };
+ */
 export interface TrustedIssuer {
   readonly issuer: string;
   readonly keys: PublicKeySet | JSONWebKeySet;
@@ -15,7 +19,14 @@ export interface TrustedIssuer {
   readonly mayVouch?: boolean;
 }
 
-/** Whose signatures are believed. */
+/**
+ * Whose signatures are believed.
+ * @example
+ * const options: MessageVerifierOptions = {
+ *   trusted: [{ issuer: 'bob', keys: JSON.parse(await readFile('bob.jwks.json', 'utf8')) }],
+ *   clockTolerance: 5,
+ * };
+ */
 export interface MessageVerifierOptions {
   readonly trusted: readonly TrustedIssuer[];
   /** Seconds by which clocks may differ. @default 30 */

@@ -31,7 +31,11 @@ import {
   type Verdict,
 } from '../transport/index.ts';
 
-/** How peers are called over the bus. */
+/**
+ * How peers are called over the bus.
+ * @example
+ * const options: BusTransportOptions = { bus, name: 'desk', directory, ownReplies: 'desk-7f3a' };
+ */
 export interface BusTransportOptions extends Identification {
   readonly bus: Bus;
   /** Our name on the bus: answers come to `agent.response.{name}`. */

@@ -4,7 +4,10 @@ import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { headerNames, type Identification, identify, readPresence } from '../exchange/index.ts';
 import { type Bus, type Consumption, discoveryQueue, done } from '../transport/index.ts';
 
-/** Who is told of announcements. */
+/**
+ * Who is told of announcements.
+ * @example const options: DiscoveryOptions = { bus, directory, listener: 'desk-7f3a', verifier };
+ */
 export interface DiscoveryOptions extends Identification {
   readonly bus: Bus;
   readonly directory: Directory;

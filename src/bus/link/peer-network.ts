@@ -26,7 +26,16 @@ import type { Bus, Consumption } from '../transport/index.ts';
 import { BusTransport } from './bus-transport.ts';
 import { listenForAgents } from './discovery.ts';
 
-/** Who we are among peers, whom we know, and how we call them. */
+/**
+ * Who we are among peers, whom we know, and how we call them.
+ * @example
+ * const options: PeerNetworkOptions = {
+ *   name: 'desk',
+ *   store: await openStore({ type: 'sqlite', path: 'desk.db' }),
+ *   wellKnown: [{ name: 'bob', url: 'https://bob.example' }],
+ *   timeoutMs: 60_000,
+ * };
+ */
 export interface PeerNetworkOptions
   extends
     Identification,
@@ -61,7 +70,14 @@ export interface PeerNetworkOptions
   readonly logger?: Logger;
 }
 
-/** All that an agent needs to deal with others. */
+/**
+ * All that an agent needs to deal with others.
+ * @example
+ * async function translate({ trust, invoker }: PeerNetwork, session: InvocationSession) {
+ *   await trust.grant(peerSubject('bob'), { level: 'act', skills: ['latin'], by: 'ada' });
+ *   return invoker.call({ agent: 'bob', skill: 'latin', message: 'Good morning' }, session);
+ * }
+ */
 export interface PeerNetwork extends AsyncDisposable {
   readonly directory: Directory;
   readonly invoker: Invoker;

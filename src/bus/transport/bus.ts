@@ -16,10 +16,22 @@
  * @example messageTypes.includes('task');
  */
 export const messageTypes = ['task', 'cancel', 'update', 'result', 'error', 'announce'] as const;
-/** What a message is about. */
+/**
+ * What a message is about.
+ * @example const ends: readonly MessageType[] = ['result', 'error']; // nothing comes after these
+ */
 export type MessageType = (typeof messageTypes)[number];
 
-/** A message to publish. */
+/**
+ * A message to publish.
+ * @example
+ * const outgoing: OutgoingMessage = {
+ *   type: 'task',
+ *   body: JSON.stringify({ message: message('Where is order 17?') }),
+ *   correlationId: 'order-17',
+ *   replyTo: topics.response('shop'),
+ * };
+ */
 export interface OutgoingMessage {
   readonly type: MessageType;
   /** JSON text. */
@@ -36,7 +48,11 @@ export interface OutgoingMessage {
   readonly id?: string;
 }
 
-/** A message as it came. */
+/**
+ * A message as it came.
+ * @example
+ * const isQuestion = ({ type, replyTo }: BusMessage) => type === 'task' && replyTo !== undefined;
+ */
 export interface BusMessage {
   readonly id: string;
   /** As the sender says; a message of another make may say anything. */
@@ -48,7 +64,15 @@ export interface BusMessage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A message in the hands of its consumer. */
+/**
+ * A message in the hands of its consumer.
+ * @example
+ * const take = async ({ id, isRedelivered, body }: Delivery) => {
+ *   if (isRedelivered && (await ledger.has(id))) return done;
+ *   await ledger.book(id, body);
+ *   return done;
+ * };
+ */
 export interface Delivery extends BusMessage {
   /** 1, and more after each verdict `retry`. */
   readonly attempt: number;
@@ -58,7 +82,12 @@ export interface Delivery extends BusMessage {
   readonly isRedelivered: boolean;
 }
 
-/** How a delivery is settled. Throwing is `retry`, with the error's words as the reason. */
+/**
+ * How a delivery is settled. Throwing is `retry`, with the error's words as the reason.
+ * @example
+ * const later: Verdict = { kind: 'retry', reason: 'the warehouse does not answer' };
+ * const never: Verdict = { kind: 'dead', reason: 'the body is not JSON' };
+ */
 export type Verdict =
   | { readonly kind: 'done' }
   /** Given back at once and uncounted, for another consumer to take. */
@@ -77,7 +106,11 @@ export const done: Verdict = Object.freeze({ kind: 'done' });
  */
 export const release: Verdict = Object.freeze({ kind: 'release' });
 
-/** Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted. */
+/**
+ * Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted.
+ * @example
+ * const queue: Queue = { name: 'invoices', topics: ['shop.invoice'], retryDelaysMs: [5_000] };
+ */
 export interface Queue {
   readonly name: string;
   readonly topics: readonly string[];
@@ -93,7 +126,10 @@ export interface Queue {
   readonly deadLetters?: DeadLetterLimits | false;
 }
 
-/** How long and how many dead letters are kept. */
+/**
+ * How long and how many dead letters are kept.
+ * @example const limits: DeadLetterLimits = { ttlMs: 7 * 24 * 60 * 60_000, maxMessages: 500 };
+ */
 export interface DeadLetterLimits {
   /** Milliseconds. @default 72 hours */
   readonly ttlMs?: number;
@@ -103,7 +139,10 @@ export interface DeadLetterLimits {
   readonly maxBytes?: number;
 }
 
-/** What is promised of a message. */
+/**
+ * What is promised of a message.
+ * @example const options: PublishOptions = { mandatory: true, signal: AbortSignal.timeout(5_000) };
+ */
 export interface PublishOptions {
   /** Rejects with `PEER_UNREACHABLE` when no queue is bound to the topic. @default false */
   readonly mandatory?: boolean;
@@ -115,7 +154,10 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How a queue is consumed. */
+/**
+ * How a queue is consumed.
+ * @example const inOrder: ConsumeOptions = { prefetch: 20, concurrency: 1 };
+ */
 export interface ConsumeOptions {
   /** Deliveries in hand at one time. @default 10 */
   readonly prefetch?: number;
@@ -125,13 +167,22 @@ export interface ConsumeOptions {
   readonly limit?: number;
 }
 
-/** Takes messages until it is closed. */
+/**
+ * Takes messages until it is closed.
+ * @example await using consumption: Consumption = await bus.consume(queue, take, { prefetch: 1 });
+ */
 export interface Consumption extends AsyncDisposable {
   /** Takes no more, gives back what was not begun, and waits for what was. */
   close(): Promise<void>;
 }
 
-/** A message that was given up, and why. */
+/**
+ * A message that was given up, and why.
+ * @example
+ * const isOfToday = ({ diedAt }: DeadLetter) => diedAt > Date.now() - 24 * 60 * 60_000;
+ * const ids = (await bus.deadLetters('invoices')).filter(isOfToday).map(({ id }) => id);
+ * await bus.replay('invoices', { ids });
+ */
 export interface DeadLetter {
   readonly id: string;
   readonly message: BusMessage;
@@ -141,7 +192,11 @@ export interface DeadLetter {
   readonly attempts: number;
 }
 
-/** What is in a queue. */
+/**
+ * What is in a queue.
+ * @example
+ * const isStuck = ({ messages, consumers }: QueueState) => messages > 0 && consumers === 0;
+ */
 export interface QueueState {
   /** Messages that wait. */
   readonly messages: number;
@@ -149,7 +204,13 @@ export interface QueueState {
   readonly deadLetters: number;
 }
 
-/** Carries messages by topic, at least once each. */
+/**
+ * Carries messages by topic, at least once each.
+ * @example
+ * const bus: Bus = await openBus({ type: 'memory' });
+ * await bus.consume({ name: 'invoices', topics: ['shop.invoice'] }, async () => done);
+ * await bus.publish('shop.invoice', { type: 'task', body: '{"order":17}' });
+ */
 export interface Bus extends AsyncDisposable {
   readonly type: 'memory' | 'rabbitmq';
   /** Rejects with `UNAVAILABLE` when a queue is full or the broker stays away. */
@@ -175,7 +236,10 @@ export interface Bus extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Options of every bus. */
+/**
+ * Options of every bus.
+ * @example const words: BusTuning = { maxBodyBytes: 256 * 1024 }; // for agents that send no files
+ */
 export interface BusTuning {
   /** The largest body, in bytes. @default 16 MiB */
   readonly maxBodyBytes?: number;
@@ -187,7 +251,12 @@ export interface BusTuning {
  */
 export const defaultMaxBodyBytes = 16 * 1024 * 1024;
 
-/** The declaration with every default in its place. */
+/**
+ * The declaration with every default in its place.
+ * @example
+ * const settings: QueueSettings = withDefaults({ name: 'invoices', topics: ['shop.invoice'] });
+ * settings.deadLetters?.maxMessages; // 10_000
+ */
 export interface QueueSettings extends Required<Omit<Queue, QueueOption>> {
   readonly messageTtlMs: number | undefined;
   readonly expiresAfterMs: number | undefined;

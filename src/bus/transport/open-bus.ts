@@ -3,7 +3,10 @@ import type { MemoryBusOptions } from './memory/memory-bus.ts';
 import type { RabbitBusOptions } from './rabbitmq/rabbit-bus.ts';
 import { TracedBus } from './traced-bus.ts';
 
-/** Which bus to open. */
+/**
+ * Which bus to open.
+ * @example const options: BusOptions = { type: 'rabbitmq', url: 'amqps://broker.example/agents' };
+ */
 export type BusOptions =
   | ({ readonly type: 'memory' } & MemoryBusOptions)
   | ({ readonly type: 'rabbitmq' } & RabbitBusOptions);

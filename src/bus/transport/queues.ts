@@ -3,7 +3,10 @@ import { checkBusName, topics } from './topics.ts';
 
 const minute = 60_000;
 
-/** How the queue of an agent is kept. */
+/**
+ * How the queue of an agent is kept.
+ * @example const queue: AgentQueueOptions = { maxMessages: 500, messageTtlMs: 60 * 60_000 };
+ */
 export interface AgentQueueOptions {
   /** The most tasks that wait; sending to a full queue is refused. @default 100_000 */
   readonly maxMessages?: number;

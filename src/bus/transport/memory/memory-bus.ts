@@ -19,7 +19,11 @@ import {
 import { busClosed, checkOutgoing, checkQueue, queueFull, unroutable } from '../refusals.ts';
 import { MemoryQueue } from './memory-queue.ts';
 
-/** Bounds of a bus in this process. */
+/**
+ * Bounds of a bus in this process.
+ * @example
+ * const options: MemoryBusOptions = { maxBodyBytes: 64 * 1024, logger: pino({ level: 'debug' }) };
+ */
 export interface MemoryBusOptions extends BusTuning {
   readonly logger?: Logger;
   readonly scheduler?: Scheduler;

@@ -24,7 +24,15 @@ import { RabbitPublisher } from './publisher.ts';
 import { codeOf, deadQueueName, declareTopology, type QueueType, withChannel } from './topology.ts';
 import { toEnvelope } from './wire.ts';
 
-/** Where RabbitMQ is, and how it is used. */
+/**
+ * Where RabbitMQ is, and how it is used.
+ * @example
+ * const options: RabbitBusOptions = {
+ *   url: process.env.BROKER_URL ?? 'amqp://localhost',
+ *   connectionName: 'desk-1',
+ *   queueType: 'classic',
+ * };
+ */
 export interface RabbitBusOptions extends BusTuning {
   /** `amqp://user:password@host:port/vhost`, or `amqps:`. */
   readonly url: string;
