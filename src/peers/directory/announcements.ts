@@ -2,7 +2,11 @@ import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index
 import { keyOf, type PeerRecord, type PeerRecords } from './peer-records.ts';
 import { busNameOf } from './reach.ts';
 
-/** An announcement as it came over the bus. */
+/**
+ * An announcement as it came over the bus.
+ * @example
+ * const farewell: Announcement = { card: bobsCard, isGone: true, sender: 'bob', at: Date.now() };
+ */
 export interface Announcement {
   /** The card as JSON. */
   readonly card: unknown;
@@ -13,7 +17,15 @@ export interface Announcement {
   readonly at?: number;
 }
 
-/** Which announcements are believed. */
+/**
+ * Which announcements are believed.
+ * @example
+ * const rules: AnnouncementRules = {
+ *   verifyCard: async (card) => (await verifyCard(card, { trusted })).card,
+ *   requireSignedCards: true,
+ *   expiresAfterMs: 10 * 60_000,
+ * };
+ */
 export interface AnnouncementRules {
   /** Our own name: announcements of ourselves are not news. */
   readonly self?: string;

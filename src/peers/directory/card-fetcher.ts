@@ -10,7 +10,10 @@ import { clientAuth } from './peer-http.ts';
 import type { PeerCredential } from './peer.ts';
 import { readPlainCard } from './plain-card.ts';
 
-/** How cards of peers are fetched. */
+/**
+ * How cards of peers are fetched.
+ * @example const options: CardFetcherOptions = { timeoutMs: 3_000, strangerPolicy: sealedPolicy };
+ */
 export interface CardFetcherOptions {
   /** Where peers that the operator named may be. @default http and https, anywhere */
   readonly operatorPolicy?: UrlPolicy;

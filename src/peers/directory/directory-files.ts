@@ -16,7 +16,10 @@ type WellKnownEntry = z.infer<typeof wellKnownEntry>;
 /** An entry of `known-agents.json`. */
 const knownEntry = z.looseObject({ card: wellKnownEntry, lastSeenAt: z.string().nullish() });
 
-/** A peer as a file of the operator names it. */
+/**
+ * A peer as a file of the operator names it.
+ * @example const bob: KnownPeer = { name: 'bob', lastSeenAt: Date.parse('2026-11-15T09:30:00Z') };
+ */
 export interface KnownPeer extends WellKnownPeer {
   readonly lastSeenAt?: number;
 }

@@ -4,7 +4,15 @@ import type { Peer, PeerCredential } from './peer.ts';
 import type { Directory } from './directory.ts';
 import type { KnownToolServer } from './service-search.ts';
 
-/** Which directory the tools of a model look into. */
+/**
+ * Which directory the tools of a model look into.
+ * @example
+ * const options: DirectoryToolsOptions = {
+ *   directory,
+ *   toolServers: () => [{ name: 'files', tools: ['read_file', 'write_file'] }],
+ *   mayRegister: true,
+ * };
+ */
 export interface DirectoryToolsOptions {
   readonly directory: Directory;
   /** Servers of tools, to be searched beside the agents. */

@@ -17,7 +17,15 @@ import { keyOf, type PeerRecord, PeerRecords } from './peer-records.ts';
 import { anchored, busInterface } from './reach.ts';
 import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
 
-/** Where peers are kept, and who is known from the start. */
+/**
+ * Where peers are kept, and who is known from the start.
+ * @example
+ * const options: DirectoryOptions = {
+ *   records: store.records,
+ *   wellKnown: [{ name: 'bob', url: 'https://bob.example' }],
+ *   refreshIntervalMs: 60 * 60_000,
+ * };
+ */
 export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules {
   readonly records: RecordStore;
   readonly wellKnown?: readonly WellKnownPeer[];
@@ -27,7 +35,12 @@ export interface DirectoryOptions extends CardFetcherOptions, AnnouncementRules 
   readonly logger?: Logger;
 }
 
-/** What came of looking at the cards again. */
+/**
+ * What came of looking at the cards again.
+ * @example
+ * const { refreshed, skillCount, reason }: RefreshResult = await directory.refresh('bob');
+ * console.log(refreshed ? `bob has ${skillCount} skills` : `bob's card stays: ${reason}`);
+ */
 export interface RefreshResult {
   readonly agentName: string;
   readonly refreshed: boolean;

@@ -4,13 +4,21 @@ import type { AgentCard } from '../../protocol/index.ts';
  * How a peer came to be known. Well-known peers are the operator's: no message can change where they
  * are or what proves us to them, and they are never removed. Registered ones were added while
  * running. Announced ones are those that the bus tells of, until they go or fall silent.
+ * @example const mayRemove = (origin: PeerOrigin) => origin !== 'well-known';
  */
 export type PeerOrigin = 'well-known' | 'registered' | 'announced';
 
-/** Where a card comes from: `none` has no skills, but its agent can be called. */
+/**
+ * Where a card comes from: `none` has no skills, but its agent can be called.
+ * @example const isLive = (source: CardSource) => source === 'fetched' || source === 'announced';
+ */
 export type CardSource = 'fetched' | 'override' | 'announced' | 'none';
 
-/** Proves us to a peer: a header of its requests. */
+/**
+ * Proves us to a peer: a header of its requests.
+ * @example
+ * const bearer: PeerCredential = { headerName: 'Authorization', headerValue: `Bearer ${token}` };
+ */
 export interface PeerCredential {
   readonly headerName: string;
   readonly headerValue: string;
@@ -18,7 +26,12 @@ export interface PeerCredential {
   readonly allowsPlainHttp?: boolean;
 }
 
-/** Another agent, as the directory knows it. */
+/**
+ * Another agent, as the directory knows it.
+ * @example
+ * const { lastSeen, card }: Peer = await directory.require('bob');
+ * console.log(lastSeen, card.skills.map(({ id }) => id)); // 4m ago (well-known) [ 'latin' ]
+ */
 export interface Peer {
   readonly name: string;
   readonly card: AgentCard;
@@ -33,7 +46,15 @@ export interface Peer {
   readonly lastSeen: string;
 }
 
-/** A peer that the operator names: where it is, and what proves us to it. */
+/**
+ * A peer that the operator names: where it is, and what proves us to it.
+ * @example
+ * const bob: WellKnownPeer = {
+ *   name: 'bob',
+ *   url: 'https://bob.example',
+ *   credential: { headerName: 'X-API-Key', headerValue: process.env.BOB_KEY ?? '' },
+ * };
+ */
 export interface WellKnownPeer {
   readonly name: string;
   /** @default it is on the bus only */
@@ -45,7 +66,7 @@ export interface WellKnownPeer {
 
 const minute = 60_000;
 
-/** @example lastSeenText(now - 240_000, now) // '4m ago' */
+/** @example ageText(now - 240_000, now) // '4m ago' */
 export function ageText(at: number, now: number): string {
   const minutes = Math.floor(Math.max(0, now - at) / minute);
   if (minutes < 1) return 'just now';

@@ -11,7 +11,10 @@ export const busBinding = 'urn:legate:binding:bus';
  */
 export const plainBinding = 'urn:legate:binding:tasks-send';
 
-/** The ways to reach a peer. */
+/**
+ * The ways to reach a peer.
+ * @example const needsAddress = (reach: Reach) => reach !== 'bus';
+ */
 export type Reach = 'bus' | 'http' | 'grpc' | 'plain';
 
 const busAddress = 'legate-bus:agent.task.';

@@ -1,7 +1,12 @@
 import { rank } from '../search/index.ts';
 import type { PeerRecord } from './peer-records.ts';
 
-/** A service that a search found: an agent, or a server of tools. */
+/**
+ * A service that a search found: an agent, or a server of tools.
+ * @example
+ * const [best]: readonly FoundService[] = await directory.search('a letter in Latin');
+ * if (best?.type === 'a2a' && best.fit > 0.5) console.log(best.id, best.top_skills);
+ */
 export interface FoundService {
   readonly id: string;
   readonly type: 'a2a' | 'mcp';
@@ -14,14 +19,22 @@ export interface FoundService {
   readonly top_tools?: readonly string[];
 }
 
-/** A server of tools, for the search. */
+/**
+ * A server of tools, for the search.
+ * @example const files: KnownToolServer = { name: 'files', tools: ['read_file', 'write_file'] };
+ */
 export interface KnownToolServer {
   readonly name: string;
   readonly description?: string;
   readonly tools: readonly string[];
 }
 
-/** What is searched, and how much is found. */
+/**
+ * What is searched, and how much is found.
+ * @example
+ * const toolServers = [{ name: 'files', tools: ['read_file', 'write_file'] }];
+ * const options: ServiceSearchOptions = { limit: 3, toolServers };
+ */
 export interface ServiceSearchOptions {
   /** @default 5 */
   readonly limit?: number;

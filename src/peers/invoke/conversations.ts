@@ -3,7 +3,10 @@ import type { Invocation, InvocationOutcome, PeerQuestion } from './invocation.t
 
 /**
  * How the invoker reaches the conversation that an invocation belongs to.
- * @example const conversations: Conversations = { answer: async (question) => askModel(question) };
+ * @example
+ * const conversations: Conversations = {
+ *   answer: async ({ agent }, { text }, signal) => askModel(`${agent} asks: ${text}`, signal),
+ * };
  */
 export interface Conversations {
   /** Shows the user what a peer says on its way. */

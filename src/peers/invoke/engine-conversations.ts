@@ -14,7 +14,14 @@ export interface PeerNote extends JsonObject {
   readonly invocation: string;
 }
 
-/** Through which engine conversations are spoken to. */
+/**
+ * Through which engine conversations are spoken to.
+ * @example
+ * const options: EngineConversationsOptions = {
+ *   engine: () => hosting.engine,
+ *   progress: ({ agent }, text) => console.log(`${agent}: ${text}`),
+ * };
+ */
 export interface EngineConversationsOptions {
   /** The engine of the agent whose conversations these are; given as a function, for it comes later. */
   readonly engine: () => Engine;

@@ -15,7 +15,11 @@ import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 import { InvokeTelemetry, remoteTags } from './invoke-telemetry.ts';
 import { TaskAssembly } from './task-assembly.ts';
 
-/** How peers are called over HTTP. */
+/**
+ * How peers are called over HTTP.
+ * @example
+ * const options: HttpTransportOptions = { directory, grpc: (policy) => grpcBinding({ policy }) };
+ */
 export interface HttpTransportOptions {
   readonly directory: Directory;
   /** Further options of the clients, such as how they poll. */

@@ -8,14 +8,24 @@ import type {
 } from '../../protocol/index.ts';
 import type { Reach } from '../directory/index.ts';
 
-/** On whose behalf a peer is called, and in which conversation. */
+/**
+ * On whose behalf a peer is called, and in which conversation.
+ * @example const session: InvocationSession = { id: turn.contextId, caller: turn.caller };
+ */
 export interface InvocationSession {
   /** The conversation's context id. */
   readonly id: string;
   readonly caller: Caller;
 }
 
-/** What a peer wants to know before it goes on. */
+/**
+ * What a peer wants to know before it goes on.
+ * @example
+ * async function ask({ round, text, needsAuthorization }: PeerQuestion) {
+ *   const wish = needsAuthorization ? 'Allow this?' : 'Please answer:';
+ *   return terminal.question(`${round}. ${wish} ${text} `);
+ * }
+ */
 export interface PeerQuestion {
   readonly round: number;
   readonly parts: readonly Part[];
@@ -29,13 +39,23 @@ export interface PeerQuestion {
 /**
  * How an invocation ended: in a state of the task; `timed-out`, when the peer took too long;
  * `error`, when it or the way to it failed.
+ * @example const mayTryAgain = (end: InvocationEnd) => end === 'timed-out' || end === 'error';
  */
 export type InvocationEnd =
   | Exclude<TaskState, 'TASK_STATE_SUBMITTED' | 'TASK_STATE_WORKING' | 'TASK_STATE_UNSPECIFIED'>
   | 'timed-out'
   | 'error';
 
-/** What came of a call. */
+/**
+ * What came of a call.
+ * @example
+ * const outcome: InvocationOutcome = {
+ *   end: 'TASK_STATE_COMPLETED',
+ *   text: 'Booked: seat 12A.',
+ *   data: [{ seat: '12A', price: 89 }],
+ *   keys: { result: 'session/c1/a2a/bob/t1/result', data: 'session/c1/a2a/bob/t1/data' },
+ * };
+ */
 export interface InvocationOutcome {
   readonly end: InvocationEnd;
   /** In words: what the peer said, or what went wrong. */
@@ -54,6 +74,9 @@ export interface InvocationOutcome {
  * - **asking**: the peer waits for an answer, from a model or from the user.
  * - **ended**: it has an outcome; `isTold` once the conversation knows, `mustCancel` until the peer
  *   knows that it need not go on.
+ * @example
+ * const { id, state, question }: Invocation = await invoker.wait('order-17');
+ * if (state === 'asking') await invoker.answer(id, await terminal.question(question?.text));
  */
 export interface Invocation {
   /** Our id of the task: the correlation id on the bus. */
@@ -86,7 +109,11 @@ export interface Invocation {
   readonly mustCancel?: boolean;
 }
 
-/** What happens to an invocation, as its transport tells it; with who proved to have sent it. */
+/**
+ * What happens to an invocation, as its transport tells it; with who proved to have sent it.
+ * @example
+ * const event: PeerEvent = { kind: 'progress', text: 'Reading page 3 of 9', sender: 'bob' };
+ */
 export type PeerEvent = { readonly sender?: string } &
   /** The peer's own ids became known. */
   (
@@ -97,10 +124,24 @@ export type PeerEvent = { readonly sender?: string } &
     | { readonly kind: 'error'; readonly error: Error }
   );
 
-/** Takes what a transport tells; false for invocations that are not ours, or no longer known. */
+/**
+ * Takes what a transport tells; false for invocations that are not ours, or no longer known.
+ * @example
+ * const listener: PeerListener = async (invocationId, event) => {
+ *   if (event.kind === 'progress') console.log(event.text);
+ *   return underWay.has(invocationId);
+ * };
+ */
 export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<boolean>;
 
-/** One way to reach peers. */
+/**
+ * One way to reach peers.
+ * @example
+ * const transports: readonly PeerTransport[] = [
+ *   new BusTransport({ bus, name: 'desk', directory }),
+ *   new HttpTransport({ directory, grpc: (policy) => grpcBinding({ policy }) }),
+ * ];
+ */
 export interface PeerTransport {
   readonly reach: Reach;
   /** Whether a message may be sent once more with the same id: the peer's side knows it again. */

@@ -11,7 +11,16 @@ import { suggest } from '../../config/index.ts';
 import type { Peer } from '../directory/index.ts';
 import { matchSkill } from '../trust/index.ts';
 
-/** What a peer is asked to do. */
+/**
+ * What a peer is asked to do.
+ * @example
+ * const request: InvokeRequest = {
+ *   agent: 'bob',
+ *   skill: 'book-seat',
+ *   message: 'A seat by the window, please',
+ *   data: { train: 'RJ 63', date: '2026-11-20' },
+ * };
+ */
 export interface InvokeRequest {
   readonly agent: string;
   /** The id of one of its skills. */

@@ -5,7 +5,10 @@ import type { Invocation, InvocationSession } from './invocation.ts';
 import type { Invoker } from './invoker.ts';
 import { userPrompt } from './notices.ts';
 
-/** How a model calls peers. */
+/**
+ * How a model calls peers.
+ * @example const options: InvokeToolOptions = { invoker: network.invoker, mode: 'wait' };
+ */
 export interface InvokeToolOptions {
   readonly invoker: Invoker;
   /**

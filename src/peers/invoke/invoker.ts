@@ -36,7 +36,12 @@ import { Succession } from './succession.ts';
 import { type WaitOptions, Watchers } from './watchers.ts';
 import { sendMessage, transportOf, type Workings } from './workings.ts';
 
-/** Whom, over what, and within which bounds peers are called. */
+/**
+ * Whom, over what, and within which bounds peers are called.
+ * @example
+ * const needed = { name: 'desk', directory, transports, records: store.records, memory };
+ * const options: InvokerOptions = { ...needed, timeoutMs: 60_000, maxInFlight: 4 };
+ */
 export interface InvokerOptions extends LoopLimits {
   /** Our own name, by which peers know us. */
   readonly name: string;

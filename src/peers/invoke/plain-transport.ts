@@ -11,7 +11,10 @@ import { traceHeaders } from '../../telemetry/index.ts';
 import { type Directory, plainBinding } from '../directory/index.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
-/** How agents that only know `/tasks/send` are called. */
+/**
+ * How agents that only know `/tasks/send` are called.
+ * @example const options: PlainTransportOptions = { directory: network.directory };
+ */
 export interface PlainTransportOptions {
   readonly directory: Directory;
 }

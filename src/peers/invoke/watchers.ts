@@ -1,7 +1,11 @@
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Invocation } from './invocation.ts';
 
-/** How a call is waited for. */
+/**
+ * How a call is waited for.
+ * @example
+ * const options: WaitOptions = { signal: AbortSignal.timeout(30_000), onProgress: console.log };
+ */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (text: string) => void | Promise<void>;

@@ -4,7 +4,14 @@ import { LegateError } from '../../protocol/index.ts';
 import { keySegment, wholeKey } from './memory-key.ts';
 import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
 
-/** Which memory the tools of a model use. */
+/**
+ * Which memory the tools of a model use.
+ * @example
+ * const options: MemoryToolsOptions = {
+ *   memory: ({ turn }) => network.memory(turn.caller),
+ *   shared: ['shared', 'team'],
+ * };
+ */
 export interface MemoryToolsOptions {
   /** The memory of whoever the turn is for. */
   readonly memory: (context: ToolContext) => WorkingMemory;

@@ -3,7 +3,10 @@ import type { RecordStore, StoredRecord } from '../../store/index.ts';
 import { rank } from '../search/index.ts';
 import { namespaceOf, wholeKey } from './memory-key.ts';
 
-/** Something remembered for a while. */
+/**
+ * Something remembered for a while.
+ * @example const minutesLeft = ({ expiresAt }: MemoryEntry) => (expiresAt - Date.now()) / 60_000;
+ */
 export interface MemoryEntry {
   /** The whole key. */
   readonly key: string;
@@ -17,7 +20,11 @@ export interface MemoryEntry {
   readonly expiresAt: number;
 }
 
-/** How long, and under which category and tags an entry is kept. */
+/**
+ * How long, and under which category and tags an entry is kept.
+ * @example
+ * const options: SaveOptions = { ttlMs: 8 * 60 * 60_000, tags: ['draft'], writer: 'desk' };
+ */
 export interface SaveOptions {
   /** Milliseconds until it is forgotten. @default 1 hour */
   readonly ttlMs?: number;
@@ -27,7 +34,10 @@ export interface SaveOptions {
   readonly writer?: string;
 }
 
-/** What of an entry is changed. */
+/**
+ * What of an entry is changed.
+ * @example const edit: EditOptions = { find: 'Monday', replace: 'Tuesday', all: true };
+ */
 export interface EditOptions {
   /** Text that stands in the entry exactly once, unless `all`. */
   readonly find: string;
@@ -37,7 +47,11 @@ export interface EditOptions {
   readonly all?: boolean;
 }
 
-/** Which entries are looked for. */
+/**
+ * Which entries are looked for.
+ * @example
+ * const answers: MemoryQuery = { category: 'a2a-result', tags: ['bob'], prefix: 'session/c1' };
+ */
 export interface MemoryQuery {
   /** Words to rank by. @default none: the newest first */
   readonly query?: string;
@@ -50,7 +64,10 @@ export interface MemoryQuery {
   readonly limit?: number;
 }
 
-/** How much a memory holds; beyond it, saving is refused. */
+/**
+ * How much a memory holds; beyond it, saving is refused.
+ * @example const limits: MemoryLimits = { maxEntries: 50, longestTtlMs: 24 * 60 * 60_000 };
+ */
 export interface MemoryLimits {
   /** Entries of one namespace. @default 500 */
   readonly maxEntries?: number;
@@ -60,7 +77,12 @@ export interface MemoryLimits {
   readonly longestTtlMs?: number;
 }
 
-/** Where a memory is kept, and whose it is. */
+/**
+ * Where a memory is kept, and whose it is.
+ * @example
+ * const owner = ownerKey({ agent: 'desk', tenant: '', subject: 'ada' });
+ * const options: WorkingMemoryOptions = { records: store.records, owner, maxEntries: 100 };
+ */
 export interface WorkingMemoryOptions extends MemoryLimits {
   readonly records: RecordStore;
   /** Whose memory it is (`ownerKey`): the memories of two owners never meet. */

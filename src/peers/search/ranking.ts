@@ -1,6 +1,12 @@
 import { tokensOf } from './tokens.ts';
 
-/** A ranked document. */
+/**
+ * A ranked document.
+ * @example
+ * const notes = ['The train is late', 'It rains'];
+ * const [best]: readonly Ranked<string>[] = rank('late train', notes, String);
+ * best?.fit; // 1: both words are there
+ */
 export interface Ranked<T> {
   readonly document: T;
   /** Okapi BM25; comparable within one ranking only. */

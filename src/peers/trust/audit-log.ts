@@ -2,7 +2,10 @@ import { Json, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 
-/** One change, for those who ask later who made it. */
+/**
+ * One change, for those who ask later who made it.
+ * @example const isOfAlice = ({ subject }: AuditLine) => subject === 'jwt:acme:alice';
+ */
 export interface AuditLine {
   /** ISO 8601. */
   readonly at: string;

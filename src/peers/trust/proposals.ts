@@ -4,7 +4,12 @@ import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { AuditLog } from './audit-log.ts';
 import { trustName, type TrustSubject } from './trust-subject.ts';
 
-/** Something that a caller asks to be done, for the user to approve or refuse. */
+/**
+ * Something that a caller asks to be done, for the user to approve or refuse.
+ * @example
+ * const line = ({ displayName, subject, skill = 'something', text }: Proposal) =>
+ *   `${displayName ?? subject} asks for ${skill}: ${text}`;
+ */
 export interface Proposal extends TrustSubject {
   /** The id of the task that waits for it. */
   readonly id: string;
@@ -17,7 +22,10 @@ export interface Proposal extends TrustSubject {
   readonly expiresAt: number;
 }
 
-/** Where proposals are kept. */
+/**
+ * Where proposals are kept.
+ * @example const options: ProposalsOptions = { records: store.records, pollIntervalMs: 250 };
+ */
 export interface ProposalsOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;

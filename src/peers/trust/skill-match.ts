@@ -2,10 +2,17 @@ import type { Turn } from '../../agents/index.ts';
 import type { AgentSkill, JsonObject } from '../../protocol/index.ts';
 import { rank } from '../search/index.ts';
 
-/** Other names of skills, by their ids. */
+/**
+ * Other names of skills, by their ids.
+ * @example const aliases: SkillAliases = { 'negotiate-meeting': ['schedule', 'book-meeting'] };
+ */
 export type SkillAliases = Readonly<Record<string, readonly string[]>>;
 
-/** How sure a match must be. */
+/**
+ * How sure a match must be.
+ * @example
+ * const byNameOnly: SkillMatchOptions = { aliases: { latin: ['translate'] }, searches: false };
+ */
 export interface SkillMatchOptions {
   readonly aliases?: SkillAliases;
   /** Also takes a skill that is only described by the words. @default true */

@@ -17,7 +17,13 @@ import { matchSkill, namedSkill, type SkillAliases } from './skill-match.ts';
 import { isApproved, type TrustLedger } from './trust-ledger.ts';
 import { isAtLeast, isProved, type TrustLevel } from './trust-subject.ts';
 
-/** What the user is told about those who call the agent. */
+/**
+ * What the user is told about those who call the agent.
+ * @example
+ * const notify = ({ kind, caller, summary }: InboundNote) => {
+ *   if (kind === 'proposal') phone.ring(`${caller.displayName ?? caller.subject}: ${summary}`);
+ * };
+ */
 export interface InboundNote {
   /** `request`: it was noted and not carried out. `fact`: it was kept. `proposal`: decide on it. */
   readonly kind: 'request' | 'fact' | 'proposal';
@@ -29,7 +35,16 @@ export interface InboundNote {
   readonly key?: string;
 }
 
-/** Who is trusted with what, and where the rest is kept for the user. */
+/**
+ * Who is trusted with what, and where the rest is kept for the user.
+ * @example
+ * const options: TrustGateOptions = {
+ *   ledger: network.trust,
+ *   memory: network.memory(user),
+ *   proposals: network.proposals,
+ *   approvalMs: 60 * 60_000,
+ * };
+ */
 export interface TrustGateOptions {
   readonly ledger: TrustLedger;
   /** The user's memory: what callers asked, told and got done is kept here. */

@@ -12,7 +12,12 @@ import {
   type TrustSubject,
 } from './trust-subject.ts';
 
-/** What is known of somebody who calls us, or whom we call. */
+/**
+ * What is known of somebody who calls us, or whom we call.
+ * @example
+ * const isRegular = ({ level, interactionCount }: TrustEntry) =>
+ *   level === 'observe' && interactionCount > 20; // perhaps time to grant more
+ */
 export interface TrustEntry extends TrustSubject {
   readonly displayName?: string;
   readonly level: TrustLevel;
@@ -24,14 +29,20 @@ export interface TrustEntry extends TrustSubject {
   readonly interactionCount: number;
 }
 
-/** Where trust is kept. */
+/**
+ * Where trust is kept.
+ * @example const options: TrustLedgerOptions = { records: store.records, logger: pino() };
+ */
 export interface TrustLedgerOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;
   readonly logger?: Logger;
 }
 
-/** How far somebody shall be trusted from now on, and who says so. */
+/**
+ * How far somebody shall be trusted from now on, and who says so.
+ * @example const grant: Grant = { level: 'act', skills: ['book-seat'], by: 'ada' };
+ */
 export interface Grant {
   readonly level?: TrustLevel;
   /** Skills to approve beside those that are. */

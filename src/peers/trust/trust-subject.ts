@@ -11,7 +11,10 @@ import { LegateError } from '../../protocol/index.ts';
  * @example trustLevels.indexOf(level) >= trustLevels.indexOf('propose');
  */
 export const trustLevels = ['observe', 'learn', 'propose', 'act'] as const;
-/** How far somebody is trusted: observe, learn, propose, act. */
+/**
+ * How far somebody is trusted: observe, learn, propose, act.
+ * @example const level: TrustLevel = await ledger.level(readTrustName('jwt:acme:alice'));
+ */
 export type TrustLevel = (typeof trustLevels)[number];
 
 export function isAtLeast(level: TrustLevel, wanted: TrustLevel): boolean {
