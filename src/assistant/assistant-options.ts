@@ -7,7 +7,15 @@ import type { CallHandler, History } from './executor/index.ts';
 import type { BotMessage, Domain, Flow } from './model.ts';
 import type { Rephraser, ResponseWriter } from './responses/index.ts';
 
-/** What an assistant is made of. */
+/**
+ * What an assistant is made of.
+ * @example
+ * const options: AssistantOptions = {
+ *   domain, flows, generator: matchingGenerator({ timeZone: 'Europe/Rome' }),
+ *   maxSteps: 200,
+ *   random: () => 0, // the first of equal responses, so that a test hears the same each time
+ * };
+ */
 export interface AssistantOptions {
   readonly domain: Domain;
   /** User flows and patterns, the default ones included. */
@@ -41,7 +49,14 @@ export interface AssistantOptions {
   readonly logger?: Logger;
 }
 
-/** One message, and the conversation it belongs to. */
+/**
+ * One message, and the conversation it belongs to.
+ * @example
+ * const request: TurnRequest = {
+ *   senderId: 'ada', tracker: saved, text: 'Send 50 euros to Bob', slots: { currency: 'EUR' },
+ *   signal: AbortSignal.timeout(30_000),
+ * };
+ */
 export interface TurnRequest {
   readonly senderId: string;
   readonly userId?: string;

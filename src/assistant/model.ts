@@ -10,10 +10,16 @@ export type { Position };
 
 // ---- Domain -------------------------------------------------------------------------------------
 
-/** What a slot can hold. */
+/**
+ * What a slot can hold.
+ * @example const kind: SlotType = 'float'; // for whole numbers too
+ */
 export type SlotType = 'text' | 'bool' | 'categorical' | 'float' | 'any' | 'list';
 
-/** A value that is not taken, and what is said then. */
+/**
+ * A value that is not taken, and what is said then.
+ * @example const overLimit: Rejection = { if: 'slots.amount > 5000', utter: 'utter_over_limit' };
+ */
 export interface Rejection {
   /** A condition; the value is rejected when it holds. */
   readonly if: string;
@@ -21,7 +27,10 @@ export interface Rejection {
   readonly utter: string;
 }
 
-/** Who fills a slot. */
+/**
+ * Who fills a slot.
+ * @example const mapping: SlotMapping = { type: 'controlled' }; // actions fill it, users never do
+ */
 export type SlotMapping =
   | { readonly type: 'from_llm'; readonly allow_nlu_correction: boolean }
   | { readonly type: 'controlled'; readonly run_action_every_turn?: string }
@@ -30,7 +39,14 @@ export type SlotMapping =
       readonly options: JsonObject;
     };
 
-/** Something that can be known. */
+/**
+ * Something that can be known.
+ * @example
+ * const amount: Slot = {
+ *   name: 'amount', type: 'float', minValue: 0, initialValue: null, builtin: false,
+ *   mappings: [{ type: 'from_llm', allow_nlu_correction: false }],
+ * };
+ */
 export interface Slot {
   readonly name: string;
   readonly type: SlotType;
@@ -49,14 +65,24 @@ export interface Slot {
   readonly builtin: boolean;
 }
 
-/** Something to press instead of writing. */
+/**
+ * Something to press instead of writing.
+ * @example const button: Button = { title: 'By tomorrow', payload: '/SetSlots(express=true)' };
+ */
 export interface Button {
   readonly title: string;
   readonly payload: string;
   readonly translation?: Readonly<Record<string, { readonly title?: string }>>;
 }
 
-/** One way to say something. */
+/**
+ * One way to say something.
+ * @example
+ * const byPhone: ResponseVariation = {
+ *   text: 'We call you at {appointment_time}.', condition: 'slots.meeting = "phone"',
+ *   translation: { de: 'Wir rufen Sie um {appointment_time} an.' },
+ * };
+ */
 export interface ResponseVariation {
   readonly id?: string;
   readonly text?: string;
@@ -74,7 +100,13 @@ export interface ResponseVariation {
   readonly translation?: Readonly<Record<string, string>>;
 }
 
-/** When a session ends, and what is left of it. */
+/**
+ * When a session ends, and what is left of it.
+ * @example
+ * const session: SessionConfig = {
+ *   sessionExpirationTime: 60, carryOverSlotsToNewSession: false, startSessionAfterExpiry: true,
+ * };
+ */
 export interface SessionConfig {
   /** Minutes; 0 for never. */
   readonly sessionExpirationTime: number;
@@ -82,13 +114,20 @@ export interface SessionConfig {
   readonly startSessionAfterExpiry: boolean;
 }
 
-/** An action that the domain names. */
+/**
+ * An action that the domain names.
+ * @example const price: DeclaredAction = { name: 'action_price', sendDomain: false };
+ */
 export interface DeclaredAction {
   readonly name: string;
   readonly sendDomain: boolean;
 }
 
-/** What can be known, said and done. */
+/**
+ * What can be known, said and done.
+ * @example
+ * const own = (domain: Domain) => [...domain.slots.values()].filter(({ builtin }) => !builtin);
+ */
 export interface Domain {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly responses: ReadonlyMap<string, readonly ResponseVariation[]>;
@@ -102,7 +141,10 @@ export interface Domain {
 
 // ---- Flows --------------------------------------------------------------------------------------
 
-/** A list of steps, and when it is the right one. */
+/**
+ * A list of steps, and when it is the right one.
+ * @example const isForAll = (flow: Flow) => !flow.isPattern && flow.if === undefined;
+ */
 export interface Flow {
   readonly id: string;
   /** Readable; made from the id when the flow has none. */
@@ -132,14 +174,20 @@ interface StepBase {
   readonly position: Position;
 }
 
-/** Runs an action, or says a response. */
+/**
+ * Runs an action, or says a response.
+ * @example const isSpeech = (step: ActionStep) => step.action.startsWith('utter_');
+ */
 export interface ActionStep extends StepBase {
   readonly kind: 'action';
   /** May hold `{{context.x}}`. */
   readonly action: string;
 }
 
-/** Asks until a slot is filled. */
+/**
+ * Asks until a slot is filled.
+ * @example const question = ({ utter }: CollectStep) => domain.responses.get(utter)?.[0]?.text;
+ */
 export interface CollectStep extends StepBase {
   readonly kind: 'collect';
   readonly slot: string;
@@ -152,24 +200,39 @@ export interface CollectStep extends StepBase {
   readonly forceSlotFilling: boolean;
 }
 
-/** Gives slots values. */
+/**
+ * Gives slots values.
+ * @example const isReset = ({ slots }: SetSlotsStep) => slots.every(({ value }) => value === null);
+ */
 export interface SetSlotsStep extends StepBase {
   readonly kind: 'set_slots';
   readonly slots: readonly { readonly slot: string; readonly value: JsonValue }[];
 }
 
-/** Does nothing; for its branches. */
+/**
+ * Does nothing; for its branches.
+ * @example
+ * const conditions = ({ next }: NoopStep) => next.branches.map((branch) => branch.if ?? 'else');
+ */
 export interface NoopStep extends StepBase {
   readonly kind: 'noop';
 }
 
-/** Goes on with another flow. */
+/**
+ * Goes on with another flow.
+ * @example const goal = ({ flow }: LinkStep) => flows.get(flow)?.description;
+ */
 export interface LinkStep extends StepBase {
   readonly kind: 'link';
   readonly flow: string;
 }
 
-/** `call:` of a flow, of a sub agent, or of a tool of an MCP server; which one is known once all are loaded. */
+/**
+ * `call:` of a flow, of a sub agent, or of a tool of an MCP server; which one is known once all are loaded.
+ * @example
+ * const kind = (step: CallStep) =>
+ *   step.mcpServer !== undefined ? 'tool' : flows.has(step.target) ? 'flow' : 'agent';
+ */
 export interface CallStep extends StepBase {
   readonly kind: 'call';
   readonly target: string;
@@ -181,10 +244,19 @@ export interface CallStep extends StepBase {
   };
 }
 
-/** A step of a flow. */
+/**
+ * A step of a flow.
+ * @example
+ * const asked = (steps: readonly Step[]) =>
+ *   steps.flatMap((step) => (step.kind === 'collect' ? [step.slot] : []));
+ */
 export type Step = ActionStep | CollectStep | SetSlotsStep | NoopStep | LinkStep | CallStep;
 
-/** Where a step leads: the first branch whose condition holds. A branch without one always holds. */
+/**
+ * Where a step leads: the first branch whose condition holds. A branch without one always holds.
+ * @example
+ * const next: Next = { branches: [{ if: 'slots.amount > 1000', to: 'ask_pin' }, { to: END }] };
+ */
 export interface Next {
   readonly branches: readonly { readonly if?: string; readonly to: string }[];
 }
@@ -202,7 +274,16 @@ export const END = 'END';
 
 // ---- Commands -----------------------------------------------------------------------------------
 
-/** What a message means for the conversation. */
+/**
+ * What a message means for the conversation.
+ * @example
+ * // "Send 50 euros to Bob"
+ * const commands: readonly Command[] = [
+ *   { command: 'start flow', flow: 'transfer_money' },
+ *   { command: 'set slot', name: 'amount', value: 50, by: 'llm' },
+ *   { command: 'set slot', name: 'recipient', value: 'Bob', by: 'llm' },
+ * ];
+ */
 export type Command =
   | { readonly command: 'start flow'; readonly flow: string }
   | {
@@ -229,12 +310,21 @@ export type Command =
   | { readonly command: 'restart' }
   | { readonly command: 'user silence' };
 
-/** Who extracted a slot value: decides which mappings may be filled, and who wins over whom. */
+/**
+ * Who extracted a slot value: decides which mappings may be filled, and who wins over whom.
+ * @example const pressed: Extractor = 'payload'; // a button with /SetSlots(express=true)
+ */
 export type Extractor = 'llm' | 'nlu' | 'payload' | 'orchestrator';
 
 // ---- Conversation -------------------------------------------------------------------------------
 
-/** A frame of the dialogue stack; the last frame of the stack is the top. */
+/**
+ * A frame of the dialogue stack; the last frame of the stack is the top.
+ * @example
+ * const frame: FlowFrame = {
+ *   type: 'flow', frameId: 'F4', flowId: 'check_balance', stepId: 'START', frameType: 'interrupt',
+ * };
+ */
 export interface FlowFrame {
   readonly type: 'flow';
   readonly frameId: string;
@@ -247,13 +337,24 @@ export interface FlowFrame {
   readonly agents?: readonly AgentRun[];
 }
 
-/** A collect step that was reached; `path` leads to it from the chain's first frame, a step id per frame. */
+/**
+ * A collect step that was reached; `path` leads to it from the chain's first frame, a step id per frame.
+ * @example
+ * const reached: CollectedStep = { slot: 'pin', path: ['2_call_log_in', '0_collect_pin'] };
+ */
 export interface CollectedStep {
   readonly slot: string;
   readonly path: readonly string[];
 }
 
-/** A run of a sub agent that is no longer on the stack. */
+/**
+ * A run of a sub agent that is no longer on the stack.
+ * @example
+ * const run: AgentRun = {
+ *   agentId: 'hotel_desk', path: ['2_call_hotel_desk'], state: 'completed',
+ *   metadata: { context_id: 'trip-7' },
+ * };
+ */
 export interface AgentRun {
   readonly agentId: string;
   /** To the call step, as in `CollectedStep`. */
@@ -262,7 +363,14 @@ export interface AgentRun {
   readonly metadata: JsonObject;
 }
 
-/** A pattern that is under way. */
+/**
+ * A pattern that is under way.
+ * @example
+ * const frame: PatternFrame = {
+ *   type: 'pattern', frameId: 'F2', flowId: 'pattern_cannot_handle', stepId: 'START',
+ *   context: { reason: 'cannot_handle_default' },
+ * };
+ */
 export interface PatternFrame {
   /** The pattern's flow id: `pattern_completed`, ... */
   readonly type: 'pattern';
@@ -273,7 +381,14 @@ export interface PatternFrame {
   readonly context: JsonObject;
 }
 
-/** A sub agent that is at work. */
+/**
+ * A sub agent that is at work.
+ * @example
+ * const frame: AgentFrame = {
+ *   type: 'agent', frameId: 'F3', flowId: 'plan_trip', stepId: '2_call_hotel_desk',
+ *   agentId: 'hotel_desk', state: 'waiting_for_input', metadata: { task_id: 'task-12' },
+ * };
+ */
 export interface AgentFrame {
   readonly type: 'agent';
   readonly frameId: string;
@@ -285,10 +400,20 @@ export interface AgentFrame {
   readonly metadata: JsonObject;
 }
 
-/** One thing that a conversation is in the midst of. */
+/**
+ * One thing that a conversation is in the midst of.
+ * @example const isAgentsTurn = (stack: readonly StackFrame[]) => stack.at(-1)?.type === 'agent';
+ */
 export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
 
-/** What a user may be shown at once. */
+/**
+ * What a user may be shown at once.
+ * @example
+ * const message: BotMessage = {
+ *   text: 'Shall it be there tomorrow?',
+ *   buttons: [{ title: 'Yes', payload: '/SetSlots(express=true)' }],
+ * };
+ */
 export interface BotMessage {
   readonly text?: string;
   readonly buttons?: readonly Button[];
@@ -300,5 +425,10 @@ export interface BotMessage {
   readonly metadata?: JsonObject;
 }
 
-/** An event of the tracker in the project format's JSON: `event` names it, `timestamp` is in seconds. */
+/**
+ * An event of the tracker in the project format's JSON: `event` names it, `timestamp` is in seconds.
+ * @example
+ * const at = 1_794_744_713.25;
+ * const event: TrackerEvent = { event: 'slot', timestamp: at, name: 'amount', value: 50 };
+ */
 export type TrackerEvent = JsonObject & { readonly event: string; readonly timestamp: number };

@@ -3,7 +3,14 @@ import { type Dialogue, flowSlots } from './executor/index.ts';
 import type { BotMessage, TrackerEvent } from './model.ts';
 import { activeSegment, callChain, isInner, segmentsOf } from './stack/index.ts';
 
-/** What came of a message. */
+/**
+ * What came of a message.
+ * @example
+ * let tracker: TurnResult['tracker'] | undefined;
+ * for (const text of ['I want to send money', '50 euros', 'to Bob']) {
+ *   ({ tracker } = await assistant.handle({ senderId: 'ada', tracker, text }));
+ * }
+ */
 export interface TurnResult {
   readonly messages: readonly BotMessage[];
   /** The conversation as it is now: save it, and hand it back with the next message. */
@@ -13,7 +20,12 @@ export interface TurnResult {
   readonly outcome: TurnOutcome;
 }
 
-/** Facts about how the turn ended, for whoever has to put a state on it. */
+/**
+ * Facts about how the turn ended, for whoever has to put a state on it.
+ * @example
+ * const isDone = ({ completedFlows, userFlows }: TurnOutcome) =>
+ *   completedFlows.length > 0 && userFlows.length === 0;
+ */
 export interface TurnOutcome {
   /** The user may speak. False when the session has ended, and while someone else speaks for us. */
   readonly waiting: boolean;

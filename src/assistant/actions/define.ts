@@ -5,7 +5,14 @@ import type { BotMessage, Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { MessageStream } from './message-stream.ts';
 
-/** An action of a project, written in TypeScript. */
+/**
+ * An action of a project, written in TypeScript.
+ * @example
+ * const price: Action = {
+ *   name: 'action_price',
+ *   run: async ({ slots }) => [slotSet('price', 5 + 2 * Number(slots['weight']))],
+ * };
+ */
 export interface Action {
   readonly name: string;
   /** Events that it returns are applied after those that it emitted. */
@@ -15,6 +22,11 @@ export interface Action {
 /**
  * What an action sees and may do. What it says and sets takes effect when it returns, so that an
  * action that fails has done nothing; only a stream is shown at once.
+ * @example
+ * async function showRate({ utterResponse, signal }: ActionContext) {
+ *   const answer = await fetch('https://rates.example.com/today', { signal });
+ *   utterResponse('utter_rate', { rate: await answer.text() });
+ * }
  */
 export interface ActionContext {
   readonly senderId: string;

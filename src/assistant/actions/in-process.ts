@@ -3,7 +3,11 @@ import type { Action, ActionContext } from './define.ts';
 import { MessageStream } from './message-stream.ts';
 import type { ActionCall, ActionMessage, ActionResult, ActionRunner } from './runner.ts';
 
-/** Bounds of actions in this process. */
+/**
+ * Bounds of actions in this process.
+ * @example
+ * const options: InProcessOptions = { timeoutMs: 10_000 }; // users do not wait five minutes
+ */
 export interface InProcessOptions {
   /** How long an action may take, in milliseconds. @default 300_000 */
   readonly timeoutMs?: number;

@@ -6,7 +6,15 @@ import { readBounded } from './bounded-body.ts';
 import { readActionResult } from './read-result.ts';
 import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
 
-/** Where the action server is, and how patiently it is asked. */
+/**
+ * Where the action server is, and how patiently it is asked.
+ * @example
+ * const options: RemoteActionsOptions = {
+ *   url: 'https://actions.example.com/webhook',
+ *   headers: () => ({ authorization: `Bearer ${process.env['ACTIONS_TOKEN']}` }),
+ *   timeoutMs: 20_000, domain: 'digest',
+ * };
+ */
 export interface RemoteActionsOptions {
   /** Of the webhook: `http://localhost:5055/webhook`. */
   readonly url: string;

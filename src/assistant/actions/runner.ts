@@ -19,7 +19,12 @@ export interface ActionRunner {
   run(call: ActionCall): Promise<ActionResult>;
 }
 
-/** All that an action may know. */
+/**
+ * All that an action may know.
+ * @example
+ * const note = ({ name, senderId, logger }: ActionCall) =>
+ *   logger.info({ name, senderId }, 'action.run');
+ */
 export interface ActionCall {
   readonly name: string;
   readonly senderId: string;
@@ -39,20 +44,36 @@ export interface ActionCall {
   readonly logger: Logger;
 }
 
-/** What an action wants to be said and to be true, in this order. */
+/**
+ * What an action wants to be said and to be true, in this order.
+ * @example
+ * const result: ActionResult = {
+ *   messages: [{ response: 'utter_price', values: { price: 12.5 } }], // said before the slot is set
+ *   events: [slotSet('price', 12.5)],
+ * };
+ */
 export interface ActionResult {
   readonly messages: readonly ActionMessage[];
   readonly events: readonly EventDraft[];
 }
 
-/** A message, or a response of the domain by name; fields beside a name extend the response. */
+/**
+ * A message, or a response of the domain by name; fields beside a name extend the response.
+ * @example
+ * const image = 'https://maps.example.com/7.png';
+ * const message: ActionMessage = { response: 'utter_map', image };
+ */
 export interface ActionMessage extends BotMessage {
   readonly response?: string;
   /** For the templates of the response. */
   readonly values?: JsonObject;
 }
 
-/** A message as it comes to be: one start, any number of chunks, one end. */
+/**
+ * A message as it comes to be: one start, any number of chunks, one end.
+ * @example
+ * const show = (piece: StreamPiece) => piece.kind === 'chunk' && process.stdout.write(piece.text);
+ */
 export type StreamPiece =
   | { readonly kind: 'start'; readonly streamId: string }
   | { readonly kind: 'chunk'; readonly streamId: string; readonly text: string }

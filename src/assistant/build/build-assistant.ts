@@ -13,7 +13,14 @@ import { outboundPolicy } from './outbound-policy.ts';
 import { rephraserOf } from './rephraser.ts';
 import { responseServer } from './response-server.ts';
 
-/** What an assistant needs besides its project. */
+/**
+ * What an assistant needs besides its project.
+ * @example
+ * const options: BuildOptions = {
+ *   clock: { now: () => Date.parse('2026-11-20T09:00:00Z') }, // "tomorrow" is always the 21st
+ *   environment: { OPENAI_API_KEY: key },
+ * };
+ */
 export interface BuildOptions {
   /**
    * For `call:` steps that lead to agents and tools; closed with the assistant.

@@ -16,7 +16,14 @@ export interface CommandGenerator {
   generate(input: GeneratorInput): Promise<readonly Command[]>;
 }
 
-/** All that a generator may know. Everything is a view: nothing here may be changed. */
+/**
+ * All that a generator may know. Everything is a view: nothing here may be changed.
+ * @example
+ * const generate = async ({ text, flows }: GeneratorInput): Promise<readonly Command[]> => {
+ *   const flow = flows.find(({ examples }) => examples.includes(text));
+ *   return flow === undefined ? [] : [{ command: 'start flow', flow: flow.id }];
+ * };
+ */
 export interface GeneratorInput {
   /** What the user said: never empty, never longer than the limit, never a special message. */
   readonly text: string;
@@ -51,14 +58,21 @@ export interface GeneratorInput {
   readonly clock: Clock;
 }
 
-/** The question that is open. */
+/**
+ * The question that is open.
+ * @example
+ * const choices = ({ slot }: ActiveCollect) => slot.type === 'bool' ? [true, false] : slot.values;
+ */
 export interface ActiveCollect {
   readonly flow: Flow;
   readonly step: CollectStep;
   readonly slot: Slot;
 }
 
-/** Sub agents of the flows on the stack. */
+/**
+ * Sub agents of the flows on the stack.
+ * @example const canRestart = (agents: AgentsView) => agents.completed.includes('hotel_desk');
+ */
 export interface AgentsView {
   /** The one that waits for the user. */
   readonly active: string | undefined;

@@ -1,6 +1,10 @@
 import type { Flow } from '../model.ts';
 
-/** Which steps of a flow were taken. */
+/**
+ * Which steps of a flow were taken.
+ * @example
+ * const gaps = ({ file, missing }: FlowCoverage) => missing.map(({ line }) => `${file}:${line}`);
+ */
 export interface FlowCoverage {
   readonly flow: string;
   readonly file: string;

@@ -3,7 +3,12 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Flow, TrackerEvent } from '../model.ts';
 import type { Judge } from './judge.ts';
 
-/** A conversation and what is expected of it. */
+/**
+ * A conversation and what is expected of it.
+ * @example
+ * const { cases } = await findTests('tests', '.', process.env);
+ * const quick = cases.filter((test: TestCase) => test.judge === undefined); // no model judges
+ */
 export interface TestCase {
   readonly name: string;
   readonly position: Position;
@@ -67,7 +72,12 @@ export interface CheckFailure {
   readonly found: readonly string[];
 }
 
-/** What came of one test. */
+/**
+ * What came of one test.
+ * @example
+ * const onResult = ({ test, failures }: CaseResult) =>
+ *   console.log(failures.length === 0 ? 'passed' : 'failed', test.name);
+ */
 export interface CaseResult {
   readonly test: TestCase;
   /** Empty when the test passed. */

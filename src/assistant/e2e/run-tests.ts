@@ -12,7 +12,11 @@ import { type Judge, modelJudge } from './judge.ts';
 import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './model.ts';
 import { StubbedActions } from './stubs.ts';
 
-/** How tests are run. */
+/**
+ * How tests are run.
+ * @example
+ * const options: RunTestsOptions = { failFast: true, signal: AbortSignal.timeout(120_000) };
+ */
 export interface RunTestsOptions {
   /** Stops at the first test that fails. @default false */
   readonly failFast?: boolean;
@@ -22,7 +26,12 @@ export interface RunTestsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What came of all tests. */
+/**
+ * What came of all tests.
+ * @example
+ * const isGreen = ({ results }: TestReport) =>
+ *   results.every(({ failures }) => failures.length === 0);
+ */
 export interface TestReport {
   readonly results: readonly CaseResult[];
   readonly coverage: readonly FlowCoverage[];

@@ -33,14 +33,23 @@ export interface CallHandler {
   close?(): Promise<void>;
 }
 
-/** What is left of a call when nobody waits for its answer any more. */
+/**
+ * What is left of a call when nobody waits for its answer any more.
+ * @example const cancel = async ({ metadata }: LeftCall) => desk.giveUp(metadata['task_id']);
+ */
 export interface LeftCall {
   readonly step: CallStep;
   readonly metadata: JsonObject;
   readonly logger: Logger;
 }
 
-/** A `call` step that is to be taken, and what is known of it so far. */
+/**
+ * A `call` step that is to be taken, and what is known of it so far.
+ * @example
+ * const run = async ({ mode, say }: Call) => {
+ *   if (mode === 'start') await say({ text: 'One moment, I am asking the hotel.' });
+ * };
+ */
 export interface Call {
   readonly step: CallStep;
   readonly flow: Flow;
@@ -76,7 +85,14 @@ export interface Call {
   readonly logger: Logger;
 }
 
-/** What came of a call step. */
+/**
+ * What came of a call step.
+ * @example
+ * const outcome: CallOutcome = {
+ *   status: 'input-required', messages: [{ text: 'Sea view or garden?' }],
+ *   events: [slotSet('hotel', 'Seaside')], metadata: { task_id: 'task-12' },
+ * };
+ */
 export type CallOutcome =
   | {
       readonly status: 'completed' | 'input-required';

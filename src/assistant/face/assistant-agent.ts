@@ -9,7 +9,14 @@ import { skillsOf } from './skills.ts';
 import { stateOf } from './state-mapper.ts';
 import { isChannel, speakerOf } from './speaker.ts';
 
-/** How an assistant is shown as an agent. */
+/**
+ * How an assistant is shown as an agent.
+ * @example
+ * const options: AssistantAgentOptions = {
+ *   assistant: () => current, // set anew after each reload
+ *   name: 'bank', description: 'Looks after accounts, cards and transfers.',
+ * };
+ */
 export interface AssistantAgentOptions {
   /** The assistant of the moment: undefined until a model is loaded, another after a reload. */
   readonly assistant: () => Assistant | undefined;

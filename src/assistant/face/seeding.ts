@@ -1,6 +1,10 @@
 import type { JsonObject, JsonValue, Message } from '../../protocol/index.ts';
 
-/** A message as the conversation sees it: its words, and the slots that its sender knows already. */
+/**
+ * A message as the conversation sees it: its words, and the slots that its sender knows already.
+ * @example
+ * const seeded: SeededMessage = { text: 'Transfer money', slots: { amount: 5 }, metadata: {} };
+ */
 export interface SeededMessage {
   /** Without the markers that carried slots. */
   readonly text: string;

@@ -7,7 +7,14 @@ import type { GeneratorConfig } from '../project/index.ts';
 import { llmGenerator } from './llm/index.ts';
 import { matchingGenerator, type MatchingOptions } from './matching/index.ts';
 
-/** What a generator of commands is made of. */
+/**
+ * What a generator of commands is made of.
+ * @example
+ * const options: CreateGeneratorOptions = {
+ *   models: createModels([...project.endpoints.modelGroups.values()]),
+ *   files: project.files, matching: { dateOrder: 'month-day' },
+ * };
+ */
 export interface CreateGeneratorOptions {
   /** The models of the project by the ids of their groups. @default none */
   readonly models?: ReadonlyMap<string, LanguageModelV4>;

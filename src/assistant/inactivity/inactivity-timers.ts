@@ -13,7 +13,13 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { loadState } from '../tracker/index.ts';
 
-/** Whose conversations are watched, and how closely. */
+/**
+ * Whose conversations are watched, and how closely.
+ * @example
+ * const options: InactivityTimersOptions = {
+ *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger, lookMs: 30_000,
+ * };
+ */
 export interface InactivityTimersOptions {
   /** The agent's name, as its owners have it. */
   readonly agent: string;

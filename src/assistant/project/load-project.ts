@@ -6,7 +6,14 @@ import { toEntries } from './package-entries.ts';
 import { type ProjectPlaces, readFolder } from './project-folder.ts';
 import type { TarEntry } from './tar.ts';
 
-/** A project, and what is wrong with it. */
+/**
+ * A project, and what is wrong with it.
+ * @example
+ * const wholeOf = ({ project, problems }: LoadedProject) => {
+ *   problems.throwIfErrors();
+ *   return project;
+ * };
+ */
 export interface LoadedProject {
   /** As much of it as could be understood; whole when there are no errors. */
   readonly project: Project;

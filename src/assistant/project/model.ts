@@ -2,7 +2,10 @@ import type { StoreSettings, TelemetrySettings } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Domain, Flow } from '../model.ts';
 
-/** A project folder or a packed one, read whole. Holds secrets: never log it. */
+/**
+ * A project folder or a packed one, read whole. Holds secrets: never log it.
+ * @example const label = ({ name, modelId }: Project) => `${name}@${modelId.slice(0, 12)}`;
+ */
 export interface Project {
   /** `assistant_id`, else the name of the folder. */
   readonly name: string;
@@ -167,7 +170,10 @@ export const jwtAlgorithms = [
   'PS256',
 ] as const;
 
-/** The assistant as an A2A agent. */
+/**
+ * The assistant as an A2A agent.
+ * @example const isOpenToAll = (server: A2aServer) => server.auth === undefined;
+ */
 export interface A2aServer {
   readonly description: string;
   /** The public URL; undefined to infer it from the address listened on. */

@@ -8,7 +8,14 @@ const maximumSize = 16_000_000;
 const maximumFiles = 10_000;
 const maximumDepth = 20;
 
-/** Where the parts of a project lie; each is looked for in `directory` unless it is given. */
+/**
+ * Where the parts of a project lie; each is looked for in `directory` unless it is given.
+ * @example
+ * const places: ProjectPlaces = {
+ *   directory: 'bank',
+ *   data: ['bank/data', 'shared/flows'], // from where the program runs, not from `directory`
+ * };
+ */
 export interface ProjectPlaces {
   readonly directory: string;
   /** @default 'config.yml' */

@@ -12,7 +12,12 @@ export interface Rephraser {
   rephrase(request: RephraseRequest): Promise<string>;
 }
 
-/** What is to be said in other words, and what came before. */
+/**
+ * What is to be said in other words, and what came before.
+ * @example
+ * const prompt = ({ text, language = 'en' }: RephraseRequest) =>
+ *   `Say it warmly, in ${language}: ${text}`;
+ */
 export interface RephraseRequest {
   /** The name of the response. */
   readonly response: string;

@@ -3,7 +3,13 @@ import type { BotMessage, SlotType, TrackerEvent } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { SubAgentTool } from './sub-agent-tool.ts';
 
-/** A slot as a sub agent sees it. */
+/**
+ * A slot as a sub agent sees it.
+ * @example
+ * const board: AgentInputSlot = {
+ *   name: 'board', value: null, type: 'categorical', allowedValues: ['breakfast', 'half', 'full'],
+ * };
+ */
 export interface AgentInputSlot {
   readonly name: string;
   readonly value: JsonValue;
@@ -12,7 +18,11 @@ export interface AgentInputSlot {
   readonly allowedValues?: readonly JsonValue[];
 }
 
-/** All that a sub agent is told. */
+/**
+ * All that a sub agent is told.
+ * @example
+ * const withoutPast = (input: AgentInput): AgentInput => ({ ...input, conversationHistory: '' });
+ */
 export interface AgentInput {
   /** Of this call: the same when it is tried again. */
   readonly id: string;
@@ -31,14 +41,22 @@ export interface AgentInput {
 }
 
 /**
+ * What an answer of a sub agent means for its flow.
  * - `input_required`: the agent asks, and goes on with the user's answer.
  * - `completed`: the flow goes on.
  * - `recoverable_error`: it is called again, a few times; then it is fatal.
  * - `fatal_error`: the flow ends with an apology.
+ * @example const status: AgentStatus = answer.status === 503 ? 'recoverable_error' : 'fatal_error';
  */
 export type AgentStatus = 'input_required' | 'completed' | 'recoverable_error' | 'fatal_error';
 
-/** What one use of a tool, or one artifact, came to. */
+/**
+ * What one use of a tool, or one artifact, came to.
+ * @example
+ * const found: StructuredResult = {
+ *   name: 'find_hotels', result: [{ hotel: 'Seaside', price: 120 }], isError: false,
+ * };
+ */
 export interface StructuredResult {
   readonly name: string;
   readonly result: JsonValue;
@@ -46,7 +64,14 @@ export interface StructuredResult {
   readonly isError?: boolean;
 }
 
-/** What a sub agent answers. */
+/**
+ * What a sub agent answers.
+ * @example
+ * const ask = ({ id }: AgentInput): AgentOutput => ({
+ *   id, status: 'input_required', responseMessage: 'Over how many months?',
+ *   metadata: { amount: 5_000 }, // comes back with the answer
+ * });
+ */
 export interface AgentOutput {
   /** That of the input. */
   readonly id: string;
@@ -65,7 +90,14 @@ export interface AgentOutput {
   readonly errorMessage?: string;
 }
 
-/** What an agent's own code may do while it works. */
+/**
+ * What an agent's own code may do while it works.
+ * @example
+ * const run = async ({ id }: AgentInput, { say, signal }: AgentWork): Promise<AgentOutput> => {
+ *   await say({ text: 'I am looking through the offers.' });
+ *   return { id, status: 'completed', responseMessage: await bestOffer(signal) };
+ * };
+ */
 export interface AgentWork {
   /** Tells the user something at once. */
   readonly say: (message: BotMessage) => Promise<void>;
@@ -74,7 +106,11 @@ export interface AgentWork {
   readonly channel: string;
 }
 
-/** What a tool of a sub agent gave. */
+/**
+ * What a tool of a sub agent gave.
+ * @example
+ * const failed = ({ current }: ToolOutput) => current.filter(({ isError }) => isError === true);
+ */
 export interface ToolOutput {
   /** Of this step. */
   readonly current: readonly StructuredResult[];

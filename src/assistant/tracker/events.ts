@@ -1,7 +1,11 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { BotMessage, Command, Extractor } from '../model.ts';
 
-/** An event before the tracker gave it its time and metadata. */
+/**
+ * An event before the tracker gave it its time and metadata.
+ * @example
+ * const draft: EventDraft = { event: 'followup', name: 'action_price' }; // the next action to run
+ */
 export type EventDraft = JsonObject & { readonly event: string };
 
 /** The events of the engine, one maker each; fields as in the project format. */

@@ -5,6 +5,8 @@ import type { TranscriptEntry } from './transcript.ts';
 /**
  * All that a conversation is, apart from its log: what the engine needs to take the next turn.
  * Everything in it is bounded, so a turn costs the same however long the conversation is.
+ * @example
+ * const restedMinutes = ({ activeAt }: TrackerState) => (Date.now() / 1_000 - activeAt) / 60;
  */
 export interface TrackerState {
   readonly version: 1;

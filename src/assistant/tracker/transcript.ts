@@ -1,6 +1,11 @@
 import type { BotMessage, Button } from '../model.ts';
 
-/** Something that was said. */
+/**
+ * Something that was said.
+ * @example
+ * const text = 'Sea view or garden?';
+ * const entry: TranscriptEntry = { speaker: 'agent', agentId: 'hotel_desk', text };
+ */
 export interface TranscriptEntry {
   readonly speaker: 'user' | 'bot' | 'agent';
   readonly text: string;

@@ -10,7 +10,11 @@ import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
 import { dayAt } from './values/index.ts';
 
-/** How messages are matched. */
+/**
+ * How messages are matched.
+ * @example
+ * const options: MatchingOptions = { timeZone: 'America/New_York', dateOrder: 'month-day' };
+ */
 export interface MatchingOptions {
   /** IANA name of the zone in which "today" is meant. @default 'UTC' */
   readonly timeZone?: string;
