@@ -1,4 +1,8 @@
-/** How long to wait before another attempt. */
+/**
+ * How long to wait before another attempt.
+ * @example
+ * const backoff: BackoffOptions = { initialDelay: 500, factor: 2 }; // at most 0.5, 1, 2, 4 s
+ */
 export interface BackoffOptions {
   /** Milliseconds before the second attempt. @default 1_000 */
   readonly initialDelay?: number;

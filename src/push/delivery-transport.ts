@@ -16,7 +16,11 @@ export interface DeliveryTransport {
   close(): void;
 }
 
-/** What a receiver answered. */
+/**
+ * What a receiver answered.
+ * @example
+ * const busy: DeliveryAnswer = { status: 503, retryAfter: '120' }; // in seconds, or a date
+ */
 export interface DeliveryAnswer {
   readonly status: number;
   /** Its `Retry-After`. */

@@ -7,7 +7,14 @@ import { checkUrl, portOf, schemeOf, type UrlPolicy } from './policy.ts';
 import { type Resolver, systemResolver } from './resolver.ts';
 import { outboundTimeouts } from './timeouts.ts';
 
-/** Where calls may go, and how long they may take. */
+/**
+ * Where calls may go, and how long they may take.
+ * @example
+ * const options: GuardedClientOptions = {
+ *   policy: { ...sealedPolicy, allowedHosts: ['partners.example.com'] },
+ *   connectTimeout: 2_000, maxSocketsPerHost: 4,
+ * };
+ */
 export interface GuardedClientOptions {
   readonly policy: UrlPolicy;
   /** @default the operating system's */
@@ -24,7 +31,15 @@ export interface GuardedClientOptions {
   readonly certificateAuthority?: string;
 }
 
-/** A call to an address that somebody else named. */
+/**
+ * A call to an address that somebody else named.
+ * @example
+ * const request: OutboundRequest = {
+ *   method: 'POST', body: JSON.stringify({ paid: true }), signal: AbortSignal.timeout(10_000),
+ *   headers: { 'content-type': 'application/json', 'idempotency-key': 'order-81' },
+ *   isRepeatable: true, // the key tells the receiver of a repeat
+ * };
+ */
 export interface OutboundRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -6,7 +6,14 @@ import { DeliveryMeter } from './delivery-meter.ts';
 import { Lanes } from './lanes.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
-/** What is delivered, where to, and how patiently. */
+/**
+ * What is delivered, where to, and how patiently.
+ * @example
+ * const options: PushDispatcherOptions = {
+ *   store, taskAt, replica: crypto.randomUUID(), policy: httpsOrLoopbackPolicy,
+ *   maxAttempts: 8, backoff: { maxDelay: 3_600_000 }, concurrencyPerHost: 4,
+ * };
+ */
 export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'scheduler'> {
   readonly store: Pick<Store, 'push' | 'readEvents'>;
   /** The process that claims deliveries: its claims end when the store learns of its end. */
@@ -31,7 +38,13 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   readonly onAttempt?: (attempt: PushAttempt) => void;
 }
 
-/** One call to a webhook, and what came of it. */
+/**
+ * One call to a webhook, and what came of it.
+ * @example
+ * const onAttempt = ({ delivery, outcome }: PushAttempt) => {
+ *   if (outcome.kind === 'dead') console.warn(delivery.taskId, outcome.error);
+ * };
+ */
 export interface PushAttempt {
   readonly delivery: Delivery;
   readonly outcome: DeliveryOutcome;
@@ -39,7 +52,12 @@ export interface PushAttempt {
   readonly at: number;
 }
 
-/** Time as the dispatcher sees it; the engine's scheduler fits. */
+/**
+ * Time as the dispatcher sees it; the engine's scheduler fits.
+ * @example
+ * // A day ahead: every delivery that waits for its next attempt is due.
+ * const tomorrow: PushScheduler = { ...systemScheduler, now: () => Date.now() + 86_400_000 };
+ */
 export interface PushScheduler {
   /** Milliseconds since 1970. */
   now(): number;

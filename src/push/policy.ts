@@ -66,7 +66,10 @@ export class UrlRefused extends LegateError {
   }
 }
 
-/** What a refusal says. */
+/**
+ * What a refusal says.
+ * @example const options: CheckUrlOptions = { field: 'nlg.url', code: 'CONFIGURATION_INVALID' };
+ */
 export interface CheckUrlOptions {
   /** The path of the field in the request, for the error. @default 'url' */
   readonly field?: string;
