@@ -4,6 +4,9 @@ import type { CallOperation, StreamOperation } from './transport.ts';
 /**
  * A binding beside the two over HTTP. It is given to the client, which so needs nothing of Node:
  * `grpcBinding()` makes the one for gRPC.
+ * @example
+ * const binding: ClientBinding = grpcBinding();
+ * const client = await connect('https://agent.example', { bindings: [binding], binding: 'GRPC' });
  */
 export interface ClientBinding {
   readonly binding: 'GRPC';
@@ -16,13 +19,19 @@ export interface ClientBinding {
   open(chosen: ChosenInterface, limits: BindingLimits): BindingChannel;
 }
 
-/** The client's options of these names. */
+/**
+ * The client's options of these names.
+ * @example const limits: BindingLimits = { maxBodySize: 4 * 1024 * 1024, maxEventSize: 256 * 1024 };
+ */
 export interface BindingLimits {
   readonly maxBodySize: number;
   readonly maxEventSize: number;
 }
 
-/** What goes with a request. */
+/**
+ * What goes with a request.
+ * @example const call: BindingCall = { headers: new Headers({ 'A2A-Version': '1.0' }), timeoutMs: 5_000 };
+ */
 export interface BindingCall {
   /** Credentials included: what may not be sent was refused before. */
   readonly headers: Headers;
@@ -35,6 +44,7 @@ export interface BindingCall {
  * One interface of one agent, spoken to in JSON as the version has it, in 0.3 in the form of
  * HTTP+JSON. Makes each request once. Rejects with the error that the peer sent, `PEER_UNREACHABLE`
  * where there was no answer, `PEER_INVALID` where it was not A2A, and the reason of the signal.
+ * @example const read = (channel: BindingChannel, id: string) => channel.call('getTask', { id }, { headers });
  */
 export interface BindingChannel {
   call(operation: CallOperation, json: unknown, call: BindingCall): Promise<unknown>;

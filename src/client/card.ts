@@ -6,7 +6,12 @@ import { isCallable } from './interface-choice.ts';
 import type { TransportCall } from './transport.ts';
 import { decodeAnswer } from './wires.ts';
 
-/** A card with what is needed to ask for it again. */
+/**
+ * A card with what is needed to ask for it again.
+ * @example
+ * const known: FetchedCard = await fetchAgentCard('https://agent.example');
+ * const isSame = (await fetchAgentCard(known)) === known; // asks with the ETag
+ */
 export interface FetchedCard {
   readonly card: AgentCard;
   /** As it came, for instance to check its signatures. */

@@ -1,6 +1,9 @@
 import { LegateError } from '../protocol/index.ts';
 
-/** Where an API key travels. */
+/**
+ * Where an API key travels.
+ * @example const apiKey: ApiKey = { name: 'key', location: 'query', value: secret };
+ */
 export interface ApiKey {
   readonly name: string;
   /** A browser never lets a page set cookies itself. @default 'header' */
@@ -8,7 +11,12 @@ export interface ApiKey {
   readonly value: string;
 }
 
-/** What a header provider is told. */
+/**
+ * What a header provider is told.
+ * @example
+ * const tokenFor = ({ url, isRejected }: CredentialRequest) =>
+ *   isRejected ? tokens.renew(new URL(url).origin) : tokens.get(new URL(url).origin);
+ */
 export interface CredentialRequest {
   /** Where the headers will go, without its query. */
   readonly url: string;
@@ -16,7 +24,13 @@ export interface CredentialRequest {
   readonly isRejected: boolean;
 }
 
-/** Makes the headers that show who calls; asked once more when they are refused. */
+/**
+ * Makes the headers that show who calls; asked once more when they are refused.
+ * @example
+ * const headers: HeaderProvider = async ({ isRejected }) => ({
+ *   Authorization: `Bearer ${await tokens.get({ isForced: isRejected })}`,
+ * });
+ */
 export type HeaderProvider = (
   request: CredentialRequest,
 ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;

@@ -2,7 +2,13 @@ import { LegateError } from '../protocol/index.ts';
 import { Credentials, refuseExposure, setHeader } from './credentials.ts';
 import type { Settings } from './options.ts';
 
-/** A request as `onRequest` sees it. */
+/**
+ * A request as `onRequest` sees it.
+ * @example
+ * const onRequest = ({ operation, headers }: OutgoingRequest) => {
+ *   if (operation !== 'card') headers.set('traceparent', currentTrace());
+ * };
+ */
 export interface OutgoingRequest {
   readonly method: string;
   readonly url: string;

@@ -4,7 +4,12 @@ import type { BindingName, ClientOptions } from './options.ts';
 
 export type SpokenVersion = '1.0' | '0.3';
 
-/** Where and how an agent is called. */
+/**
+ * Where and how an agent is called.
+ * @example
+ * const chosen: ChosenInterface = chooseInterface(card, { version: '1.0' });
+ * console.log(`${chosen.binding} at ${chosen.url.host}`); // 'JSONRPC at agent.example'
+ */
 export interface ChosenInterface {
   readonly interface: AgentInterface;
   readonly binding: BindingName;

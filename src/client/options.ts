@@ -2,7 +2,10 @@ import type { ClientBinding } from './binding.ts';
 import type { Auth } from './credentials.ts';
 import type { OutgoingRequest } from './http.ts';
 
-/** How often and how patiently a call is repeated where repeating it is safe. */
+/**
+ * How often and how patiently a call is repeated where repeating it is safe.
+ * @example const retry: RetryOptions = { attempts: 4, initialMs: 200 }; // pauses of up to 200, 400 and 800 ms
+ */
 export interface RetryOptions {
   /** Tries in all, the first included. @default 3 */
   readonly attempts?: number;
@@ -14,7 +17,10 @@ export interface RetryOptions {
   readonly longestRetryAfterMs?: number;
 }
 
-/** How a task is watched where streaming is not offered. */
+/**
+ * How a task is watched where streaming is not offered.
+ * @example const poll: PollOptions = { initialMs: 400, maximumMs: 1_000 }; // after 400, 600, 900, 1000, ... ms
+ */
 export interface PollOptions {
   /** The first pause, in milliseconds; each further one is half as long again. @default 2_000 */
   readonly initialMs?: number;
@@ -22,10 +28,22 @@ export interface PollOptions {
   readonly maximumMs?: number;
 }
 
-/** Bindings that a client may speak: GRPC where it was given. */
+/**
+ * Bindings that a client may speak: GRPC where it was given.
+ * @example const binding: BindingName = 'HTTP+JSON'; // a card says it so, in protocolBinding
+ */
 export type BindingName = 'JSONRPC' | 'HTTP+JSON' | 'GRPC';
 
-/** How an agent is called. */
+/**
+ * How an agent is called.
+ * @example
+ * const options: ClientOptions = {
+ *   auth: { bearer: token },
+ *   binding: 'HTTP+JSON',
+ *   retry: { attempts: 5 },
+ *   timeoutMs: 30_000,
+ * };
+ */
 export interface ClientOptions {
   /** Who calls. Sent over TLS and to loopback hosts only. */
   readonly auth?: Auth;
@@ -88,7 +106,10 @@ export interface ClientOptions {
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** What one call may set for itself. */
+/**
+ * What one call may set for itself.
+ * @example const options: CallOptions = { timeoutMs: 2_000, headers: { 'X-Request-Id': 'r-17' } };
+ */
 export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Milliseconds; on a stream, the time until its end. @default the client's, for calls; none for streams */
@@ -96,7 +117,12 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How a stream is followed. */
+/**
+ * How a stream is followed.
+ * @example
+ * const options: StreamOptions = { lastEventId: '41', inactivityTimeoutMs: 30_000 };
+ * for await (const event of client.subscribeToTask('t-1', options)) console.log(event.id); // 42, ...
+ */
 export interface StreamOptions extends CallOptions {
   /** Milliseconds. @default the client's */
   readonly inactivityTimeoutMs?: number;
@@ -110,7 +136,14 @@ export interface StreamOptions extends CallOptions {
   readonly recall?: RecallOptions;
 }
 
-/** How a message is called back whose sender gave up before the peer named its task. */
+/**
+ * How a message is called back whose sender gave up before the peer named its task.
+ * @example
+ * const recall: RecallOptions = {
+ *   isMeant: (reason) => reason instanceof DOMException && reason.name === 'TimeoutError',
+ *   onFailure: (error) => console.warn('a task may still run', error),
+ * };
+ */
 export interface RecallOptions {
   /** Asked with the signal's reason. @default whoever gives up has no use for the task */
   readonly isMeant?: (reason: unknown) => boolean;

@@ -1,6 +1,13 @@
 import { type Message, message, type SendMessageRequest } from '../protocol/index.ts';
 
-/** What can be sent: a text, a message, or a whole request. */
+/**
+ * What can be sent: a text, a message, or a whole request.
+ * @example
+ * const question: Sendable = {
+ *   message: message('Paint a sunset'),
+ *   configuration: { acceptedOutputModes: ['image/png'], returnImmediately: true },
+ * };
+ */
 export type Sendable = string | Message | SendMessageRequest;
 
 export function toRequest(input: Sendable): SendMessageRequest {

@@ -35,9 +35,15 @@ export interface Exchanges {
   deleteTaskPushNotificationConfig: [DeleteTaskPushNotificationConfigRequest, void];
   getExtendedAgentCard: [GetExtendedAgentCardRequest, AgentCard];
 }
-/** An operation that is answered by a stream. */
+/**
+ * An operation that is answered by a stream.
+ * @example const operation: StreamOperation = taskId === '' ? 'sendStreamingMessage' : 'subscribeToTask';
+ */
 export type StreamOperation = 'sendStreamingMessage' | 'subscribeToTask';
-/** An operation that is answered once. */
+/**
+ * An operation that is answered once.
+ * @example const harmless: readonly CallOperation[] = ['getTask', 'listTasks', 'getExtendedAgentCard'];
+ */
 export type CallOperation = Exclude<keyof Exchanges, StreamOperation>;
 
 export interface TransportCall {
@@ -55,7 +61,12 @@ export interface TransportStream extends TransportCall {
   readonly onActivity?: () => void;
 }
 
-/** One event of a stream, with the number it has in the task's log where the peer tells. */
+/**
+ * One event of a stream, with the number it has in the task's log where the peer tells.
+ * @example
+ * const stateIn = ({ response }: StreamEvent) =>
+ *   'statusUpdate' in response ? response.statusUpdate.status.state : undefined;
+ */
 export interface StreamEvent {
   readonly response: StreamResponse;
   /** The event's id, to continue after it with `lastEventId`. */
