@@ -33,7 +33,12 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** What a message has besides its parts. */
+/**
+ * What a message has besides its parts.
+ * @example
+ * const options: MessageOptions = { contextId: task.contextId, referenceTaskIds: [task.id] };
+ * const next = message('The same again, please', options); // a new task beside the one it refers to
+ */
 export interface MessageOptions {
   /** @default 'ROLE_USER' */
   role?: Role;

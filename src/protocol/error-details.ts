@@ -9,7 +9,12 @@ import {
 } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
-/** Which revision of the specification's error table is answered with. @default '1.0.1' */
+/**
+ * Which revision of the specification's error table is answered with. @default '1.0.1'
+ * @example
+ * const profile: ErrorProfile = '1.0.0';
+ * statusOf('TASK_NOT_CANCELABLE', profile).http; // 409, where '1.0.1' has 400
+ */
 export type ErrorProfile = '1.0.1' | '1.0.0';
 
 const domain = 'a2a-protocol.org';

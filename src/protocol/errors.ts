@@ -16,7 +16,10 @@ interface ErrorRow {
   readonly exit: number;
 }
 
-/** Names of gRPC statuses that errors have. */
+/**
+ * Names of gRPC statuses that errors have.
+ * @example const status: GrpcStatus = statusOf('RATE_LIMITED').grpc; // 'RESOURCE_EXHAUSTED'
+ */
 export type GrpcStatus =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'
@@ -117,17 +120,31 @@ export const errorTable = {
   PEER_INVALID: { jsonRpc: -32006, http: 502, grpc: 'INTERNAL', exit: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
-/** The code of an error: stable, and the same on every wire. */
+/**
+ * The code of an error: stable, and the same on every wire.
+ * @example
+ * const passing: readonly ErrorCode[] = ['RATE_LIMITED', 'UNAVAILABLE', 'PEER_UNREACHABLE'];
+ * if (error instanceof LegateError && passing.includes(error.code)) await again(error.retryAfter);
+ */
 export type ErrorCode = keyof typeof errorTable;
 
-/** One thing that is wrong with one field of a request. */
+/**
+ * One thing that is wrong with one field of a request.
+ * @example
+ * const violation: FieldViolation = { field: 'message.parts[0].url', description: 'must be https' };
+ */
 export interface FieldViolation {
   /** As a path: `message.parts[0].text`. */
   readonly field: string;
   readonly description: string;
 }
 
-/** What an error knows besides its code and its text. */
+/**
+ * What an error knows besides its code and its text.
+ * @example
+ * const options: ErrorOptions = { retryAfter: 30, metadata: { warehouse: 'north' } };
+ * throw new LegateError('UNAVAILABLE', 'the warehouse is taking stock', options);
+ */
 export interface ErrorOptions {
   /** Facts about this error, shown to the caller: never a secret, never another caller's. */
   readonly metadata?: Readonly<Record<string, string>>;

@@ -3,7 +3,13 @@ import { errorDetails, readErrorDetails, textOf, toPublicError } from './error-d
 import { type ErrorCode, errorTable, LegateError } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
-/** The `error` member of a JSON-RPC response. */
+/**
+ * The `error` member of a JSON-RPC response.
+ * @example
+ * const error: JsonRpcError = toJsonRpcError(taskNotFound('task-17'));
+ * error.code; // -32001
+ * error.data[0]?.['reason']; // 'TASK_NOT_FOUND'
+ */
 export interface JsonRpcError {
   readonly code: number;
   readonly message: string;

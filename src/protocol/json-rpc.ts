@@ -2,10 +2,16 @@ import { isObject, type Wire } from './decode/reader.ts';
 import { invalidParams, LegateError } from './errors.ts';
 import { fromJsonRpcError, type JsonRpcError, toJsonRpcError } from './json-rpc-error.ts';
 
-/** What tells an answer to which request it belongs. */
+/**
+ * What tells an answer to which request it belongs.
+ * @example const id: JsonRpcId = 0; // as good as any; null answers a request whose id could not be read
+ */
 export type JsonRpcId = string | number | null;
 
-/** A request that was read. */
+/**
+ * A request that was read.
+ * @example const request: JsonRpcRequest = { id: 1, method: 'GetTask', params: { id: 'task-17' } };
+ */
 export interface JsonRpcRequest {
   readonly id: JsonRpcId;
   readonly method: string;

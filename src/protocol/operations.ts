@@ -37,10 +37,16 @@ export const operations = {
   },
 } as const;
 
-/** The name of an operation, the same for all bindings. */
+/**
+ * The name of an operation, the same for all bindings.
+ * @example const isStream = (operation: Operation): boolean => operations[operation].streams;
+ */
 export type Operation = keyof typeof operations;
 
-/** An operation, and the version in which a JSON-RPC method has that name. */
+/**
+ * An operation, and the version in which a JSON-RPC method has that name.
+ * @example const named: NamedOperation = { operation: 'getTask', version: '0.3' }; // of 'tasks/get'
+ */
 export interface NamedOperation {
   readonly operation: Operation;
   readonly version: '1.0' | '0.3';

@@ -11,7 +11,12 @@ import {
 import { type ErrorCode, LegateError } from './errors.ts';
 import { codeOfJsonRpc, toJsonRpcError } from './json-rpc-error.ts';
 
-/** How an error is told over REST. */
+/**
+ * How an error is told over REST.
+ * @example
+ * const options: RestErrorOptions = { version: '0.3' };
+ * toRestError(taskNotFound('task-17'), options).body; // { code: -32001, message, data }
+ */
 export interface RestErrorOptions {
   /** Whose form the body has. @default '1.0' */
   readonly version?: '1.0' | '0.3';

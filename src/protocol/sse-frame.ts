@@ -1,4 +1,9 @@
-/** One event of a stream, before it is written. */
+/**
+ * One event of a stream, before it is written.
+ * @example
+ * const frame: SseFrame = { id: 7, data: JSON.stringify({ statusUpdate }) };
+ * sseFrame(frame); // 'id: 7\ndata: {"statusUpdate":...}\n\n'
+ */
 export interface SseFrame {
   /** The number to resume from; a line break in it would forge other fields and is refused. */
   readonly id?: string | number;

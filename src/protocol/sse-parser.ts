@@ -1,6 +1,13 @@
 import { LegateError } from './errors.ts';
 
-/** One event of a stream. */
+/**
+ * One event of a stream.
+ * @example
+ * function read({ id, data }: SseEvent): StreamResponse {
+ *   resumeAfter = id; // sent as Last-Event-ID when the connection breaks
+ *   return v1.streamResponse.decode(parseJson(data));
+ * }
+ */
 export interface SseEvent {
   /** The last id the stream has given, this event's or an earlier one's. Empty: none yet. */
   readonly id: string;
@@ -9,7 +16,14 @@ export interface SseEvent {
   readonly data: string;
 }
 
-/** Bounds of a stream that is read. */
+/**
+ * Bounds of a stream that is read.
+ * @example
+ * const options: SseParserOptions = {
+ *   maxEventBytes: 64 * 1024,
+ *   onRetry: (milliseconds) => backoff.startAt(milliseconds),
+ * };
+ */
 export interface SseParserOptions {
   /** Bytes of one event, with its field names and comments in between. @default 4 MiB */
   readonly maxEventBytes?: number;

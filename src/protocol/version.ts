@@ -5,10 +5,17 @@ import { LegateError } from './errors.ts';
  * @example const [newest] = protocolVersions;
  */
 export const protocolVersions = ['1.0', '0.3'] as const;
-/** A version of A2A that is spoken here. */
+/**
+ * A version of A2A that is spoken here.
+ * @example const spoken: ProtocolVersion = negotiateVersion({ header: undefined }); // '0.3'
+ */
 export type ProtocolVersion = (typeof protocolVersions)[number];
 
-/** What a request says of its version. */
+/**
+ * What a request says of its version.
+ * @example
+ * const asked: VersionRequest = { query: url.searchParams.get('A2A-Version'), supported: ['1.0'] };
+ */
 export interface VersionRequest {
   /** The `A2A-Version` header (or gRPC metadata). It is heeded before the query parameter. */
   readonly header?: string | undefined;

@@ -1,6 +1,7 @@
 /**
  * What a decoder refuses for its size. Whatever is not named here is bounded by the size of the
  * whole body, which the door limits.
+ * @example const limits: DecodeLimits = { ...defaultDecodeLimits, maxParts: 16, maxIdLength: 64 };
  */
 export interface DecodeLimits {
   /** Characters of an id: message, context, task, artifact, push configuration, tenant. @default 256 */
@@ -31,7 +32,12 @@ export const defaultDecodeLimits: DecodeLimits = {
   maxValueDepth: 48,
 };
 
-/** How strictly and within which bounds a decoder reads. */
+/**
+ * How strictly and within which bounds a decoder reads.
+ * @example
+ * const options: DecodeOptions = { newMessageId: () => crypto.randomUUID(), limits: { maxParts: 16 } };
+ * const received = v1.message.decode(JSON.parse(body), options);
+ */
 export interface DecodeOptions {
   /** @default defaultDecodeLimits */
   readonly limits?: Partial<DecodeLimits>;

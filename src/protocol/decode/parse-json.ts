@@ -1,6 +1,11 @@
 import { LegateError } from '../errors.ts';
 
-/** Bounds of a text that is parsed. */
+/**
+ * Bounds of a text that is parsed.
+ * @example
+ * const options: ParseJsonOptions = { maxDepth: 2 };
+ * parseJson('{"parts":[{}]}', options); // throws, for this has three levels
+ */
 export interface ParseJsonOptions {
   /** Levels of objects and arrays. @default 64 */
   readonly maxDepth?: number;
