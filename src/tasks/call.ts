@@ -1,6 +1,11 @@
 import type { Caller } from '../agents/index.ts';
 
-/** What a door knows about a request besides what it asks for. */
+/**
+ * What a door knows about a request besides what it asks for.
+ * @example
+ * const call: Call = { caller: anonymous, version: '1.0', lastEventId: 12 };
+ * await engine.subscribe({ id: 'task-17' }, call); // goes on with event 13
+ */
 export interface Call {
   readonly caller: Caller;
   /** The protocol version spoken. */

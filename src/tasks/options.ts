@@ -14,7 +14,16 @@ export interface PushHooks {
   wake(): void;
 }
 
-/** What the engine runs, where it keeps things, and its bounds. */
+/**
+ * What the engine runs, where it keeps things, and its bounds.
+ * @example
+ * const options: EngineOptions = {
+ *   agent,
+ *   store,
+ *   taskTimeoutMs: 120_000,
+ *   inactivityTimeoutMs: 20_000, // a turn that says nothing for so long has failed
+ * };
+ */
 export interface EngineOptions {
   /** Who answers. */
   agent: Agent;

@@ -1,7 +1,10 @@
 import type { Clock } from '../agents/index.ts';
 import { timeOrderedUuid } from './uuid.ts';
 
-/** Time and chance as the engine sees them, so that a simulation can supply its own. */
+/**
+ * Time and chance as the engine sees them, so that a simulation can supply its own.
+ * @example const tomorrow: Scheduler = { ...systemScheduler, now: () => Date.now() + 86_400_000 };
+ */
 export interface Scheduler extends Clock {
   /** Runs `callback` once after `delay` milliseconds. A timer alone keeps no process alive. */
   after(delay: number, callback: () => void): Timer;
