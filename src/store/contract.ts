@@ -218,7 +218,12 @@ export interface TaskPage {
   readonly more: boolean;
 }
 
-/** Where everything is kept. One contract, several drivers; every method is one transaction. */
+/**
+ * Where everything is kept. One contract, several drivers; every method is one transaction.
+ * @example
+ * const store: Store = await openStore({ type: 'sqlite', path: '.legate/store.db' });
+ * await using server = await serve(agent, { store }); // leaves a store open that it did not open
+ */
 export interface Store {
   readonly driver: 'memory' | 'sqlite' | 'postgres';
   /** Whether other replicas may be at work on the same store. */
