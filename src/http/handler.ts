@@ -10,7 +10,15 @@ import { handleRest } from './rest.ts';
 import type { Service } from './service.ts';
 import { errorHeaders } from './statuses.ts';
 
-/** Handles one request; never throws. Mounts wherever `(req, res)` handlers do. */
+/**
+ * Handles one request; never throws. Mounts wherever `(req, res)` handlers do.
+ * @example
+ * const timed: Handler = (request, response) => {
+ *   const start = performance.now();
+ *   response.once('close', () => histogram.record(performance.now() - start));
+ *   doors.handler(request, response);
+ * };
+ */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface HandlerOptions {

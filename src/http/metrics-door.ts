@@ -5,7 +5,10 @@ import { type Metrics, prometheusType } from '../telemetry/index.ts';
 import { authenticate } from './entrance.ts';
 import type { Service } from './service.ts';
 
-/** Where metrics are shown, and to whom. */
+/**
+ * Where metrics are shown, and to whom.
+ * @example const prometheus: PrometheusOptions = { path: '/internal/metrics', access: 'local' };
+ */
 export interface PrometheusOptions {
   /** Where metrics are shown. @default '/metrics' */
   readonly path?: string;

@@ -103,7 +103,16 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   limits?: Partial<HttpLimits>;
 }
 
-/** Everything about an agent that is served, but for the port. */
+/**
+ * Everything about an agent that is served, but for the port.
+ * @example
+ * const options: RouterOptions = {
+ *   url: 'https://example.com/agent',
+ *   store: { type: 'sqlite', path: 'tasks.db' },
+ *   cors: ['https://app.example.com'],
+ *   retentionMs: 24 * 60 * 60 * 1000,
+ * };
+ */
 export interface RouterOptions extends SharedOptions, AgentOptions {
   before?: HandlerOptions['before'];
 }

@@ -10,7 +10,15 @@ import { agentOptionsOf, type RouterOptions } from './router-options.ts';
 import type { Service } from './service.ts';
 import { openShared } from './shared.ts';
 
-/** An agent's doors without a server of their own. */
+/**
+ * An agent's doors without a server of their own.
+ * @example
+ * const doors: Router = await router(agent, { url: 'https://example.com/agent' });
+ * process.once('SIGTERM', () => {
+ *   doors.leave();
+ *   void doors.close({ graceMs: 10_000 });
+ * });
+ */
 export interface Router extends AsyncDisposable {
   readonly handler: Handler;
   readonly engine: Engine;

@@ -19,6 +19,12 @@ export interface ServedAgent extends Omit<AgentOptions, 'url' | 'auth' | 'protec
 /**
  * What holds for all agents. Who may call is the same for all of them; what each caller may use, its
  * scopes tell.
+ * @example
+ * const options: ServeAllOptions = {
+ *   port: 8080,
+ *   url: 'https://agents.example.com', // the card of `orders` then says https://agents.example.com/orders
+ *   callerLimits: { requestsPerSecond: 20 },
+ * };
  */
 export interface ServeAllOptions
   extends SharedOptions, ListenOptions, Pick<AgentOptions, 'auth' | 'protectsCard' | 'cors'> {
@@ -26,7 +32,12 @@ export interface ServeAllOptions
   url?: string;
 }
 
-/** Several agents that are being served. */
+/**
+ * Several agents that are being served.
+ * @example
+ * const server: ServingAll = await serveAll({ orders, billing }, { port: 8080 });
+ * server.agents.get('orders')?.cards.current.skills; // of the agent at /orders
+ */
 export interface ServingAll extends AsyncDisposable {
   readonly url: string;
   readonly port: number;

@@ -12,7 +12,13 @@ import { type Router, router } from './router.ts';
  */
 export interface ServeOptions extends RouterOptions, ListenOptions {}
 
-/** A running server. */
+/**
+ * A running server.
+ * @example
+ * const server: Serving = await serve(agent);
+ * const client = await connect(server.url); // such as http://localhost:41873
+ * await server.close();
+ */
 export interface Serving extends AsyncDisposable {
   readonly url: string;
   readonly port: number;

@@ -5,7 +5,16 @@ import { createSecureContext } from 'node:tls';
 import { LegateError } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
-/** Where the certificate and what belongs to it are kept, as PEM. */
+/**
+ * Where the certificate and what belongs to it are kept, as PEM.
+ * @example
+ * const tls: TlsFiles = {
+ *   certificate: '/etc/legate/tls.crt',
+ *   key: '/etc/legate/tls.key',
+ *   ca: '/etc/legate/partners.pem',
+ *   requireClientCertificate: true,
+ * };
+ */
 export interface TlsFiles {
   /** The file of the certificate, PEM; read again when it changes. */
   readonly certificate: string;

@@ -22,7 +22,16 @@ import { ModelHolder } from './model-holder.ts';
 import { makeReady, readModel } from './model-loading.ts';
 import { SharedModel, type WantedModel } from './shared-model.ts';
 
-/** Which project is served, where, and to whom. */
+/**
+ * Which project is served, where, and to whom.
+ * @example
+ * const options: ServeAssistantOptions = {
+ *   places: { directory: 'bank', endpoints: 'endpoints.production.yml' },
+ *   port: 5005,
+ *   enableApi: true,
+ *   api: { token: process.env.AUTH_TOKEN ?? '' }, // an empty one is refused
+ * };
+ */
 export interface ServeAssistantOptions extends Pick<
   ServeOptions,
   'port' | 'host' | 'tls' | 'drainMs' | 'dangerouslyAllowUnauthenticatedRemote' | 'scheduler'
@@ -50,7 +59,13 @@ export interface ServeAssistantOptions extends Pick<
   readonly logger?: Logger;
 }
 
-/** A running assistant. */
+/**
+ * A running assistant.
+ * @example
+ * const bank: AssistantServing = await serveAssistant({ places: { directory: 'bank' } });
+ * const said = await bank.conversations.say('ada', 'What is my balance?', { channel: 'kiosk' });
+ * console.log(said, bank.models.current?.project.modelId);
+ */
 export interface AssistantServing extends Serving {
   readonly models: ModelHolder;
   readonly conversations: Conversations;

@@ -18,7 +18,14 @@ import type { Inspected, InspectorOptions } from './options.ts';
 import { PageFiles } from './page-files.ts';
 import { WebhookReceiver } from './receiver.ts';
 
-/** The inspector beside an agent's own doors. */
+/**
+ * The inspector beside an agent's own doors.
+ * @example
+ * const inspector: InspectorDoor = inspectorDoor({ proxy: true });
+ * await using server = await serve(agent, { before: inspector.handle }); // /inspect/ answers 503
+ * const { service, store } = server.router;
+ * inspector.open({ agents: [{ name: agent.name, service }], store }); // and now with the page
+ */
 export interface InspectorDoor {
   /** For `before` of a server: answers what is below `/inspect`, and nothing else. */
   readonly handle: NonNullable<HandlerOptions['before']>;

@@ -8,7 +8,15 @@ import type { Service } from '../service.ts';
 import type { InspectorAccess } from './access.ts';
 import type { NetworkProvider } from './network.ts';
 
-/** What the inspector shows, and to whom. */
+/**
+ * What the inspector shows, and to whom.
+ * @example
+ * const options: InspectorOptions = {
+ *   isOperator: ({ subject }) => subject === 'ada',
+ *   proxy: true,
+ *   receiverLimit: 50,
+ * };
+ */
 export interface InspectorOptions {
   /**
    * Which of the callers that the server knows may look at everybody's tasks.
@@ -42,7 +50,15 @@ export interface InspectedAgent {
   };
 }
 
-/** What is looked at: agents of one process, and where their tasks are kept. */
+/**
+ * What is looked at: agents of one process, and where their tasks are kept.
+ * @example
+ * const inspected: Inspected = {
+ *   agents: [{ name: agent.name, service: server.router.service }],
+ *   store: server.router.store,
+ *   push: server.router.push, // tells of each attempt at a webhook
+ * };
+ */
 export interface Inspected {
   readonly agents: readonly InspectedAgent[];
   readonly store: Store;
