@@ -37,7 +37,13 @@ export interface GrpcOptions {
   readonly logger?: Logger;
 }
 
-/** An open gRPC door. */
+/**
+ * An open gRPC door.
+ * @example
+ * const door: GrpcDoor = await serveGrpc(server.router, { port: 50051 });
+ * door.url; // 'localhost:50051', without a scheme
+ * await door.close({ graceMs: 2_000 });
+ */
 export interface GrpcDoor extends AsyncDisposable {
   readonly port: number;
   /** `host:port`, as in the card. */

@@ -14,7 +14,12 @@ export interface GrpcTls {
   readonly dangerouslyAllowUnverified?: boolean;
 }
 
-/** How agents are called over gRPC. */
+/**
+ * How agents are called over gRPC.
+ * @example
+ * const options: GrpcBindingOptions = { tls: { ca: await readFile('partners.pem', 'utf8') } };
+ * const client = await connect('https://agent.example', { bindings: [grpcBinding(options)] });
+ */
 export interface GrpcBindingOptions {
   readonly tls?: GrpcTls;
   /** Which addresses may be called, as a guarded `fetch` has it for HTTP. @default any */
