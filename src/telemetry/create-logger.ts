@@ -6,7 +6,12 @@ import { redact } from './redact.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** What is logged, how, and where to. */
+/**
+ * What is logged, how, and where to.
+ * @example
+ * const lines: string[] = [];
+ * const options: LoggerOptions = { level: 'warn', write: (line) => lines.push(line) };
+ */
 export interface LoggerOptions {
   /** The least that is logged. @default 'info' */
   readonly level?: LogLevel;

@@ -5,7 +5,16 @@ import { meterProvider, toldNobody } from './meter.ts';
 import { metricTable } from './metric-table.ts';
 import { Metrics } from './metrics.ts';
 
-/** As whom a process reports, and where to. */
+/**
+ * As whom a process reports, and where to.
+ * @example
+ * const options: TelemetryOptions = {
+ *   serviceName: 'orders',
+ *   resource: { 'deployment.environment.name': 'production' },
+ *   otlp: { endpoint: 'http://localhost:4318' },
+ *   sampleRatio: 0.1,
+ * };
+ */
 export interface TelemetryOptions {
   /** As whom we report. @default 'legate' */
   readonly serviceName?: string;
@@ -21,7 +30,13 @@ export interface TelemetryOptions {
   readonly now?: () => number;
 }
 
-/** The telemetry of this process, while it is on. */
+/**
+ * The telemetry of this process, while it is on.
+ * @example
+ * await using telemetry: Telemetry = await startTelemetry({ serviceName: 'orders' });
+ * await telemetry.metrics.collect();
+ * console.log(telemetry.metrics.render()); // as Prometheus reads it
+ */
 export interface Telemetry extends AsyncDisposable {
   /** Everything that is counted in this process. */
   readonly metrics: Metrics;

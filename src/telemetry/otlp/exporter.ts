@@ -5,7 +5,15 @@ import { metricTable } from '../metric-table.ts';
 import type { SpanData } from '../recorded-span.ts';
 import { encodeMetrics, encodeSpans, type Resource } from './encode.ts';
 
-/** Where spans and metrics are sent, and how patiently. */
+/**
+ * Where spans and metrics are sent, and how patiently.
+ * @example
+ * const otlp: OtlpOptions = {
+ *   endpoint: 'https://otlp.example.com',
+ *   headers: { 'x-api-key': process.env.OTLP_KEY ?? '' },
+ *   metrics: false, // Prometheus reads them
+ * };
+ */
 export interface OtlpOptions {
   /** Where the collector is; `/v1/traces` and `/v1/metrics` are added. */
   readonly endpoint: string;
