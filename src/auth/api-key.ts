@@ -5,7 +5,14 @@ import { CredentialRefused } from './auth-error.ts';
 import { type AuthRequest, maxCredentialLength, singleHeader } from './auth-request.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 
-/** Which keys hold, and where they travel. */
+/**
+ * Which keys hold, and where they travel.
+ * @example
+ * const options: ApiKeyVerifierOptions = {
+ *   keys: [{ key: process.env.PARTNER_KEY ?? '', subject: 'partner', scopes: ['orders:read'] }],
+ *   stored: new ApiKeys({ records: store.records }), // asked for what is not among `keys`
+ * };
+ */
 export interface ApiKeyVerifierOptions {
   /** Keys fixed by the configuration. They are never stored. */
   readonly keys?: readonly (Identity & { readonly key: string })[];

@@ -4,7 +4,11 @@ import type { RecordStore } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { checkIdentity, type Identity } from './verifier.ts';
 
-/** Where keys are kept. */
+/**
+ * Where keys are kept.
+ * @example
+ * const options: ApiKeysOptions = { records: store.records, cacheTime: 0 }; // a revoked key ends at once
+ */
 export interface ApiKeysOptions {
   readonly records: RecordStore;
   /** @default the system's clock */
@@ -18,7 +22,12 @@ export interface ApiKeysOptions {
   readonly logger?: Logger;
 }
 
-/** What is known of a key; never the key itself. */
+/**
+ * What is known of a key; never the key itself.
+ * @example
+ * const isStale = ({ createdAt }: ApiKeyRecord) => Date.now() - createdAt > 90 * 86_400_000;
+ * for (const { id } of (await keys.list()).filter(isStale)) await keys.revoke(id);
+ */
 export interface ApiKeyRecord extends Identity {
   /** The beginning of the key's digest: names the key and helps nobody to guess it. */
   readonly id: string;

@@ -1,7 +1,12 @@
 import type { TlsPeer } from './mtls.ts';
 import { CredentialRefused } from './auth-error.ts';
 
-/** What a door knows about who sent a request. */
+/**
+ * What a door knows about who sent a request.
+ * @example
+ * const request: AuthRequest = { headers: { 'x-api-key': 'lgk_q0V8...' } };
+ * const caller = await auth.authenticate(request);
+ */
 export interface AuthRequest {
   /** By their names in lower case, as `node:http` and gRPC metadata have them. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -6,7 +6,15 @@ import type { AuthRequest } from './auth-request.ts';
 import { challenge, type ChallengeOptions } from './challenge.ts';
 import type { Verifier } from './verifier.ts';
 
-/** Who verifies callers. */
+/**
+ * Who verifies callers.
+ * @example
+ * const options: AuthenticatorOptions = {
+ *   verifiers: [mtlsVerifier(), apiKeyVerifier({ stored: keys })],
+ *   realm: 'orders',
+ *   allowAnonymous: true, // agents see such a caller with an empty subject
+ * };
+ */
 export interface AuthenticatorOptions {
   /** Tried in this order; the first that knows the caller decides. None: everybody is anonymous. */
   readonly verifiers: readonly Verifier[];

@@ -4,7 +4,13 @@ import { CredentialRefused } from './auth-error.ts';
 import { bearerToken } from './auth-request.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 
-/** Which tokens hold, and for whom. */
+/**
+ * Which tokens hold, and for whom.
+ * @example
+ * const options: BearerTokenOptions = {
+ *   tokens: [{ token: process.env.CI_TOKEN ?? '', subject: 'ci' }], // unset: refused at the start
+ * };
+ */
 export interface BearerTokenOptions {
   /** Each token with the identity it stands for. */
   readonly tokens: readonly (Identity & { readonly token: string })[];

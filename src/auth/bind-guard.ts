@@ -1,7 +1,10 @@
 import { LegateError } from '../protocol/index.ts';
 import { addressKind } from '../push/index.ts';
 
-/** Where a server wants to listen. */
+/**
+ * Where a server wants to listen.
+ * @example const options: BindOptions = { host: '0.0.0.0', isAuthenticated: !auth.isOpen };
+ */
 export interface BindOptions {
   /** What the server is told to listen on; unset listens on every address. */
   readonly host?: string;

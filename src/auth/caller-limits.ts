@@ -5,7 +5,10 @@ import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
 
-/** How much one caller may ask for. */
+/**
+ * How much one caller may ask for.
+ * @example const limits: CallerLimitsOptions = { requestsPerSecond: 5, burst: 20, failuresPerMinute: 10 };
+ */
 export interface CallerLimitsOptions {
   /**
    * Requests per second in the long run; 0 for no limit. Counted in this process, or over all

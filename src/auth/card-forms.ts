@@ -12,7 +12,10 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
  * A card without empty values reads the same in all of them.
  */
 export const cardForms = ['specification', 'sdk', 'raw'] as const;
-/** How a card is written where a signature covers it. */
+/**
+ * How a card is written where a signature covers it.
+ * @example const forms: readonly CardForm[] = ['specification']; // one signature for each key, never two
+ */
 export type CardForm = (typeof cardForms)[number];
 
 /** The part of the card that is signed, in one of the forms. */

@@ -9,7 +9,13 @@ import type { PublicKeySet, SigningKey } from '../push/index.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { cardForm, type CardForm, cardForms } from './card-forms.ts';
 
-/** With which keys a card is signed. */
+/**
+ * With which keys a card is signed.
+ * @example
+ * const options: SignCardOptions = {
+ *   keys: [readSigningKey(newPem), readSigningKey(oldPem)], // while verifiers learn the new one
+ * };
+ */
 export interface SignCardOptions {
   /** One signature is made with each. */
   readonly keys: readonly SigningKey[];
@@ -43,14 +49,23 @@ export async function signCard(card: AgentCard, options: SignCardOptions): Promi
   return { ...unsigned, signatures };
 }
 
-/** A key that cards are verified with, and until when. Take it out to revoke it. */
+/**
+ * A key that cards are verified with, and until when. Take it out to revoke it.
+ * @example const partner: TrustedKeys = { keys: publicKeySet([key]), notAfter: Date.UTC(2027, 0, 1) };
+ */
 export interface TrustedKeys {
   readonly keys: PublicKeySet | JSONWebKeySet;
   /** Milliseconds since 1970. */
   readonly notAfter?: number;
 }
 
-/** Whose signatures are believed. */
+/**
+ * Whose signatures are believed.
+ * @example
+ * const options: VerifyCardOptions = {
+ *   trusted: [{ keys: JSON.parse(await readFile('partners.jwks.json', 'utf8')) }],
+ * };
+ */
 export interface VerifyCardOptions {
   /**
    * The roots of trust. A card's own `jku` is never followed: whoever forged the card wrote that
@@ -65,7 +80,10 @@ export interface VerifyCardOptions {
 const maxSignatures = 20;
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
 
-/** A card whose signature holds, and by whose key. */
+/**
+ * A card whose signature holds, and by whose key.
+ * @example const toCard = ({ card }: VerifiedCard): AgentCard => v1.agentCard.decode(card);
+ */
 export interface VerifiedCard {
   readonly kid: string;
   readonly form: CardForm;

@@ -1,6 +1,14 @@
 import { LegateError } from '../protocol/index.ts';
 
-/** What a refused caller is told. */
+/**
+ * What a refused caller is told.
+ * @example
+ * const options: ChallengeOptions = {
+ *   realm: 'orders',
+ *   error: 'insufficient_scope',
+ *   scopes: ['orders:read', 'orders:write'], // scope="orders:read orders:write"
+ * };
+ */
 export interface ChallengeOptions {
   readonly realm: string;
   /** RFC 6750: left out when the request carried no credential at all. */

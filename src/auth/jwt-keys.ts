@@ -18,10 +18,19 @@ export const jwtAlgorithms = [
   'ES512',
   'PS256',
 ] as const;
-/** How a token may be signed. */
+/**
+ * How a token may be signed.
+ * @example
+ * const algorithms: readonly JwtAlgorithm[] = ['ES256', 'PS256']; // HS256 cannot stand beside them
+ */
 export type JwtAlgorithm = (typeof jwtAlgorithms)[number];
 
-/** Where the keys come from that tokens are verified with. */
+/**
+ * Where the keys come from that tokens are verified with.
+ * @example
+ * const keys: JwtKeySource = { jwksUrl: 'https://login.example.com/.well-known/jwks.json' };
+ * const verifier = await jwtVerifier({ keys, issuer: 'https://login.example.com' });
+ */
 export type JwtKeySource =
   /** For HS256 (at least 32 bytes) and HS512 (at least 64). */
   | { readonly secret: string }

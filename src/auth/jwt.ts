@@ -7,7 +7,16 @@ import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
 import { openIdConfigurationUrl } from './remote-keys.ts';
 import { isSubject, toCaller, type Verifier } from './verifier.ts';
 
-/** Which tokens hold, and what their claims mean. */
+/**
+ * Which tokens hold, and what their claims mean.
+ * @example
+ * const options: JwtVerifierOptions = {
+ *   keys: { openIdIssuer: 'https://login.example.com/realms/acme' },
+ *   audience: 'orders',
+ *   algorithms: ['ES256'],
+ *   tenantClaim: 'org_id', // callers of one organisation see nothing of another's
+ * };
+ */
 export interface JwtVerifierOptions {
   /** By what tokens are verified: an issuer, a key set, a key, or a secret. */
   readonly keys: JwtKeySource;

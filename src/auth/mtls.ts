@@ -2,7 +2,13 @@ import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { CredentialRefused } from './auth-error.ts';
 import { type Identity, isSubject, toCaller, type Verifier } from './verifier.ts';
 
-/** A client certificate that the TLS layer has verified against the configured authorities. */
+/**
+ * A client certificate that the TLS layer has verified against the configured authorities.
+ * @example
+ * function isPartner(peer: TlsPeer): boolean {
+ *   return peer.alternativeNames.includes('URI:spiffe://partner.example/agent');
+ * }
+ */
 export interface TlsPeer {
   readonly commonName?: string;
   /** As in the certificate: `DNS:a.example.com`, `URI:spiffe://...`. */
@@ -48,7 +54,14 @@ export function splitAlternativeNames(text: string): readonly string[] {
   return names;
 }
 
-/** For whom a client certificate stands. */
+/**
+ * For whom a client certificate stands.
+ * @example
+ * const options: MtlsOptions = {
+ *   identify: ({ commonName }) =>
+ *     commonName === 'billing' ? { subject: commonName, scopes: ['orders:read'] } : undefined,
+ * };
+ */
 export interface MtlsOptions {
   /**
    * Who a certificate stands for; undefined refuses it.

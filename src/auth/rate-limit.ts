@@ -9,7 +9,11 @@ export interface RateLimiter {
   take(key: string): Promise<void> | void;
 }
 
-/** How many requests in which time, in this process. */
+/**
+ * How many requests in which time, in this process.
+ * @example
+ * const options: TokenBucketOptions = { rate: 0.5, burst: 10 }; // ten at once, then one in two seconds
+ */
 export interface TokenBucketOptions {
   /** Requests per second in the long run. */
   readonly rate: number;
@@ -68,7 +72,12 @@ export class TokenBuckets implements RateLimiter {
   }
 }
 
-/** How many requests in which time, over all replicas. */
+/**
+ * How many requests in which time, over all replicas.
+ * @example
+ * const options: ClusterRateOptions = { records: store.records, limit: 600, batch: 30 };
+ * const rate = new ClusterRate(options); // 600 a minute for each caller, thirty with each write
+ */
 export interface ClusterRateOptions {
   readonly records: RecordStore;
   /** Requests in one window, over all replicas. */

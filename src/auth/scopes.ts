@@ -2,7 +2,10 @@ import type { Caller } from '../agents/index.ts';
 import type { AgentSkill } from '../protocol/index.ts';
 import type { Authenticator } from './authenticator.ts';
 
-/** The scopes that skills need, by skill id. A skill that is not named needs none. */
+/**
+ * The scopes that skills need, by skill id. A skill that is not named needs none.
+ * @example const scopes: SkillScopes = { refund: ['orders:write', 'payments'], track: ['orders:read'] };
+ */
 export type SkillScopes = Readonly<Record<string, readonly string[]>>;
 
 /**

@@ -33,7 +33,10 @@ export interface Verifier {
   verify(request: AuthRequest): Promise<Caller | undefined>;
 }
 
-/** Who a credential stands for. */
+/**
+ * Who a credential stands for.
+ * @example const ada: Identity = { subject: 'ada', tenant: 'acme', scopes: ['orders:read', 'inspect'] };
+ */
 export interface Identity {
   readonly subject: string;
   /** @default '' */
