@@ -73,7 +73,14 @@ export interface Caller {
   readonly scopes?: readonly string[];
 }
 
-/** One message to an agent and all that comes of it. */
+/**
+ * One message to an agent and all that comes of it.
+ * @example
+ * async function* take(turn: Turn) {
+ *   if (turn.isContinuation) yield completed(`Booked for ${textOf(turn.message)}.`);
+ *   else yield inputRequired('For which day?');
+ * }
+ */
 export interface Turn {
   readonly message: Message;
   readonly taskId: string;
@@ -101,7 +108,14 @@ export interface Turn {
   readonly logger: Logger;
 }
 
-/** What an agent keeps of a conversation, saved in the transaction that ends the turn. */
+/**
+ * What an agent keeps of a conversation, saved in the transaction that ends the turn.
+ * @example
+ * async function cityOf(state: ContextState) {
+ *   const value = await state.load();
+ *   return value?.['city'] ?? 'Bern';
+ * }
+ */
 export interface ContextState {
   /** The value saved last, or undefined in a new conversation. */
   load(): Promise<JsonObject | undefined>;
@@ -109,7 +123,12 @@ export interface ContextState {
   log(options?: { readonly last?: number }): Promise<readonly JsonObject[]>;
 }
 
-/** How a turn changes what is kept of its conversation. */
+/**
+ * How a turn changes what is kept of its conversation.
+ * @example
+ * const context: ContextPatch = { value: { city: 'Bern' }, log: [{ asked: 'forecast' }] };
+ * yield completed('Sunny, 24 degrees.', { context });
+ */
 export interface ContextPatch {
   /** Replaces the saved value; keep it bounded. */
   readonly value?: JsonObject;
@@ -122,6 +141,11 @@ export interface ContextPatch {
  * shared by all callers of the agent, `user:` belongs to the caller (to the conversation where the
  * caller is anonymous), `temp:` ends with the turn, and every other key belongs to the conversation.
  * Changes are seen at once by whoever shares the turn, and are saved with the turn's end.
+ * @example
+ * async function countVisit(session: Session) {
+ *   const visits = Number((await session.get('user:visits')) ?? 0);
+ *   session.set('user:visits', visits + 1);
+ * }
  */
 export interface Session {
   get(key: string): Promise<JsonValue | undefined>;
@@ -134,6 +158,10 @@ export interface Session {
 /**
  * What a turn notes on its way, so that it can run again without doing twice what must be done once.
  * A note is durable when its promise resolves; all notes vanish with the turn's end.
+ * @example
+ * async function mailOnce(journal: Journal) {
+ *   if (await journal.claim('confirmation', orderId)) await sendMail(orderId);
+ * }
  */
 export interface Journal {
   read(key: string): Promise<JsonValue | undefined>;
@@ -142,7 +170,10 @@ export interface Journal {
   write(key: string, value: JsonValue): Promise<void>;
 }
 
-/** Milliseconds since 1970, from somebody who can be replaced in tests. */
+/**
+ * Milliseconds since 1970, from somebody who can be replaced in tests.
+ * @example const noon: Clock = { now: () => Date.UTC(2026, 0, 1, 12) };
+ */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -160,7 +191,16 @@ export type TurnEvent =
   /** A whole artifact, made or replaced. */
   Artifact | ArtifactChunk | Working | Reply | TurnEnd;
 
-/** A piece of an artifact. */
+/**
+ * A piece of an artifact.
+ * @example
+ * const ending: ArtifactChunk = {
+ *   kind: 'chunk',
+ *   artifact: { artifactId: 'report', parts: [text('Total: 42 francs')] },
+ *   append: true,
+ *   lastChunk: true,
+ * };
+ */
 export interface ArtifactChunk {
   readonly kind: 'chunk';
   readonly artifact: Artifact;
@@ -170,14 +210,20 @@ export interface ArtifactChunk {
   readonly lastChunk: boolean;
 }
 
-/** Words or data on the way. */
+/**
+ * Words or data on the way.
+ * @example const progress: Working = { kind: 'working', parts: [text('Page 3 of 12')], metadata: { page: 3 } };
+ */
 export interface Working {
   readonly kind: 'working';
   readonly parts?: readonly Part[];
   readonly metadata?: JsonObject;
 }
 
-/** A plain message instead of a task; must be the only event of its turn. */
+/**
+ * A plain message instead of a task; must be the only event of its turn.
+ * @example const hours: Reply = { kind: 'message', parts: [text('We are open from 9 to 17.')] };
+ */
 export interface Reply {
   readonly kind: 'message';
   readonly parts: readonly Part[];
@@ -185,7 +231,10 @@ export interface Reply {
   readonly context?: ContextPatch;
 }
 
-/** How a turn can end. */
+/**
+ * How a turn can end.
+ * @example const waitsForCaller = (kind: EndKind) => kind === 'input-required' || kind === 'auth-required';
+ */
 export type EndKind =
   | 'completed'
   | 'input-required'
@@ -194,7 +243,10 @@ export type EndKind =
   | 'failed'
   | 'canceled';
 
-/** Ends the turn. A turn that ends without one is completed. */
+/**
+ * Ends the turn. A turn that ends without one is completed.
+ * @example const end: TurnEnd = { kind: 'rejected', parts: [text('Orders are taken from 9 to 17 only.')] };
+ */
 export interface TurnEnd {
   readonly kind: EndKind;
   readonly parts?: readonly Part[];

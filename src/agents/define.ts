@@ -2,7 +2,16 @@ import type { AgentSkill, Artifact, JsonObject, Part } from '../protocol/index.t
 import { toParts } from '../protocol/index.ts';
 import type { Agent, ArtifactChunk, Turn, TurnEnd, TurnEvent, Working } from './agent.ts';
 
-/** What an agent is, besides what it does. */
+/**
+ * What an agent is, besides what it does.
+ * @example
+ * const options: AgentOptions = {
+ *   name: 'weather',
+ *   description: 'Forecasts for any city.',
+ *   skills: ['forecast', 'storm-warning'],
+ *   onInterrupted: 'run-again',
+ * };
+ */
 export type AgentOptions = Pick<Agent, 'name'> &
   Partial<Omit<Agent, 'name' | 'take' | 'skills' | 'abandon'>> & {
     /** Full skills, or just their ids. @default one skill named like the agent */

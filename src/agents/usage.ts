@@ -1,6 +1,9 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
-/** What a turn cost, in tokens; part of the metadata of its end. */
+/**
+ * What a turn cost, in tokens; part of the metadata of its end.
+ * @example const atFullPrice = ({ input, cachedInput }: Usage) => input - cachedInput;
+ */
 export interface Usage {
   readonly input: number;
   readonly output: number;

@@ -8,14 +8,22 @@ import {
 import type { RecordStore } from '../../store/index.ts';
 import type { Caller, Clock } from '../agent.ts';
 
-/** Whose artifacts they are. */
+/**
+ * Whose artifacts they are.
+ * @example const scope: ArtifactScope = { agent: 'clerk', caller: turn.caller, sessionId: turn.contextId };
+ */
 export interface ArtifactScope {
   readonly agent: string;
   readonly caller: Pick<Caller, 'tenant' | 'subject'>;
   readonly sessionId: string;
 }
 
-/** An artifact as it is kept, with its version. */
+/**
+ * An artifact as it is kept, with its version.
+ * @example
+ * const title = ({ name, version, createdAt }: StoredArtifact) =>
+ *   `${name}, version ${version} of ${new Date(createdAt).toDateString()}`;
+ */
 export interface StoredArtifact {
   readonly name: string;
   /** From 1. */

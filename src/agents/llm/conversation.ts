@@ -36,14 +36,22 @@ export interface RequestedCall {
   readonly provider?: JsonObject;
 }
 
-/** A call of a tool with what came of it. */
+/**
+ * A call of a tool with what came of it.
+ * @example
+ * const isOrdered = ({ name, output }: CallResult) => name === 'place_order' && output.type === 'value';
+ * llmAgent({ name: 'clerk', model, stopWhen: ({ results }) => results.some(isOrdered) });
+ */
 export interface CallResult {
   readonly id: string;
   readonly name: string;
   readonly output: CallOutput;
 }
 
-/** What a tool gave: a result, or why there is none. */
+/**
+ * What a tool gave: a result, or why there is none.
+ * @example const output: CallOutput = { type: 'error', value: 'there is no order A-17' };
+ */
 export type CallOutput =
   | { readonly type: 'value'; readonly value: JsonValue }
   | { readonly type: 'error'; readonly value: string }

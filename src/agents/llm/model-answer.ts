@@ -3,7 +3,15 @@ import { type JsonObject, type JsonValue, LegateError, parseJson } from '../../p
 import type { RequestedCall, Thought } from './conversation.ts';
 import type { Usage } from '../usage.ts';
 
-/** What a model answered in one step, without thoughts in its text. */
+/**
+ * What a model answered in one step, without thoughts in its text.
+ * @example
+ * const withoutCardNumbers = (answer: ModelAnswer) => ({
+ *   ...answer,
+ *   text: answer.text.replaceAll(/\b\d{16}\b/g, '(card number)'),
+ * });
+ * llmAgent({ name: 'clerk', model, afterModel: withoutCardNumbers });
+ */
 export interface ModelAnswer {
   readonly text: string;
   readonly thoughts: readonly Thought[];

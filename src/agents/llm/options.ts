@@ -9,7 +9,10 @@ import type { ToolSource } from '../tools/tool-set.ts';
 import type { CallOutput, CallResult } from './conversation.ts';
 import type { ModelAnswer } from './model-answer.ts';
 
-/** How the model is asked; what is unset is the model's own choice. */
+/**
+ * How the model is asked; what is unset is the model's own choice.
+ * @example const settings: ModelSettings = { temperature: 0, maxOutputTokens: 800, reasoning: 'low' };
+ */
 export type ModelSettings = Pick<
   LanguageModelV4CallOptions,
   | 'temperature'
@@ -21,14 +24,26 @@ export type ModelSettings = Pick<
   | 'providerOptions'
 >;
 
-/** What callbacks are told of the call. */
+/**
+ * What callbacks are told of the call.
+ * @example const auditLine = ({ id, name, input }: ToolCallInfo) => `${id} ${name} ${JSON.stringify(input)}`;
+ */
 export interface ToolCallInfo {
   readonly id: string;
   readonly name: string;
   readonly input: JsonValue;
 }
 
-/** Looks at each step of the loop, and may change it. */
+/**
+ * Looks at each step of the loop, and may change it.
+ * @example
+ * const callbacks: LlmCallbacks = {
+ *   beforeModel: (_, turn) =>
+ *     textOf(turn.message) === 'ping' ? { answer: 'pong' } : undefined,
+ *   beforeTool: ({ name }) =>
+ *     name === 'call_office' && isHoliday() ? { result: 'The office is closed.' } : undefined,
+ * };
+ */
 export interface LlmCallbacks {
   /** May answer in place of the model, or change what it is asked. */
   readonly beforeModel?: (
@@ -54,7 +69,16 @@ export interface LlmCallbacks {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** What an agent made of a language model is told. */
+/**
+ * What an agent made of a language model is told.
+ * @example
+ * const options: LlmAgentOptions = {
+ *   name: 'clerk',
+ *   model,
+ *   instruction: 'You work for {app:shop}. Help {user:name?} with orders.',
+ *   tools: [findOrder, askUser()],
+ * };
+ */
 export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
   /** Any model of the AI SDK's interface; `createModel` makes one from configuration. */
   readonly model: LanguageModelV4;

@@ -11,7 +11,15 @@ import type { Turn } from '../agent.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 
-/** Which tools of an MCP server are taken, and how they are called. */
+/**
+ * Which tools of an MCP server are taken, and how they are called.
+ * @example
+ * const options: McpToolsOptions = {
+ *   include: ['read_file', 'write_file'],
+ *   prefix: 'notes_',
+ *   needsConfirmation: ['write_file'], // the server's name for it, without the prefix
+ * };
+ */
 export interface McpToolsOptions extends McpSelection {
   /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
   readonly prefix?: string;

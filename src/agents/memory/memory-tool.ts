@@ -1,7 +1,10 @@
 import { type Tool, tool } from '../tools/tool.ts';
 import type { Memory } from './memory.ts';
 
-/** How a model looks into memory. */
+/**
+ * How a model looks into memory.
+ * @example const options: LoadMemoryOptions = { agent: 'front-desk', limit: 3 };
+ */
 export interface LoadMemoryOptions {
   /** Under whose name the memories were added. @default the agent that calls */
   readonly agent?: string;

@@ -5,13 +5,19 @@ import type { RecordStore } from '../../store/index.ts';
 import type { Caller, Clock } from '../agent.ts';
 import { wordsOf } from './words.ts';
 
-/** Whose memories they are. */
+/**
+ * Whose memories they are.
+ * @example const scope: MemoryScope = { agent: 'clerk', caller: { tenant: '', subject: 'ada' } };
+ */
 export interface MemoryScope {
   readonly agent: string;
   readonly caller: Pick<Caller, 'tenant' | 'subject'>;
 }
 
-/** Something worth keeping. */
+/**
+ * Something worth keeping.
+ * @example const allergy: NewMemory = { id: 'profile/allergy', text: 'Allergic to nuts', author: 'ada' };
+ */
 export interface NewMemory {
   /** What was added under an id before is not added again. */
   readonly id?: string;
@@ -21,7 +27,10 @@ export interface NewMemory {
   readonly sessionId?: string;
 }
 
-/** A memory with how well it fits. */
+/**
+ * A memory with how well it fits.
+ * @example const newest = (found: readonly FoundMemory[]) => found.toSorted((a, b) => b.at - a.at)[0]?.text;
+ */
 export interface FoundMemory extends Omit<NewMemory, 'id'> {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -29,7 +38,10 @@ export interface FoundMemory extends Omit<NewMemory, 'id'> {
   readonly score: number;
 }
 
-/** Where memories are kept, and how many. */
+/**
+ * Where memories are kept, and how many.
+ * @example const options: MemoryOptions = { maxEntries: 500, maxIndexes: 64 };
+ */
 export interface MemoryOptions {
   /** Most memories of one user. @default 10_000 */
   readonly maxEntries?: number;

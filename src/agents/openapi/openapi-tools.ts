@@ -7,7 +7,15 @@ import { isObject, SchemaResolver } from './resolve-schema.ts';
 import { applyCredential, type Scheme, schemesOf } from './security.ts';
 import { type ApiAnswer, type ApiRequest, readAnswer, toRequest } from './send.ts';
 
-/** Which operations of an API are tools, and how they are called. */
+/**
+ * Which operations of an API are tools, and how they are called.
+ * @example
+ * const options: OpenApiToolsOptions = {
+ *   baseUrl: 'https://pets.example/v2',
+ *   include: ['list_pets', 'add_pet'], // of the operations listPets and addPet
+ *   needsConfirmation: 'changes',
+ * };
+ */
 export interface OpenApiToolsOptions {
   /** Where the API is. @default the first server of the description */
   readonly baseUrl?: string;

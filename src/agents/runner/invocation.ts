@@ -2,7 +2,15 @@ import type { Artifact, JsonObject, Part } from '../../protocol/index.ts';
 import type { EndKind, TurnEnd, TurnEvent } from '../agent.ts';
 import { isEnd, TurnOutput } from '../turn-output.ts';
 
-/** What an invocation came to. */
+/**
+ * What an invocation came to.
+ * @example
+ * const asked: InvocationResult = await runner.run({ message: 'Order two pizzas', userId: 'ada' });
+ * if (asked.state === 'input-required') {
+ *   const invocation = await runner.resume(asked.invocationId, 'Large ones');
+ *   console.log((await invocation.result()).text);
+ * }
+ */
 export interface InvocationResult {
   readonly invocationId: string;
   readonly sessionId: string;

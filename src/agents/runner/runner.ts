@@ -19,7 +19,16 @@ import { InvocationStore, type KeptInvocation } from './invocation-store.ts';
 import { SessionQueue } from './session-queue.ts';
 import { type LoadedSession, type SessionKey, SessionStore } from './session-store.ts';
 
-/** What a runner runs, and where it keeps things. */
+/**
+ * What a runner runs, and where it keeps things.
+ * @example
+ * const options: RunnerOptions = {
+ *   agent,
+ *   store: await openStore({ type: 'memory' }),
+ *   isResumable: false,
+ *   keepMs: 3_600_000,
+ * };
+ */
 export interface RunnerOptions {
   readonly agent: Agent;
   /** Where sessions are kept. */
@@ -35,7 +44,16 @@ export interface RunnerOptions {
   readonly clock?: Clock;
 }
 
-/** A message for a runner. */
+/**
+ * A message for a runner.
+ * @example
+ * const request: RunRequest = {
+ *   message: [text('What is in this picture?'), file({ url: 'https://example.com/cat.png' })],
+ *   userId: 'alice',
+ *   sessionId: 'alice-1',
+ *   signal: AbortSignal.timeout(30_000),
+ * };
+ */
 export interface RunRequest {
   readonly message: string | Part | readonly Part[] | Message;
   /** Who asks. @default nobody in particular */
@@ -48,7 +66,12 @@ export interface RunRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What is known of an invocation. */
+/**
+ * What is known of an invocation.
+ * @example
+ * const mayAnswer = ({ caller, isWaiting }: InvocationInfo, userId: string) =>
+ *   isWaiting && caller.subject === userId;
+ */
 export interface InvocationInfo {
   readonly caller: Caller;
   readonly sessionId: string;

@@ -9,13 +9,19 @@ import type { RecordStore, RecordWrite, StoredRecord } from '../../store/index.t
 import type { Caller, Clock, ContextPatch, ContextState } from '../agent.ts';
 import { RecordSession } from '../sessions/record-session.ts';
 
-/** Whose session it is. */
+/**
+ * Whose session it is.
+ * @example const key: SessionKey = { caller: { tenant: '', subject: 'alice' }, sessionId: 'alice-1' };
+ */
 export interface SessionKey {
   readonly caller: Pick<Caller, 'tenant' | 'subject'>;
   readonly sessionId: string;
 }
 
-/** A session without what is in it. */
+/**
+ * A session without what is in it.
+ * @example const isStale = ({ updatedAt }: SessionInfo) => Date.now() - updatedAt > 30 * 24 * 3_600_000;
+ */
 export interface SessionInfo {
   readonly sessionId: string;
   /** Milliseconds since 1970. */

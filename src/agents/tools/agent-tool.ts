@@ -14,7 +14,15 @@ const input = {
   required: ['request'],
 } as const;
 
-/** How an agent is shown to a model as a tool. */
+/**
+ * How an agent is shown to a model as a tool.
+ * @example
+ * const options: AgentToolOptions = {
+ *   name: 'ask_lawyer',
+ *   needsConfirmation: () => 'The lawyer takes 80 francs. Ask all the same?',
+ *   timeoutMs: 120_000,
+ * };
+ */
 export type AgentToolOptions = Partial<
   Pick<
     ToolOptions<JsonObject>,

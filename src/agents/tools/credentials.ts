@@ -1,12 +1,24 @@
 import type { Caller } from '../agent.ts';
 
-/** What a tool shows to the service behind it. Never stored, logged or sent to a caller. */
+/**
+ * What a tool shows to the service behind it. Never stored, logged or sent to a caller.
+ * @example const credential: Credential = { type: 'basic', username: 'reports', password };
+ */
 export type Credential =
   | { readonly type: 'bearer'; readonly token: string }
   | { readonly type: 'api-key'; readonly value: string }
   | { readonly type: 'basic'; readonly username: string; readonly password: string };
 
-/** What a tool needs before it can run. */
+/**
+ * What a tool needs before it can run.
+ * @example
+ * const calendar: CredentialRequirement = {
+ *   scheme: 'calendar',
+ *   scopes: ['events.read'],
+ *   authorizationUrl: 'https://calendar.example/consent',
+ *   hint: 'To find a free hour, your calendar must be read.',
+ * };
+ */
 export interface CredentialRequirement {
   /** The name under which the provider knows it. */
   readonly scheme: string;
@@ -17,7 +29,12 @@ export interface CredentialRequirement {
   readonly hint?: string;
 }
 
-/** Which tool asks for a credential, and for whom. */
+/**
+ * Which tool asks for a credential, and for whom.
+ * @example
+ * const placeOf = ({ caller, scheme, reference }: CredentialRequest) =>
+ *   [caller.tenant, caller.subject, reference ?? scheme]; // what callers name is looked for among theirs
+ */
 export interface CredentialRequest extends CredentialRequirement {
   readonly tool: string;
   readonly caller: Caller;
@@ -30,6 +47,11 @@ export interface CredentialRequest extends CredentialRequirement {
 /**
  * Finds credentials: from configuration, a vault, or a consent given earlier. Undefined makes the
  * caller be asked for consent.
+ * @example
+ * const fromVault: CredentialProvider = async ({ scheme, caller }) => {
+ *   const token: string | undefined = await vault.read(caller.subject, scheme);
+ *   return token === undefined ? undefined : { type: 'bearer', token };
+ * };
  */
 export type CredentialProvider = (
   request: CredentialRequest,

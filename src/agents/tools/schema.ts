@@ -3,6 +3,12 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 /**
  * A schema of the Standard Schema family that also knows its JSON Schema: zod 4 does, and so do
  * others.
+ * @example
+ * import { z } from 'zod';
+ * const stay: Schema<{ city: string; nights: number }> = z.object({
+ *   city: z.string().min(1),
+ *   nights: z.number().int().max(30),
+ * });
  */
 export interface Schema<T = unknown> {
   readonly '~standard': {
@@ -24,7 +30,13 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a schema makes of a value. */
+/**
+ * What a schema makes of a value.
+ * @example
+ * import { z } from 'zod';
+ * const stay = z.object({ city: z.string(), nights: z.number().default(1) });
+ * const priceOf = ({ nights }: OutputOf<typeof stay>) => nights * 90;
+ */
 export type OutputOf<S> = S extends {
   readonly '~standard': { readonly types?: infer Types };
 }

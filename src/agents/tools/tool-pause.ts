@@ -1,6 +1,9 @@
 import type { JsonValue, Part } from '../../protocol/index.ts';
 
-/** What is asked while a tool pauses, and what it keeps meanwhile. */
+/**
+ * What is asked while a tool pauses, and what it keeps meanwhile.
+ * @example const pause: ToolPauseOptions = { question: [text('Small or large?')], state: { dish: 'pizza' } };
+ */
 export interface ToolPauseOptions {
   /** What the caller is asked, in words or parts. */
   readonly question: readonly Part[];

@@ -17,7 +17,14 @@ export interface ToolSet {
   close?(): Promise<void>;
 }
 
-/** A tool, or a set of tools that is asked at each turn. */
+/**
+ * A tool, or a set of tools that is asked at each turn.
+ * @example
+ * const sources: readonly ToolSource[] = [
+ *   askUser(),
+ *   mcpTools({ name: 'files', command: 'files-server', args: ['/srv/notes'] }),
+ * ];
+ */
 export type ToolSource = Tool | ToolSet;
 
 /** All tools of an agent for one turn, by name. The same name twice is an error. */

@@ -7,7 +7,10 @@ import { type Tool, tool } from '../tools/tool.ts';
 import { showing } from './showing.ts';
 import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
-/** What the steps of a loop have come to. */
+/**
+ * What the steps of a loop have come to.
+ * @example const isGoodEnough = ({ text, iteration }: LoopResult) => text.length < 280 || iteration === 3;
+ */
 export interface LoopResult {
   readonly parts: readonly Part[];
   readonly text: string;
@@ -15,7 +18,15 @@ export interface LoopResult {
   readonly iteration: number;
 }
 
-/** What is repeated, and how often at most. */
+/**
+ * What is repeated, and how often at most.
+ * @example
+ * const options: LoopOptions = {
+ *   name: 'polish',
+ *   steps: [writer, critic],
+ *   until: ({ text }) => text.includes('no remarks'),
+ * };
+ */
 export interface LoopOptions extends AgentOptions {
   readonly steps: readonly Agent[];
   /** Rounds after which the loop ends with what there is. @default 8 */

@@ -7,7 +7,10 @@ import type { Utterance } from '../turn-output.ts';
 import { inStep } from './showing.ts';
 import { checkSteps, escalates, WorkflowRun } from './workflow-run.ts';
 
-/** What runs side by side. */
+/**
+ * What runs side by side.
+ * @example const options: ParallelOptions = { name: 'trip', branches: [trains, hotels], requires: 'all' };
+ */
 export interface ParallelOptions extends AgentOptions {
   readonly branches: readonly Agent[];
   /** Whether one branch that completes is enough, or all must. @default 'any' */

@@ -5,7 +5,10 @@ import { isPause } from '../drive.ts';
 import { showing } from './showing.ts';
 import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
-/** What runs one after the other. */
+/**
+ * What runs one after the other.
+ * @example const options: SequentialOptions = { name: 'article', steps: [researcher, writer], passes: 'all' };
+ */
 export interface SequentialOptions extends AgentOptions {
   readonly steps: readonly Agent[];
   /**
