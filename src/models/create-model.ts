@@ -6,7 +6,10 @@ import { type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
 import { resolveEndpoint } from './providers.ts';
 import { RoutedModel } from './routed-model.ts';
 
-/** What models need besides their configuration. */
+/**
+ * What models need besides their configuration.
+ * @example const options: CreateModelOptions = { environment: { OPENAI_API_KEY: await vault.read('openai') } };
+ */
 export interface CreateModelOptions {
   /** Where keys are looked up that the configuration does not name. @default process.env */
   readonly environment?: Readonly<Record<string, string | undefined>>;

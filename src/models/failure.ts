@@ -1,7 +1,12 @@
 import { APICallError } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
 
-/** What went wrong with a model call, and whether asking again can help. */
+/**
+ * What went wrong with a model call, and whether asking again can help.
+ * @example
+ * const waitMs = ({ isRetryable, retryAfterMs = 1_000 }: ModelFailure) =>
+ *   isRetryable ? retryAfterMs : undefined;
+ */
 export interface ModelFailure {
   readonly error: LegateError;
   readonly isRetryable: boolean;

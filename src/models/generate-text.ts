@@ -31,7 +31,16 @@ const settingKeys = [
 
 type ModelSettings = Pick<LanguageModelV4CallOptions, (typeof settingKeys)[number]>;
 
-/** What a model is asked, and how patiently. */
+/**
+ * What a model is asked, and how patiently.
+ * @example
+ * const options: GenerateTextOptions = {
+ *   system: 'Answer with one word.',
+ *   prompt: 'What is the capital of France?',
+ *   temperature: 0,
+ *   timeoutMs: 5_000,
+ * };
+ */
 export interface GenerateTextOptions extends ModelSettings {
   /** One user message, or a whole prompt. */
   readonly prompt: string | LanguageModelV4Prompt;
@@ -53,7 +62,12 @@ export interface GenerateTextOptions extends ModelSettings {
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What a model answered, and at what cost. */
+/**
+ * What a model answered, and at what cost.
+ * @example
+ * const answer: GeneratedText = await generateText(model, { prompt: 'Tell me a tale' });
+ * if (answer.finishReason === 'length') console.log(`cut after ${answer.usage.output} tokens`);
+ */
 export interface GeneratedText {
   /** All text of the answer, without thoughts. */
   readonly text: string;
@@ -65,7 +79,12 @@ export interface GeneratedText {
   readonly attempts: number;
 }
 
-/** Tokens of one answer; 0 where the model did not tell. */
+/**
+ * Tokens of one answer; 0 where the model did not tell.
+ * @example
+ * const usage: TokenUsage = { input: 1_240, output: 85, cachedInput: 1_024, reasoning: 60 };
+ * const fresh = usage.input - usage.cachedInput; // 216: what was cached counts as input too
+ */
 export interface TokenUsage {
   readonly input: number;
   readonly output: number;

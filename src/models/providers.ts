@@ -65,7 +65,16 @@ const providers = {
  */
 export const providerNames: readonly string[] = Object.keys(providers);
 
-/** Where a model is and how to ask it. */
+/**
+ * Where a model is and how to ask it.
+ * @example
+ * const endpoint: Endpoint = {
+ *   baseUrl: 'http://127.0.0.1:11434/v1',
+ *   modelId: 'qwen3',
+ *   headers: {},
+ *   structuredOutput: true,
+ * };
+ */
 export interface Endpoint {
   readonly baseUrl: string;
   readonly modelId: string;

@@ -32,7 +32,13 @@ export function stripReasoning(text: string): string {
   return (inside === undefined ? kept + text.slice(from) : kept).trim();
 }
 
-/** Takes thoughts out of text that arrives in pieces. */
+/**
+ * Takes thoughts out of text that arrives in pieces.
+ * @example
+ * const filter: ReasoningFilter = createReasoningFilter();
+ * filter.push('Yes <thi'); // 'Yes ': the rest may become a tag
+ * filter.push('nk>hm</think>, and no'); // ', and no'
+ */
 export interface ReasoningFilter {
   /** What may be shown of all that has arrived and was not shown yet. */
   push(delta: string): string;

@@ -10,10 +10,16 @@ import type {
 import { LegateError } from '../protocol/index.ts';
 import { lineDiff } from './line-diff.ts';
 
-/** `record` asks and writes, `replay` only reads, `auto` replays when the file is there. */
+/**
+ * `record` asks and writes, `replay` only reads, `auto` replays when the file is there.
+ * @example const mode: RecordingMode = process.env['RECORD'] === '1' ? 'record' : 'replay';
+ */
 export type RecordingMode = 'record' | 'replay' | 'auto';
 
-/** Where answers are recorded, and when the model itself is asked. */
+/**
+ * Where answers are recorded, and when the model itself is asked.
+ * @example const options: RecordedModelOptions = { ignore: [/\d{4}-\d{2}-\d{2}/, /Order [A-Z]-\d+/] };
+ */
 export interface RecordedModelOptions {
   /** Text that differs each time, such as the date: compared and kept as `<...>`. */
   readonly ignore?: readonly RegExp[];

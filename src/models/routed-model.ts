@@ -7,7 +7,10 @@ import type {
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure } from './failure.ts';
 
-/** How models of a group share the work, and when one rests. */
+/**
+ * How models of a group share the work, and when one rests.
+ * @example const options: RoutedModelOptions = { id: 'commands', allowedFails: 1, cooldownMs: 60_000 };
+ */
 export interface RoutedModelOptions {
   /** The group's id. */
   readonly id: string;

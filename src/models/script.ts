@@ -1,10 +1,16 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { LegateError } from '../protocol/index.ts';
 
-/** What a scripted model answers: text alone, or everything that can happen to a real one. */
+/**
+ * What a scripted model answers: text alone, or everything that can happen to a real one.
+ * @example const replies: readonly ScriptedReply[] = ['start flow transfer_money', { hang: true }];
+ */
 export type ScriptedReply = string | ScriptedAnswer;
 
-/** One answer of a script, with all that can be said of it. */
+/**
+ * One answer of a script, with all that can be said of it.
+ * @example const busy: ScriptedAnswer = { error: { status: 429, headers: { 'retry-after': '2' } } };
+ */
 export interface ScriptedAnswer {
   readonly text?: string;
   /** Thoughts, sent as a reasoning part of their own. */
@@ -31,7 +37,12 @@ export interface ScriptedAnswer {
   readonly rawBody?: string;
 }
 
-/** A call of a tool that a script makes. */
+/**
+ * A call of a tool that a script makes.
+ * @example
+ * const call: ScriptedToolCall = { name: 'find_order', input: { number: 'A-17' } };
+ * const model = scriptedModel([{ toolCalls: [call] }, 'It is on its way.']);
+ */
 export interface ScriptedToolCall {
   readonly name: string;
   readonly input: JsonValue;
@@ -39,7 +50,10 @@ export interface ScriptedToolCall {
   readonly id?: string;
 }
 
-/** What a scripted model was asked, whichever way the question came. */
+/**
+ * What a scripted model was asked, whichever way the question came.
+ * @example const isOffered = (request: ScriptedRequest, tool: string) => request.tools.includes(tool);
+ */
 export interface ScriptedRequest {
   readonly messages: readonly { readonly role: string; readonly text: string }[];
   /** The text of the last user message. */
@@ -55,6 +69,9 @@ export interface ScriptedRequest {
 /**
  * The replies in the order of the calls, or a function that chooses one. A script that has run out
  * fails the call: a test that asks more often than it says is wrong.
+ * @example
+ * const script: Script = ({ lastUserText }, index) =>
+ *   index === 0 ? { error: { status: 503 } } : `You said: ${lastUserText}`;
  */
 export type Script =
   | readonly ScriptedReply[]

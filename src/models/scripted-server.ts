@@ -5,7 +5,10 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { toRequest, writeAnswer } from './scripted-wire.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, ScriptPlayer } from './script.ts';
 
-/** What such a server asks for, and says of itself. */
+/**
+ * What such a server asks for, and says of itself.
+ * @example const options: ScriptedModelServerOptions = { apiKey: 'key-of-the-test', models: ['qwen3'] };
+ */
 export interface ScriptedModelServerOptions {
   /** When given, calls without it as bearer token are answered 401. */
   readonly apiKey?: string;
@@ -15,14 +18,23 @@ export interface ScriptedModelServerOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** What arrived over HTTP, beside what a script sees of it. */
+/**
+ * What arrived over HTTP, beside what a script sees of it.
+ * @example const temperatureOf = ({ body }: ReceivedCall) => body['temperature'];
+ */
 export interface ReceivedCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: JsonObject;
 }
 
-/** A running server that answers from a script. */
+/**
+ * A running server that answers from a script.
+ * @example
+ * const server: ScriptedModelServer = await startScriptedModelServer(['Hello!']);
+ * const entry = { provider: 'openai-compatible', model: 'scripted', api_base: server.url };
+ * const model = createModel({ id: 'test', models: [entry] });
+ */
 export interface ScriptedModelServer extends AsyncDisposable {
   /** Base URL for `api_base`: `http://127.0.0.1:<port>/v1`. */
   readonly url: string;

@@ -7,7 +7,14 @@ import type {
 import { LegateError } from '../protocol/index.ts';
 import { createReasoningFilter } from './reasoning.ts';
 
-/** Told of text as it arrives. `isStart`: an answer begins; what came of one before it is void. */
+/**
+ * Told of text as it arrives. `isStart`: an answer begins; what came of one before it is void.
+ * @example
+ * let shown = '';
+ * const onText: OnText = (text, isStart) => {
+ *   shown = isStart ? text : shown + text;
+ * };
+ */
 export type OnText = (text: string, isStart: boolean) => void | Promise<void>;
 
 /** An answer that is told as it comes, thoughts left out, and given whole in the end. */
