@@ -4,6 +4,7 @@ import {
   agent,
   authRequired,
   chunk,
+  completed,
   failed,
   inputRequired,
   rejected,
@@ -93,6 +94,29 @@ describeBuses('an agent on the bus', (buses) => {
     expect(caller.updatesOf(id)).toMatchObject([
       { statusUpdate: { status: { message: { parts: [{ text: 'on it' }] } } } },
     ]);
+  });
+
+  test('that it is being worked on is told of a task that says nothing, however many there are', async () => {
+    const bus = await buses.open();
+    const name = nameOf('silent');
+    const gate = Promise.withResolvers<void>();
+    const silent = agent({ name, serialise: 'task' }, async function* () {
+      await gate.promise;
+      yield completed('Done.');
+    });
+    await host(bus, silent, { updateGraceMs: 25, concurrency: 120 });
+    const caller = await TestCaller.start(bus);
+    const ids = await Promise.all(Array.from({ length: 120 }, () => caller.send(name, 'x')));
+    const first = (id: string) => caller.updatesOf(id)[0];
+    await eventually(() => ids.filter((id) => first(id) !== undefined).length).toBe(120);
+    for (const id of ids)
+      expect(first(id)).toMatchObject({
+        statusUpdate: { status: { state: 'TASK_STATE_WORKING' } },
+      });
+    gate.resolve();
+    await eventually(
+      () => ids.filter((id) => caller.state(id) === 'TASK_STATE_COMPLETED').length,
+    ).toBe(120);
   });
 
   test('a task that takes longer is told as it goes, in order', async () => {

@@ -63,8 +63,7 @@ export interface HostOptions extends EngineTuning, Identification {
   readonly tellsStates?: boolean;
   /**
    * How long updates are held back, in milliseconds: a task that is over by then is told by its
-   * result alone. That a task was begun, and nothing more, is held back four times as long.
-   * @default 25
+   * result alone. @default 25
    */
   readonly updateGraceMs?: number;
   /** Takes one task, and closes when it is answered. @default false */

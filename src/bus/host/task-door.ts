@@ -119,7 +119,7 @@ export class TaskDoor {
       sequence += 1;
       return replies.update(delivery, text, { series, sequence });
     };
-    return new Telling({ send, scheduler, graceMs, underWay: () => this.#underWay.size });
+    return new Telling({ send, scheduler, graceMs });
   }
 
   #call(

@@ -11,29 +11,22 @@ export interface TellingOptions {
   readonly scheduler: Scheduler;
   /** Milliseconds; 0 tells everything at once. */
   readonly graceMs: number;
-  /** Tasks under way in this process. */
-  readonly underWay: () => number;
 }
 
 /** Updates held back at most: more are worth telling at once. */
 const mostHeld = 64;
-/** How many times longer a bare sign of work may wait than what has contents, and with much to do. */
-const patience = 4;
-const muchToDo = 50;
 
 /**
  * What is told of a task on its way. A task that is over in a moment is told by its result alone,
  * which has all of it: only words that were said on the way are told besides.
  *
- * - **holding**: for the first moments updates are held back; those without contents for longer, so
- *   that a host with much to do does not make more of it by telling that it works.
+ * - **holding**: for the first moments updates are held back.
  * - **telling**: they are told, and so is everything from then on, save what the result follows in
  *   the same moment.
  */
 export class Telling {
   readonly #options: TellingOptions;
   #timer: Timer | undefined;
-  #holdsContents = false;
   #isHolding: boolean;
   #isFlushing = false;
   #held: Update[] = [];
@@ -45,14 +38,14 @@ export class Telling {
   }
 
   async tell(event: StreamResponse, text: string): Promise<void> {
-    const { graceMs, send } = this.#options;
+    const { graceMs, send, scheduler } = this.#options;
     if (graceMs <= 0) return send(text);
     this.#held.push({ event, text });
     if (this.#held.length >= mostHeld) {
       this.#release();
       return this.#sending;
     }
-    if (this.#isHolding) this.#wait(hasContents(event));
+    if (this.#isHolding) this.#timer ??= scheduler.after(graceMs, () => this.#release());
     else this.#flushSoon();
     return undefined;
   }
@@ -69,15 +62,6 @@ export class Telling {
   stop(): void {
     this.#timer?.cancel();
     this.#held = [];
-  }
-
-  #wait(isContents: boolean): void {
-    if (this.#holdsContents || (this.#timer !== undefined && !isContents)) return;
-    const { graceMs, scheduler, underWay } = this.#options;
-    this.#holdsContents = isContents;
-    this.#timer?.cancel();
-    const ms = isContents ? graceMs : graceMs * patience * Math.max(1, underWay() / muchToDo);
-    this.#timer = scheduler.after(ms, () => this.#release());
   }
 
   #flushSoon(): void {
@@ -101,10 +85,6 @@ export class Telling {
     // Whoever tells next or ends hears of a failure.
     this.#sending.catch(() => undefined);
   }
-}
-
-function hasContents(event: StreamResponse): boolean {
-  return 'artifactUpdate' in event || hasWords(event);
 }
 
 function hasWords(event: StreamResponse): boolean {
