@@ -57,7 +57,7 @@ test('every example of a doc comment is right, as far as its types say', async (
     const code = exampleIn(one.comment ?? '');
     if (code === undefined || code === '') continue;
     count += 1;
-    const name = `${one.name}.${basename(one.file, '.ts')}.ts`;
+    const name = `${count}.${one.name}.${basename(one.file, '.ts')}.ts`;
     await writeFile(join(place, name), moduleOf(code, one, homes));
   }
   expect(count).toBeGreaterThan(200);
