@@ -4,7 +4,12 @@ import type { Store } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { Agent, Caller } from '../agent.ts';
 
-/** How an agent is served as an MCP server. */
+/**
+ * How an agent is served as an MCP server.
+ * @example
+ * const options: McpServerOptions = { store: await openStore({ type: 'sqlite', path: 'mcp.db' }) };
+ * await serveMcpStdio(agent, options);
+ */
 export interface McpServerOptions {
   /** Where conversations are kept. @default in memory */
   readonly store?: Pick<Store, 'records'>;
@@ -13,7 +18,15 @@ export interface McpServerOptions {
   readonly logger?: Logger;
 }
 
-/** How an agent is served as an MCP server over HTTP. */
+/**
+ * How an agent is served as an MCP server over HTTP.
+ * @example
+ * const options: McpHandlerOptions = {
+ *   authenticate: async ({ headers }) => callers.get(await verifyToken(headers.authorization)),
+ *   allowedOrigins: ['https://desk.example'],
+ *   maxBodyBytes: 256 * 1024,
+ * };
+ */
 export interface McpHandlerOptions extends McpServerOptions {
   /** Who calls; undefined for nobody who may. @default everybody, unnamed */
   readonly authenticate?: (
@@ -25,7 +38,13 @@ export interface McpHandlerOptions extends McpServerOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** Serves MCP over HTTP. */
+/**
+ * Serves MCP over HTTP.
+ * @example
+ * const mcp: McpHandler = await mcpHandler(agent);
+ * const server = createServer((request, response) => void mcp.handler(request, response));
+ * server.on('close', () => void mcp.close());
+ */
 export interface McpHandler extends AsyncDisposable {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   close(): Promise<void>;

@@ -7,7 +7,15 @@ import { failure } from '../drive.ts';
 import { untilAborted } from '../patience.ts';
 import { RemoteState } from './remote-state.ts';
 
-/** How an agent elsewhere is called. */
+/**
+ * How an agent elsewhere is called.
+ * @example
+ * const options: RemoteAgentOptions = {
+ *   auth: { kind: 'api_key', key, headerName: 'X-API-Key', headerFormat: '{key}' },
+ *   timeoutMs: 3_600_000,
+ *   poll: { initialMs: 500 },
+ * };
+ */
 export interface RemoteAgentOptions extends Pick<
   ClientOptions,
   'headers' | 'extensions' | 'binding' | 'bindings' | 'version' | 'retry' | 'fetch' | 'onRequest'
@@ -29,7 +37,10 @@ export interface RemoteAgentOptions extends Pick<
   readonly onInterrupted?: Agent['onInterrupted'];
 }
 
-/** An agent elsewhere, as one of ours. */
+/**
+ * An agent elsewhere, as one of ours.
+ * @example const skillsOf = async (peer: RemoteAgent) => (await peer.connect()).skills.map(({ name }) => name);
+ */
 export interface RemoteAgent extends Agent {
   /** Known once there was a connection. */
   readonly card: AgentCard | undefined;

@@ -3,7 +3,16 @@ import type { Caller, Clock, Journal, Session } from '../agent.ts';
 import { RecordJournal } from './record-journal.ts';
 import { RecordSession } from './record-session.ts';
 
-/** Whose records, and of which turn. */
+/**
+ * Whose records, and of which turn.
+ * @example
+ * const options: TurnRecordsOptions = {
+ *   records: store.records, clock: Date,
+ *   agent: 'greeter', caller: { tenant: '', subject: 'ada' },
+ *   contextId: 'c-1', taskId: 't-1', messageId: 'm-1',
+ *   attempt: 1, isRepeatable: true, // without, there is no journal
+ * };
+ */
 export interface TurnRecordsOptions {
   readonly records: RecordStore;
   /** The agent's name. */
@@ -19,7 +28,10 @@ export interface TurnRecordsOptions {
   readonly clock: Clock;
 }
 
-/** The optional members of a `Turn`, kept on records. */
+/**
+ * The optional members of a `Turn`, kept on records.
+ * @example const save = async (kept: TurnRecords) => store.records.write(await kept.writes(), Date.now());
+ */
 export interface TurnRecords {
   readonly session: Session;
   readonly journal?: Journal;

@@ -5,7 +5,14 @@ import type { Usage } from '../usage.ts';
 import type { Credential, CredentialRequirement } from './credentials.ts';
 import { type OutputOf, type Parsed, type Schema, valueSchema } from './schema.ts';
 
-/** What a tool knows of the call. */
+/**
+ * What a tool knows of the call.
+ * @example
+ * const run = async (input: { city: string }, { signal, emit }: ToolContext) => {
+ *   await emit(working(`Looking out of the window in ${input.city}`));
+ *   return stations.read(input.city, { signal });
+ * };
+ */
 export interface ToolContext {
   readonly callId: string;
   /** The agent that called. */
@@ -27,14 +34,22 @@ export interface ToolContext {
   readonly addUsage: (usage: Partial<Usage>) => void;
 }
 
-/** The caller's answer to a tool that paused. */
+/**
+ * The caller's answer to a tool that paused.
+ * @example const resume = ({ message, state }: ToolAnswer) => ({ order: state, size: textOf(message) });
+ */
 export interface ToolAnswer {
   readonly message: Message;
   /** What the pause kept. */
   readonly state: JsonValue | undefined;
 }
 
-/** A function that a model can call. Made by `tool`. */
+/**
+ * A function that a model can call. Made by `tool`.
+ * @example
+ * const isHarmless = (each: Tool) => each.isIdempotent && each.credentials === undefined;
+ * const few = onlyTools(set, isHarmless);
+ */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -57,7 +72,16 @@ export interface Tool {
   abandon?(state: JsonValue | undefined, turn: Turn): Promise<void>;
 }
 
-/** What a tool is, and what it does. */
+/**
+ * What a tool is, and what it does.
+ * @example
+ * const options: ToolOptions<JsonObject> = {
+ *   name: 'print_label',
+ *   description: 'Prints the label of the order at hand.',
+ *   isLongRunning: true,
+ *   run: (_, { callId }) => printer.queue(callId),
+ * };
+ */
 export interface ToolOptions<S extends Schema | JsonObject> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
