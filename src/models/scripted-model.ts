@@ -22,7 +22,13 @@ import {
   usageOf,
 } from './script.ts';
 
-/** A model that answers from a script, and remembers what it was asked. */
+/**
+ * A model that answers from a script, and remembers what it was asked.
+ * @example
+ * const model: ScriptedModel = scriptedModel(['Hello, Ada!']);
+ * await generateText(model, { prompt: 'I am Ada' });
+ * console.log(model.requests[0]?.lastUserText); // 'I am Ada'
+ */
 export interface ScriptedModel extends LanguageModelV4 {
   /** Whether it takes a JSON schema as response format. */
   readonly supportsStructuredOutputs: boolean;
@@ -30,7 +36,10 @@ export interface ScriptedModel extends LanguageModelV4 {
   readonly requests: readonly ScriptedRequest[];
 }
 
-/** What a scripted model says of itself. */
+/**
+ * What a scripted model says of itself.
+ * @example const options: ScriptedModelOptions = { modelId: 'gpt-4o', structuredOutput: true };
+ */
 export interface ScriptedModelOptions {
   /** @default 'scripted' */
   readonly modelId?: string;
