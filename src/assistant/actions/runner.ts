@@ -22,8 +22,10 @@ export interface ActionRunner {
 /**
  * All that an action may know.
  * @example
- * const note = ({ name, senderId, logger }: ActionCall) =>
- *   logger.info({ name, senderId }, 'action.run');
+ * const run = async ({ slots, signal }: ActionCall): Promise<ActionResult> => {
+ *   const price = await priceOf(slots['weight'], { signal });
+ *   return { messages: [{ text: `That is ${price} euros.` }], events: [slotSet('price', price)] };
+ * };
  */
 export interface ActionCall {
   readonly name: string;

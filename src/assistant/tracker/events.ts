@@ -3,8 +3,7 @@ import type { BotMessage, Command, Extractor } from '../model.ts';
 
 /**
  * An event before the tracker gave it its time and metadata.
- * @example
- * const draft: EventDraft = { event: 'followup', name: 'action_price' }; // the next action to run
+ * @example const draft: EventDraft = { event: 'slot', name: 'amount', value: 50 }; // no timestamp
  */
 export type EventDraft = JsonObject & { readonly event: string };
 
