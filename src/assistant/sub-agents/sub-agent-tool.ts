@@ -1,7 +1,13 @@
 import { type OutputOf, type Schema, tool } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 
-/** What a tool of a sub agent knows of its call. */
+/**
+ * What a tool of a sub agent knows of its call.
+ * @example
+ * // The model cannot ask for the bookings of somebody else: it never chooses the sender.
+ * const run = (_: unknown, { metadata, signal }: SubAgentToolContext) =>
+ *   bookingsOf(metadata['sender_id'], { signal });
+ */
 export interface SubAgentToolContext {
   /** That of the agent's input; never shown to the model. */
   readonly metadata: JsonObject;
@@ -10,7 +16,12 @@ export interface SubAgentToolContext {
   readonly signal: AbortSignal;
 }
 
-/** A function that the model of a sub agent can call. Made by `subAgentTool`. */
+/**
+ * A function that the model of a sub agent can call. Made by `subAgentTool`.
+ * @example
+ * const context = { metadata: {}, slots: {}, signal: AbortSignal.timeout(1_000) };
+ * const tryOut = (weather: SubAgentTool) => weather.run({ city: 'Rome' }, context);
+ */
 export interface SubAgentTool {
   readonly name: string;
   readonly description: string;
@@ -20,7 +31,15 @@ export interface SubAgentTool {
   run(input: JsonValue, context: SubAgentToolContext): Promise<unknown>;
 }
 
-/** What a tool of a sub agent is, and what it does. */
+/**
+ * What a tool of a sub agent is, and what it does.
+ * @example
+ * const options: SubAgentToolOptions<JsonObject> = {
+ *   name: 'find_hotels', description: 'Hotels of a city that have free rooms.',
+ *   input: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+ *   run: ({ city }, { signal }) => hotelsIn(city, { signal }),
+ * };
+ */
 export interface SubAgentToolOptions<S extends Schema | JsonObject> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
