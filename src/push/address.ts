@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
  * policy says: link-local (cloud metadata), unspecified, multicast, reserved and documentation
  * ranges, and IPv6 ranges that carry an IPv4 address inside (6to4, Teredo, NAT64), because a
  * gateway would take those to a host that was never checked.
+ * @example const kind: AddressKind | undefined = addressKind('169.254.169.254'); // 'forbidden'
  */
 export type AddressKind = 'public' | 'loopback' | 'private' | 'forbidden';
 

@@ -12,7 +12,11 @@ export interface SignedFacts {
   readonly now: number;
 }
 
-/** Signs the bodies of webhook calls, so that receivers can tell them from anybody else's. */
+/**
+ * Signs the bodies of webhook calls, so that receivers can tell them from anybody else's.
+ * @example
+ * const answer = (signer: BodySigner) => Response.json(signer.jwks()); // at /.well-known/jwks.json
+ */
 export interface BodySigner {
   /** The value of `X-A2A-Signature`: a JWS whose payload is detached, being the body. */
   sign(body: string, facts: SignedFacts): Promise<string>;
@@ -45,7 +49,14 @@ export function bodySigner(keys: readonly [SigningKey, ...SigningKey[]]): BodySi
   };
 }
 
-/** By which keys, and for whom a body must be signed. */
+/**
+ * By which keys, and for whom a body must be signed.
+ * @example
+ * const options: VerifyBodyOptions = {
+ *   keys, audience: 'https://shop.example.com/hooks/a2a', now: Date.now(),
+ *   maxAge: 300_000, // five minutes are enough: each attempt is signed anew
+ * };
+ */
 export interface VerifyBodyOptions {
   /** The sender's keys, from its `/.well-known/jwks.json`, fetched from an address you trust. */
   readonly keys: PublicKeySet | JSONWebKeySet;

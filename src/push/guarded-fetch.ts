@@ -5,7 +5,11 @@ import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
 import { outboundTimeouts } from './timeouts.ts';
 
-/** How patient a guarded `fetch` is. */
+/**
+ * How patient a guarded `fetch` is.
+ * @example
+ * const options: GuardedFetchOptions = { headTimeout: 5_000, maxResponseBytes: 1_048_576 };
+ */
 export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'> {
   /** Milliseconds until the head of the answer. @default 30_000 */
   readonly headTimeout?: number;
@@ -18,7 +22,12 @@ export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'
   readonly maxResponseBytes?: number;
 }
 
-/** A `fetch` that goes only where a policy allows. */
+/**
+ * A `fetch` that goes only where a policy allows.
+ * @example
+ * const fetch: GuardedFetch = guardedFetch(httpsOrLoopbackPolicy);
+ * process.once('SIGTERM', () => fetch.close());
+ */
 export type GuardedFetch = typeof fetch & {
   /** Closes idle connections. */
   close(): void;

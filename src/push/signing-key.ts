@@ -8,17 +8,28 @@ import {
 } from 'node:crypto';
 import { LegateError } from '../protocol/index.ts';
 
-/** How bodies and cards are signed. */
+/**
+ * How bodies and cards are signed.
+ * @example const algorithm: SigningAlgorithm = 'RS256'; // RSA keys sign with PS256 unless told
+ */
 export type SigningAlgorithm = 'ES256' | 'ES384' | 'ES512' | 'PS256' | 'RS256' | 'EdDSA';
 
-/** A private key of our own, with the name and algorithm under which others know its public half. */
+/**
+ * A private key of our own, with the name and algorithm under which others know its public half.
+ * @example const keys: [SigningKey, SigningKey] = [readSigningKey(newPem), readSigningKey(oldPem)];
+ */
 export interface SigningKey {
   readonly kid: string;
   readonly algorithm: SigningAlgorithm;
   readonly privateKey: KeyObject;
 }
 
-/** The public halves of keys, as served at `/.well-known/jwks.json`. */
+/**
+ * The public halves of keys, as served at `/.well-known/jwks.json`.
+ * @example
+ * const answer = await fetch('https://agent.example.com/.well-known/jwks.json');
+ * const keys = (await answer.json()) as PublicKeySet;
+ */
 export interface PublicKeySet {
   readonly keys: readonly (JsonWebKey & {
     readonly kid: string;
