@@ -52,8 +52,8 @@ class Stopping extends Error {}
  */
 export class TaskDoor {
   readonly #options: TaskDoorOptions;
-  /** One for each delivery in hand: a signal for all would gather the listeners of a lifetime. */
-  readonly #underWay = new Set<AbortController>();
+  /** What is being followed. No signal for each: many tasks are under way, and each would weigh much. */
+  readonly #streams = new Set<EventStream>();
   #isStopped = false;
 
   constructor(options: TaskDoorOptions) {
@@ -63,7 +63,7 @@ export class TaskDoor {
   /** The host stops: what is not over is left for others. */
   stop(): void {
     this.#isStopped = true;
-    for (const controller of this.#underWay) controller.abort();
+    for (const stream of this.#streams) stream.close();
   }
 
   async handle(delivery: Delivery): Promise<Verdict> {
@@ -80,10 +80,8 @@ export class TaskDoor {
       return { kind: 'dead', reason: error.message };
     }
     let job: Job | undefined;
-    const controller = new AbortController();
-    this.#underWay.add(controller);
     try {
-      const call = this.#call(delivery, caller, request, controller.signal);
+      const call = this.#call(delivery, caller, request);
       job = {
         delivery,
         request,
@@ -104,7 +102,6 @@ export class TaskDoor {
     } catch (error) {
       return await this.#refuse(delivery, error);
     } finally {
-      this.#underWay.delete(controller);
       job?.telling.stop();
       if (job !== undefined) jobs.remove(job);
     }
@@ -122,12 +119,7 @@ export class TaskDoor {
     return new Telling({ send, scheduler, graceMs });
   }
 
-  #call(
-    delivery: Delivery,
-    caller: Caller,
-    { tenant }: SendMessageRequest,
-    signal: AbortSignal,
-  ): Call {
+  #call(delivery: Delivery, caller: Caller, { tenant }: SendMessageRequest): Call {
     const { correlationId, headers } = delivery;
     const { traceparent, tracestate } = headers;
     if (tenant !== undefined && tenant !== caller.tenant && caller.tenant !== '') {
@@ -136,7 +128,6 @@ export class TaskDoor {
     return {
       caller: tenant === undefined ? caller : { ...caller, tenant },
       version: '1.0',
-      signal,
       // A first message without a context is known again by this when the broker repeats it.
       ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
@@ -166,9 +157,10 @@ export class TaskDoor {
   /** Passes on what happens, until the turn is over. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
     const { engine, scheduler } = this.#options;
+    this.#streams.add(stream);
     try {
       for (;;) {
-        const next = stream.take() ?? (await stream.next());
+        const next = this.#isStopped ? undefined : (stream.take() ?? (await stream.next()));
         if (next === undefined) throw new Stopping('the host stops');
         const { body, isLast } = next;
         const event = body.value;
@@ -190,6 +182,7 @@ export class TaskDoor {
         }
       }
     } finally {
+      this.#streams.delete(stream);
       stream.close();
     }
   }
@@ -206,12 +199,16 @@ export class TaskDoor {
   /** Passes on what happens in a task until the message is answered, or the task is over. */
   async #watch(job: Job, taskId: string): Promise<SendOutcome | undefined> {
     const { engine } = this.#options;
+    let stream: EventStream | undefined;
     try {
       if (job.ids === undefined) {
         const task = await engine.getTask({ id: taskId }, job.call);
         await this.#known(job, taskId, task.value.contextId);
       }
-      for await (const { body } of await engine.subscribe({ id: taskId }, job.call)) {
+      stream = await engine.subscribe({ id: taskId }, job.call);
+      this.#streams.add(stream);
+      if (this.#isStopped) stream.close();
+      for await (const { body } of stream) {
         await this.#update(job, body.value, () => body.text);
         // It may have come to this before anybody watched; or it waits for its turn still.
         const outcome = endsTurn(body.value) ? await this.#outcome(job) : undefined;
@@ -219,6 +216,8 @@ export class TaskDoor {
       }
     } catch (error) {
       if (!isOver(error)) throw error;
+    } finally {
+      if (stream !== undefined) this.#streams.delete(stream);
     }
     return undefined;
   }
