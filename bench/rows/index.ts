@@ -4,6 +4,7 @@ import { bank } from './bank.ts';
 import { bus } from './bus.ts';
 import { chunks } from './chunks.ts';
 import { get } from './get.ts';
+import { inspector } from './inspector.ts';
 import { manyTasks } from './many-tasks.ts';
 import { packaged } from './package.ts';
 import { postgres } from './postgres.ts';
@@ -26,5 +27,6 @@ export const rows: readonly Row[] = [
   push,
   bus,
   agents,
+  inspector,
   packaged,
 ];

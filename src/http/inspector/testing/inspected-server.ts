@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Agent,
   agent,
@@ -53,11 +54,12 @@ const picture = Uint8Array.from(
 );
 
 async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
-  const [word = '', argument = ''] = textOf(turn.message).split(' ');
+  const [word = '', argument = '', perSecond] = textOf(turn.message).split(' ');
   switch (word) {
     case 'stream':
       for (let index = 1; index <= Number(argument); index += 1) {
         yield chunk('story', `word ${index} `, { append: index > 1, name: 'story' });
+        if (perSecond !== undefined && index % (Number(perSecond) / 100) === 0) await sleep(10);
       }
       return;
     case 'wait':

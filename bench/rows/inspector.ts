@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core';
+import { inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { chromium, closeChromium } from '../../test/support/chromium.ts';
+import { type Bench, median } from '../bench.ts';
+import { atLeast, type Row } from '../row.ts';
+
+const events = 10_000;
+
+/** Pictures that a page drew while something went on, and how long it took. */
+interface Drawn {
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+/** Ten times what a fast model makes, in events per second. */
+const perSecond = 1_000;
+
+/** The page of the inspector while an answer of many events streams in, at a rate and all at once. */
+export const inspector: Row = {
+  name: 'inspector',
+  title: `the inspector while ${events.toLocaleString('en')} events stream in`,
+  async run({ options: { rounds } }: Bench) {
+    await using server = await inspectedServer();
+    const browser = await chromium();
+    try {
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+      await page.goto(`${server.url}/inspect/`);
+      await page.getByRole('tab', { name: 'Wire' }).click();
+      await say(page, 'stream 1000');
+      const idle = await draw(page, () => page.waitForTimeout(2_000));
+      const streams: Drawn[] = [];
+      const bursts: Drawn[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        streams.push(await draw(page, () => say(page, `stream ${events} ${perSecond}`)));
+        bursts.push(await draw(page, () => say(page, `stream ${events}`)));
+      }
+      return {
+        notes: {
+          'pictures/s of the page at rest': idle.perSecond,
+          'pictures/s, all events at once': median(bursts.map(({ perSecond: rate }) => rate)),
+          'seconds until all are shown, all at once': median(bursts.map(({ seconds }) => seconds)),
+        },
+        verdicts: [
+          atLeast(
+            'pictures/s at 1,000 events/s',
+            median(streams.map(({ perSecond: rate }) => rate)),
+            59,
+            '',
+          ),
+        ],
+      };
+    } finally {
+      await closeChromium();
+    }
+  },
+};
+
+/** Says something and waits until the turn has ended on the page. */
+async function say(page: Page, text: string): Promise<void> {
+  const turns = await page.locator('.turn').count();
+  await page.locator('.composer-text').fill(text);
+  await page.locator('.composer-text').press('Enter');
+  const state = page.locator('.turn').nth(turns).locator('.turn-foot .badge');
+  await state.filter({ hasText: 'completed' }).waitFor({ timeout: 120_000 });
+}
+
+async function draw(page: Page, work: () => Promise<void>): Promise<Drawn> {
+  await page.evaluate(() => {
+    const drawn = { pictures: 0, began: performance.now(), isOver: false };
+    Object.assign(window, { drawn });
+    const step = (): void => {
+      drawn.pictures += 1;
+      if (!drawn.isOver) requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  });
+  await work();
+  return page.evaluate(() => {
+    const { drawn } = window as unknown as {
+      drawn: { pictures: number; began: number; isOver: boolean };
+    };
+    drawn.isOver = true;
+    const seconds = (performance.now() - drawn.began) / 1_000;
+    return { perSecond: drawn.pictures / seconds, seconds };
+  });
+}
