@@ -72,7 +72,7 @@ function projectAbove(path: string): string {
   }
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `${path} does not lie in a project; name its folder with --project`,
+    `there is no project around ${path}: neither config.yml nor domain.yml; name its folder with --project`,
   );
 }
 

@@ -35,6 +35,13 @@ Examples:
     .addCommand(
       new Command('dead')
         .description('messages that were given up')
+        .addHelpText(
+          'after',
+          `
+Examples:
+  legate bus dead list researcher --json
+  legate bus dead replay researcher --all`,
+        )
         .addCommand(deadListCommand())
         .addCommand(deadReplayCommand()),
     )
@@ -67,6 +74,13 @@ function deadListCommand(): Command {
     .option('--limit <count>', 'at most so many', count, 100)
     .option('--bodies', 'with what was in them')
     .option('--json', 'one JSON object a line')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  legate bus dead list researcher
+  legate bus dead list researcher --bodies --json`,
+    )
     .action(async (agent: string, options: DeadListOptions) => {
       const { listDead } = await import('../bus.ts');
       await listDead(agent, options);
@@ -79,6 +93,13 @@ function deadReplayCommand(): Command {
     .argument('<agent>', 'its name on the bus, or the name of a queue')
     .argument('[ids...]', 'ids of dead letters, as shown by list')
     .option('--all', 'all dead letters')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  legate bus dead replay researcher 01a1… 01a2…
+  legate bus dead replay researcher --all`,
+    )
     .action(async (agent: string, ids: readonly string[], options: DeadReplayOptions) => {
       const { replayDead } = await import('../bus.ts');
       await replayDead(agent, ids, options);

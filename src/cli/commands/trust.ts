@@ -38,15 +38,23 @@ Examples:
   legate trust audit --limit 20`,
     )
     .addCommand(
-      trust('list', 'show who is known, with level, approved skills and interactions').action(
-        async (options: TrustOptions) => {
-          const { listTrust } = await import('../trust.ts');
-          await listTrust(options);
-        },
-      ),
+      trust(
+        'list',
+        'show who is known, with level, approved skills and interactions',
+        'legate trust list --json',
+      ).action(async (options: TrustOptions) => {
+        const { listTrust } = await import('../trust.ts');
+        await listTrust(options);
+      }),
     )
     .addCommand(
-      byWhom(trust('grant', 'set the level of a caller or peer, and approve skills'))
+      byWhom(
+        trust(
+          'grant',
+          'set the level of a caller or peer, and approve skills',
+          'legate trust grant message-token:alice --level act --skill negotiate-meeting',
+        ),
+      )
         .argument('<caller>', 'method:subject or method:tenant:subject, as list shows it')
         .addOption(new Option('--level <level>', 'what it may do').choices(levels))
         .option('--skill <id...>', 'skills to approve beside those that are')
@@ -56,7 +64,13 @@ Examples:
         }),
     )
     .addCommand(
-      byWhom(trust('revoke', 'take back the approval of skills; without --skill, everything'))
+      byWhom(
+        trust(
+          'revoke',
+          'take back the approval of skills; without --skill, everything',
+          'legate trust revoke message-token:alice --skill negotiate-meeting',
+        ),
+      )
         .argument('<caller>', 'as list shows it')
         .option('--skill <id...>', 'these skills only')
         .action(async (caller: string, options: GrantOptions) => {
@@ -65,17 +79,19 @@ Examples:
         }),
     )
     .addCommand(
-      trust('proposals', 'show what callers ask for that waits for you').action(
-        async (options: TrustOptions) => {
-          const { listProposals } = await import('../trust.ts');
-          await listProposals(options);
-        },
-      ),
+      trust(
+        'proposals',
+        'show what callers ask for that waits for you',
+        'legate trust proposals',
+      ).action(async (options: TrustOptions) => {
+        const { listProposals } = await import('../trust.ts');
+        await listProposals(options);
+      }),
     )
     .addCommand(decisionCommand('approve', 'have a proposal carried out'))
     .addCommand(decisionCommand('refuse', 'reject a proposal'))
     .addCommand(
-      trust('audit', 'show who changed what, the newest first')
+      trust('audit', 'show who changed what, the newest first', 'legate trust audit --limit 20')
         .option('--limit <count>', 'at most so many', count, 100)
         .action(async (options: AuditOptions) => {
           const { showAudit } = await import('../trust.ts');
@@ -85,7 +101,7 @@ Examples:
 }
 
 function decisionCommand(name: 'approve' | 'refuse', description: string): Command {
-  return byWhom(trust(name, description))
+  return byWhom(trust(name, description, `legate trust ${name} 01a1…`))
     .argument('<id>', 'as proposals shows it')
     .action(async (id: string, options: GrantOptions) => {
       const { decide } = await import('../trust.ts');
@@ -93,9 +109,10 @@ function decisionCommand(name: 'approve' | 'refuse', description: string): Comma
     });
 }
 
-function trust(name: string, description: string): Command {
+function trust(name: string, description: string, example: string): Command {
   return new Command(name)
     .description(description)
+    .addHelpText('after', `\nExample:\n  ${example}`)
     .addOption(storeOption('.legate/store.db'))
     .option('--json', 'one JSON object a line');
 }
