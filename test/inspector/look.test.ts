@@ -230,7 +230,9 @@ test('everything can be done with the keyboard', patient, async () => {
   // What was sent is chosen from with the arrow keys, too.
   await page.locator('h1').click();
   await page.keyboard.press('1');
+  await page.locator('.composer-text').waitFor();
   await page.keyboard.press('/');
+  await expect.poll(focused).toBe('Message');
   await page.keyboard.press('ControlOrMeta+A');
   await page.keyboard.type('order');
   await page.keyboard.press('Enter');

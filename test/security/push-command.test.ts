@@ -104,7 +104,10 @@ test('dead deliveries are listed without secrets, and sent again by the server t
 test('what cannot be done is said, and how it can', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'store.db');
-  await expect(run('list', '--store', path)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  await expect(run('list', '--store', path)).rejects.toMatchObject({
+    code: 'CONFIGURATION_INVALID',
+    message: expect.stringContaining(`there is no store ${path}`),
+  });
   const server = await startPushServer(path);
   await server.kill();
   await expect(run('retry', '7', '8', '--store', path)).rejects.toMatchObject({
