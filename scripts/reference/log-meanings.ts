@@ -161,6 +161,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
     'What another replica did to a task could not be read; found at the next event',
   'tasks.supersede.failed': 'An older question of the conversation could not be ended',
   'tasks.turn.not_started': 'A turn could not be started; the next look finds it again',
+  'tracker.no_log':
+    'A message was to be taken back where nobody hands over the log of the conversation; it stays',
   'tracker.stale_stack': 'The flows have changed under a conversation; it begins anew',
   'turn.broken_off': 'A turn took too many steps; the flow was left',
   'turn.step_failed': 'A step failed; the user is told that it went wrong',

@@ -78,6 +78,9 @@ export interface TurnRequest {
   readonly onChunk?: (piece: StreamPiece) => void | Promise<void>;
   /** Called with each step that is taken, patterns included. */
   readonly onStep?: (flowId: string, stepId: string) => void;
-  /** Former events, for actions that want to see them; asked for only when one does. */
+  /**
+   * Former events, for actions that want to see them and for what takes messages back; asked for only
+   * then. Without it, `rewind`, `undo` and `action_back` change nothing in a conversation under way.
+   */
   readonly history?: History;
 }

@@ -468,7 +468,7 @@ session_config: {session_expiration_time: 60, carry_over_slots_to_new_session: $
 test('an inactive conversation keeps its flow', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
-  const inactive = chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
+  const inactive = await chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
     { event: 'conversation_inactive' },
   ]);
   chat.tracker = inactive.tracker;
@@ -477,7 +477,7 @@ test('an inactive conversation keeps its flow', async () => {
 
 test('slots set from outside take their type, and the stack cannot be set', async () => {
   const chat = open();
-  const { outcome } = chat.assistant.record({ senderId: 'ada', tracker: undefined }, [
+  const { outcome } = await chat.assistant.record({ senderId: 'ada', tracker: undefined }, [
     { event: 'slot', name: 'weight', value: '7' },
     { event: 'slot', name: 'service', value: 'teleport' },
     { event: 'stack', update: '[]' },
@@ -488,7 +488,7 @@ test('slots set from outside take their type, and the stack cannot be set', asyn
 test('a paused conversation records what is said and says nothing', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
-  const paused = chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
+  const paused = await chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
     { event: 'pause' },
   ]);
   chat.tracker = paused.tracker;
@@ -503,9 +503,9 @@ test('a session that ended takes no more messages and no more events', async () 
   expect(chat.outcome).toMatchObject({ ended: true, waiting: false });
   expect(await chat.say('send a parcel', start('send_parcel'))).toEqual([]);
   expect(chat.last?.events).toEqual([]);
-  expect(() =>
+  await expect(
     chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [{ event: 'pause' }]),
-  ).toThrow('conversation ada has ended');
+  ).rejects.toThrow('conversation ada has ended');
 });
 
 test('a restart forgets everything', async () => {

@@ -24,7 +24,7 @@ import {
   tellAgents,
   workingAgents,
 } from './executor/index.ts';
-import type { Domain, Flow } from './model.ts';
+import type { Domain, Flow, TrackerEvent } from './model.ts';
 import { Responder } from './responses/index.ts';
 import { stackProblems } from './stack/index.ts';
 import {
@@ -138,11 +138,14 @@ export class Assistant implements AsyncDisposable {
     return result(dialogue);
   }
 
-  /** Makes events of the outside true: a timer that fired, a slot that an API set. The stack stays ours. */
-  record(
-    request: Pick<TurnRequest, 'senderId' | 'userId' | 'tracker'>,
+  /**
+   * Makes events of the outside true: a timer that fired, a slot that an API set. The stack stays ours.
+   * `rewind` and `undo` need the `history` of the conversation.
+   */
+  async record(
+    request: Pick<TurnRequest, 'senderId' | 'userId' | 'tracker' | 'history'>,
     events: readonly EventDraft[],
-  ): TurnResult {
+  ): Promise<TurnResult> {
     const dialogue = this.#dialogue({ ...request, text: '' });
     if (dialogue.tracker.state.terminated) {
       throw new LegateError(
@@ -150,7 +153,7 @@ export class Assistant implements AsyncDisposable {
         `conversation ${request.senderId} has ended; start another one`,
       );
     }
-    applyEvents(dialogue, events, { except: new Set(['stack']) });
+    await applyEvents(dialogue, events, { except: new Set(['stack']) });
     return this.#recorded(dialogue);
   }
 
@@ -257,7 +260,7 @@ export class Assistant implements AsyncDisposable {
       onChunk: request.onChunk ?? (() => {}),
       isStreamed: request.onChunk !== undefined,
       onStep: request.onStep ?? (() => {}),
-      history: request.history ?? (() => Promise.resolve([])),
+      history: request.history ?? (request.tracker === undefined ? noHistory : undefined),
       newId: this.#newId,
       signal: request.signal ?? new AbortController().signal,
       clock: this.#clock,
@@ -301,6 +304,9 @@ export class Assistant implements AsyncDisposable {
     for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
   }
 }
+
+/** Of a conversation that is new. */
+const noHistory = (): Promise<readonly TrackerEvent[]> => Promise.resolve([]);
 
 function actionsOfEveryTurn(domain: Domain): ReadonlySet<string> {
   const mappings = [...domain.slots.values()].flatMap((slot) => slot.mappings);

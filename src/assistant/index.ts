@@ -26,6 +26,7 @@ export type { Call, CallHandler, CallOutcome, LeftCall } from './executor/index.
 export { defaultFlows, defaultResponses } from './patterns/index.ts';
 export type { Rephraser, RephraseRequest } from './responses/index.ts';
 export {
+  appliedEvents,
   type EventDraft,
   slotSet,
   Tracker,

@@ -14,7 +14,7 @@ import {
 } from './testing/arbitrary.ts';
 import { Conversation } from './testing/conversation.ts';
 import type { TestProject } from './testing/project.ts';
-import { Tracker } from './tracker/index.ts';
+import { beginsSession, Tracker } from './tracker/index.ts';
 
 const anyMessages = fc.array(anyMessage, { minLength: 1, maxLength: 12 });
 const RUNS = { numRuns: 200 };
@@ -115,6 +115,61 @@ function reloaded(project: TestProject, chat: Conversation): JsonObject {
   const options = { domain: project.domain, clock: chat.clock };
   return Tracker.load(chat.tracker as JsonObject, options).save().value;
 }
+
+test('whatever a message does, a rewind leaves the conversation as it was before', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyProject, anyMessages, async (project, messages) => {
+      const chat = new AnyConversation(project);
+      for (const message of messages) {
+        const before = chat.tracker;
+        await chat.hear(message);
+        if (chat.outcome.ended) return;
+        const events = chat.last?.events ?? [];
+        const isTakenBack = events.some(({ event }) => event === 'rewind');
+        if (before === undefined || isTakenBack || events.some(beginsSession)) continue;
+        const after = chat.tracker;
+        const log = [...chat.log];
+        await chat.record({ event: 'rewind' });
+        expect(ofThen(chat.tracker)).toEqual(ofThen(before));
+        // The other half of the conversation goes on from the message.
+        chat.tracker = after;
+        chat.log.splice(0, Infinity, ...log);
+      }
+    }),
+    RUNS,
+  );
+});
+
+/** Without what is of now: times, and how many frames there were. */
+function ofThen(tracker: JsonObject | undefined): JsonObject {
+  const {
+    latestEventTime: _,
+    activeAt: __,
+    frameCount: ___,
+    surveyed: ____,
+    ...rest
+  } = tracker ?? {};
+  return rest;
+}
+
+test('whatever is said and taken back, the log tells the conversation', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyProject, anyMessages, async (project, messages) => {
+      const chat = new AnyConversation(project);
+      for (const message of messages) {
+        await chat.hear(message);
+        const { senderId, sessionId } = chat.tracker as { senderId: string; sessionId: string };
+        const options = { domain: project.domain, clock: chat.clock };
+        const rebuilt = Tracker.rebuild({ senderId, sessionId }, chat.log, options).save().value;
+        expect(ofThen(JSON.parse(JSON.stringify(rebuilt)) as JsonObject)).toEqual({
+          ...ofThen(chat.tracker),
+          startedAt: expect.any(Number),
+        });
+      }
+    }),
+    RUNS,
+  );
+});
 
 test('what is kept of a conversation does not grow with it', async () => {
   await fc.assert(

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { type Dialogue, flowSlots } from './executor/index.ts';
 import type { BotMessage, TrackerEvent } from './model.ts';
 import { activeSegment, callChain, isInner, segmentsOf } from './stack/index.ts';
+import { appliedEvents } from './tracker/index.ts';
 
 /**
  * What came of a message.
@@ -83,7 +84,7 @@ export function outcomeOf(dialogue: Dialogue): TurnOutcome {
 }
 
 function flowsOf(dialogue: Dialogue, event: string): { flowId: string; stepId: string }[] {
-  return dialogue.tracker.events.flatMap((one) => {
+  return appliedEvents(dialogue.tracker.events).flatMap((one) => {
     const { flow_id: flowId, step_id: stepId } = one;
     if (one.event !== event || typeof flowId !== 'string') return [];
     if (dialogue.flows.get(flowId)?.isPattern === true) return [];

@@ -166,7 +166,7 @@ test('5.2: a conversation that rests cancels the work elsewhere; who comes back 
   await using one = await talkTo(desk);
   const { chat } = one;
   await chat.say('to Rome', start('chat'));
-  const { tracker } = chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
+  const { tracker } = await chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
     { event: 'conversation_inactive' },
   ]);
   chat.tracker = tracker;

@@ -128,8 +128,9 @@ class TestConversation {
     const metadata = steps[0]?.metadata ?? {};
     const begun = await this.#assistant.begin({ senderId, metadata, signal: this.#signal });
     const events = Object.entries(slots).map(([name, value]) => slotSet(name, value));
-    const { tracker } = this.#assistant.record({ senderId, tracker: begun.tracker }, events);
-    this.#tracker = tracker;
+    const given = await this.#assistant.record({ senderId, tracker: begun.tracker }, events);
+    this.#tracker = given.tracker;
+    this.#log.push(...begun.events, ...given.events);
   }
 
   async #take(step: UserStep, isOrdered: boolean): Promise<readonly CheckFailure[]> {

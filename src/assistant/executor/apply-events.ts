@@ -1,29 +1,50 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/index.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { TrackerEvent } from '../model.ts';
+import { type EventDraft, takesBack } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
+import { formerEvents, takeBack } from './take-back.ts';
 
 /** What actions and agents may not do: the stack, the turns and the sessions are ours. */
 const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_started']);
+
+/** Agents answer within a step that goes on after them: they cannot take it back. */
+export const NOT_OF_AGENTS: ReadonlySet<string> = new Set([...OURS, 'rewind', 'undo']);
+
+/** Each makes the conversation anew from its log. */
+const MAX_TAKEN_BACK = 100;
 
 /** Slots travel with every turn of the conversation: they hold facts, not files. */
 const MAX_SLOT_CHARACTERS = 64 * 1024;
 
 /**
  * Events of actions and agents, in their order. Those that make no sense are left out and logged.
- * Answers with the slots that were set, for the domain to check.
+ * Answers with the slots that were set and not taken back, for the domain to check.
  */
-export function applyEvents(
+export async function applyEvents(
   dialogue: Dialogue,
   events: readonly EventDraft[],
   { except = OURS }: { readonly except?: ReadonlySet<string> } = {},
-): readonly string[] {
+): Promise<readonly string[]> {
   const { tracker, options } = dialogue;
-  const filled: string[] = [];
+  let filled: string[] = [];
+  let former: readonly TrackerEvent[] | undefined;
+  let takenBack = 0;
   for (const event of events) {
     if (except.has(event.event)) {
       options.logger.warn({ event: event.event }, 'action.event.ignored');
+      continue;
+    }
+    if (takesBack(event)) {
+      takenBack += 1;
+      if (takenBack > MAX_TAKEN_BACK) {
+        options.logger.warn({ event: event.event }, 'action.event.ignored');
+        continue;
+      }
+      former ??= await formerEvents(dialogue);
+      takeBack(dialogue, event, former);
+      filled = [];
       continue;
     }
     if (event.event !== 'slot') {

@@ -258,7 +258,7 @@ test('agents that wait are told when the session ends or begins anew', async () 
   const { chat, cancelled } = scripted({ finder: [asks('Which hotel?')] });
   await chat.say('to Rome', ...toRome);
   const { tracker } = chat;
-  chat.assistant.record({ senderId: 'ada', tracker }, [{ event: 'session_ended' }]);
+  await chat.assistant.record({ senderId: 'ada', tracker }, [{ event: 'session_ended' }]);
   await chat.assistant.close();
   expect(cancelled).toEqual(['finder']);
 });

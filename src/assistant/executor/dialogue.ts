@@ -45,7 +45,8 @@ export interface DialogueOptions {
   /** Whether anybody sees the pieces. @default false */
   readonly isStreamed?: boolean;
   readonly onStep: (flowId: string, stepId: string) => void;
-  readonly history: History;
+  /** Undefined where nobody kept the log of the conversation. */
+  readonly history: History | undefined;
   readonly newId: () => string;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -79,6 +80,8 @@ export interface TurnFacts {
   readonly prompts: JsonObject[];
   /** Agents that nobody is going to answer, and that have not been told. */
   readonly left: WaitingAgent[];
+  /** The stack to which the message was taken back: as long as it stays, the user has to speak. */
+  rewoundTo: readonly StackFrame[] | undefined;
 }
 
 /** One turn under way: the tracker, the project, and the few verbs that all steps share. */
@@ -106,6 +109,7 @@ export class Dialogue {
       initialStack: options.tracker.stack,
       prompts: [],
       left: [],
+      rewoundTo: undefined,
     };
   }
 

@@ -175,7 +175,7 @@ test('what the readable names of flows are depends on the language', async () =>
 `,
   );
   await chat.say('talk', start('talk'));
-  const german = chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
+  const german = await chat.assistant.record({ senderId: 'ada', tracker: chat.tracker }, [
     { event: 'slot', name: 'language', value: 'de' },
   ]);
   chat.tracker = german.tracker;

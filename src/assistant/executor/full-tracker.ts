@@ -9,7 +9,7 @@ const FORMER_EVENTS = 200;
 /** The tracker as servers of actions and responses know it, with the events of this turn and some before. */
 export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
   const { value, events } = dialogue.tracker.save();
-  const former = await dialogue.options.history({ last: FORMER_EVENTS });
+  const former = (await dialogue.options.history?.({ last: FORMER_EVENTS })) ?? [];
   return trackerJson(value, [...former, ...events].map(withoutPrompts), dialogue.domain);
 }
 

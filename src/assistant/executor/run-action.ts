@@ -69,7 +69,7 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
   }
   tracker.apply(actionExecuted(name));
   for (const message of result.messages) await sayMessage(dialogue, message, context);
-  checkSlots(dialogue, applyEvents(dialogue, result.events));
+  checkSlots(dialogue, await applyEvents(dialogue, result.events));
 }
 
 /** A named response is written by us; what stands beside its name extends it. */

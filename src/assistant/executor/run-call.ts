@@ -3,7 +3,7 @@ import type { AgentFrame, AgentRun, FlowFrame } from '../model.ts';
 import { activeSegment, callChain, removeFrames } from '../stack/index.ts';
 import { agentEvent, slotSet } from '../tracker/index.ts';
 import type { Prediction } from './advance.ts';
-import { applyEvents } from './apply-events.ts';
+import { applyEvents, NOT_OF_AGENTS } from './apply-events.ts';
 import type { Call, CallOutcome } from './call-handler.ts';
 import { isSamePath } from './collect.ts';
 import { newContextId } from './context-id.ts';
@@ -35,7 +35,7 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   }
   const origin = handler.kind === 'agent' ? { agent_id: step.target } : {};
   for (const message of outcome.messages) await dialogue.say(message, origin);
-  const filled = applyEvents(dialogue, outcome.events);
+  const filled = await applyEvents(dialogue, outcome.events, { except: NOT_OF_AGENTS });
   if (handler.kind === 'agent') {
     if (outcome.status === 'completed') completeAgent(dialogue, prediction, outcome.metadata);
     else keepAgent(dialogue, prediction, outcome.metadata);

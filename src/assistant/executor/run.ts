@@ -21,7 +21,7 @@ export async function run(dialogue: Dialogue): Promise<void> {
     if (tracker.state.terminated) return tracker.logStack();
     let frame: StackFrame | undefined;
     try {
-      const prediction = followup(dialogue) ?? advance(dialogue);
+      const prediction = followup(dialogue) ?? rewound(dialogue) ?? advance(dialogue);
       if (prediction.kind === 'listen' || prediction.kind === 'listen-for-agent') {
         return listen(dialogue, prediction.kind === 'listen' ? LISTEN : LISTEN_FOR_AGENT);
       }
@@ -70,6 +70,12 @@ function followup(dialogue: Dialogue): Prediction | undefined {
   countStep(dialogue);
   if (name === LISTEN) return { kind: 'listen' };
   return { kind: 'action', name, frame: dialogue.top };
+}
+
+/** A message that was taken back leads nowhere, unless something came up since. */
+function rewound({ facts, tracker, top }: Dialogue): Prediction | undefined {
+  if (facts.rewoundTo !== tracker.stack) return undefined;
+  return { kind: top?.type === 'agent' ? 'listen-for-agent' : 'listen' };
 }
 
 /** Milliseconds: from the message to its commands, and from there to now. */

@@ -115,7 +115,7 @@ async function* answerDirectly(
   const result =
     events === undefined
       ? await assistant.handle({ ...speaker, text: textOf(turn.message) })
-      : assistant.record(speaker, events);
+      : await assistant.record(speaker, events);
   const state = stateOf(result.outcome, { includeConversationRepair: true });
   const parts = partsOf(state, result.outcome, result.messages);
   yield { kind: 'message', parts, context: await keep(result) };

@@ -3,6 +3,7 @@ import type { ActionRunner } from '../actions/index.ts';
 import type { GeneratorInput } from '../commands/index.ts';
 import type { CallHandler } from '../executor/index.ts';
 import type { Command } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
 import { project, type TestProject } from './project.ts';
 
 /** Arbitrary flows, and arbitrary messages to an assistant made of them. */
@@ -19,11 +20,14 @@ const collectStep = fc.record({
   force_slot_filling: fc.integer({ min: 0, max: 9 }).map((dice) => dice === 0),
 });
 
+const takingBack = ['action_back', 'action_rewind', 'action_undo'];
+
 const plainStep = fc.oneof(
   { weight: 5, arbitrary: collectStep },
   { weight: 1, arbitrary: rejecting() },
   { weight: 2, arbitrary: fc.record({ action: fc.constantFrom('utter_hello', 'action_ok') }) },
   { weight: 1, arbitrary: fc.constant({ action: 'action_break' }) },
+  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom(...takingBack) }) },
   { weight: 1, arbitrary: anySlot.map((slot) => ({ set_slots: [{ [slot]: 8 }] })) },
   { weight: 1, arbitrary: fc.constantFrom('f2', 'f3').map((call) => ({ call })) },
   { weight: 1, arbitrary: fc.constantFrom('g0', 'g1').map((call) => ({ call })) },
@@ -80,7 +84,7 @@ const domainText = JSON.stringify({
     },
     set_by_action: { type: 'float', mappings: [{ type: 'controlled' }] },
   },
-  actions: ['action_ok', 'action_break'],
+  actions: ['action_ok', 'action_break', 'action_rewind', 'action_undo'],
   responses: {
     ...Object.fromEntries(slotNames.map((name) => [`utter_ask_${name}`, [{ text: `${name}?` }]])),
     utter_hello: [{ text: 'hello' }],
@@ -210,13 +214,14 @@ export function readAnyMessage(
 
 export const anyActions: ActionRunner = {
   has: () => true,
-  run: ({ name }) =>
-    name === 'action_break'
-      ? Promise.reject(new Error('broken'))
-      : Promise.resolve({
-          messages: [{ text: 'ok' }],
-          events: [{ event: 'slot', name: 'set_by_action', value: 1 }],
-        }),
+  run: ({ name }) => {
+    if (name === 'action_break') return Promise.reject(new Error('broken'));
+    const slot = { event: 'slot', name: 'set_by_action', value: 1 };
+    const events: EventDraft[] = [slot];
+    if (name === 'action_rewind') events.push({ event: 'rewind' });
+    if (name === 'action_undo') events.push({ event: 'undo' });
+    return Promise.resolve({ messages: [{ text: 'ok' }], events });
+  },
 };
 
 /** Agents g0 and g1, which ask, ask again, complete or fail in turns. */

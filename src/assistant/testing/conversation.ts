@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { Assistant, type AssistantOptions, type TurnRequest } from '../assistant.ts';
+import type { History } from '../executor/index.ts';
 import type { Command, TrackerEvent } from '../model.ts';
+import type { EventDraft } from '../tracker/index.ts';
 import type { TurnResult } from '../turn-result.ts';
 import { TestClock } from './domain.ts';
 import type { TestProject } from './project.ts';
@@ -69,6 +71,16 @@ export class Conversation {
     this.tracker = JSON.parse(JSON.stringify(result.tracker)) as JsonObject;
     this.log.push(...result.events);
     return result.messages.map((message) => message.text ?? JSON.stringify(message));
+  }
+
+  /** Makes events of the outside part of the conversation. */
+  async record(...events: EventDraft[]): Promise<void> {
+    const { tracker } = this;
+    const history: History = ({ last }) => Promise.resolve(this.log.slice(-last));
+    const result = await this.assistant.record({ senderId: 'ada', tracker, history }, events);
+    this.last = result;
+    this.tracker = JSON.parse(JSON.stringify(result.tracker)) as JsonObject;
+    this.log.push(...result.events);
   }
 
   slot(name: string): JsonValue {

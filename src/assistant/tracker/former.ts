@@ -5,8 +5,7 @@ import { loadState } from './state.ts';
 import { Tracker } from './tracker.ts';
 
 /**
- * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then. What
- * the engine keeps beside events (which question leads back to which step) is not shown anyway.
+ * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then.
  * @example
  * const aMinuteAgo = Date.now() / 1000 - 60;
  * const { slots, stack } = formerTrackerJson(tracker, events, assistant.domain, aMinuteAgo);
@@ -19,25 +18,14 @@ export function formerTrackerJson(
 ): JsonObject {
   const { senderId, userId, sessionId, startedAt } = loadState(value);
   const former = events.filter(({ timestamp }) => timestamp <= until);
-  const tracker = Tracker.create(
+  const tracker = Tracker.rebuild(
     { senderId, sessionId, ...(userId !== null && { userId }) },
+    former,
     { domain, clock: { now: () => startedAt * 1000 } },
   );
-  for (const event of former) tracker.apply(event);
   const session = (former.at(-1)?.['metadata'] as JsonObject | undefined)?.['session_id'];
   return {
     ...trackerJson(tracker.save().value, former, domain),
     current_session_id: session ?? sessionId,
-    stack: stackOf(former),
   };
-}
-
-const emptying = new Set(['restart', 'session_started']);
-
-/** The log has the stack whole, whenever it changed. */
-function stackOf(events: readonly TrackerEvent[]): JsonObject[] {
-  const last = events.findLast(({ event }) => event === 'stack' || emptying.has(event));
-  if (last?.event !== 'stack' || typeof last['update'] !== 'string') return [];
-  const [patch] = JSON.parse(last['update']) as readonly { readonly value: JsonObject[] }[];
-  return patch?.value ?? [];
 }

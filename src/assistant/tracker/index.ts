@@ -1,3 +1,4 @@
+export { appliedEvents, beginsSession, takesBack } from './applied.ts';
 export {
   actionExecuted,
   actionRejected,
@@ -16,6 +17,7 @@ export {
 } from './events.ts';
 export { formerTrackerJson } from './former.ts';
 export { frameJson, trackerJson } from './json.ts';
+export { stackAfter } from './logged-stack.ts';
 export { loadState, type TrackerState } from './state.ts';
 export { Tracker, type TrackerOptions } from './tracker.ts';
 export type { TranscriptEntry } from './transcript.ts';

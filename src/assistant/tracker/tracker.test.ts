@@ -2,8 +2,16 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../protocol/index.ts';
 import { domain, slot, TestClock } from '../testing/domain.ts';
-import { botUttered, type EventDraft, sessionStarted, slotSet, userUttered } from './events.ts';
+import {
+  actionExecuted,
+  botUttered,
+  type EventDraft,
+  sessionStarted,
+  slotSet,
+  userUttered,
+} from './events.ts';
 import { trackerJson } from './json.ts';
+import { formerTrackerJson } from './former.ts';
 import { Tracker } from './tracker.ts';
 
 const bank = domain([slot('amount', 'float'), slot('tier', 'text', { initialValue: 'basic' })]);
@@ -160,4 +168,65 @@ test('saving and loading between any two events changes nothing', () => {
       expect(JSON.stringify(resumed.save().value)).toBe(JSON.stringify(straight.save().value));
     }),
   );
+});
+
+test('section 7: a rewind takes back what came from the last message on, the log keeps it', () => {
+  const tracker = create();
+  tracker.apply(user('hello'));
+  tracker.apply(botUttered({ text: 'Hi.' }));
+  tracker.apply(actionExecuted('action_listen'));
+  tracker.setStack([
+    { type: 'flow', frameId: tracker.newFrameId(), flowId: 'pay', stepId: 'a', frameType: 'call' },
+  ]);
+  tracker.logStack();
+  const { value: before } = tracker.save();
+  tracker.apply(user('five'));
+  tracker.apply(slotSet('amount', 5, 'llm'));
+  tracker.apply({ event: 'pause' });
+  tracker.apply({ event: 'followup', name: 'action_x' });
+  tracker.apply(botUttered({ text: 'Five it is.' }));
+  tracker.newFrameId();
+  tracker.setStack([]);
+  tracker.logStack();
+  tracker.takeBack({ event: 'rewind' }, []);
+  expect(tracker.save().value).toEqual({ ...before, frameCount: 2 });
+  expect(tracker.events.map(({ event }) => event).slice(-2)).toEqual(['stack', 'rewind']);
+  expect(tracker.slots).toEqual({ amount: null, tier: 'basic' });
+});
+
+test('section 7: a rewind goes back to what former turns left', () => {
+  const clock = new TestClock();
+  const first = create(clock);
+  first.apply(user('hello'));
+  first.apply(slotSet('amount', 3));
+  first.apply(user('four'));
+  first.apply(slotSet('amount', 4));
+  const saved = first.save();
+  const second = Tracker.load(saved.value, { domain: bank, clock });
+  second.apply(user('five'));
+  second.apply(slotSet('amount', 5));
+  second.takeBack({ event: 'rewind' }, saved.events);
+  expect(second.slot('amount')).toBe(4);
+  second.takeBack({ event: 'rewind' }, saved.events);
+  expect(second.slot('amount')).toBe(3);
+  expect(second.state.latestMessage).toMatchObject({ text: 'hello' });
+  expect(second.state.transcript.map(({ text }) => text)).toEqual(['hello']);
+  const log = [...saved.events, ...second.events];
+  const { slots, events } = formerTrackerJson(second.save().value, log, bank, clock.now());
+  expect(slots).toMatchObject({ amount: 3 });
+  expect(events).toEqual(log);
+});
+
+test('section 7: an undo takes back what the last action did', () => {
+  const tracker = create();
+  tracker.apply(user('five'));
+  tracker.apply(slotSet('amount', 5, 'llm'));
+  tracker.apply(actionExecuted('action_double'));
+  tracker.apply(slotSet('amount', 10));
+  tracker.apply(botUttered({ text: 'Ten.' }));
+  tracker.takeBack({ event: 'undo' }, []);
+  expect(tracker.slot('amount')).toBe(5);
+  expect(tracker.filledBy('amount')).toBe('llm');
+  expect(tracker.state).toMatchObject({ latestAction: null, spoken: [] });
+  expect(tracker.state.latestMessage).toMatchObject({ text: 'five' });
 });

@@ -1,9 +1,10 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Domain, Extractor, StackFrame, TrackerEvent } from '../model.ts';
+import { appliedEvents } from './applied.ts';
 import type { EventDraft } from './events.ts';
 import { boundedMessage, botMessageOf, textOf } from './event-fields.ts';
-import { frameJson } from './json.ts';
+import { loggedStack, stackLogged } from './logged-stack.ts';
 import {
   emptyState,
   loadState,
@@ -19,6 +20,12 @@ export interface TrackerOptions {
   /** Put on every event: model, assistant. */
   readonly eventMetadata?: JsonObject;
 }
+
+/** Whoever listens has done what was asked for before. */
+const listening: ReadonlySet<string> = new Set([
+  'action_listen',
+  'action_agent_request_user_input',
+]);
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -70,6 +77,18 @@ export class Tracker {
   ): Tracker {
     const startedAt = options.clock.now() / 1000;
     return new Tracker(emptyState({ ...conversation, startedAt }), options);
+  }
+
+  /** A conversation as its log tells it, from the first event on. It has no events of its own. */
+  static rebuild(
+    conversation: Omit<NewConversation, 'startedAt'>,
+    log: readonly TrackerEvent[],
+    options: TrackerOptions,
+  ): Tracker {
+    const tracker = Tracker.create(conversation, options);
+    tracker.#replay(log);
+    tracker.#state.latestEventTime = log.at(-1)?.timestamp ?? tracker.#state.latestEventTime;
+    return tracker;
   }
 
   /** The state as it is now, apart from the slots, which `slots` has. */
@@ -125,25 +144,33 @@ export class Tracker {
 
   /** Gives the event its time and metadata, where it has none, and makes it true. */
   apply(draft: EventDraft): TrackerEvent {
-    const { timestamp, metadata } = draft as { timestamp?: number; metadata?: JsonObject };
-    const event: TrackerEvent = {
-      ...draft,
-      timestamp: timestamp ?? this.#clock.now() / 1000,
-      metadata: { session_id: this.#state.sessionId, ...this.#eventMetadata, ...metadata },
-    };
-    this.#events.push(event);
-    this.#state.latestEventTime = event.timestamp;
-    if (event.event !== 'conversation_inactive') this.#state.activeAt = this.#clock.now() / 1000;
+    const event = this.#note(draft);
     this.#become(event);
     return event;
+  }
+
+  /**
+   * Applies a `rewind` or an `undo`: the conversation becomes what the log tells without the events
+   * that are taken back. `former` are the events before those of this tracker, at least since the
+   * session began. Time is not taken back: session, timer and frame ids stay those of now.
+   */
+  takeBack(draft: EventDraft, former: readonly TrackerEvent[]): void {
+    this.#note(draft);
+    const { senderId, startedAt } = this.#state;
+    const { userId, sessionId, frameCount, latestEventTime, activeAt, timer, surveyed } =
+      this.#state;
+    Object.assign(this.#state, emptyState({ senderId, sessionId, startedAt }));
+    this.#resetSlots();
+    this.#replay([...former, ...this.#events]);
+    const kept = { userId, sessionId, frameCount, latestEventTime, activeAt, timer, surveyed };
+    Object.assign(this.#state, kept, { inactive: false });
   }
 
   /** The stack is written to the log as a patch that replaces it whole: nothing to replay. */
   logStack(): void {
     if (!this.#stackChanged) return;
     this.#stackChanged = false;
-    const value = this.#state.stack.map(frameJson);
-    this.apply({ event: 'stack', update: JSON.stringify([{ op: 'replace', path: '', value }]) });
+    this.#note(stackLogged(this.#state.stack));
   }
 
   save(): { readonly value: JsonObject; readonly events: readonly TrackerEvent[] } {
@@ -156,6 +183,26 @@ export class Tracker {
     return { value, events: [...this.#events] };
   }
 
+  /** Puts an event in the log, as of now. */
+  #note(draft: EventDraft): TrackerEvent {
+    const { timestamp, metadata } = draft as { timestamp?: number; metadata?: JsonObject };
+    const event: TrackerEvent = {
+      ...draft,
+      timestamp: timestamp ?? this.#clock.now() / 1000,
+      metadata: { session_id: this.#state.sessionId, ...this.#eventMetadata, ...metadata },
+    };
+    this.#events.push(event);
+    this.#state.latestEventTime = event.timestamp;
+    if (event.event !== 'conversation_inactive') this.#state.activeAt = this.#clock.now() / 1000;
+    return event;
+  }
+
+  /** Makes the events that count true again. */
+  #replay(log: readonly TrackerEvent[]): void {
+    for (const event of appliedEvents(log)) this.#become(event);
+    this.#stackChanged = false;
+  }
+
   #become(event: TrackerEvent): void {
     const state = this.#state;
     switch (event.event) {
@@ -165,6 +212,10 @@ export class Tracker {
         return this.#say(event);
       case 'action':
         state.latestAction = textOf(event, 'name');
+        if (listening.has(state.latestAction)) state.followupAction = null;
+        return;
+      case 'stack':
+        state.stack = loggedStack(event);
         return;
       case 'slot':
         return this.#setSlot(event);

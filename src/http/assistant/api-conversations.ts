@@ -1,5 +1,5 @@
 import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
-import type { EventDraft } from '../../assistant/index.ts';
+import { appliedEvents, type EventDraft } from '../../assistant/index.ts';
 import type { ApiCall, ApiOptions, Route } from './api.ts';
 import { bodyOf, isObject, objectOf, reply, replyNothing } from './api-body.ts';
 import { toRest } from './rest-channel.ts';
@@ -88,7 +88,9 @@ async function showTracker(
     withEvents: include !== 'NONE',
     ...(until !== undefined && { until }),
   });
-  reply(response, include === 'ALL' ? tracker : afterRestart(tracker));
+  if (include === 'ALL') return reply(response, tracker);
+  const recent = afterRestart(tracker);
+  reply(response, include === 'APPLIED' ? applied(recent) : recent);
 }
 
 /** Seconds since 1970. */
@@ -104,6 +106,12 @@ function afterRestart(tracker: JsonObject): JsonObject {
   const events = tracker['events'] as readonly JsonObject[];
   const restart = events.findLastIndex(({ event }) => event === 'restart');
   return restart < 0 ? tracker : { ...tracker, events: events.slice(restart) };
+}
+
+/** Without what was taken back by `rewind` and `undo`. */
+function applied(tracker: JsonObject): JsonObject {
+  const events = tracker['events'] as readonly (JsonObject & { readonly event: string })[];
+  return { ...tracker, events: appliedEvents(events) };
 }
 
 function isEvent(value: unknown): value is EventDraft {

@@ -263,6 +263,33 @@ test('events of the outside become part of the conversation, within its rules', 
   });
 });
 
+test('section 7: a posted rewind takes the last message back; ALL shows it, APPLIED does not', async () => {
+  await using house = await served();
+  await house.say('water a plant', { contextId: 'ada' });
+  const { slots, stack, latest_message: latest } = await house.tracker('ada');
+  await house.say('Monstera', { contextId: 'ada' });
+  const path = '/conversations/ada/tracker';
+  const posted = await house.api('POST', `${path}/events?include_events=APPLIED`, {
+    event: 'rewind',
+  });
+  expect(posted.body).toMatchObject({ slots, stack, latest_message: latest });
+  const texts = (body: JsonObject) =>
+    (body['events'] as readonly JsonObject[])
+      .filter(({ event }) => event === 'user')
+      .map(({ text }) => text);
+  expect(texts(posted.body)).toEqual(['water a plant']);
+  const shown = async (include: string) =>
+    texts((await house.api('GET', `${path}?include_events=${include}`)).body);
+  expect(await shown('ALL')).toEqual(['water a plant', 'Monstera']);
+  expect(await shown('AFTER_RESTART')).toEqual(['water a plant', 'Monstera']);
+  await house.say('Ficus', { contextId: 'ada' });
+  expect(await shown('APPLIED')).toEqual(['water a plant', 'Ficus']);
+  expect((await house.tracker('ada'))['slots']).toMatchObject({ plant: 'Ficus' });
+  const now = Date.now() / 1000 + 60;
+  const { body } = await house.api('GET', `${path}?until=${now}`);
+  expect(body).toEqual(await house.tracker('ada'));
+});
+
 test('a message is recorded without an answer; an intent is answered', async () => {
   await using house = await served();
   const heard = await house.api('POST', '/conversations/ada/messages', { text: 'hello' });

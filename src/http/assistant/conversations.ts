@@ -91,7 +91,8 @@ export class Conversations {
     const saved = (await this.#store.loadContext(owner, id))?.value?.value as
       | JsonObject
       | undefined;
-    const value = saved ?? assistant.record({ senderId: id, tracker: undefined }, []).tracker;
+    const value =
+      saved ?? (await assistant.record({ senderId: id, tracker: undefined }, [])).tracker;
     const isRead = withEvents || until !== undefined;
     const log = isRead ? await this.#store.readContextLog(owner, id) : [];
     const events = log.map((entry) => entry.value as TrackerEvent);

@@ -1,5 +1,6 @@
 import type { StackFrame } from '../../model.ts';
 import type { Dialogue } from '../dialogue.ts';
+import { goBack } from './back.ts';
 import { cancelFlow, cancelInterruptedFlows } from './cancel.ts';
 import { clarifyFlows } from './clarify.ts';
 import { continueInterruptedFlow } from './continue-interrupted.ts';
@@ -41,7 +42,7 @@ export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string
   ['action_handoff_metric', nothing],
   ['action_deactivate_loop', nothing],
   ['action_revert_fallback_events', nothing],
-  ['action_back', nothing],
+  ['action_back', goBack],
   ['action_extract_slots', nothing],
   ['action_reset_routing', nothing],
 ]);

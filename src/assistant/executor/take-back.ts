@@ -1,0 +1,76 @@
+import type { StackFrame, TrackerEvent } from '../model.ts';
+import {
+  agentEvent,
+  appliedEvents,
+  beginsSession,
+  type EventDraft,
+  stackAfter,
+} from '../tracker/index.ts';
+import type { Dialogue } from './dialogue.ts';
+import { waitingAgents } from './leave-agents.ts';
+
+/** Events asked for at first; four times as many each time the session began before them. */
+const FIRST_EVENTS = 500;
+
+/**
+ * The log before this turn, at least since the session began: nothing before is ever taken back.
+ * Undefined where nobody kept it.
+ */
+export async function formerEvents({
+  options,
+  tracker,
+}: Dialogue): Promise<readonly TrackerEvent[] | undefined> {
+  const { history } = options;
+  if (history === undefined) return undefined;
+  const isNew = tracker.events.some(beginsSession);
+  for (let last = FIRST_EVENTS; ; last *= 4) {
+    const events = await history({ last });
+    if (isNew || events.length < last || events.some(beginsSession)) return events;
+  }
+}
+
+/**
+ * Applies a `rewind` or an `undo`. After a `rewind` the user has to speak, as before the message that
+ * was taken back; agents that had not been asked then are told that nobody is going to answer.
+ * Without a log there is nothing to go back to: the conversation stays as it is.
+ */
+export function takeBack(
+  dialogue: Dialogue,
+  draft: EventDraft,
+  former: readonly TrackerEvent[] | undefined,
+): void {
+  const { tracker, facts, options } = dialogue;
+  if (former === undefined) {
+    options.logger.warn({ event: draft.event }, 'tracker.no_log');
+    return;
+  }
+  // Where the flows stand now has to be in the log: an `undo` leaves them there.
+  tracker.logStack();
+  if (draft.event !== 'rewind') return tracker.takeBack(draft, former);
+  const present = appliedEvents([...former, ...tracker.events]);
+  const remaining = appliedEvents([...present, draft as TrackerEvent]);
+  const hasMessage = remaining.length < present.length;
+  if (hasMessage) leaveAgents(dialogue, stackAfter(remaining));
+  tracker.takeBack(draft, former);
+  if (!hasMessage) return;
+  // Whoever reads the log without taking anything back finds the stack of now.
+  tracker.setStack(tracker.stack);
+  tracker.logStack();
+  facts.patterns.length = 0;
+  facts.filled.clear();
+  facts.forAgent = false;
+  facts.rewoundTo = tracker.stack;
+}
+
+/** Agents that the stack to come does not have. What is noted of them is taken back with the rest. */
+function leaveAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
+  const { tracker, facts } = dialogue;
+  const kept = new Set(stack.map(({ frameId }) => frameId));
+  const lost = tracker.stack.filter(({ frameId }) => !kept.has(frameId));
+  for (const frame of lost.toReversed()) {
+    if (frame.type !== 'agent') continue;
+    const { flowId, agentId } = frame;
+    tracker.apply(agentEvent('cancelled', flowId, agentId, { reason: 'message taken back' }));
+  }
+  facts.left.push(...waitingAgents(dialogue, lost));
+}
