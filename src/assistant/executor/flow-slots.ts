@@ -1,5 +1,5 @@
 import type { Flow } from '../model.ts';
-import { callChain, isStarted, segmentsOf } from '../stack/index.ts';
+import { callChain, isPattern, isStarted, segmentsOf, VALIDATE_SLOT } from '../stack/index.ts';
 import { slotSet } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 
@@ -59,9 +59,18 @@ export function resetSlots(dialogue: Dialogue, flowId: string): void {
   for (const name of all) {
     const slot = dialogue.domain.slots.get(name);
     if (slot === undefined || persisted.has(name) || inUse.has(name)) continue;
+    dropValidation(dialogue, name);
     if (dialogue.tracker.slot(name) === slot.initialValue) continue;
     dialogue.tracker.apply(slotSet(name, slot.initialValue));
   }
+}
+
+/** A value that is gone cannot be invalid: nobody has to be asked for it. */
+function dropValidation({ tracker }: Dialogue, slot: string): void {
+  const kept = tracker.stack.filter(
+    (frame) => !(isPattern(frame, VALIDATE_SLOT) && frame.context['validate'] === slot),
+  );
+  if (kept.length < tracker.stack.length) tracker.setStack(kept);
 }
 
 /** The slots of the user flows on the stack, as far as the end of a flow must leave them alone. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Conversation, set, start } from '../testing/conversation.ts';
+import { cancel, Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 
 const MORE = 'Is there anything else that I can do for you?';
@@ -189,4 +189,34 @@ test('a flow that calls itself again and again ends with one message', async () 
   const chat = open('  deep: {description: Goes down., steps: [{call: deep}]}');
   expect(await chat.say('go', start('deep'))).toHaveLength(1);
   expect(chat.outcome).toMatchObject({ error: { type: 'calls_too_deep' }, userFlows: [] });
+});
+
+test('a flow that is cancelled leaves nobody to be asked for a value that was not valid', async () => {
+  const chat = new Conversation(
+    project({
+      domain: `
+slots:
+  size: {type: float, validation: {rejections: [{if: slots.size > 7, utter: utter_large}]}}
+  colour: {type: text}
+responses:
+  utter_large: [{text: "Too large."}]
+  utter_ask_size: [{text: "Which size?"}]
+  utter_ask_colour: [{text: "Which colour?"}]
+`,
+      flows: `
+flows:
+  shoes:
+    description: Shoes.
+    steps: [{collect: colour}, {collect: size}]
+  hats:
+    description: Hats.
+    steps: [{collect: colour}]
+`,
+    }),
+  );
+  await chat.say('shoes', start('shoes'));
+  const said = await chat.say('size 8 - no, a hat', cancel, set('size', 8), start('hats'));
+  expect(said.at(-1)).toBe('Which colour?');
+  expect(said).not.toContain('Which size?');
+  expect(chat.outcome.slots).toEqual({});
 });
