@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import type { Command } from 'commander';
 import { greenhouseFolder } from '../../test/support/greenhouse.ts';
 import { catalogue } from './commands/catalogue.ts';
+import { environment } from './testing/environment.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -21,7 +22,7 @@ async function legate(
   options: { readonly input?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Ended> {
   const child = spawn(process.execPath, [command, ...args], {
-    env: { PATH: process.env['PATH'], ...options.env },
+    env: { ...environment, ...options.env },
   });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
@@ -34,7 +35,7 @@ async function legate(
 /** The JSON that a line prints in a shell. */
 async function pasted(line: string): Promise<unknown> {
   // Without the settings of whoever runs this, a proxy among them.
-  const child = spawn('bash', ['-c', line], { env: { PATH: process.env['PATH'] } });
+  const child = spawn('bash', ['-c', line], { env: environment });
   let out = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);

@@ -7,6 +7,7 @@ import { greenhouseFolder } from '../../test/support/greenhouse.ts';
 import { serve, type Serving } from '../http/index.ts';
 import { type Ended, legate, patient, start } from './testing/legate-process.ts';
 import { triedAgent } from './testing/tried-agent.ts';
+import { environment } from './testing/environment.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -27,7 +28,7 @@ describe('a reader that has seen enough', () => {
     const script = `"$@" | head -n 1; exit "\${PIPESTATUS[0]}"`;
     const child = spawn('bash', ['-c', script, 'bash', process.execPath, command, ...args], {
       cwd: empty,
-      env: { PATH: process.env['PATH'], HOME: empty },
+      env: { ...environment, HOME: empty },
     });
     const said = { out: '', err: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { patient } from './testing/legate-process.ts';
 import { rawAgent, rawCard, result, sendJson } from './testing/raw-agent.ts';
+import { environment } from './testing/environment.ts';
 
 const source = join(import.meta.dirname, 'progress.ts');
 
@@ -27,7 +28,7 @@ function shown(options: {
   `;
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], TERM: 'xterm-256color', ...options.env },
+    env: { ...environment, TERM: 'xterm-256color', ...options.env },
   });
   return stderr;
 }
@@ -59,7 +60,7 @@ function onTerminal(args: readonly string[], home: string): Promise<string> {
   const child = spawn('script', ['-qec', line, '/dev/null'], {
     cwd: home,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env['PATH'], HOME: home, TERM: 'xterm-256color' },
+    env: { ...environment, HOME: home, TERM: 'xterm-256color' },
   });
   let shown = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));

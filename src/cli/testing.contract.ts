@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { projectFolder, type ProjectFolder } from '../../test/support/greenhouse.ts';
 import { rabbitMq } from '../../test/support/rabbitmq.ts';
 import { type Bus, openBus } from '../bus/index.ts';
+import { environment } from './testing/environment.ts';
 
 /** For tests of many processes, one after the other. */
 export const slow = { timeout: 300_000 };
@@ -38,7 +39,7 @@ export interface LegateOptions {
 export function start(args: readonly string[], options: LegateOptions = {}): Running {
   const child = spawn(process.execPath, [command, ...args], {
     ...(options.cwd !== undefined && { cwd: options.cwd }),
-    env: { PATH: process.env['PATH'], ...options.env },
+    env: { ...environment, ...options.env },
   });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));

@@ -24,10 +24,15 @@ function methodOf(operation: Operation, version: '1.0' | '0.3' = '1.0'): RpcMeth
   return found;
 }
 
-/** Empty lists are not on the wire, and base64 has several spellings of the same bytes. */
+/**
+ * Empty lists are not on the wire, nor a configuration that says nothing, and base64 has several
+ * spellings of the same bytes.
+ */
 function prune(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, item: unknown) => {
     if (Array.isArray(item) && item.length === 0) return undefined;
+    const isConfiguration = key === 'configuration' && typeof item === 'object' && item !== null;
+    if (isConfiguration && Object.keys(item).length === 0) return undefined;
     if (key !== 'raw' || typeof item !== 'string') return item;
     return Buffer.from(item, 'base64').toString('base64');
   }) as unknown;

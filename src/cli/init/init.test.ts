@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { legate, start, patient } from '../testing/legate-process.ts';
 import { askPlan } from './questions.ts';
+import { environment } from '../testing/environment.ts';
 
 function temporary(): Disposable & { readonly directory: string } {
   const directory = mkdtempSync(join(tmpdir(), 'legate-init-'));
@@ -124,7 +125,7 @@ test.each(['agent', 'worker'])(
       cwd: directory,
       encoding: 'utf8',
       // Without what the runner of this test tells its own children.
-      env: { PATH: process.env['PATH'], HOME: directory },
+      env: { ...environment, HOME: directory },
     });
     expect(out).toContain('# pass 1\n# fail 0');
   },

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { environment } from './environment.ts';
 
 const command = join(import.meta.dirname, '../../../bin/legate.cjs');
 
@@ -37,7 +38,7 @@ export function start(args: readonly string[], options: ProcessOptions = {}): Ru
   const home = mkdtempSync(join(tmpdir(), 'legate-home-'));
   const child = spawn(process.execPath, [command, ...args], {
     cwd: options.directory ?? home,
-    env: { PATH: process.env['PATH'], HOME: home, ...options.env },
+    env: { ...environment, HOME: home, ...options.env },
   });
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
