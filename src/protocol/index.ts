@@ -1,4 +1,6 @@
+export * from './card-model.ts';
 export * from './model.ts';
+export * from './request-model.ts';
 export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
 export { Json } from './json.ts';

@@ -1,7 +1,7 @@
 /** Arbitrary agent cards, for property tests only. */
 import * as fc from 'fast-check';
 import { id, jsonObject, loose, record, url, word, words } from '../arbitraries.ts';
-import type * as model from '../model.ts';
+import type * as model from '../card-model.ts';
 
 const scopes = fc
   .dictionary(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentCard } from '../model.ts';
+import type { AgentCard } from '../card-model.ts';
 import { readAgentCard, supersetCard } from './index.ts';
 
 const legacy = {

@@ -1,7 +1,7 @@
 import { optionalList, type Reader, type Wire } from '../decode/reader.ts';
 import { isUnset, optionalId, optionalString, requiredString } from '../decode/scalars.ts';
 import type { Mutable } from '../decode/shape.ts';
-import type { AgentInterface } from '../model.ts';
+import type { AgentInterface } from '../card-model.ts';
 
 /**
  * Where the agent of a card is reached. 1.x lists interfaces with a version each; 0.3 has one `url`

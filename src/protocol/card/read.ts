@@ -15,7 +15,7 @@ import type {
   AgentCardSignature,
   AgentExtension,
   AgentSkill,
-} from '../model.ts';
+} from '../card-model.ts';
 import { readInterfaces } from './interfaces.ts';
 import { readSecurityRequirements, readSecuritySchemes, type SecuritySchemes } from './security.ts';
 

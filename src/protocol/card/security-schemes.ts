@@ -6,7 +6,7 @@ import {
   requiredString,
 } from '../decode/scalars.ts';
 import { optionalMap } from '../decode/values.ts';
-import type { OAuthFlows, SecurityScheme } from '../model.ts';
+import type { OAuthFlows, SecurityScheme } from '../card-model.ts';
 
 /**
  * Security schemes as 1.x writes them (one member, named for the kind) and as 0.3 does (a `type`).

@@ -1,7 +1,7 @@
 import { isObject, optionalList, type Reader, type Wire } from '../decode/reader.ts';
 import { isUnset, optionalStrings } from '../decode/scalars.ts';
 import { optionalMap } from '../decode/values.ts';
-import type { SecurityRequirement, SecurityScheme } from '../model.ts';
+import type { SecurityRequirement, SecurityScheme } from '../card-model.ts';
 import { readSecurityScheme } from './security-schemes.ts';
 
 export interface SecuritySchemes {

@@ -1,10 +1,10 @@
 import type {
   AgentCard,
   AgentInterface,
-  JsonObject,
   SecurityRequirement,
   SecurityScheme,
-} from '../model.ts';
+} from '../card-model.ts';
+import type { JsonObject } from '../model.ts';
 
 /**
  * A card that clients of 0.3 and of 1.x can both read: the 1.x card with the fields of 0.3 beside

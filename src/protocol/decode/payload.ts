@@ -1,4 +1,5 @@
-import type { SendMessageResponse, StreamResponse } from '../model.ts';
+import type { StreamResponse } from '../model.ts';
+import type { SendMessageResponse } from '../request-model.ts';
 import { readMessage } from './message.ts';
 import { type Reader, requiredObject, type Wire } from './reader.ts';
 import { isUnset } from './scalars.ts';

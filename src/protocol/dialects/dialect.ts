@@ -1,5 +1,6 @@
+import type { AgentCard } from '../card-model.ts';
+import type { Message, StreamResponse, Task, TaskPushNotificationConfig } from '../model.ts';
 import type {
-  AgentCard,
   CancelTaskRequest,
   DeleteTaskPushNotificationConfigRequest,
   GetExtendedAgentCardRequest,
@@ -9,14 +10,10 @@ import type {
   ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
   ListTasksResponse,
-  Message,
   SendMessageRequest,
   SendMessageResponse,
-  StreamResponse,
   SubscribeToTaskRequest,
-  Task,
-  TaskPushNotificationConfig,
-} from '../model.ts';
+} from '../request-model.ts';
 import type { DecodeOptions } from '../decode/options.ts';
 
 /**

@@ -6,12 +6,11 @@ import type {
   JsonObject,
   Message,
   Part,
-  SendMessageConfiguration,
-  SendMessageRequest,
   StreamResponse,
   Task,
   TaskPushNotificationConfig,
 } from '../model.ts';
+import type { SendMessageConfiguration, SendMessageRequest } from '../request-model.ts';
 import { type Codec, type Dialect, v03, v03Rest, v1 } from './index.ts';
 
 /** Over text, as on a wire. */

@@ -2,13 +2,12 @@ import type {
   Artifact,
   Message,
   Part,
-  SendMessageRequest,
-  SendMessageResponse,
   StreamResponse,
   Task,
   TaskState,
   TaskStatus,
 } from '../../model.ts';
+import type { SendMessageRequest, SendMessageResponse } from '../../request-model.ts';
 import { legacyData } from '../v03/part.ts';
 import { encodeConfiguration } from '../v03/requests.ts';
 

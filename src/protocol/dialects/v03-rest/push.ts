@@ -7,13 +7,13 @@ import {
   requiredId,
 } from '../../decode/scalars.ts';
 import type { Mutable } from '../../decode/shape.ts';
+import type { TaskPushNotificationConfig } from '../../model.ts';
 import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
-  TaskPushNotificationConfig,
-} from '../../model.ts';
+} from '../../request-model.ts';
 import {
   encodePushDetails,
   readDeletePushConfig as readDeleteByIds,

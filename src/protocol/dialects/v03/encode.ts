@@ -1,11 +1,5 @@
-import type {
-  Artifact,
-  Message,
-  SendMessageResponse,
-  StreamResponse,
-  Task,
-  TaskStatus,
-} from '../../model.ts';
+import type { Artifact, Message, StreamResponse, Task, TaskStatus } from '../../model.ts';
+import type { SendMessageResponse } from '../../request-model.ts';
 import { roleName, stateName } from './names.ts';
 import { encodePart } from './part.ts';
 

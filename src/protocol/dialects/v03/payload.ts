@@ -4,7 +4,8 @@ import type { Reader, Wire } from '../../decode/reader.ts';
 import { isUnset } from '../../decode/scalars.ts';
 import type { Shape } from '../../decode/shape.ts';
 import { readArtifactUpdate, readStatusUpdate, readTask } from '../../decode/task.ts';
-import type { SendMessageResponse, StreamResponse } from '../../model.ts';
+import type { StreamResponse } from '../../model.ts';
+import type { SendMessageResponse } from '../../request-model.ts';
 
 /** What a stream carries: a bare object with its `kind`, or in a wrapper as the REST form has it. */
 export function readPayload(reader: Reader, wire: Wire, shape: Shape): StreamResponse {

@@ -15,14 +15,13 @@ import {
   requiredString,
 } from '../../decode/scalars.ts';
 import type { Mutable } from '../../decode/shape.ts';
+import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model.ts';
 import type {
-  AuthenticationInfo,
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
-  TaskPushNotificationConfig,
-} from '../../model.ts';
+} from '../../request-model.ts';
 import { unlessEmpty } from '../v1/push.ts';
 
 /** The inner object, `PushNotificationConfig`. */

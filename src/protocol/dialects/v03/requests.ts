@@ -16,7 +16,7 @@ import type {
   SendMessageConfiguration,
   SendMessageRequest,
   SubscribeToTaskRequest,
-} from '../../model.ts';
+} from '../../request-model.ts';
 import { readHistoryLength } from '../v1/requests.ts';
 import { encodeMessage } from './encode.ts';
 import { stateName } from './names.ts';

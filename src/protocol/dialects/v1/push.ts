@@ -7,14 +7,13 @@ import {
   requiredString,
 } from '../../decode/scalars.ts';
 import type { Mutable } from '../../decode/shape.ts';
+import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model.ts';
 import type {
-  AuthenticationInfo,
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
-  TaskPushNotificationConfig,
-} from '../../model.ts';
+} from '../../request-model.ts';
 import { optionalList } from '../../decode/reader.ts';
 
 export function readPushConfig(reader: Reader, wire: Wire): TaskPushNotificationConfig {

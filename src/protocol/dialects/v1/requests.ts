@@ -28,7 +28,7 @@ import type {
   SendMessageConfiguration,
   SendMessageRequest,
   SubscribeToTaskRequest,
-} from '../../model.ts';
+} from '../../request-model.ts';
 import { readPushConfig } from './push.ts';
 import { shape } from './shape.ts';
 

@@ -1,0 +1,154 @@
+/** What is asked of an agent, and the answers that are more than a task or a card. */
+import type { JsonObject, Message, Task, TaskPushNotificationConfig, TaskState } from './model.ts';
+
+/**
+ * What a send answers: exactly one member.
+ * @example
+ * const answer: SendMessageResponse = await client.sendMessage('Two tickets to Rome');
+ * if ('task' in answer) await client.waitForEnd(answer.task.id);
+ * else console.log(answer.message.parts);
+ */
+export type SendMessageResponse = { readonly task: Task } | { readonly message: Message };
+
+/**
+ * How the answer to a message shall come.
+ * @example
+ * const configuration: SendMessageConfiguration = {
+ *   acceptedOutputModes: ['text/plain', 'image/png'],
+ *   returnImmediately: true, // with the task as it begins, to be asked for later
+ * };
+ */
+export interface SendMessageConfiguration {
+  readonly acceptedOutputModes?: readonly string[];
+  readonly taskPushNotificationConfig?: TaskPushNotificationConfig;
+  /** Unset: all of it. 0: none. */
+  readonly historyLength?: number;
+  readonly returnImmediately?: boolean;
+}
+
+/**
+ * A message to an agent.
+ * @example
+ * const request: SendMessageRequest = {
+ *   message: message('Two tickets to Rome', { contextId: 'trip-to-rome' }),
+ *   configuration: { historyLength: 0 },
+ * };
+ */
+export interface SendMessageRequest {
+  readonly tenant?: string;
+  readonly message: Message;
+  readonly configuration?: SendMessageConfiguration;
+  readonly metadata?: JsonObject;
+}
+
+/**
+ * Asks for a task as it is.
+ * @example const request: GetTaskRequest = { id: 'task-17', historyLength: 5 }; // the last five messages
+ */
+export interface GetTaskRequest {
+  readonly tenant?: string;
+  readonly id: string;
+  readonly historyLength?: number;
+}
+
+/**
+ * Asks for tasks, page by page.
+ * @example const stalled: ListTasksRequest = { status: 'TASK_STATE_INPUT_REQUIRED', pageSize: 100 };
+ */
+export interface ListTasksRequest {
+  readonly tenant?: string;
+  readonly contextId?: string;
+  readonly status?: TaskState;
+  /** 1 to 100, 50 when unset. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+  readonly historyLength?: number;
+  /** Inclusive, in spite of its name. */
+  readonly statusTimestampAfter?: string;
+  readonly includeArtifacts?: boolean;
+}
+
+/**
+ * A page of tasks.
+ * @example
+ * const page: ListTasksResponse = await client.listTasks({ contextId: 'trip-to-rome' });
+ * console.log(`${page.tasks.length} of ${page.totalSize}`);
+ */
+export interface ListTasksResponse {
+  readonly tasks: readonly Task[];
+  /** Empty on the last page. */
+  readonly nextPageToken: string;
+  readonly pageSize: number;
+  readonly totalSize: number;
+}
+
+/**
+ * Asks for an end of a task.
+ * @example const request: CancelTaskRequest = { id: 'task-17', metadata: { reason: 'the trip is off' } };
+ */
+export interface CancelTaskRequest {
+  readonly tenant?: string;
+  readonly id: string;
+  readonly metadata?: JsonObject;
+}
+
+/**
+ * Asks for what comes of a task from now on.
+ * @example const request: SubscribeToTaskRequest = { id: 'task-17' }; // refused once the task has ended
+ */
+export interface SubscribeToTaskRequest {
+  readonly tenant?: string;
+  readonly id: string;
+}
+
+/**
+ * Asks for one webhook.
+ * @example const request: GetTaskPushNotificationConfigRequest = { taskId: 'task-17', id: 'hook-1' };
+ */
+export interface GetTaskPushNotificationConfigRequest {
+  readonly tenant?: string;
+  readonly taskId: string;
+  /** 0.3 lets it out and means "the" configuration of the task. */
+  readonly id?: string;
+}
+
+/**
+ * Asks for the webhooks of a task.
+ * @example const request: ListTaskPushNotificationConfigsRequest = { taskId: 'task-17', pageSize: 20 };
+ */
+export interface ListTaskPushNotificationConfigsRequest {
+  readonly tenant?: string;
+  readonly taskId: string;
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+/**
+ * A page of webhooks.
+ * @example
+ * function hostsOf(page: ListTaskPushNotificationConfigsResponse): readonly string[] {
+ *   return page.configs.map(({ url }) => new URL(url).host);
+ * }
+ */
+export interface ListTaskPushNotificationConfigsResponse {
+  readonly configs: readonly TaskPushNotificationConfig[];
+  readonly nextPageToken: string;
+}
+
+/**
+ * Takes a webhook away.
+ * @example const request: DeleteTaskPushNotificationConfigRequest = { taskId: 'task-17', id: 'hook-1' };
+ */
+export interface DeleteTaskPushNotificationConfigRequest {
+  readonly tenant?: string;
+  readonly taskId: string;
+  readonly id: string;
+}
+
+/**
+ * Asks for the card of those who proved who they are.
+ * @example const request: GetExtendedAgentCardRequest = { tenant: 'acme' };
+ */
+export interface GetExtendedAgentCardRequest {
+  readonly tenant?: string;
+}
