@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { agent } from '../../src/agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
@@ -8,6 +9,14 @@ import { closeChromium } from '../support/chromium.ts';
 import { openPage } from './pages.ts';
 
 afterAll(closeChromium);
+
+/** In the dialog of whom to talk to: an agent that only its address is known of. */
+async function chooseByAddress(page: Page, url: string): Promise<void> {
+  await page
+    .getByLabel('Agent', { exact: true })
+    .selectOption({ label: 'Another agent, by its address' });
+  await page.getByLabel('Address of the agent').fill(url);
+}
 
 test('markdown is shown as elements, and markup in it as text', async () => {
   await using server = await inspectedServer();
@@ -103,10 +112,7 @@ test.each([
   await using open = await openPage(server.url);
   const { page } = open;
   await page.getByRole('button', { name: 'Whom to talk to' }).click();
-  await page
-    .getByLabel('Agent', { exact: true })
-    .selectOption({ label: 'Another agent, by its address' });
-  await page.getByLabel('Address of the agent').fill(other.url);
+  await chooseByAddress(page, other.url);
   await page.getByLabel('Version').selectOption(version);
   await page.getByLabel('Binding').selectOption({ label: binding });
   await page.getByRole('button', { name: 'Add a header' }).click();
@@ -146,10 +152,7 @@ test('credentials are sent where they belong and shown nowhere', async () => {
   await using open = await openPage(server.url);
   const { page } = open;
   await page.getByRole('button', { name: 'Whom to talk to' }).click();
-  await page
-    .getByLabel('Agent', { exact: true })
-    .selectOption({ label: 'Another agent, by its address' });
-  await page.getByLabel('Address of the agent').fill(other.url);
+  await chooseByAddress(page, other.url);
   await page.getByLabel('Credential').selectOption({ label: 'User and password' });
   await page.getByLabel('User', { exact: true }).fill('ada');
   await page.getByLabel('Password').fill('very-secret');
@@ -173,10 +176,7 @@ test('an agent that asks who calls says so, and the card says how', async () => 
   await using open = await openPage(server.url);
   const { page } = open;
   await page.getByRole('button', { name: 'Talk to another agent' }).click();
-  await page
-    .getByLabel('Agent', { exact: true })
-    .selectOption({ label: 'Another agent, by its address' });
-  await page.getByLabel('Address of the agent').fill(other.url);
+  await chooseByAddress(page, other.url);
   await page.getByRole('button', { name: 'Connect' }).click();
   await open.say('hello');
   await page.locator('.turn .notice.bad').waitFor();
@@ -203,10 +203,7 @@ test('what an agent gets wrong is marked, with the field at fault', async () => 
   await using open = await openPage(server.url);
   const { page } = open;
   await page.getByRole('button', { name: 'Whom to talk to' }).click();
-  await page
-    .getByLabel('Agent', { exact: true })
-    .selectOption({ label: 'Another agent, by its address' });
-  await page.getByLabel('Address of the agent').fill(other.url);
+  await chooseByAddress(page, other.url);
   await page.getByRole('button', { name: 'Connect' }).click();
   await open.say('hello');
   expect(await page.locator('.turn .notice.bad').textContent()).toContain('not A2A');
