@@ -21,11 +21,13 @@ import { scoped } from '../scoped.ts';
 import { attemptOf, type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { writtenUntil } from '../written-until.ts';
 import { pageOfAll } from './all-tasks.ts';
+import { EventLog } from './event-log.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { type KnownMessage, Messages } from './messages.ts';
 import { OwnerTasks } from './owner-tasks.ts';
-import { seal, type TaskEntry } from './task-entry.ts';
+import { Sealing } from './sealing.ts';
+import type { TaskEntry } from './task-entry.ts';
 
 interface MemoryTurn extends OpenTurn {
   readonly request: Json<JsonValue>;
@@ -51,6 +53,7 @@ export class MemoryState {
   readonly push = new MemoryPush(this.tasks);
   readonly records = new MemoryRecords();
   readonly replicas = new Map<string, number>();
+  readonly #sealing = new Sealing();
   readonly #owners = new Map<string, OwnerTasks>();
   /** How many contexts of an agent have unfinished tasks. */
   readonly #openContexts = new Map<string, number>();
@@ -125,7 +128,7 @@ export class MemoryState {
       this.remove(task);
     } else {
       for (const event of events) {
-        task.events.push(event);
+        task.log.push(event);
         if (task.push !== undefined && this.push.owe(task, event, now)) deliveries = true;
       }
       task.version += events.length;
@@ -134,7 +137,7 @@ export class MemoryState {
         this.#countContexts(task.agent, -1);
       if (isTerminal(state)) {
         ended = [...this.turns.ofTask(task.id)];
-        seal(task);
+        this.#sealing.add(task);
       } else if (append.endsTurn === true && turn !== undefined) ended = [turn];
     }
     for (const each of ended) this.turns.end(each);
@@ -231,6 +234,7 @@ export class MemoryState {
   #create(admission: Admission, body: NonNullable<Admission['task']>): void {
     const { taskId, agent, owner, contextId, now } = admission;
     const { state } = body.value.status;
+    const first = { sequence: 1, body: Json.of({ task: body.value }) };
     const task: TaskEntry = {
       id: taskId,
       agent,
@@ -241,8 +245,7 @@ export class MemoryState {
       statusTime: now,
       cancelRequested: false,
       snapshot: { version: 1, body },
-      events: [{ sequence: 1, body: Json.of({ task: body.value }) }],
-      sealed: undefined,
+      log: new EventLog(first),
       sealedTask: '',
       sealedVersion: 0,
       push: undefined,
@@ -250,8 +253,7 @@ export class MemoryState {
     };
     this.tasks.set(taskId, task);
     if (this.#owner(owner).add(task)) this.#countContexts(agent, 1);
-    const [first] = task.events;
-    if (admission.push !== undefined && first !== undefined) {
+    if (admission.push !== undefined) {
       this.push.register(task, admission.push);
       this.push.owe(task, first, now);
     }

@@ -17,7 +17,7 @@ import type {
 } from '../contract.ts';
 import { scoped } from '../scoped.ts';
 import { MemoryState } from './memory-state.ts';
-import { eventsAfter, toRecord } from './task-entry.ts';
+import { toRecord } from './task-entry.ts';
 
 type Listener = Parameters<Store['watch']>[0];
 
@@ -61,7 +61,7 @@ class MemoryStore implements Store {
 
   async readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
     const task = this.#state.tasks.get(taskId);
-    return task === undefined ? [] : eventsAfter(task, Math.max(0, after), limit);
+    return task?.log.after(Math.max(0, after), limit) ?? [];
   }
 
   async list(query: TaskQuery): Promise<TaskPage> {

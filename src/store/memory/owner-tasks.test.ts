@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TaskState } from '../../protocol/index.ts';
+import { Json, type TaskState } from '../../protocol/index.ts';
 import { taskBody } from '../behaviour/fixtures.contract.ts';
+import { EventLog } from './event-log.ts';
 import { OwnerTasks } from './owner-tasks.ts';
 import type { TaskEntry } from './task-entry.ts';
 
@@ -9,6 +10,7 @@ const states: TaskState[] = ['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'];
 
 function entry(index: number, statusTime: number): TaskEntry {
   const id = `t${index}`;
+  const body = taskBody(id, 'c');
   return {
     id,
     agent: 'agent',
@@ -18,9 +20,8 @@ function entry(index: number, statusTime: number): TaskEntry {
     version: 1,
     statusTime,
     cancelRequested: false,
-    snapshot: { version: 1, body: taskBody(id, 'c') },
-    events: [],
-    sealed: undefined,
+    snapshot: { version: 1, body },
+    log: new EventLog({ sequence: 1, body: Json.of({ task: body.value }) }),
     sealedTask: '',
     sealedVersion: 0,
     push: undefined,
