@@ -79,8 +79,13 @@ class EventSender {
   async #pull(): Promise<void> {
     const { encode } = this.#options;
     for (;;) {
-      const event = this.#stream.take() ?? (await this.#stream.next());
-      if (event === undefined || this.#state === 'over') return;
+      const event = this.#stream.take();
+      if (this.#state === 'over') return;
+      if (event === undefined) {
+        if (this.#stream.isOver) return;
+        await this.#stream.arrival();
+        continue;
+      }
       this.#pending += frame(event, encode(event));
       if (event.isLast) return;
       this.#flushSoon();

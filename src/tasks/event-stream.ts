@@ -57,16 +57,23 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   async next(): Promise<StreamEvent | undefined> {
-    const known = this.take();
-    if (known !== undefined) return known;
-    while (!this.#isOver) {
-      const event = await this.#reader?.next();
-      if (event === undefined) break;
-      const shown = this.#show(event);
-      if (shown !== undefined) return shown;
+    for (;;) {
+      const event = this.take();
+      if (event !== undefined || this.#isOver) return event;
+      await this.arrival();
     }
+  }
+
+  /** Nothing more comes. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Resolves when there may be something to take, or nothing more comes. */
+  arrival(): Promise<void> {
+    if (this.#reader !== undefined) return this.#reader.arrival();
     this.close();
-    return undefined;
+    return Promise.resolve();
   }
 
   /** The next event if it is here already; undefined tells nothing of those to come. */
