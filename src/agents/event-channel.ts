@@ -1,10 +1,16 @@
+const taken = Promise.resolve();
+
 /**
  * Carries events from work that runs beside a generator into the generator. A producer waits while
  * the channel is full, so a slow consumer holds up the work instead of filling memory.
+ *
+ * - **open**: what is pushed waits to be taken.
+ * - **left**: the consumer has gone; what is pushed is dropped. Whoever works has to be told to stop.
  */
 export class EventChannel<T> {
   readonly #capacity: number;
   readonly #items: T[] = [];
+  #isLeft = false;
   #wakeConsumer: (() => void) | undefined;
   #wakeProducers: (() => void)[] = [];
 
@@ -12,12 +18,11 @@ export class EventChannel<T> {
     this.#capacity = capacity;
   }
 
-  async push(item: T): Promise<void> {
-    while (this.#items.length >= this.#capacity) {
-      await new Promise<void>((resolve) => this.#wakeProducers.push(resolve));
-    }
-    this.#items.push(item);
-    this.#wakeConsumer?.();
+  /** Resolves once there is room for it. */
+  push(item: T): Promise<void> {
+    if (this.#items.length >= this.#capacity) return this.#pushLater(item);
+    this.#add(item);
+    return taken;
   }
 
   /** Gives what arrives until the work is over; ends with its result, or throws its error. */
@@ -28,19 +33,41 @@ export class EventChannel<T> {
       this.#wakeConsumer?.();
     };
     work.then(over, over);
-    for (;;) {
-      const item = this.#items.shift();
-      if (item !== undefined) {
-        for (const wake of this.#wakeProducers.splice(0)) wake();
-        yield item;
-      } else if (isOver) {
-        return work;
-      } else {
-        await new Promise<void>((resolve) => {
-          this.#wakeConsumer = resolve;
-        });
-        this.#wakeConsumer = undefined;
+    try {
+      for (;;) {
+        const item = this.#items.shift();
+        if (item !== undefined) {
+          if (this.#wakeProducers.length > 0) this.#goOn();
+          yield item;
+        } else if (isOver) {
+          return await work;
+        } else {
+          await new Promise<void>((resolve) => {
+            this.#wakeConsumer = resolve;
+          });
+          this.#wakeConsumer = undefined;
+        }
       }
+    } finally {
+      this.#isLeft = !isOver;
+      this.#goOn();
     }
+  }
+
+  async #pushLater(item: T): Promise<void> {
+    while (this.#items.length >= this.#capacity && !this.#isLeft) {
+      await new Promise<void>((resolve) => this.#wakeProducers.push(resolve));
+    }
+    this.#add(item);
+  }
+
+  #add(item: T): void {
+    if (this.#isLeft) return;
+    this.#items.push(item);
+    this.#wakeConsumer?.();
+  }
+
+  #goOn(): void {
+    for (const wake of this.#wakeProducers.splice(0)) wake();
   }
 }

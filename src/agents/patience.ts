@@ -19,7 +19,7 @@ export class Patience implements Disposable {
     return this.#controller.signal;
   }
 
-  async wait<T>(work: PromiseLike<T>): Promise<T> {
+  wait<T>(work: PromiseLike<T>): Promise<T> {
     const { milliseconds } = this.#options;
     if (milliseconds > 0) {
       this.#timer ??= setTimeout(this.#expire, Math.min(milliseconds, longestTimer));

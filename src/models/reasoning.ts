@@ -13,6 +13,7 @@ const longestTag = '</reasoning>'.length;
  * @example stripReasoning('<think>hm</think>Yes.') // 'Yes.'
  */
 export function stripReasoning(text: string): string {
+  if (!text.includes('<')) return text.trim();
   let kept = '';
   let from = 0;
   let inside: string | undefined;
@@ -75,6 +76,7 @@ export function createReasoningFilter(): ReasoningFilter {
   };
   return {
     push(delta) {
+      if (inside === undefined && held === '' && !delta.includes('<')) return delta;
       held += delta;
       return take(false);
     },

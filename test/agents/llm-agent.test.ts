@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Agent, llmAgent, tool } from '../../src/agents/index.ts';
+import { type Agent, agent, llmAgent, tool } from '../../src/agents/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve } from '../../src/http/index.ts';
 import {
@@ -133,6 +133,26 @@ test('a cancel in the midst of an answer hangs up on the model', async () => {
     }
   }
   expect(state).toBe('TASK_STATE_CANCELED');
+  await expect.poll(() => models.abandoned()).toBe(1);
+});
+
+test('whoever stops listening in the midst of an answer hangs up on the model', async () => {
+  const { url, models } = await start(
+    [{ text: 'a b c d e f g h i j k l m n o p', chunkDelayMs: 200 }],
+    (model) => {
+      const talker = llmAgent({ name: 'talker', model });
+      // Ends with the first thing that the other says.
+      return agent({ name: 'impatient' }, async function* (turn) {
+        for await (const event of talker.take(turn)) {
+          yield event;
+          break;
+        }
+        yield { kind: 'completed' };
+      });
+    },
+  );
+  const client = await connect(url);
+  expect(taskIn(await client.sendMessage('Go')).status.state).toBe('TASK_STATE_COMPLETED');
   await expect.poll(() => models.abandoned()).toBe(1);
 });
 

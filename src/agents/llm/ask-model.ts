@@ -9,7 +9,7 @@ import {
 import { LegateError } from '../../protocol/index.ts';
 import type { Clock } from '../agent.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { type ModelAnswer, type TextPiece, toRequestedCall } from './model-answer.ts';
+import { type ModelAnswer, type Show, toRequestedCall } from './model-answer.ts';
 import { streamAnswer } from './stream-answer.ts';
 
 export interface AskOptions {
@@ -24,6 +24,7 @@ export interface AskOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly show: Show;
 }
 
 const firstWaitMs = 250;
@@ -32,19 +33,19 @@ const longestWaitMs = 8_000;
 const longestRetryAfterMs = 60_000;
 
 /**
- * Asks a model and gives its text as it arrives. What is worth another try is tried again, even in
+ * Asks a model and shows its text as it arrives. What is worth another try is tried again, even in
  * the midst of an answer: the text then starts anew. Throws a `LegateError`, or the signal's reason.
  */
-export function askModel(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
+export function askModel(options: AskOptions): Promise<ModelAnswer> {
   return options.isStreamed ? askStreaming(options) : askWhole(options);
 }
 
-async function* askWhole(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
+async function askWhole(options: AskOptions): Promise<ModelAnswer> {
   const { model, call, retries, timeoutMs, signal, clock, random, logger } = options;
   const now = (): number => clock.now();
   const patience = { retries, timeoutMs, signal, now, random, logger };
   const answer = await generateText(model, { ...call, ...patience });
-  if (answer.text !== '') yield { text: answer.text, isStart: true };
+  if (answer.text !== '') await options.show(answer.text, true);
   return {
     text: answer.text,
     thoughts: [],
@@ -56,23 +57,23 @@ async function* askWhole(options: AskOptions): AsyncGenerator<TextPiece, ModelAn
   };
 }
 
-async function* askStreaming(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
+async function askStreaming(options: AskOptions): Promise<ModelAnswer> {
   const { model, clock } = options;
   const meter = meterModelCall(model.modelId, () => clock.now());
   let answer: ModelAnswer | undefined;
   try {
-    answer = yield* streamPatiently(options);
+    answer = await streamPatiently(options);
     return answer;
   } finally {
     meter.end(answer?.usage);
   }
 }
 
-async function* streamPatiently(options: AskOptions): AsyncGenerator<TextPiece, ModelAnswer> {
-  const { model, call, retries, timeoutMs, signal, clock, random, logger } = options;
+async function streamPatiently(options: AskOptions): Promise<ModelAnswer> {
+  const { model, call, retries, timeoutMs, signal, clock, random, logger, show } = options;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return yield* streamAnswer(model, call, { signal, silenceMs: timeoutMs });
+      return await streamAnswer(model, call, { signal, silenceMs: timeoutMs, show });
     } catch (thrown) {
       signal.throwIfAborted();
       const failure = judge(thrown, model.modelId, clock.now());

@@ -6,7 +6,6 @@ import {
 } from '../../protocol/index.ts';
 import { endSpan, inSpan, lateCounter, startSpan } from '../../telemetry/index.ts';
 import type { Turn } from '../agent.ts';
-import type { EventChannel } from '../event-channel.ts';
 import { type PatienceOptions, within } from '../patience.ts';
 import { sessionOf } from '../sessions/passing-session.ts';
 import type { Credential } from '../tools/credentials.ts';
@@ -22,7 +21,9 @@ export interface CallRunnerOptions {
   readonly settings: LlmSettings;
   readonly turn: Turn;
   readonly tools: ReadonlyMap<string, Tool>;
-  readonly channel: EventChannel<Utterance>;
+  /** Ends with the turn, or when nobody listens any more. */
+  readonly signal: AbortSignal;
+  readonly say: (event: Utterance) => Promise<void>;
 }
 
 /** Of one answer of the model. */
@@ -57,7 +58,7 @@ export class CallRunner {
     step: number,
     answer?: { readonly message: Message; readonly resuming: readonly string[] },
   ): Promise<readonly CallState[]> {
-    const { turn, settings } = this.#options;
+    const { signal, settings } = this.#options;
     const results = [...calls];
     const queue = [...calls.entries()];
     const worker = async (): Promise<void> => {
@@ -70,7 +71,7 @@ export class CallRunner {
         }
         const resumes = answer?.resuming.includes(call.id) === true ? answer.message : undefined;
         results[index] = await this.#advance(call, key, resumes);
-        turn.signal.throwIfAborted();
+        signal.throwIfAborted();
       }
     };
     const workers = Math.min(settings.maxParallelTools, queue.length);
@@ -88,7 +89,7 @@ export class CallRunner {
     try {
       return await this.#attempt({ call, key, tool, input: parsed.value, answer });
     } catch (error) {
-      this.#options.turn.signal.throwIfAborted();
+      this.#options.signal.throwIfAborted();
       this.#options.turn.logger.warn({ tool: call.name, error }, 'agents.tool.failed');
       return fail(call, reasonOf(error));
     }
@@ -98,7 +99,7 @@ export class CallRunner {
     const { call, tool, input, answer } = attempt;
     const context = this.#context(call);
     if (answer === undefined && call.isConfirmed !== true) {
-      const words = await tool.confirmation(input, context(undefined, this.#options.turn.signal));
+      const words = await tool.confirmation(input, context(undefined, this.#options.signal));
       if (words !== false) {
         return ask(call, {
           request: 'confirmation',
@@ -141,7 +142,7 @@ export class CallRunner {
     toContext: (signal: AbortSignal) => ToolContext,
   ): Promise<CallState> {
     const { call, tool, input, answer } = attempt;
-    const { settings, turn } = this.#options;
+    const { settings, turn, signal } = this.#options;
     const milliseconds = tool.timeoutMs ?? settings.toolTimeoutMs;
     const reason = (): LegateError =>
       new LegateError('REQUEST_TIMEOUT', `no result within ${milliseconds} ms`);
@@ -149,7 +150,7 @@ export class CallRunner {
     let context: ToolContext | undefined;
     let output: CallOutput;
     try {
-      const limits = { milliseconds, signal: turn.signal, reason };
+      const limits = { milliseconds, signal, reason };
       const value = await traced(call.name, limits, async (signal) => {
         const own = toContext(signal);
         context = own;
@@ -165,7 +166,7 @@ export class CallRunner {
       if (tool.isLongRunning) return ask(call, { request: 'result', ticket: result });
       output = { type: 'value', value: result };
     } catch (error) {
-      turn.signal.throwIfAborted();
+      signal.throwIfAborted();
       turn.logger.warn({ tool: call.name, error }, 'agents.tool.failed');
       output = { type: 'error', value: reasonOf(error) };
     }
@@ -180,13 +181,13 @@ export class CallRunner {
 
   async #credential(call: CallState, tool: Tool): Promise<Credential | undefined | 'missing'> {
     if (tool.credentials === undefined) return undefined;
-    const { settings, turn } = this.#options;
+    const { settings, turn, signal } = this.#options;
     const found = await settings.credentials?.({
       ...tool.credentials,
       tool: tool.name,
       caller: turn.caller,
       contextId: turn.contextId,
-      signal: turn.signal,
+      signal,
       ...(call.reference !== undefined && { reference: call.reference }),
     });
     return found ?? 'missing';
@@ -195,7 +196,7 @@ export class CallRunner {
   #context(
     call: CallState,
   ): (credential: Credential | undefined, signal: AbortSignal) => ToolContext {
-    const { turn, settings, channel } = this.#options;
+    const { turn, settings, say } = this.#options;
     return (credential, signal) => ({
       callId: call.id,
       agent: settings.name,
@@ -203,7 +204,7 @@ export class CallRunner {
       session: sessionOf(turn),
       signal,
       ...(credential !== undefined && { credential }),
-      emit: (event) => channel.push(event),
+      emit: say,
       endTurn: ({ escalate = false } = {}) => {
         this.endsTurn = true;
         this.escalates ||= escalate;

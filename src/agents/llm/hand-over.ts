@@ -17,6 +17,9 @@ export interface HandOverOptions {
   readonly isContinued: boolean;
   /** How many agents had the turn before. */
   readonly transfers: number;
+  /** Ends with the turn, or when nobody listens any more. */
+  readonly signal: AbortSignal;
+  readonly say: (event: Utterance) => Promise<void>;
 }
 
 export interface HandedOver {
@@ -28,8 +31,8 @@ export interface HandedOver {
 }
 
 /** Lets a sub agent take the turn, and keeps what it keeps. */
-export async function* handOver(options: HandOverOptions): AsyncGenerator<Utterance, HandedOver> {
-  const { settings, turn: parent, saved, child, isContinued, transfers } = options;
+export async function handOver(options: HandOverOptions): Promise<HandedOver> {
+  const { settings, turn: parent, saved, child, isContinued, transfers, signal, say } = options;
   const { name, description, subAgents } = settings;
   const branch = `agent/${child.name}`;
   const sharesConversation = speaksForItself.has(child);
@@ -39,6 +42,7 @@ export async function* handOver(options: HandOverOptions): AsyncGenerator<Uttera
     value: saved.children.get(child.name),
     isContinuation: isContinued,
     sharesConversation,
+    signal,
   });
   const delegation: Delegation = {
     roster: [
@@ -49,7 +53,10 @@ export async function* handOver(options: HandOverOptions): AsyncGenerator<Uttera
   };
   delegate(turn, delegation);
   const output = new TurnOutput();
-  const end = yield* drive(child, turn, output);
+  const events = drive(child, turn, output);
+  let next = await events.next();
+  for (; next.done !== true; next = await events.next()) await say(next.value);
+  const end = next.value;
   const { value, log = [] } = end.context ?? {};
   if (value !== undefined) saved.children.set(child.name, value);
   // An agent that can hand the conversation back keeps it.

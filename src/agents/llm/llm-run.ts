@@ -51,7 +51,9 @@ type Next =
 export class LlmRun {
   readonly #settings: LlmSettings;
   readonly #turn: Turn;
+  /** All that is said goes through it: each step of a chain of generators would cost as much again. */
   readonly #channel = new EventChannel<Utterance>();
+  readonly #stopping = new AbortController();
   readonly #schema: ValueSchema | undefined;
   readonly #log: JsonObject[] = [];
   #saved = new SavedState(undefined);
@@ -68,16 +70,30 @@ export class LlmRun {
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
+    const { signal } = this.#turn;
+    const follow = (): void => this.#stopping.abort(signal.reason);
+    if (signal.aborted) follow();
+    else signal.addEventListener('abort', follow, { once: true });
+    let isHeard = false;
     try {
-      yield yield* this.#run();
+      const end = yield* this.#channel.during(this.#run());
+      isHeard = true;
+      yield end;
     } catch (error) {
+      isHeard = true;
       if (!(error instanceof ModelFailed)) throw error;
       this.#turn.logger.error({ error: error.cause }, 'agents.model.failed');
       yield this.#failed(error.errorType, 'The language model could not answer.', error.details);
+    } finally {
+      signal.removeEventListener('abort', follow);
+      // Whoever stops listening in mid-sentence stops the model.
+      if (!isHeard) this.#stopping.abort();
     }
   }
 
-  async *#run(): AsyncGenerator<TurnEvent, TurnEnd> {
+  readonly #say = (event: Utterance): Promise<void> => this.#channel.push(event);
+
+  async #run(): Promise<TurnEnd> {
     const { state, taskId, isContinuation } = this.#turn;
     this.#saved = new SavedState(await state.load());
     const pause = isContinuation ? this.#saved.pauses.get(taskId) : undefined;
@@ -90,8 +106,8 @@ export class LlmRun {
       const child = this.#settings.subAgents.find(({ name }) => name === target);
       const next: Next =
         child === undefined
-          ? yield* this.#converse(transfers === 0 ? pause : undefined)
-          : yield* this.#handOver(child, isContinued, transfers);
+          ? await this.#converse(transfers === 0 ? pause : undefined)
+          : await this.#handOver(child, isContinued, transfers);
       if (next.kind === 'end') return next.end;
       if (!this.#knows(next.target)) return this.#handOutside(next.target);
       target = next.target;
@@ -103,36 +119,34 @@ export class LlmRun {
 
   // ---- the loop -----------------------------------------------------------------------------------
 
-  async *#converse(pause: Pause | undefined): AsyncGenerator<TurnEvent, Next> {
+  async #converse(pause: Pause | undefined): Promise<Next> {
     const settings = this.#settings;
     const turn = this.#turn;
     this.#saved.active = undefined;
     const tools = await this.#gatherTools();
+    const passing = { signal: this.#stopping.signal, say: this.#say };
     this.#begun = {
       history: await loadHistory(turn, settings.name, settings.historyTurns),
       system: await this.#instruction(),
-      model: new ModelCaller({ settings, turn, tools, schema: this.#schema }),
-      calls: new CallRunner({ settings, turn, tools, channel: this.#channel }),
+      model: new ModelCaller({ settings, turn, tools, schema: this.#schema, ...passing }),
+      calls: new CallRunner({ settings, turn, tools, ...passing }),
     };
     this.#entries = [...(pause?.entries ?? [{ role: 'user', parts: turn.message.parts }])];
     this.#iteration = pause?.iteration ?? this.#iteration;
     if (pause?.calls !== undefined) {
-      const next = yield* this.#goOn(pause, pause.calls);
+      const next = await this.#goOn(pause, pause.calls);
       if (next !== undefined) return next;
     }
     for (;;) {
       const spent = this.#budgetSpent();
       if (spent !== undefined) return { kind: 'end', end: spent };
-      const next = yield* this.#step();
+      const next = await this.#step();
       if (next !== undefined) return next;
     }
   }
 
   /** Takes up the calls that waited for the caller. */
-  async *#goOn(
-    pause: Pause,
-    paused: readonly CallState[],
-  ): AsyncGenerator<TurnEvent, Next | undefined> {
+  async #goOn(pause: Pause, paused: readonly CallState[]): Promise<Next | undefined> {
     const { message } = this.#turn;
     const runner = this.#work().calls;
     runner.endsTurn = pause.endsTurn ?? false;
@@ -140,13 +154,13 @@ export class LlmRun {
     const { calls, resuming, said, note } = readAnswers(message, paused);
     const text = pause.text ?? '';
     if (note !== undefined) return this.#pause(calls, text, note);
-    return yield* this.#settle(calls, text, { message, resuming }, said);
+    return this.#settle(calls, text, { message, resuming }, said);
   }
 
-  async *#step(): AsyncGenerator<TurnEvent, Next | undefined> {
+  async #step(): Promise<Next | undefined> {
     const { history, system, model } = this.#work();
     const prompt = toPrompt(system, [...history, ...this.#entries]);
-    const answer = yield* model.ask(prompt, this.#iteration);
+    const answer = await model.ask(prompt, this.#iteration);
     this.#usage = addUsage(this.#usage, answer.usage);
     this.#iteration += 1;
     const { text, thoughts } = answer;
@@ -157,23 +171,22 @@ export class LlmRun {
       ...(thoughts.length > 0 && { thoughts }),
       ...(calls.length > 0 && { calls }),
     });
-    if (calls.length === 0) return yield* this.#conclude(answer);
+    if (calls.length === 0) return this.#conclude(answer);
     const target = this.#transferTarget(answer);
     if (target !== undefined) return { kind: 'transfer', target };
-    if (text !== '' && this.#settings.showsFillers) yield working(text);
-    return yield* this.#settle(calls, text);
+    if (text !== '' && this.#settings.showsFillers) await this.#say(working(text));
+    return this.#settle(calls, text);
   }
 
   /** Runs calls to their results or to questions; undefined leads back to the model. */
-  async *#settle(
+  async #settle(
     calls: readonly CallState[],
     text: string,
     answer?: Parameters<CallRunner['advance']>[2],
     said: readonly Part[] = [],
-  ): AsyncGenerator<TurnEvent, Next | undefined> {
+  ): Promise<Next | undefined> {
     const runner = this.#work().calls;
-    const work = runner.advance(calls, this.#iteration, answer);
-    const settled = yield* this.#channel.during(work);
+    const settled = await runner.advance(calls, this.#iteration, answer);
     this.#usage = addUsage(this.#usage, runner.usage);
     runner.usage = noUsage;
     if (settled.some(isAsking)) {
@@ -245,7 +258,7 @@ export class LlmRun {
 
   // ---- the end ------------------------------------------------------------------------------------
 
-  async *#conclude(answer: ModelAnswer): AsyncGenerator<TurnEvent, Next | undefined> {
+  async #conclude(answer: ModelAnswer): Promise<Next | undefined> {
     const { text, finishReason } = answer;
     if (text === '' && finishReason === 'content-filter') {
       return { kind: 'end', end: this.#failed('content_filter', 'The model refused to answer.') };
@@ -253,7 +266,7 @@ export class LlmRun {
     if (this.#schema === undefined) return { kind: 'end', end: await this.#completed(text) };
     const output = await readOutput(text, this.#schema);
     if (output.ok) {
-      yield artifact(data(output.value), { artifactId: this.#settings.artifactId });
+      await this.#say(artifact(data(output.value), { artifactId: this.#settings.artifactId }));
       return { kind: 'end', end: await this.#completed(output.value) };
     }
     this.#repairs += 1;
@@ -319,18 +332,16 @@ export class LlmRun {
     return this.#withUsage({ kind: 'completed', context: this.#patch() });
   }
 
-  async *#handOver(
-    child: Agent,
-    isContinued: boolean,
-    transfers: number,
-  ): AsyncGenerator<TurnEvent, Next> {
-    const { end, log, requested } = yield* handOver({
+  async #handOver(child: Agent, isContinued: boolean, transfers: number): Promise<Next> {
+    const { end, log, requested } = await handOver({
       settings: this.#settings,
       turn: this.#turn,
       saved: this.#saved,
       child,
       isContinued,
       transfers,
+      signal: this.#stopping.signal,
+      say: this.#say,
     });
     this.#log.push(...log);
     // The child tells what the whole task cost it, over all its turns; so its cost is not kept here.

@@ -21,11 +21,11 @@ export interface ModelAnswer {
   readonly usage: Usage;
 }
 
-/** A piece of text as it arrives. `isStart`: what came before it in this step is void. */
-export interface TextPiece {
-  readonly text: string;
-  readonly isStart: boolean;
-}
+/**
+ * Takes a piece of text as it arrives; resolves when there is room for more. `isStart`: what came
+ * before it in this step is void.
+ */
+export type Show = (text: string, isStart: boolean) => Promise<void>;
 
 /** A call as we keep it. What the model made up for its input may be no JSON at all. */
 export function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {

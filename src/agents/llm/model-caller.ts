@@ -10,7 +10,7 @@ import { chunk } from '../define.ts';
 import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
 import { askModel } from './ask-model.ts';
-import type { ModelAnswer } from './model-answer.ts';
+import type { ModelAnswer, Show } from './model-answer.ts';
 import { ModelFailed } from './model-failed.ts';
 import type { LlmSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
@@ -21,6 +21,9 @@ export interface ModelCallerOptions {
   readonly turn: Turn;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly schema: ValueSchema | undefined;
+  /** Ends with the turn, or when nobody listens any more. */
+  readonly signal: AbortSignal;
+  readonly say: (chunk: ArtifactChunk) => Promise<void>;
 }
 
 /**
@@ -35,28 +38,25 @@ export class ModelCaller {
   }
 
   /** One answer, the one of this number in its task. */
-  async *ask(
-    prompt: LanguageModelV4Prompt,
-    number: number,
-  ): AsyncGenerator<ArtifactChunk, ModelAnswer> {
+  async ask(prompt: LanguageModelV4Prompt, number: number): Promise<ModelAnswer> {
     const { journal } = this.#options.turn;
     const key = `model ${number}`;
     const noted = (await journal?.read(key)) as ModelAnswer | undefined;
     if (noted !== undefined) {
-      yield* this.#show(noted.text, true);
+      await this.#show(noted.text, true);
       return noted;
     }
-    const answer = yield* this.#answer(prompt);
+    const answer = await this.#answer(prompt);
     await journal?.write(key, answer as unknown as JsonObject);
     return answer;
   }
 
-  async *#answer(prompt: LanguageModelV4Prompt): AsyncGenerator<ArtifactChunk, ModelAnswer> {
+  async #answer(prompt: LanguageModelV4Prompt): Promise<ModelAnswer> {
     const { settings, turn } = this.#options;
     const call = this.#call(prompt);
     const change = await settings.beforeModel?.(call, turn);
     if (change !== undefined && 'answer' in change) {
-      yield* this.#show(change.answer, true);
+      await this.#show(change.answer, true);
       return {
         text: change.answer,
         thoughts: [],
@@ -65,28 +65,15 @@ export class ModelCaller {
         usage: noUsage,
       };
     }
-    const answer = yield* this.#askPatiently(change?.call ?? call);
+    const answer = await this.#askPatiently(change?.call ?? call);
     if (settings.afterModel === undefined) return answer;
     const final = (await settings.afterModel(answer, turn)) ?? answer;
-    yield* this.#show(final.text, true);
+    await this.#show(final.text, true);
     return final;
   }
 
-  async *#askPatiently(
-    call: LanguageModelV4CallOptions,
-  ): AsyncGenerator<ArtifactChunk, ModelAnswer> {
-    const { settings, turn, schema } = this.#options;
-    const asking = askModel({
-      model: settings.model,
-      call,
-      isStreamed: settings.streams && schema === undefined,
-      retries: settings.modelRetries,
-      timeoutMs: settings.modelTimeoutMs,
-      signal: turn.signal,
-      clock: turn.clock,
-      random: settings.random,
-      logger: turn.logger,
-    });
+  async #askPatiently(call: LanguageModelV4CallOptions): Promise<ModelAnswer> {
+    const { settings, turn, schema, signal } = this.#options;
     const span = startSpan('legate.model', {
       kind: 'client',
       attributes: {
@@ -95,39 +82,39 @@ export class ModelCaller {
         'gen_ai.request.model': settings.model.modelId,
       },
     });
-    let failure: { code?: string } | undefined = {};
-    try {
-      for (;;) {
-        const next = await inSpan(span, () => asking.next()).catch((error: unknown) => {
-          failure = error instanceof LegateError ? { code: error.code } : {};
-          turn.signal.throwIfAborted();
-          throw new ModelFailed(error);
-        });
-        if (next.done === true) {
-          failure = undefined;
-          const { input, output } = next.value.usage;
-          span.setAttribute('gen_ai.usage.input_tokens', input);
-          span.setAttribute('gen_ai.usage.output_tokens', output);
-          return next.value;
-        }
+    const ask = (): Promise<ModelAnswer> =>
+      askModel({
+        model: settings.model,
+        call,
+        isStreamed: settings.streams && schema === undefined,
+        retries: settings.modelRetries,
+        timeoutMs: settings.modelTimeoutMs,
+        signal,
+        clock: turn.clock,
+        random: settings.random,
+        logger: turn.logger,
         // What a callback may still change is shown when it has.
-        if (settings.afterModel === undefined)
-          yield* this.#show(next.value.text, next.value.isStart);
-      }
-    } finally {
-      endSpan(span, failure);
-      // Whoever stops listening in mid-sentence stops the model.
-      await asking.return(undefined as never);
+        show: settings.afterModel === undefined ? this.#show : () => Promise.resolve(),
+      });
+    try {
+      const answer = await inSpan(span, ask);
+      span.setAttribute('gen_ai.usage.input_tokens', answer.usage.input);
+      span.setAttribute('gen_ai.usage.output_tokens', answer.usage.output);
+      endSpan(span);
+      return answer;
+    } catch (error) {
+      endSpan(span, error instanceof LegateError ? { code: error.code } : {});
+      signal.throwIfAborted();
+      throw new ModelFailed(error);
     }
   }
 
   /** Text goes into the answer's artifact; an answer with a schema is shown once it is checked. */
-  *#show(text: string, isStart: boolean): Generator<ArtifactChunk> {
-    const { settings, schema } = this.#options;
-    if (text !== '' && schema === undefined) {
-      yield chunk(settings.artifactId, text, { append: !isStart });
-    }
-  }
+  readonly #show: Show = (text, isStart) => {
+    const { settings, schema, say } = this.#options;
+    if (text === '' || schema !== undefined) return Promise.resolve();
+    return say(chunk(settings.artifactId, text, { append: !isStart }));
+  };
 
   #call(prompt: LanguageModelV4Prompt): LanguageModelV4CallOptions {
     const { settings, schema } = this.#options;

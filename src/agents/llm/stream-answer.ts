@@ -7,19 +7,19 @@ import { createReasoningFilter, stripReasoning } from '../../models/index.ts';
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import { Patience } from '../patience.ts';
 import type { RequestedCall, Thought } from './conversation.ts';
-import { type ModelAnswer, type TextPiece, toRequestedCall, toUsage } from './model-answer.ts';
+import { type ModelAnswer, type Show, toRequestedCall, toUsage } from './model-answer.ts';
 import { noUsage, type Usage } from '../usage.ts';
 
 /**
- * One streamed answer: text as it arrives, what arrives within one turn of the event loop as one
- * piece. The stream is read only as fast as the pieces are taken.
+ * One streamed answer: text is shown as it arrives, what arrives within one turn of the event loop
+ * as one piece. The stream is read only as fast as the pieces are taken.
  */
-export async function* streamAnswer(
+export async function streamAnswer(
   model: LanguageModelV4,
   call: LanguageModelV4CallOptions,
-  options: { readonly signal: AbortSignal; readonly silenceMs: number },
-): AsyncGenerator<TextPiece, ModelAnswer> {
-  const { signal, silenceMs: milliseconds } = options;
+  options: { readonly signal: AbortSignal; readonly silenceMs: number; readonly show: Show },
+): Promise<ModelAnswer> {
+  const { signal, silenceMs: milliseconds, show } = options;
   using patience = new Patience({
     milliseconds,
     signal,
@@ -33,37 +33,56 @@ export async function* streamAnswer(
   const { stream } = await patience.wait(opened);
   const reader = stream.getReader();
   const gathering = new Gathering();
-  let pending: Promise<Awaited<ReturnType<typeof reader.read>>> | undefined;
-  let tick: Promise<undefined> | undefined;
+  const showing = new Showing(gathering, show);
   try {
     for (;;) {
-      pending ??= patience.wait(reader.read());
-      const got = gathering.hasText
-        ? await Promise.race([pending, (tick ??= endOfLoopTurn())])
-        : await pending;
-      if (got === undefined) {
-        tick = undefined;
-        yield gathering.take();
-        continue;
-      }
-      pending = undefined;
-      if (got.done) break;
-      gathering.add(got.value);
+      const { done, value } = await patience.wait(reader.read());
+      if (done) break;
+      gathering.add(value);
+      if (gathering.hasText) showing.soon();
+      if (showing.shown !== undefined) await showing.shown;
     }
     gathering.end();
-    if (gathering.hasText) yield gathering.take();
+    await showing.now();
     const answer = gathering.answer(model.modelId);
     // Thoughts may turn out to be such only at their end; what was shown of them is taken back.
-    if (answer.text !== gathering.shown.trimEnd()) yield { text: answer.text, isStart: true };
+    if (answer.text !== gathering.shown.trimEnd()) await show(answer.text, true);
     return answer;
   } finally {
-    pending?.catch(() => undefined);
+    showing.stop();
     reader.cancel().catch(() => undefined);
   }
 }
 
-function endOfLoopTurn(): Promise<undefined> {
-  return new Promise((resolve) => void setImmediate(resolve, undefined));
+/** Shows gathered text at the end of each turn of the event loop in which some came. */
+class Showing {
+  readonly #gathering: Gathering;
+  readonly #show: Show;
+  #due: NodeJS.Immediate | undefined;
+  /** Resolves when there is room for more than was shown last. */
+  shown: Promise<void> | undefined;
+
+  constructor(gathering: Gathering, show: Show) {
+    this.#gathering = gathering;
+    this.#show = show;
+  }
+
+  soon(): void {
+    this.#due ??= setImmediate(() => {
+      this.#due = undefined;
+      this.shown = this.now();
+    });
+  }
+
+  now(): Promise<void> | undefined {
+    if (!this.#gathering.hasText) return undefined;
+    const isStart = this.#gathering.shown === '';
+    return this.#show(this.#gathering.take(), isStart);
+  }
+
+  stop(): void {
+    clearImmediate(this.#due);
+  }
 }
 
 /** The parts of a stream, put together. */
@@ -82,11 +101,11 @@ class Gathering {
     return this.#text !== '';
   }
 
-  take(): TextPiece {
-    const piece = { text: this.#text, isStart: this.shown === '' };
-    this.shown += this.#text;
+  take(): string {
+    const text = this.#text;
+    this.shown += text;
     this.#text = '';
-    return piece;
+    return text;
   }
 
   add(part: LanguageModelV4StreamPart): void {
