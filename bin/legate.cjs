@@ -22,6 +22,10 @@ function bundledNode() {
 }
 
 if (current >= needed) {
+  // V8 guesses from the first objects that a place in the code makes how long all others live. The
+  // first of a server are those that stay, so it would put what each request makes among the old
+  // objects, where it costs a fifth of all time (docs/deploy.md, "Sizing").
+  require('node:v8').setFlagsFromString('--no-allocation-site-pretenuring');
   import(require('node:url').pathToFileURL(entry()).href)
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
