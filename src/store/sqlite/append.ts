@@ -47,10 +47,11 @@ export function append(tables: Tables, write: Append): AppendOutcome {
 /** True when any of the events is owed to a webhook. */
 function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Append): boolean {
   let deliveries = false;
-  for (const event of write.events) {
-    events.append(task.number, event);
-    if (task.pushConfigs > 0 && !('message' in event.body.value)) {
-      push.owe(task, event.sequence, write.now);
+  events.append(task.number, write.events);
+  if (task.pushConfigs > 0) {
+    for (const { sequence, body } of write.events) {
+      if ('message' in body.value) continue;
+      push.owe(task, sequence, write.now);
       deliveries = true;
     }
   }

@@ -8,6 +8,11 @@ const partCount = 32;
 /** Numbers have 48 bits. */
 const partSize = 2 ** 48 / partCount;
 
+interface NumberedName {
+  readonly name: string;
+  readonly number: number;
+}
+
 interface YoungKey {
   readonly number: number;
   readonly turn: number;
@@ -37,6 +42,7 @@ export class MessageKeys {
   /** The last turn of a message when the round began: at its end, all up to it are in the tree. */
   #roundTurn = 0;
   #lastTurn = 0;
+  #lastNumber: NumberedName = { name: '', number: 0 };
 
   constructor(database: DatabaseSync, options: { readonly youngLimit?: number } = {}) {
     this.#database = database;
@@ -50,23 +56,20 @@ export class MessageKeys {
 
   /** The turns whose messages may have this key: those of equal numbers are to be told apart. */
   candidates(owner: string, key: string): readonly number[] {
-    const name = nameOf(owner, key);
-    const number = numberOf(name);
+    const { name, number } = this.#number(owner, key);
     const young = this.#partOf(number).get(name);
     const old = this.#ofNumber.all(number).map((row) => Number(row['turn']));
     return young === undefined ? old : [young.turn, ...old];
   }
 
   add(owner: string, key: string, turn: number): void {
-    const name = nameOf(owner, key);
-    const number = numberOf(name);
+    const { name, number } = this.#number(owner, key);
     this.#keep(this.#partOf(number), name, { number, turn });
     while (this.#youngCount > this.#youngLimit) this.#movePart();
   }
 
   delete(owner: string, key: string, turn: number): void {
-    const name = nameOf(owner, key);
-    const number = numberOf(name);
+    const { name, number } = this.#number(owner, key);
     const part = this.#partOf(number);
     if (part.get(name)?.turn === turn && part.delete(name)) this.#youngCount -= 1;
     this.#delete.run(number, turn);
@@ -75,6 +78,13 @@ export class MessageKeys {
   /** The file may say something else than what is kept in memory. */
   invalidate(): void {
     this.#parts = undefined;
+  }
+
+  /** What was looked for in vain is mostly added next: its number is not made again. */
+  #number(owner: string, key: string): NumberedName {
+    const name = nameOf(owner, key);
+    if (this.#lastNumber.name !== name) this.#lastNumber = { name, number: numberOf(name) };
+    return this.#lastNumber;
   }
 
   #partOf(number: number): Map<string, YoungKey> {

@@ -125,8 +125,8 @@ function toFilter(query: TaskQuery): Filter {
     parameters.push(query.contextId);
   }
   if (query.state !== undefined) {
-    // The plus keeps the planner from the index of ended tasks; that of a context has the state.
-    conditions.push(query.contextId === undefined ? '+t.state = ?' : 't.state = ?');
+    // The plus keeps the planner from the index of ended tasks.
+    conditions.push('+t.state = ?');
     parameters.push(taskStates.indexOf(query.state));
   }
   if (query.statusTimeFrom !== undefined) {

@@ -3,6 +3,9 @@ import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { TurnRecord } from '../contract.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
 
+/** Ids that are taken at once, so that not every turn writes which was the last. */
+const blockLength = 1_000;
+
 /**
  * The open turns: in the file, so that they survive, and in memory, so that the common questions
  * cost no query. Requests, which may be large, stay in the file. Methods that write must run inside
@@ -14,9 +17,12 @@ export class TurnTable {
   readonly #update: StatementSync;
   readonly #request: StatementSync;
   readonly #all: StatementSync;
-  readonly #lastUsed: StatementSync;
+  readonly #taken: StatementSync;
+  readonly #take: StatementSync;
   #open: TurnQueue | undefined;
   #lastId = 0;
+  /** The last id of our block. */
+  #lastTaken = 0;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare(
@@ -28,7 +34,8 @@ export class TurnTable {
     this.#all = database.prepare(
       'SELECT id, agent, key, task_id AS taskId, attempt, replica FROM turns ORDER BY id',
     );
-    this.#lastUsed = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'turns'");
+    this.#taken = database.prepare('SELECT taken FROM turn_ids');
+    this.#take = database.prepare('UPDATE turn_ids SET taken = ?');
   }
 
   get open(): TurnQueue {
@@ -38,6 +45,10 @@ export class TurnTable {
   /** The id that `insert` has to be given next. */
   nextId(): number {
     this.#open ??= this.#load();
+    if (this.#lastId === this.#lastTaken) {
+      this.#lastTaken += blockLength;
+      this.#take.run(this.#lastTaken);
+    }
     return this.#lastId + 1;
   }
 
@@ -89,7 +100,8 @@ export class TurnTable {
         replica: replica ?? undefined,
       });
     }
-    this.#lastId = Number(this.#lastUsed.get()?.['seq'] ?? 0);
+    this.#lastTaken = Number(this.#taken.get()?.['taken']);
+    this.#lastId = this.#lastTaken;
     return open;
   }
 }
