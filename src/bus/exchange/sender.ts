@@ -11,6 +11,8 @@ import {
 } from '../transport/index.ts';
 import { headerNames } from './payloads.ts';
 
+const responsePrefix = topics.response('x').slice(0, -1);
+
 export interface Identification {
   /** Tells senders by their tokens. Without it nobody is known. */
   readonly verifier?: MessageVerifier;
@@ -31,8 +33,7 @@ export async function identify(
       'this message proves nothing about its sender, and only signed ones are taken here',
     );
   }
-  const prefix = topics.response('x').slice(0, -1);
-  const named = message.headers[headerNames.from] ?? message.replyTo?.slice(prefix.length);
+  const named = message.headers[headerNames.from] ?? message.replyTo?.slice(responsePrefix.length);
   return selfAsserted(named);
 }
 
@@ -60,22 +61,21 @@ export class Sender {
   }
 
   async send(topic: string, parcel: Parcel, options?: PublishOptions): Promise<void> {
-    const { principal, correlationId, replyTo, headers, ...rest } = parcel;
-    const token = await this.#signer?.sign(
-      { topic, body: parcel.body, correlationId, replyTo },
-      principal,
-    );
+    const { type, body, principal, correlationId, replyTo, persistent } = parcel;
+    const headers: Record<string, string> = { [headerNames.from]: this.name, ...parcel.headers };
+    if (this.#signer !== undefined) {
+      const signed = { topic, body, correlationId, replyTo };
+      headers[headerNames.token] = await this.#signer.sign(signed, principal);
+    }
     await this.#bus.publish(
       topic,
       {
-        ...rest,
+        type,
+        body,
+        headers,
         ...(correlationId !== undefined && { correlationId }),
         ...(replyTo !== undefined && { replyTo }),
-        headers: {
-          [headerNames.from]: this.name,
-          ...headers,
-          ...(token !== undefined && { [headerNames.token]: token }),
-        },
+        ...(persistent !== undefined && { persistent }),
       },
       options,
     );

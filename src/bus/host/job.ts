@@ -22,14 +22,16 @@ export interface Job {
 export class Jobs {
   readonly #jobs = new Map<string, Job>();
 
-  add(job: Job): void {
-    this.#jobs.set(keyOf(job.delivery.correlationId ?? job.delivery.id, job.call.caller), job);
-  }
-
-  remove(job: Job): void {
+  /** Until it is disposed. */
+  add(job: Job): Disposable {
     const key = keyOf(job.delivery.correlationId ?? job.delivery.id, job.call.caller);
-    // The broker may have given the same message out again meanwhile.
-    if (this.#jobs.get(key) === job) this.#jobs.delete(key);
+    this.#jobs.set(key, job);
+    return {
+      [Symbol.dispose]: () => {
+        // The broker may have given the same message out again meanwhile.
+        if (this.#jobs.get(key) === job) this.#jobs.delete(key);
+      },
+    };
   }
 
   find(correlationId: string | undefined, caller: Caller): Job | undefined {

@@ -91,7 +91,7 @@ export class TaskDoor {
         isCancelled: false,
         state: undefined,
       };
-      jobs.add(job);
+      using _ = jobs.add(job);
       const outcome = await this.#answer(job);
       await job.telling.end();
       await replies.result(delivery, resultText(outcome));
@@ -103,7 +103,6 @@ export class TaskDoor {
       return await this.#refuse(delivery, error);
     } finally {
       job?.telling.stop();
-      if (job !== undefined) jobs.remove(job);
     }
   }
 

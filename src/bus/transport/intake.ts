@@ -17,7 +17,10 @@ export interface IntakeOptions<D extends Delivery> {
  */
 export class Intake<D extends Delivery> {
   readonly #options: IntakeOptions<D>;
-  readonly #running = new Set<Promise<void>>();
+  #running = 0;
+  /** From `close` on. */
+  #settled: Promise<void> | undefined;
+  #onIdle: (() => void) | undefined;
   #waiting: D[] = [];
   #isClosed = false;
 
@@ -38,20 +41,21 @@ export class Intake<D extends Delivery> {
   }
 
   /** Begins nothing more; resolves once what was begun is settled. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#running);
+    this.#settled ??= new Promise((resolve) => {
+      if (this.#running === 0) resolve();
+      else this.#onIdle = resolve;
+    });
+    return this.#settled;
   }
 
   #next(): void {
-    while (!this.#isClosed && this.#running.size < this.#options.concurrency) {
+    while (!this.#isClosed && this.#running < this.#options.concurrency) {
       const delivery = this.#waiting.shift();
       if (delivery === undefined) return;
-      const work = this.#handle(delivery).finally(() => {
-        this.#running.delete(work);
-        this.#next();
-      });
-      this.#running.add(work);
+      this.#running += 1;
+      void this.#handle(delivery);
     }
   }
 
@@ -63,6 +67,9 @@ export class Intake<D extends Delivery> {
     } catch (error) {
       logger.warn({ messageId: delivery.id, topic: delivery.topic, error }, 'bus.settle.failed');
     }
+    this.#running -= 1;
+    if (this.#running === 0) this.#onIdle?.();
+    this.#next();
   }
 
   async #verdict(delivery: D): Promise<Verdict> {

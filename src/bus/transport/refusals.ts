@@ -26,15 +26,10 @@ const maxIdBytes = 255;
 export function checkOutgoing(topic: string, message: OutgoingMessage, maxBodyBytes: number): void {
   checkTopic(topic);
   if (message.replyTo !== undefined) checkTopic(message.replyTo);
-  for (const id of [message.id, message.correlationId]) {
-    if (id === undefined || Buffer.byteLength(id) <= maxIdBytes) continue;
-    throw new LegateError(
-      'INVALID_PARAMS',
-      `an id of more than ${maxIdBytes} bytes cannot travel on the bus`,
-    );
-  }
-  const headers = Object.entries(message.headers ?? {});
-  const length = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  checkId(message.id);
+  checkId(message.correlationId);
+  let length = 0;
+  for (const name in message.headers) length += name.length + (message.headers[name]?.length ?? 0);
   if (length > maxHeaderLength) {
     throw new LegateError(
       'INVALID_PARAMS',
@@ -46,6 +41,14 @@ export function checkOutgoing(topic: string, message: OutgoingMessage, maxBodyBy
   throw new LegateError(
     'PAYLOAD_TOO_LARGE',
     `a message of ${size} bytes is too large for the bus: at most ${maxBodyBytes} (maxBodyBytes); send files by their address`,
+  );
+}
+
+function checkId(id: string | undefined): void {
+  if (id === undefined || Buffer.byteLength(id) <= maxIdBytes) return;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `an id of more than ${maxIdBytes} bytes cannot travel on the bus`,
   );
 }
 

@@ -9,7 +9,13 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { lateCounter, lateGauge, lateHistogram, metricTable } from '../../telemetry/index.ts';
+import {
+  isTraced,
+  lateCounter,
+  lateGauge,
+  lateHistogram,
+  metricTable,
+} from '../../telemetry/index.ts';
 import {
   type Bus,
   type ConsumeOptions,
@@ -81,7 +87,9 @@ export class TracedBus implements Bus {
         }),
       },
     });
-    const traced = withTrace(message, trace.setSpan(context.active(), span));
+    const traced = isTraced(span)
+      ? withTrace(message, trace.setSpan(context.active(), span))
+      : withTrace(message, context.active());
     let status = 'ok';
     try {
       await this.#bus.publish(topic, traced, options);
@@ -173,7 +181,9 @@ export class TracedBus implements Bus {
     this.#active.add(1, labels);
     let status = 'error';
     try {
-      const verdict = await context.with(trace.setSpan(parent, span), () => handler(delivery));
+      const verdict = await (isTraced(span)
+        ? context.with(trace.setSpan(parent, span), () => handler(delivery))
+        : handler(delivery));
       status = verdict.kind;
       if ('reason' in verdict) span.setAttribute('legate.messaging.reason', verdict.reason);
       return verdict;
@@ -196,6 +206,7 @@ function typeOf({ type }: Delivery): string {
 
 /** Queues of one process end in its id; one metric for each would be without end. */
 function withoutInstance(name: string): string {
+  if (name.at(-37) !== '-') return name;
   return name.replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '');
 }
 
@@ -204,6 +215,8 @@ function withTrace(
   message: OutgoingMessage,
   active: ReturnType<typeof context.active>,
 ): OutgoingMessage {
+  // Nothing is carried where nobody has said how.
+  if (propagation.fields().length === 0) return message;
   const carrier: Record<string, string> = {};
   propagation.inject(active, carrier);
   if (Object.keys(carrier).length === 0) return message;

@@ -72,7 +72,8 @@ export function toEnvelopeAgain(
 export function fromWire(received: Received, newId: () => string): WireMessage {
   const table = (received.headers ?? {}) as Readonly<Record<string, unknown>>;
   const headers: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [name, value] of Object.entries(table)) {
+  for (const name of Object.keys(table)) {
+    const value = table[name];
     if (typeof value === 'string' && !name.startsWith('legate-')) headers[name] = value;
   }
   const { correlationId, replyTo, messageId, type } = received;
