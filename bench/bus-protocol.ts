@@ -5,6 +5,9 @@ export const busAgentName = 'echo';
 /** Requests under way at one time. */
 export const inFlight = 256;
 
+/** The bare side answers with as much as the result of a task has. */
+export const answerBytes = 553;
+
 /** The bare side keeps requests as the bus does: in a queue that outlives its machine. */
 export const bareQueue = {
   queue: 'bench.bare',

@@ -46,6 +46,7 @@ export const bus: Row = {
       const { helper: load } = await startHelper<BusLoad, BusLoadResult, unknown>({
         file: 'bus-load.ts',
         arguments: [url],
+        flags: deployedFlags,
       });
       helpers.push(load);
       const measure = async (kind: BusKind): Promise<Measured> => {

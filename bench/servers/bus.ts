@@ -8,7 +8,14 @@ import { Connection } from 'rabbitmq-client';
 import { agent, textOf } from '../../src/agents/index.ts';
 import { hostOnBus, openBus } from '../../src/bus/index.ts';
 import { artifact } from '../../src/protocol/index.ts';
-import { bareQueue, busAgentName, busExchange, inFlight, rpcQueue } from '../bus-protocol.ts';
+import {
+  answerBytes,
+  bareQueue,
+  busAgentName,
+  busExchange,
+  inFlight,
+  rpcQueue,
+} from '../bus-protocol.ts';
 import { Instruments } from './instruments.ts';
 
 const [, , kind, url = '', directory = '.'] = process.argv;
@@ -42,7 +49,9 @@ async function answerDurably(connection: Connection): Promise<void> {
     { ...bareQueue, qos: { prefetchCount: inFlight } },
     async ({ body, replyTo = '', correlationId = '' }) => {
       const answer = { routingKey: replyTo, correlationId, durable: true, mandatory: true };
-      await publisher.send({ ...answer, contentEncoding: 'utf-8' }, body as Buffer);
+      const task = Buffer.alloc(answerBytes, ' ');
+      (body as Buffer).copy(task);
+      await publisher.send({ ...answer, contentEncoding: 'utf-8' }, task);
     },
   );
   await new Promise((resolve) => void consumer.once('ready', resolve));
