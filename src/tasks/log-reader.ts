@@ -8,14 +8,14 @@ const bufferLimit = 64;
 const pageSize = 128;
 
 /**
- * Reads one task's log in order, from a number on, for as long as its consumer pulls.
+ * Reads one task's log in order, from a number on, for as long as its consumer takes.
  *
  * - **following**: the buffer holds everything after the cursor; offered events extend it.
  * - **behind**: something was offered that the buffer could not take, or another replica wrote. The
- *   next pull reads the store from the cursor on, and following resumes at its end.
- * - **closed**: pulls give undefined.
+ *   next wait reads the store from the cursor on, and following resumes at its end.
+ * - **closed**: there is nothing to take, and nothing to wait for.
  *
- * A pull that fails changes nothing: the next one tries again.
+ * A wait that fails changes nothing: the next one tries again.
  *
  * However slow the consumer, at most `bufferLimit + pageSize` events are in memory, and whoever
  * offers never waits.
@@ -72,21 +72,8 @@ export class LogReader implements Follower {
   }
 
   /**
-   * The next event, or undefined once closed; rejects with `TASK_NOT_FOUND` when the task has vanished.
-   * One pull at a time.
-   */
-  async next(): Promise<LogEvent | undefined> {
-    while (!this.#closed) {
-      const event = this.take();
-      if (event !== undefined) return event;
-      await this.arrival();
-    }
-    return undefined;
-  }
-
-  /**
-   * Resolves when there may be something to take, or the reader was closed; rejects as `next` does.
-   * Cheaper than `next` for whoever takes all that is there.
+   * Resolves when there may be something to take, or the reader was closed; rejects with
+   * `TASK_NOT_FOUND` when the task has vanished. One wait at a time.
    */
   arrival(): Promise<void> {
     if (this.#closed || this.#buffer.length > 0) return Promise.resolve();
@@ -105,6 +92,7 @@ export class LogReader implements Follower {
 
   async #catchUp(): Promise<void> {
     const events = await this.#read();
+    if (this.#closed) return;
     // While the store was read, offers may have come: what they brought is kept only where it
     // continues what was read, everything else is read again.
     const last = events.at(-1)?.sequence ?? this.#cursor;
