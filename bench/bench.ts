@@ -1,12 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployedFlags, type Helper, startHelper } from './ipc.ts';
+import { deployedFlags, type Helper, type HelperOptions, startHelper } from './ipc.ts';
 import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
+import { buildSdkServer, findSystemNode, type SystemNode } from './system-node.ts';
 
-export const serverNames = ['raw', 'sdk', 'memory', 'sqlite'] as const;
-/** `memory` and `sqlite` are ours, by the store they run on. */
-export type ServerName = (typeof serverNames)[number];
+/**
+ * `memory` and `sqlite` are ours, by the store they run on; `sdk` is the official SDK on the Node that
+ * we bring along, `sdk-system` on the one that the machine has.
+ */
+export type ServerName = 'raw' | 'sdk' | 'sdk-system' | 'memory' | 'sqlite';
 
 export interface BenchOptions {
   /** Length of one round of one server. */
@@ -39,6 +42,8 @@ const loadCore = 1;
 /** Starts servers and puts load on them; stops whatever is left when disposed of. */
 export class Bench implements AsyncDisposable {
   readonly options: BenchOptions;
+  /** Where it is older than the one that we bring along. */
+  readonly systemNode: SystemNode | undefined = findSystemNode();
   readonly #load: Helper<Job, LoadResult>;
   readonly #servers = new Set<Server>();
 
@@ -55,13 +60,15 @@ export class Bench implements AsyncDisposable {
     return new Bench(options, helper);
   }
 
+  /** The official SDK on each Node that there is to run it on. */
+  get sdks(): readonly ServerName[] {
+    return this.systemNode === undefined ? ['sdk'] : ['sdk-system', 'sdk'];
+  }
+
   async start(name: ServerName): Promise<Server> {
-    const ours = name === 'memory' || name === 'sqlite';
     const directory = await mkdtemp(join(tmpdir(), 'bench-'));
     const { helper, ready } = await startHelper<unknown, Usage, { port: number }>({
-      file: `servers/${ours ? 'ours' : name}.ts`,
-      arguments: ours ? [name, directory] : [],
-      ...(ours && { flags: deployedFlags }),
+      ...this.#program(name, directory),
       core: serverCore,
     });
     const server: Server = {
@@ -76,6 +83,19 @@ export class Bench implements AsyncDisposable {
     };
     this.#servers.add(server);
     return server;
+  }
+
+  #program(name: ServerName, directory: string): HelperOptions {
+    switch (name) {
+      case 'memory':
+      case 'sqlite':
+        return { file: 'servers/ours.ts', arguments: [name, directory], flags: deployedFlags };
+      case 'sdk-system':
+        if (this.systemNode === undefined) throw new Error('the machine has no Node of its own');
+        return { file: buildSdkServer(), node: this.systemNode.path };
+      default:
+        return { file: `servers/${name}.ts` };
+    }
   }
 
   /** Puts load on one server; an answer that is not as expected fails the benchmark. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Answered, Asked } from './protocol.ts';
 
@@ -13,6 +14,8 @@ export interface HelperOptions {
   /** Relative to this folder. */
   readonly file: string;
   readonly arguments?: readonly string[];
+  /** The Node to run it with. @default the one that runs the benchmark */
+  readonly node?: string;
   /** For Node. */
   readonly flags?: readonly string[];
   /** The processor to stay on, where `taskset` exists. @default any */
@@ -22,7 +25,7 @@ export interface HelperOptions {
 const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /** Whether the server and the load have processors of their own. */
-export const isPinned = canPin && navigator.hardwareConcurrency > 1;
+export const isPinned = canPin && availableParallelism() > 1;
 
 /** What `npm start`, `legate` and docs/deploy.md start servers with. */
 export const deployedFlags: readonly string[] = [
@@ -35,7 +38,7 @@ export async function startHelper<Question, Answer, Ready>(
   options: HelperOptions,
 ): Promise<{ helper: Helper<Question, Answer>; ready: Ready }> {
   const node = [
-    process.execPath,
+    options.node ?? process.execPath,
     ...(options.flags ?? []),
     fileURLToPath(new URL(options.file, import.meta.url)),
     ...(options.arguments ?? []),

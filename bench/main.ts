@@ -31,6 +31,8 @@ if (values.help) {
 } else {
   await using bench = await Bench.open(options);
   const measurements: Measurement[] = [];
+  const { systemNode = process } = bench;
+  console.log(`Our Node is ${process.version}, this machine's ${systemNode.version}.`);
   for (const row of rows) {
     if (only !== undefined && !only.includes(row.name)) continue;
     const measurement = { row, result: await row.run(bench) };
@@ -38,6 +40,6 @@ if (values.help) {
     measurements.push(measurement);
   }
   const clears = printVerdicts(measurements);
-  console.log(await writeReport(measurements, options));
+  console.log(await writeReport(measurements, bench));
   if (!clears) process.exitCode = 1;
 }

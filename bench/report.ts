@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import type { BenchOptions } from './bench.ts';
+import type { Bench } from './bench.ts';
 import { isPinned } from './ipc.ts';
 import { holds, type Row, type RowResult, type Verdict } from './row.ts';
 
@@ -50,7 +50,7 @@ export function printVerdicts(measurements: readonly Measurement[]): boolean {
 /** Writes all of it next to the benchmark, for machines; returns where. */
 export async function writeReport(
   measurements: readonly Measurement[],
-  options: BenchOptions,
+  { options, systemNode }: Bench,
 ): Promise<string> {
   const directory = new URL('results/', import.meta.url);
   await mkdir(directory, { recursive: true });
@@ -59,6 +59,7 @@ export async function writeReport(
   const report = {
     at,
     node: process.version,
+    systemNode: systemNode?.version,
     processor: cpus()[0]?.model,
     pinned: isPinned,
     ...options,
@@ -84,5 +85,5 @@ function shown(value: number): string {
 
 function table(cells: readonly string[]): string {
   const [first = '', ...rest] = cells;
-  return `  ${first.padEnd(8)}${rest.map((cell) => cell.padStart(12)).join('')}`;
+  return `  ${first.padEnd(11)}${rest.map((cell) => cell.padStart(12)).join('')}`;
 }

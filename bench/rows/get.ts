@@ -1,5 +1,5 @@
 import { call, getTask, userMessage } from '../requests.ts';
-import { atLeast, cpuNotes, ratio, type Row } from '../row.ts';
+import { besideSdk, type Row } from '../row.ts';
 
 const tasks = 500;
 
@@ -8,21 +8,11 @@ export const get: Row = {
   name: 'get',
   title: `get, ${tasks} tasks in memory`,
   async run(bench) {
-    const figures = await bench.compare(['raw', 'sdk', 'memory'], async ({ port }) =>
+    const figures = await bench.compare(['raw', ...bench.sdks, 'memory'], async ({ port }) =>
       getTask(port, await makeTasks(port)),
     );
-    return {
-      figures,
-      notes: cpuNotes(figures, 'memory'),
-      verdicts: [
-        atLeast(
-          'requests/s, of the official SDK',
-          ratio(figures, 'requestsPerSecond', 'memory', 'sdk'),
-          6,
-          'x',
-        ),
-      ],
-    };
+    const { verdict, notes } = besideSdk(figures, 'memory', 6);
+    return { figures, notes, verdicts: [verdict] };
   },
 };
 

@@ -1,29 +1,20 @@
 import { sendMessage } from '../requests.ts';
-import { atLeast, atMost, cpuNotes, ratio, type Row } from '../row.ts';
+import { atMost, besideSdk, ratio, type Row } from '../row.ts';
 
 /** A message in, a completed task with one artifact out. */
 export const send: Row = {
   name: 'send',
   title: 'send, in memory',
   async run(bench) {
-    const figures = await bench.compare(['raw', 'sdk', 'memory'], ({ port }) => sendMessage(port));
+    const figures = await bench.compare(['raw', ...bench.sdks, 'memory'], ({ port }) =>
+      sendMessage(port),
+    );
+    const { verdict, notes } = besideSdk(figures, 'memory', 5);
+    const cpu = ratio(figures, 'cpuMicros', 'memory', 'raw');
     return {
       figures,
-      notes: cpuNotes(figures, 'memory'),
-      verdicts: [
-        atMost(
-          'server CPU per request, of raw node:http',
-          ratio(figures, 'cpuMicros', 'memory', 'raw'),
-          2,
-          'x',
-        ),
-        atLeast(
-          'requests/s, of the official SDK',
-          ratio(figures, 'requestsPerSecond', 'memory', 'sdk'),
-          5,
-          'x',
-        ),
-      ],
+      notes,
+      verdicts: [atMost('server CPU per request, of raw node:http', cpu, 2, 'x'), verdict],
     };
   },
 };
@@ -33,18 +24,8 @@ export const sendSqlite: Row = {
   name: 'send-sqlite',
   title: 'send, SQLite with synchronous=FULL',
   async run(bench) {
-    const figures = await bench.compare(['sdk', 'sqlite'], ({ port }) => sendMessage(port));
-    return {
-      figures,
-      notes: cpuNotes(figures, 'sqlite'),
-      verdicts: [
-        atLeast(
-          'requests/s, of the official SDK in memory',
-          ratio(figures, 'requestsPerSecond', 'sqlite', 'sdk'),
-          2.5,
-          'x',
-        ),
-      ],
-    };
+    const figures = await bench.compare([...bench.sdks, 'sqlite'], ({ port }) => sendMessage(port));
+    const { verdict, notes } = besideSdk(figures, 'sqlite', 2.5);
+    return { figures, notes, verdicts: [verdict] };
   },
 };

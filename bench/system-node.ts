@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The Node that this machine has of its own. */
+export interface SystemNode {
+  readonly path: string;
+  /** Like `v20.20.2`. */
+  readonly version: string;
+}
+
+/**
+ * The Node that a program here runs on unless it brings one along, as ours does and the official SDK
+ * does not: the first on the path that no package put there. Undefined where it is as new as ours.
+ */
+export function findSystemNode(): SystemNode | undefined {
+  const directories = (process.env['PATH'] ?? '').split(delimiter);
+  const path = directories
+    .filter((directory) => !directory.includes('node_modules'))
+    .map((directory) => join(directory, 'node'))
+    .find((file) => existsSync(file));
+  if (path === undefined) return undefined;
+  const version = execFileSync(path, ['--version'], { encoding: 'utf8' }).trim();
+  return majorOf(version) < majorOf(process.version) ? { path, version } : undefined;
+}
+
+/** Makes the SDK's server into JavaScript, since older Nodes know no types; returns its file. */
+export function buildSdkServer(): string {
+  const here = fileURLToPath(new URL('.', import.meta.url));
+  const compiler = fileURLToPath(import.meta.resolve('typescript/package.json'));
+  execFileSync(process.execPath, [
+    join(compiler, '..', 'bin', 'tsc'),
+    '--project',
+    join(here, 'servers', 'tsconfig.sdk.json'),
+  ]);
+  return 'built/servers/sdk.js';
+}
+
+function majorOf(version: string): number {
+  return Number.parseInt(version.slice(1), 10);
+}
