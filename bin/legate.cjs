@@ -51,8 +51,12 @@ if (current >= needed) {
   }
   var child = require('node:child_process').spawn(
     node,
-    // As docs/deploy.md advises: much less memory, at no cost.
-    ['--max-semi-space-size=16', __filename].concat(process.argv.slice(2)),
+    // As docs/deploy.md advises: much less memory, at no cost. Workers on the bus have many tasks under
+    // way at once, and are faster with the room that V8 takes by itself.
+    (process.argv[2] === 'work' ? [] : ['--max-semi-space-size=16']).concat(
+      __filename,
+      process.argv.slice(2),
+    ),
     {
       stdio: 'inherit',
     },

@@ -25,6 +25,8 @@ export interface Call {
    * leaves none behind. @default false
    */
   readonly isBeyondLimits?: boolean;
+  /** Told which task a message that is sent begins or continues, once it is let in. */
+  readonly onAdmitted?: (ids: { readonly taskId: string; readonly contextId: string }) => void;
   /** The caller has gone. This ends waiting and streaming, never the turn. */
   readonly signal?: AbortSignal | undefined;
 }

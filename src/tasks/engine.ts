@@ -106,6 +106,7 @@ export class Engine {
     const historyLength = request.configuration?.historyLength;
     const returnImmediately = request.configuration?.returnImmediately === true;
     if (admitted.kind === 'answered') return withLength(admitted.answer, historyLength);
+    call.onAdmitted?.({ taskId: admitted.turn.taskId, contextId: admitted.before.value.contextId });
     if (returnImmediately && !admitted.isContinuation) {
       return { task: withHistory(admitted.before, historyLength) };
     }

@@ -67,16 +67,9 @@ export class Sender {
       const signed = { topic, body, correlationId, replyTo };
       headers[headerNames.token] = await this.#signer.sign(signed, principal);
     }
-    await this.#bus.publish(
+    return this.#bus.publish(
       topic,
-      {
-        type,
-        body,
-        headers,
-        ...(correlationId !== undefined && { correlationId }),
-        ...(replyTo !== undefined && { replyTo }),
-        ...(persistent !== undefined && { persistent }),
-      },
+      { type, body, headers, correlationId, replyTo, persistent },
       options,
     );
   }

@@ -179,6 +179,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     logger,
     scheduler,
     updateGraceMs,
+    repliesWithMessage: agent.replies === 'message',
+    closing: closing.signal,
     unwanted,
     onAnswered(answer) {
       if (!once) return;

@@ -9,7 +9,8 @@ export interface Job {
   readonly delivery: Delivery;
   readonly request: SendMessageRequest;
   readonly call: Call;
-  readonly telling: Telling;
+  /** Undefined for callers who want to hear nothing on the way. */
+  readonly telling: Telling | undefined;
   /** Known once the message is admitted. */
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
   /** Its caller wished so before the task was known. */
@@ -22,16 +23,15 @@ export interface Job {
 export class Jobs {
   readonly #jobs = new Map<string, Job>();
 
-  /** Until it is disposed. */
-  add(job: Job): Disposable {
-    const key = keyOf(job.delivery.correlationId ?? job.delivery.id, job.call.caller);
-    this.#jobs.set(key, job);
-    return {
-      [Symbol.dispose]: () => {
-        // The broker may have given the same message out again meanwhile.
-        if (this.#jobs.get(key) === job) this.#jobs.delete(key);
-      },
-    };
+  /** Until it is removed. */
+  add(job: Job): void {
+    this.#jobs.set(keyOfJob(job), job);
+  }
+
+  remove(job: Job): void {
+    const key = keyOfJob(job);
+    // The broker may have given the same message out again meanwhile.
+    if (this.#jobs.get(key) === job) this.#jobs.delete(key);
   }
 
   find(correlationId: string | undefined, caller: Caller): Job | undefined {
@@ -39,7 +39,14 @@ export class Jobs {
   }
 }
 
-/** Correlation ids are the callers' to choose: the same one of two callers is two. */
+function keyOfJob({ delivery, call }: Job): string {
+  return keyOf(delivery.correlationId ?? delivery.id, call.caller);
+}
+
+/**
+ * Correlation ids are the callers' to choose: the same one of two callers is two. Their lengths keep
+ * the parts of a key apart, whatever is in them.
+ */
 function keyOf(correlationId: string, { tenant, subject }: Caller): string {
-  return JSON.stringify([tenant, subject, correlationId]);
+  return `${tenant.length} ${subject.length} ${tenant}${subject}${correlationId}`;
 }

@@ -34,6 +34,10 @@ export interface TaskDoorOptions {
   readonly scheduler: Scheduler;
   /** Milliseconds for which updates are held back, since the result may make them needless. */
   readonly updateGraceMs: number;
+  /** The agent may answer with a plain message, and there is no task until it does otherwise. */
+  readonly repliesWithMessage: boolean;
+  /** Aborts when nothing is waited for any more. */
+  readonly closing: AbortSignal;
   /** Messages whose tasks were cancelled before they began: the agent is not asked. */
   readonly unwanted: Set<string>;
   /** Told how each message was answered. */
@@ -52,8 +56,8 @@ class Stopping extends Error {}
  */
 export class TaskDoor {
   readonly #options: TaskDoorOptions;
-  /** What is being followed. No signal for each: many tasks are under way, and each would weigh much. */
-  readonly #streams = new Set<EventStream>();
+  /** What is waited for. No signal for each: many tasks are under way, and each would weigh much. */
+  readonly #waits = new Set<{ close(): void }>();
   #isStopped = false;
 
   constructor(options: TaskDoorOptions) {
@@ -63,7 +67,7 @@ export class TaskDoor {
   /** The host stops: what is not over is left for others. */
   stop(): void {
     this.#isStopped = true;
-    for (const stream of this.#streams) stream.close();
+    for (const wait of this.#waits) wait.close();
   }
 
   async handle(delivery: Delivery): Promise<Verdict> {
@@ -86,14 +90,14 @@ export class TaskDoor {
         delivery,
         request,
         call,
-        telling: this.#telling(delivery),
+        telling: wantedBy(delivery) === 'none' ? undefined : this.#telling(delivery),
         ids: undefined,
         isCancelled: false,
         state: undefined,
       };
-      using _ = jobs.add(job);
+      jobs.add(job);
       const outcome = await this.#answer(job);
-      await job.telling.end();
+      await job.telling?.end();
       await replies.result(delivery, resultText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
       this.#tell(job, state);
@@ -102,7 +106,10 @@ export class TaskDoor {
     } catch (error) {
       return await this.#refuse(delivery, error);
     } finally {
-      job?.telling.stop();
+      if (job !== undefined) {
+        job.telling?.stop();
+        jobs.remove(job);
+      }
     }
   }
 
@@ -141,7 +148,9 @@ export class TaskDoor {
     const isUnwanted = await wishes.take(delivery.correlationId, call.caller);
     if (isUnwanted) unwanted.add(messageId);
     try {
-      return await this.#follow(job, await engine.stream(request, call));
+      return await (this.#isAwaited(job)
+        ? this.#wait(job)
+        : this.#follow(job, await engine.stream(request, call)));
     } catch (error) {
       const taskId = taskInFlight(error);
       if (taskId === undefined) throw error;
@@ -153,10 +162,39 @@ export class TaskDoor {
     }
   }
 
+  /** Whether only the end matters to the caller, and is all there is to wait for. */
+  #isAwaited({ telling, request }: Job): boolean {
+    if (this.#options.repliesWithMessage || this.#isStopped) return false;
+    return telling === undefined && request.configuration?.returnImmediately !== true;
+  }
+
+  /** Waits until the turn is over. */
+  #wait(job: Job): Promise<SendOutcome> {
+    const { engine, closing: signal } = this.#options;
+    return new Promise((resolve, reject) => {
+      const wait = { close: () => reject(new Stopping('the host stops')) };
+      this.#waits.add(wait);
+      const onAdmitted: Call['onAdmitted'] = ({ taskId, contextId }) => {
+        this.#known(job, taskId, contextId).catch(reject);
+        this.#tell(job, 'TASK_STATE_WORKING');
+      };
+      engine.send(job.request, { ...job.call, onAdmitted, signal }).then(
+        (outcome) => {
+          this.#waits.delete(wait);
+          resolve(outcome);
+        },
+        (error: unknown) => {
+          this.#waits.delete(wait);
+          reject(error);
+        },
+      );
+    });
+  }
+
   /** Passes on what happens, until the turn is over. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
     const { engine, scheduler } = this.#options;
-    this.#streams.add(stream);
+    this.#waits.add(stream);
     try {
       for (;;) {
         const next = this.#isStopped ? undefined : (stream.take() ?? (await stream.next()));
@@ -181,7 +219,7 @@ export class TaskDoor {
         }
       }
     } finally {
-      this.#streams.delete(stream);
+      this.#waits.delete(stream);
       stream.close();
     }
   }
@@ -205,7 +243,7 @@ export class TaskDoor {
         await this.#known(job, taskId, task.value.contextId);
       }
       stream = await engine.subscribe({ id: taskId }, job.call);
-      this.#streams.add(stream);
+      this.#waits.add(stream);
       if (this.#isStopped) stream.close();
       for await (const { body } of stream) {
         await this.#update(job, body.value, () => body.text);
@@ -216,7 +254,7 @@ export class TaskDoor {
     } catch (error) {
       if (!isOver(error)) throw error;
     } finally {
-      if (stream !== undefined) this.#streams.delete(stream);
+      if (stream !== undefined) this.#waits.delete(stream);
     }
     return undefined;
   }
@@ -244,8 +282,8 @@ export class TaskDoor {
 
   async #update(job: Job, event: StreamResponse, text: () => string): Promise<void> {
     if ('statusUpdate' in event) this.#tell(job, event.statusUpdate.status.state);
-    const wanted = job.delivery.headers[headerNames.updates];
-    if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;
+    if (job.telling === undefined) return;
+    if (wantedBy(job.delivery) === 'status' && 'artifactUpdate' in event) return;
     await job.telling.tell(event, text());
   }
 
@@ -269,6 +307,11 @@ export class TaskDoor {
     onAnswered(error);
     return wasTold ? done : { kind: 'dead', reason: error.message };
   }
+}
+
+/** Which updates the sender of a task wants to hear: `all`, `status` or `none`. */
+function wantedBy({ headers }: Delivery): string | undefined {
+  return headers[headerNames.updates];
 }
 
 /** A message that began its task is in it; one to a task that was there may have come too late. */

@@ -37,15 +37,15 @@ export interface OutgoingMessage {
   /** JSON text. */
   readonly body: string;
   /** Joins an answer to its question: the caller's id of the task. */
-  readonly correlationId?: string;
+  readonly correlationId?: string | undefined;
   /** The topic to answer to. */
-  readonly replyTo?: string;
+  readonly replyTo?: string | undefined;
   /** Names in lower case; `legate-` is kept for the transport. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Written to disk where it has to wait. @default true */
-  readonly persistent?: boolean;
+  readonly persistent?: boolean | undefined;
   /** @default a new UUID */
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 /**

@@ -80,12 +80,7 @@ export class TracedBus implements Bus {
     const began = performance.now();
     const span = this.#tracer.startSpan('legate.messaging.publish', {
       kind: SpanKind.PRODUCER,
-      attributes: {
-        ...labels,
-        ...(message.correlationId !== undefined && {
-          'legate.a2a.correlation_id': message.correlationId,
-        }),
-      },
+      attributes: { ...labels, 'legate.a2a.correlation_id': message.correlationId },
     });
     const traced = isTraced(span)
       ? withTrace(message, trace.setSpan(context.active(), span))
@@ -99,8 +94,9 @@ export class TracedBus implements Bus {
       throw error;
     } finally {
       span.end();
-      this.#published.add(1, { ...labels, status });
-      this.#publishTime.record(performance.now() - began, { ...labels, status });
+      const outcome = { ...labels, status };
+      this.#published.add(1, outcome);
+      this.#publishTime.record(performance.now() - began, outcome);
     }
   }
 
@@ -159,7 +155,6 @@ export class TracedBus implements Bus {
     delivery: Delivery,
     handler: (delivery: Delivery) => Promise<Verdict>,
   ): Promise<Verdict> {
-    const { correlationId } = delivery;
     const labels = {
       'legate.messaging.queue': withoutInstance(queue.name),
       'legate.messaging.type': typeOf(delivery),
@@ -172,7 +167,7 @@ export class TracedBus implements Bus {
         attributes: {
           ...labels,
           'legate.messaging.attempt': delivery.attempt,
-          ...(correlationId !== undefined && { 'legate.a2a.correlation_id': correlationId }),
+          'legate.a2a.correlation_id': delivery.correlationId,
         },
       },
       parent,
@@ -193,8 +188,9 @@ export class TracedBus implements Bus {
     } finally {
       span.end();
       this.#active.add(-1, labels);
-      this.#processed.add(1, { ...labels, status });
-      this.#processTime.record(performance.now() - began, { ...labels, status });
+      const outcome = { ...labels, status };
+      this.#processed.add(1, outcome);
+      this.#processTime.record(performance.now() - began, outcome);
     }
   }
 }

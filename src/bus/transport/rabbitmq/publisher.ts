@@ -3,6 +3,7 @@ import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler, Timer } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { busClosed, queueFull, unroutable } from '../refusals.ts';
+import { GatheredWrites } from './gathered-writes.ts';
 import { codeOf } from './topology.ts';
 
 export interface SendOptions {
@@ -25,6 +26,7 @@ const lookEveryMs = 500;
  */
 export class RabbitPublisher {
   readonly #connection: Connection;
+  readonly #writes: GatheredWrites;
   readonly #exchange: string;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
@@ -47,6 +49,7 @@ export class RabbitPublisher {
     timeoutMs: number;
   }) {
     this.#connection = options.connection;
+    this.#writes = new GatheredWrites(options.connection);
     this.#exchange = options.exchange;
     this.#scheduler = options.scheduler;
     this.#logger = options.logger;
@@ -61,6 +64,7 @@ export class RabbitPublisher {
       if (this.#isClosed) throw busClosed();
       try {
         const channel = this.#active ?? (await this.#within(this.#open(), deadline, options));
+        this.#writes.begin();
         const confirmed = channel.basicPublish(envelope, bytes);
         if (!options.confirm) {
           confirmed.catch((error: unknown) => {
@@ -68,8 +72,7 @@ export class RabbitPublisher {
           });
           return;
         }
-        await this.#within(confirmed, deadline, options);
-        if (envelope.mandatory === true) await this.#refuseReturned(envelope);
+        await this.#within(confirmed, deadline, options, envelope);
         return;
       } catch (error) {
         if (error instanceof LegateError || options.signal?.aborted === true) throw error;
@@ -116,19 +119,18 @@ export class RabbitPublisher {
   }
 
   /**
-   * The broker tells of the return before it confirms; the library passes the confirmation on at
-   * once and the return in the next round of the event loop.
-   */
-  async #refuseReturned({ messageId = '', routingKey = '' }: Envelope): Promise<void> {
-    await new Promise(setImmediate);
-    if (this.#returned.delete(messageId)) throw unroutable(routingKey);
-  }
-
-  /**
    * A broker that blocks its publishers neither confirms nor refuses. One timer looks after all that
    * waits, since a timer for each message would cost more than the message.
+   *
+   * `sent`: what the work confirms. The broker tells of a return before it confirms; the library
+   * passes the confirmation on at once and the return in the next round of the event loop.
    */
-  #within<T>(work: Promise<T>, deadline: number, { signal }: SendOptions): Promise<T> {
+  #within<T>(
+    work: Promise<T>,
+    deadline: number,
+    { signal }: SendOptions,
+    sent?: Envelope,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const waiting: Waiting = { deadline, reject };
       this.#waiting.add(waiting);
@@ -142,7 +144,11 @@ export class RabbitPublisher {
       work.then(
         (value) => {
           settle();
-          resolve(value);
+          if (sent?.mandatory !== true) resolve(value);
+          else
+            setImmediate(() =>
+              this.#isReturned(sent) ? reject(unroutable(sent.routingKey ?? '')) : resolve(value),
+            );
         },
         (error: unknown) => {
           settle();
@@ -150,6 +156,10 @@ export class RabbitPublisher {
         },
       );
     });
+  }
+
+  #isReturned({ messageId = '' }: Envelope): boolean {
+    return this.#returned.delete(messageId);
   }
 
   #watch(): void {

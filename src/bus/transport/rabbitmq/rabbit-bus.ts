@@ -124,12 +124,9 @@ export class RabbitBus implements Bus {
     checkOutgoing(topic, message, this.#maxBodyBytes);
     const { mandatory = false, confirm = true, signal } = options;
     const id = message.id ?? this.#scheduler.uuid();
-    const envelope = toEnvelope(id, message, this.#scheduler.now());
-    await this.#publisher.send(
-      { ...envelope, exchange: this.#exchange, routingKey: topic, ...(mandatory && { mandatory }) },
-      message.body,
-      { confirm, signal },
-    );
+    const now = this.#scheduler.now();
+    const envelope = toEnvelope(message, { id, exchange: this.#exchange, topic, mandatory, now });
+    return this.#publisher.send(envelope, message.body, { confirm, signal });
   }
 
   async declare(queue: Queue): Promise<void> {

@@ -26,19 +26,34 @@ export interface WireMessage {
   readonly death: { readonly reason: string; readonly diedAt: number } | undefined;
 }
 
-export function toEnvelope(id: string, message: OutgoingMessage, now: number): Envelope {
-  return {
-    messageId: id,
+/** Made in one go and not by copies: this is on the path of every message. */
+export function toEnvelope(
+  message: OutgoingMessage,
+  way: {
+    readonly id: string;
+    readonly exchange: string;
+    readonly topic: string;
+    readonly mandatory: boolean;
+    /** Milliseconds since 1970. */
+    readonly now: number;
+  },
+): Envelope {
+  const envelope: Envelope = {
+    exchange: way.exchange,
+    routingKey: way.topic,
+    mandatory: way.mandatory,
+    messageId: way.id,
     type: message.type,
     contentType: 'application/json',
     // Keeps the client library from parsing the body: that is done once, within bounds.
     contentEncoding: 'utf-8',
     durable: message.persistent ?? true,
-    timestamp: Math.floor(now / 1000),
-    ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
-    ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
-    headers: { ...message.headers },
+    timestamp: Math.floor(way.now / 1000),
   };
+  if (message.correlationId !== undefined) envelope.correlationId = message.correlationId;
+  if (message.replyTo !== undefined) envelope.replyTo = message.replyTo;
+  if (message.headers !== undefined) envelope.headers = message.headers;
+  return envelope;
 }
 
 /** The same message once more: on its way to a retry, to the dead, or back from there. */
@@ -71,9 +86,10 @@ export function toEnvelopeAgain(
 /** What came from the broker, whoever sent it: fields of other types count as absent. */
 export function fromWire(received: Received, newId: () => string): WireMessage {
   const table = (received.headers ?? {}) as Readonly<Record<string, unknown>>;
-  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
+  const headers: Record<string, string> = {};
   for (const name of Object.keys(table)) {
     const value = table[name];
+    // A text that is assigned to `__proto__` is gone, and changes nothing.
     if (typeof value === 'string' && !name.startsWith('legate-')) headers[name] = value;
   }
   const { correlationId, replyTo, messageId, type } = received;
@@ -85,7 +101,7 @@ export function fromWire(received: Received, newId: () => string): WireMessage {
       topic: textOf(table[own.topic]) ?? received.routingKey,
       correlationId: textOf(correlationId),
       replyTo: textOf(replyTo),
-      headers: { ...headers },
+      headers,
     },
     attempt: numberOf(table[own.attempt]) ?? 1,
     isRedelivered: received.redelivered,
