@@ -20,11 +20,11 @@ export interface Identification {
   readonly requireSigned?: boolean;
 }
 
-/** Who sent a message. Rejects with `UNAUTHENTICATED` for a token that does not hold. */
-export async function identify(
+/** Who sent a message. Throws or rejects with `UNAUTHENTICATED` for a token that does not hold. */
+export function identify(
   message: BusMessage,
   { verifier, requireSigned = false }: Identification,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
   const token = message.headers[headerNames.token];
   if (token !== undefined && verifier !== undefined) return verifier.verify(token, message);
   if (requireSigned) {
@@ -60,17 +60,33 @@ export class Sender {
     this.#signer = options.signer;
   }
 
-  async send(topic: string, parcel: Parcel, options?: PublishOptions): Promise<void> {
-    const { type, body, principal, correlationId, replyTo, persistent } = parcel;
+  send(topic: string, parcel: Parcel, options?: PublishOptions): Promise<void> {
     const headers: Record<string, string> = { [headerNames.from]: this.name, ...parcel.headers };
-    if (this.#signer !== undefined) {
-      const signed = { topic, body, correlationId, replyTo };
-      headers[headerNames.token] = await this.#signer.sign(signed, principal);
-    }
-    return this.#bus.publish(
-      topic,
-      { type, body, headers, correlationId, replyTo, persistent },
-      options,
-    );
+    return this.#signer === undefined
+      ? this.#publish(topic, parcel, headers, options)
+      : this.#sendSigned(this.#signer, topic, parcel, headers, options);
+  }
+
+  async #sendSigned(
+    signer: MessageSigner,
+    topic: string,
+    parcel: Parcel,
+    headers: Record<string, string>,
+    options: PublishOptions | undefined,
+  ): Promise<void> {
+    const { body, correlationId, replyTo } = parcel;
+    const signed = { topic, body, correlationId, replyTo };
+    headers[headerNames.token] = await signer.sign(signed, parcel.principal);
+    await this.#publish(topic, parcel, headers, options);
+  }
+
+  #publish(
+    topic: string,
+    { type, body, correlationId, replyTo, persistent }: Parcel,
+    headers: Readonly<Record<string, string>>,
+    options: PublishOptions | undefined,
+  ): Promise<void> {
+    const message = { type, body, headers, correlationId, replyTo, persistent };
+    return this.#bus.publish(topic, message, options);
   }
 }

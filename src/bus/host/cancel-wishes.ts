@@ -27,6 +27,11 @@ export class CancelWishes {
     if (kept.length > 0) this.#mayExist = true;
   }
 
+  /** Otherwise there is no need to ask for one. */
+  get mayExist(): boolean {
+    return this.#mayExist;
+  }
+
   async keep(correlationId: string, caller: Caller): Promise<void> {
     const now = this.#scheduler.now();
     const key = this.#key(correlationId, caller);

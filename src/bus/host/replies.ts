@@ -37,12 +37,13 @@ export class Replies {
     );
   }
 
-  async result(delivery: Delivery, body: string, answers?: 'cancel'): Promise<void> {
-    await this.#final(delivery, 'result', body, answers);
+  /** Whether there was somebody to tell. */
+  result(delivery: Delivery, body: string, answers?: 'cancel'): Promise<boolean> {
+    return this.#final(delivery, 'result', body, answers);
   }
 
   /** Whether there was somebody to tell. */
-  async error(delivery: Delivery, error: unknown, answers?: 'cancel'): Promise<boolean> {
+  error(delivery: Delivery, error: unknown, answers?: 'cancel'): Promise<boolean> {
     return this.#final(delivery, 'error', errorText(error), answers);
   }
 

@@ -76,7 +76,8 @@ export class TaskDoor {
     let caller: Caller;
     try {
       request = readTask(delivery.body);
-      caller = await identify(delivery, identification);
+      const known = identify(delivery, identification);
+      caller = known instanceof Promise ? await known : known;
     } catch (thrown) {
       const error = toLegateError(thrown);
       await replies.error(delivery, error);
@@ -97,7 +98,7 @@ export class TaskDoor {
       };
       jobs.add(job);
       const outcome = await this.#answer(job);
-      await job.telling?.end();
+      if (job.telling !== undefined) await job.telling.end();
       await replies.result(delivery, resultText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
       this.#tell(job, state);
@@ -145,7 +146,7 @@ export class TaskDoor {
     const { engine, wishes, unwanted } = this.#options;
     const { request, call, delivery } = job;
     const { messageId } = request.message;
-    const isUnwanted = await wishes.take(delivery.correlationId, call.caller);
+    const isUnwanted = wishes.mayExist && (await wishes.take(delivery.correlationId, call.caller));
     if (isUnwanted) unwanted.add(messageId);
     try {
       return await (this.#isAwaited(job)

@@ -203,14 +203,17 @@ export class RabbitConsumer implements Consumption {
     this.#intake.offer(held);
   }
 
-  async #settle(held: Held, verdict: Verdict): Promise<void> {
+  #settle(held: Held, verdict: Verdict): void | Promise<void> {
     const { acknowledgements, tag } = held;
-    if (verdict.kind === 'release') {
-      acknowledgements.release(tag);
-      return;
-    }
+    if (verdict.kind === 'done') acknowledgements.done(tag);
+    else if (verdict.kind === 'release') acknowledgements.release(tag);
+    else return this.#settleElsewhere(held, verdict);
+  }
+
+  async #settleElsewhere(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {
+    const { acknowledgements, tag } = held;
     try {
-      if (verdict.kind !== 'done') await this.#moveOn(held, verdict);
+      await this.#moveOn(held, verdict);
     } catch (error) {
       acknowledgements.release(tag);
       throw error;

@@ -116,13 +116,13 @@ export class RabbitBus implements Bus {
     return new RabbitBus(connection, options);
   }
 
-  async publish(
-    topic: string,
-    message: OutgoingMessage,
-    options: PublishOptions = {},
-  ): Promise<void> {
-    checkOutgoing(topic, message, this.#maxBodyBytes);
+  publish(topic: string, message: OutgoingMessage, options: PublishOptions = {}): Promise<void> {
     const { mandatory = false, confirm = true, signal } = options;
+    try {
+      checkOutgoing(topic, message, this.#maxBodyBytes);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     const id = message.id ?? this.#scheduler.uuid();
     const now = this.#scheduler.now();
     const envelope = toEnvelope(message, { id, exchange: this.#exchange, topic, mandatory, now });
