@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployedFlags, type Helper, type HelperOptions, startHelper } from './ipc.ts';
+import { deployedFlags, type Helper, type HelperOptions, ownFlags, startHelper } from './ipc.ts';
 import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
 import { buildSdkServer, findSystemNode, type SystemNode } from './system-node.ts';
 
@@ -88,6 +88,7 @@ export class Bench implements AsyncDisposable {
   #program(name: ServerName, directory: string): HelperOptions {
     switch (name) {
       case 'memory':
+        return { file: 'servers/ours.ts', arguments: [name], flags: ownFlags };
       case 'sqlite':
         return { file: 'servers/ours.ts', arguments: [name, directory], flags: deployedFlags };
       case 'sdk-system':

@@ -27,11 +27,11 @@ const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 /** Whether the server and the load have processors of their own. */
 export const isPinned = canPin && availableParallelism() > 1;
 
-/** What workers on the bus are started with. */
-export const workerFlags: readonly string[] = ['--no-allocation-site-pretenuring'];
+/** What `legate` tells V8 by itself. */
+export const ownFlags: readonly string[] = ['--no-allocation-site-pretenuring'];
 
-/** What `npm start`, `legate` and docs/deploy.md start servers with. */
-export const deployedFlags: readonly string[] = ['--max-semi-space-size=16', ...workerFlags];
+/** What `npm start` and docs/deploy.md start servers with whose tasks are on disk: less memory. */
+export const deployedFlags: readonly string[] = ['--max-semi-space-size=16', ...ownFlags];
 
 /** Starts a helper; resolves once it has sent its first message, which it returns. */
 export async function startHelper<Question, Answer, Ready>(
