@@ -52,15 +52,19 @@ export function readBody(request: IncomingMessage, limits: HttpLimits): Promise<
           : Buffer.concat(chunks).toString('utf8'),
       );
     });
-    request.on('error', stop);
-    request.on('close', () => {
-      if (!request.complete) stop(new LegateError('INVALID_REQUEST', 'the request was broken off'));
-    });
     unlessSoon(() => {
       if (isOver) return;
+      // Node tells of an error only where somebody listens, so nothing was missed but a close.
+      const onClose = (): void => {
+        if (!request.complete)
+          stop(new LegateError('INVALID_REQUEST', 'the request was broken off'));
+      };
+      request.on('error', stop);
+      request.on('close', onClose);
       timer = setTimeout(() => {
         stop(new LegateError('REQUEST_TIMEOUT', 'the request body did not arrive in time'));
       }, limits.bodyTimeoutMs);
+      if (request.destroyed) onClose();
     });
   });
 }

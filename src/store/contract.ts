@@ -98,14 +98,14 @@ export interface Admission {
   readonly replica: string;
   readonly now: number;
   readonly request: Json<JsonValue>;
-  readonly dedupe?: Dedupe;
+  readonly dedupe?: Dedupe | undefined;
   /**
    * A new task: its first event is `{ task }`, its status time `now`. Its id must be new. Absent:
    * the task exists and is continued.
    */
   readonly task?: Json<Task>;
   /** A push configuration to register with a new task, whose first event is owed to it already. */
-  readonly push?: PushRegistration;
+  readonly push?: PushRegistration | undefined;
   /**
    * The most contexts of the agent, over all its callers, that may have unfinished tasks; 0 for no
    * limit. A new task in a context that already has one is always let in.

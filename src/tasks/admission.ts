@@ -10,8 +10,8 @@ export interface TurnRequest {
   readonly metadata: Message['metadata'];
   readonly acceptedOutputModes: readonly string[];
   readonly extensions: readonly string[];
-  readonly traceparent?: string;
-  readonly tracestate?: string;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
   /** A follow-up to an existing task; a first message stands in the task's first event. */
   readonly message?: Message;
   /** The turn abandons the task instead of answering a message. */

@@ -62,7 +62,7 @@ interface Draft {
   readonly message: Message & { readonly taskId: string; readonly contextId: string };
   readonly task: Json<Task>;
   readonly turnRequest: TurnRequest;
-  readonly admission: Omit<Admission, 'maxContexts'>;
+  readonly admission: Admission;
 }
 
 /** Lets messages in: the rules of the protocol, ownership, repeats and limits, then the store. */
@@ -126,8 +126,7 @@ export class Admissions {
     // No `using` on the path of every message: it costs several times as much.
     try {
       const { store } = this.#settings;
-      const maxContexts = call.isBeyondLimits === true ? 0 : this.#settings.maxContexts;
-      let outcome = await store.admit({ ...draft.admission, maxContexts });
+      let outcome = await store.admit(draft.admission);
       const isOverLimit = outcome.kind === 'context-limit';
       if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
       if (outcome.kind !== 'admitted') return await this.#refuse(outcome, owner, draft.message);
@@ -144,7 +143,7 @@ export class Admissions {
     owner: string,
     push: PushRegistration | undefined,
   ): Draft {
-    const { scheduler, agent } = this.#settings;
+    const { scheduler, agent, maxContexts } = this.#settings;
     const now = scheduler.now();
     const taskId = scheduler.uuid();
     const contextId = request.message.contextId ?? scheduler.uuid();
@@ -156,7 +155,7 @@ export class Admissions {
       history: [message],
     });
     const turnRequest = this.#turnRequest(request, call);
-    const admission = {
+    const admission: Admission = {
       agent: agent.name,
       owner,
       key: agent.serialise === 'task' ? taskId : `${owner}\n${contextId}`,
@@ -165,9 +164,10 @@ export class Admissions {
       replica: this.#replica,
       now,
       request: Json.of(turnRequest as unknown as JsonValue),
-      ...this.#dedupe(request.message, request.message.contextId, call, now),
+      dedupe: this.#dedupe(request.message, request.message.contextId, call, now),
       task,
-      ...(push !== undefined && { push }),
+      push,
+      maxContexts: call.isBeyondLimits === true ? 0 : maxContexts,
     };
     return { message, task, turnRequest, admission };
   }
@@ -240,7 +240,7 @@ export class Admissions {
       replica: this.#replica,
       now,
       request: Json.of(turnRequest as unknown as JsonValue),
-      ...this.#dedupe(request.message, contextId, call, now),
+      dedupe: this.#dedupe(request.message, contextId, call, now),
       maxContexts: 0,
     });
     if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
@@ -316,15 +316,13 @@ export class Admissions {
       metadata: request.metadata,
       acceptedOutputModes: request.configuration?.acceptedOutputModes ?? [],
       extensions: call.extensions?.filter((uri) => extensions.includes(uri)) ?? [],
-      ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
-      ...(call.tracestate !== undefined && { tracestate: call.tracestate }),
+      traceparent: call.traceparent,
+      tracestate: call.tracestate,
     };
   }
 
   #dedupe(message: Message, contextId: string | undefined, call: Call, now: number) {
-    const { messageCacheTtlMs } = this.#settings;
-    const dedupe = dedupeOf(message, contextId, call, now + messageCacheTtlMs);
-    return dedupe === undefined ? {} : { dedupe };
+    return dedupeOf(message, contextId, call, now + this.#settings.messageCacheTtlMs);
   }
 
   /** Nothing was written yet but the task itself, and nothing will be before the turn runs. */
