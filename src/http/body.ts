@@ -55,16 +55,14 @@ export function readBody(request: IncomingMessage, limits: HttpLimits): Promise<
     unlessSoon(() => {
       if (isOver) return;
       // Node tells of an error only where somebody listens, so nothing was missed but a close.
-      const onClose = (): void => {
-        if (!request.complete)
-          stop(new LegateError('INVALID_REQUEST', 'the request was broken off'));
-      };
-      request.on('error', stop);
-      request.on('close', onClose);
+      request.on('error', (cause) => stop(brokenOff(cause)));
+      request.on('close', () => {
+        if (!request.complete) stop(brokenOff());
+      });
       timer = setTimeout(() => {
         stop(new LegateError('REQUEST_TIMEOUT', 'the request body did not arrive in time'));
       }, limits.bodyTimeoutMs);
-      if (request.destroyed) onClose();
+      if (request.destroyed && !request.complete) stop(brokenOff());
     });
   });
 }
@@ -79,6 +77,11 @@ function unlessSoon(watch: () => void): void {
     watches = [];
     for (const begin of all) begin();
   });
+}
+
+/** The caller's doing, and no failure of ours, whatever the connection calls it. */
+function brokenOff(cause?: Error): LegateError {
+  return new LegateError('INVALID_REQUEST', 'the request was broken off', { cause });
 }
 
 function tooLarge(limits: HttpLimits): LegateError {
