@@ -144,11 +144,11 @@ export class RabbitPublisher {
       work.then(
         (value) => {
           settle();
-          if (sent?.mandatory !== true) resolve(value);
-          else
+          if (sent?.mandatory === true)
             setImmediate(() =>
-              this.#isReturned(sent) ? reject(unroutable(sent.routingKey ?? '')) : resolve(value),
+              this.#cameBack(sent) ? reject(unroutable(sent.routingKey ?? '')) : resolve(value),
             );
+          else resolve(value);
         },
         (error: unknown) => {
           settle();
@@ -158,7 +158,8 @@ export class RabbitPublisher {
     });
   }
 
-  #isReturned({ messageId = '' }: Envelope): boolean {
+  /** Asked once for each message: the return is forgotten with the answer. */
+  #cameBack({ messageId = '' }: Envelope): boolean {
     return this.#returned.delete(messageId);
   }
 

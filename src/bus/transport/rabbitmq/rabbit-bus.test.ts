@@ -2,9 +2,12 @@ import type { Socket } from 'node:net';
 import { Connection } from 'rabbitmq-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
+import { systemScheduler } from '../../../tasks/index.ts';
+import { silentLogger } from '../../../telemetry/index.ts';
 import { describeBus, nameOf, eventually } from '../bus.contract.ts';
 import { type Bus, type Delivery, done, type Queue, type Verdict } from '../bus.ts';
 import { GatheredWrites } from './gathered-writes.ts';
+import { RabbitPublisher } from './publisher.ts';
 import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
 
 for (const queueType of ['quorum', 'classic'] as const) {
@@ -39,13 +42,24 @@ describe('the bus over RabbitMQ, disturbed', () => {
     const connection = new Connection(url);
     cleanups.push(() => connection.close());
     await connection.onConnect(10_000);
-    const writes = new GatheredWrites(connection);
+    const publisher = new RabbitPublisher({
+      connection,
+      exchange: nameOf('exchange'),
+      scheduler: systemScheduler,
+      logger: silentLogger,
+      timeoutMs: 10_000,
+    });
+    cleanups.push(() => publisher.close());
     const socket = Reflect.get(connection, '_socket') as Socket;
-    expect(writes.begin()).toBe(true);
-    expect(writes.begin()).toBe(true);
+    const send = () => publisher.send({ routingKey: nameOf('nobody') }, '"x"', { confirm: true });
+    // The first opens the channel.
+    await send();
+    expect(socket.writableCorked).toBe(0);
+    const sent = [send(), send()];
     expect(socket.writableCorked).toBe(1);
     await new Promise((resolve) => process.nextTick(resolve));
     expect(socket.writableCorked).toBe(0);
+    await Promise.all(sent);
 
     const bus = await open();
     const queue = queueOf();
