@@ -4,7 +4,8 @@ import type { Logger } from '../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from './actions/index.ts';
 import type { CommandGenerator } from './commands/index.ts';
 import type { CallHandler, History } from './executor/index.ts';
-import type { BotMessage, Domain, Flow } from './model.ts';
+import type { BotMessage } from './conversation.ts';
+import type { Domain, Flow } from './model.ts';
 import type { Rephraser, ResponseWriter } from './responses/index.ts';
 
 /**

@@ -24,7 +24,8 @@ import {
   tellAgents,
   workingAgents,
 } from './executor/index.ts';
-import type { Domain, Flow, TrackerEvent } from './model.ts';
+import type { TrackerEvent } from './conversation.ts';
+import type { Domain, Flow } from './model.ts';
 import { Responder } from './responses/index.ts';
 import { stackProblems } from './stack/index.ts';
 import {

@@ -1,3 +1,5 @@
+export * from './command.ts';
+export * from './conversation.ts';
 export * from './model.ts';
 export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
 export {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
 import { flowSlots } from './executor/index.ts';
-import type { StackFrame } from './model.ts';
+import type { StackFrame } from './conversation.ts';
 import { callChain, segmentsOf, stackProblems } from './stack/index.ts';
 import {
   anyActions,

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { type Dialogue, flowSlots } from './executor/index.ts';
-import type { BotMessage, TrackerEvent } from './model.ts';
+import type { BotMessage, TrackerEvent } from './conversation.ts';
 import { activeSegment, callChain, isInner, segmentsOf } from './stack/index.ts';
 import { appliedEvents } from './tracker/index.ts';
 

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, Button } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
+import type { Button } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
 

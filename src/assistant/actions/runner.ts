@@ -1,7 +1,8 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { BotMessage, Domain } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
+import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 
 /**

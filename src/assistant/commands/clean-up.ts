@@ -1,5 +1,7 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Command, Domain, Extractor, Flow, StackFrame } from '../model.ts';
+import type { Command, Extractor } from '../command.ts';
+import type { StackFrame } from '../conversation.ts';
+import type { Domain, Flow } from '../model.ts';
 import type { ActiveCollect, AgentsView } from './generator.ts';
 import { judgeFlowCommand } from './judge-flow.ts';
 import { judgeSetSlot } from './judge-slot.ts';

@@ -10,7 +10,7 @@ import {
   resumeSegment,
   startFlows,
 } from '../executor/index.ts';
-import type { Command } from '../model.ts';
+import type { Command } from '../command.ts';
 import {
   activeSegment,
   isPattern,

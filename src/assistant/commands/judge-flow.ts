@@ -1,4 +1,4 @@
-import type { Command } from '../model.ts';
+import type { Command } from '../command.ts';
 import { activeSegment, flowIds, isPattern } from '../stack/index.ts';
 import type { Companions, Situation, Verdict } from './clean-up.ts';
 

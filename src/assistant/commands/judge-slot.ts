@@ -1,6 +1,7 @@
 import { coerceSlotValue } from '../domain/index.ts';
 import { flowSlots } from '../executor/index.ts';
-import type { Command, Extractor, Slot } from '../model.ts';
+import type { Command, Extractor } from '../command.ts';
+import type { Slot } from '../model.ts';
 import { callChain, isPattern, segmentsOf } from '../stack/index.ts';
 import { isEqual } from '../templates/index.ts';
 import type { Companions, Situation, Verdict } from './clean-up.ts';

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Command, Domain, Slot } from '../model.ts';
+import type { Command } from '../command.ts';
+import type { Domain, Slot } from '../model.ts';
 
 /** Something that a message names, with what tells it from others of its kind. */
 export interface Entity {

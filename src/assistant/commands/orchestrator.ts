@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/index.ts';
 import type { Dialogue } from '../executor/index.ts';
-import type { Command } from '../model.ts';
+import type { Command } from '../command.ts';
 import { isEqual } from '../templates/index.ts';
 
 /** A slot, as an orchestrator knows it. */

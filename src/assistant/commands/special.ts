@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Command, Domain, Flow } from '../model.ts';
+import type { Command } from '../command.ts';
+import type { Domain, Flow } from '../model.ts';
 import { type Entity, readEntities, slotsFrom } from './mappings.ts';
 
 /** What a message is that begins with a slash. */

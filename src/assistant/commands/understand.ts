@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
-import type { Command, Flow } from '../model.ts';
+import type { Command } from '../command.ts';
+import type { Flow } from '../model.ts';
 import { type PromptNote, promptJson } from '../prompt-note.ts';
 import { activeSegment, flowIds } from '../stack/index.ts';
 import type { CommandGenerator, GeneratorInput } from './generator.ts';

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import { agentOf } from '../executor/index.ts';
-import type { CollectStep, Flow, PatternFrame, StackFrame } from '../model.ts';
+import type { PatternFrame, StackFrame } from '../conversation.ts';
+import type { CollectStep, Flow } from '../model.ts';
 import {
   activeSegment,
   callChain,

@@ -1,6 +1,6 @@
 import type { Position } from '../../config/index.ts';
 import type { JsonValue } from '../../protocol/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 import { actionLine, botLine, flowLine, isSameValue, slotLine, text } from './events.ts';
 import type { Check, NameUse, TestTurn, Verdict } from './model.ts';
 

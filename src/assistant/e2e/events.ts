@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 
 /** Events of tests in the words of tests, one line each. */
 

@@ -1,6 +1,6 @@
 import type { Field } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 import { botLine, text, utterOf } from './events.ts';
 import type { Judgement, Question } from './judge.ts';
 import type { Check, TestTurn, Verdict } from './model.ts';

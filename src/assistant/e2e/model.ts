@@ -1,6 +1,7 @@
 import type { Position } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Flow, TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
+import type { Flow } from '../model.ts';
 import type { Judge } from './judge.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Field } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { compilePattern } from '../conditions/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 import { didNotHappen, happened, listed, slotWasNotSet, slotWasSet, together } from './checks.ts';
 import { buttonsOf, text, utterOf } from './events.ts';
 import { readGenerative } from './generative.ts';

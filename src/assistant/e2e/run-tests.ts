@@ -4,7 +4,7 @@ import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { actionsOf, buildAssistant, type BuildOptions } from '../build/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 import type { Project } from '../project/index.ts';
 import { slotSet } from '../tracker/index.ts';
 import { Coverage, type FlowCoverage } from './coverage.ts';

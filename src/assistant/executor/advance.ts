@@ -1,4 +1,5 @@
-import type { AgentFrame, CallStep, FlowFrame, PatternFrame, StackFrame, Step } from '../model.ts';
+import type { AgentFrame, FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
+import type { CallStep, Step } from '../model.ts';
 import { END, START } from '../model.ts';
 import { activeSegment, atStep, callChain, isInner } from '../stack/index.ts';
 import { flowStarted, slotSet } from '../tracker/index.ts';

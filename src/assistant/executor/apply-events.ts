@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import { coerceSlotValue } from '../domain/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 import { type EventDraft, takesBack } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';

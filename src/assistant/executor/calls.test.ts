@@ -8,7 +8,7 @@ import {
   set,
   start,
 } from '../testing/conversation.ts';
-import type { Command } from '../model.ts';
+import type { Command } from '../command.ts';
 import { project } from '../testing/project.ts';
 import { slotSet } from '../tracker/index.ts';
 import type { Call, CallHandler, CallOutcome } from './index.ts';

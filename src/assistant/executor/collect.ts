@@ -1,4 +1,5 @@
-import type { CollectedStep, CollectStep, FlowFrame, PatternFrame } from '../model.ts';
+import type { CollectedStep, FlowFrame, PatternFrame } from '../conversation.ts';
+import type { CollectStep } from '../model.ts';
 import { START } from '../model.ts';
 import { activeSegment, callChain, COLLECT_INFORMATION } from '../stack/index.ts';
 import { slotSet } from '../tracker/index.ts';

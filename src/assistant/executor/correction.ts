@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { CollectedStep, StackFrame } from '../model.ts';
+import type { CollectedStep, StackFrame } from '../conversation.ts';
 import { replaceSegment, type Segment, segmentsOf } from '../stack/index.ts';
 import { slotSet } from '../tracker/index.ts';
 import { questionFrame } from './collect.ts';

@@ -3,15 +3,8 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from '../actions/index.ts';
 import { compileCondition } from '../conditions/index.ts';
-import type {
-  BotMessage,
-  Domain,
-  Flow,
-  PatternFrame,
-  StackFrame,
-  Step,
-  TrackerEvent,
-} from '../model.ts';
+import type { BotMessage, PatternFrame, StackFrame, TrackerEvent } from '../conversation.ts';
+import type { Domain, Flow, Step } from '../model.ts';
 import { START } from '../model.ts';
 import { type PromptNote, promptJson } from '../prompt-note.ts';
 import type { Responder } from '../responses/index.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { StackFrame } from '../model.ts';
+import type { StackFrame } from '../conversation.ts';
 import { INTERNAL_ERROR_RESPONSE } from '../responses/index.ts';
 import { activeSegment, isPattern, withoutConversationPatterns } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';

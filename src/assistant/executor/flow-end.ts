@@ -1,4 +1,4 @@
-import type { FlowFrame, PatternFrame } from '../model.ts';
+import type { FlowFrame, PatternFrame } from '../conversation.ts';
 import {
   activeSegment,
   callChain,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 import { trackerJson } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';
 

@@ -1,4 +1,4 @@
-import type { AgentFrame } from '../model.ts';
+import type { AgentFrame } from '../conversation.ts';
 import { START } from '../model.ts';
 import {
   activeSegment,

@@ -1,4 +1,5 @@
-import type { AgentRun, CallStep, FlowFrame, StackFrame } from '../model.ts';
+import type { AgentRun, FlowFrame, StackFrame } from '../conversation.ts';
+import type { CallStep } from '../model.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from './dialogue.ts';
 import { framesAt } from './position.ts';

@@ -1,4 +1,4 @@
-import type { FlowFrame, PatternFrame } from '../model.ts';
+import type { FlowFrame, PatternFrame } from '../conversation.ts';
 import { START } from '../model.ts';
 import { activeSegment, frameTypeOver, removeFrames, segmentOfFlow } from '../stack/index.ts';
 import { flowEvent } from '../tracker/index.ts';

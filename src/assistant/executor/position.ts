@@ -1,4 +1,5 @@
-import type { FlowFrame, Step } from '../model.ts';
+import type { FlowFrame } from '../conversation.ts';
+import type { Step } from '../model.ts';
 import { atStep } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';
 

@@ -1,4 +1,4 @@
-import type { AgentFrame, AgentRun } from '../model.ts';
+import type { AgentFrame, AgentRun } from '../conversation.ts';
 import { activeSegment, callChain, replaceSegment } from '../stack/index.ts';
 import { agentEvent } from '../tracker/index.ts';
 import type { Dialogue } from './dialogue.ts';

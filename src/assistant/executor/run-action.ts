@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import { type ActionMessage, ActionRejected } from '../actions/index.ts';
-import type { StackFrame } from '../model.ts';
+import type { StackFrame } from '../conversation.ts';
 import { actionExecuted, actionRejected } from '../tracker/index.ts';
 import { applyEvents } from './apply-events.ts';
 import { defaultActions } from './default-actions/index.ts';

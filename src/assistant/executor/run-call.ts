@@ -1,5 +1,5 @@
 import { compileCondition } from '../conditions/index.ts';
-import type { AgentFrame, AgentRun, FlowFrame } from '../model.ts';
+import type { AgentFrame, AgentRun, FlowFrame } from '../conversation.ts';
 import { activeSegment, callChain, removeFrames } from '../stack/index.ts';
 import { agentEvent, slotSet } from '../tracker/index.ts';
 import type { Prediction } from './advance.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { StackFrame } from '../model.ts';
+import type { StackFrame } from '../conversation.ts';
 import { actionExecuted } from '../tracker/index.ts';
 import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
 import type { Dialogue } from './dialogue.ts';

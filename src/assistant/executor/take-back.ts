@@ -1,4 +1,4 @@
-import type { StackFrame, TrackerEvent } from '../model.ts';
+import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import {
   agentEvent,
   appliedEvents,

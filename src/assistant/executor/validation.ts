@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { StackFrame } from '../model.ts';
+import type { StackFrame } from '../conversation.ts';
 import { isPattern, VALIDATE_SLOT } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';
 

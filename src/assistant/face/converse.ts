@@ -10,7 +10,7 @@ import { data } from '../../protocol/index.ts';
 import { TurnStopped } from '../../tasks/index.ts';
 import type { StreamPiece } from '../actions/index.ts';
 import type { Assistant } from '../assistant.ts';
-import type { BotMessage } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
 import type { TurnResult } from '../turn-result.ts';
 import { type Keep, sessionEnded } from './ends.ts';
 import { messagePart, partsOf } from './parts.ts';

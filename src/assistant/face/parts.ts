@@ -1,6 +1,6 @@
 import type { EndKind } from '../../agents/index.ts';
 import { data, type JsonObject, type JsonValue, type Part, text } from '../../protocol/index.ts';
-import type { BotMessage } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
 import type { TurnOutcome } from '../turn-result.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Turn } from '../../agents/index.ts';
 import type { TurnRequest } from '../assistant.ts';
-import type { TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
 
 /** A door beside A2A; only doors themselves can say so, never a message. */
 export function isChannel(turn: Turn): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../model.ts';
+import type { Command } from '../command.ts';
 import { cancel, chitchat, clarify, Conversation } from '../testing/conversation.ts';
 import { repeat, search, set, skip, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, Button, ResponseVariation } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
+import type { Button, ResponseVariation } from '../model.ts';
 import { compileTemplate, renderEach, renderFormat } from '../templates/index.ts';
 
 /** What the texts of a response may name. */

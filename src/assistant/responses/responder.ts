@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { compileCondition } from '../conditions/index.ts';
-import type { BotMessage, Domain, ResponseVariation } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
+import type { Domain, ResponseVariation } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
 import { renderVariation, type ResponseScope } from './render.ts';

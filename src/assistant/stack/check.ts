@@ -1,4 +1,5 @@
-import type { Flow, PatternFrame, StackFrame } from '../model.ts';
+import type { PatternFrame, StackFrame } from '../conversation.ts';
+import type { Flow } from '../model.ts';
 import { START } from '../model.ts';
 import { COLLECT_INFORMATION, isPattern, isRoot } from './frame.ts';
 

@@ -1,4 +1,4 @@
-import type { FlowFrame, PatternFrame, StackFrame } from '../model.ts';
+import type { FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
 
 export const COLLECT_INFORMATION = 'pattern_collect_information';
 export const VALIDATE_SLOT = 'pattern_validate_slot';

@@ -1,4 +1,4 @@
-import type { StackFrame } from '../model.ts';
+import type { StackFrame } from '../conversation.ts';
 import { isInner, isPattern } from './frame.ts';
 import { activeSegment, isStarted, type Segment, segmentsOf } from './segment.ts';
 

@@ -1,4 +1,4 @@
-import type { FlowFrame, StackFrame } from '../model.ts';
+import type { FlowFrame, StackFrame } from '../conversation.ts';
 import { START } from '../model.ts';
 import { isInner, isRoot } from './frame.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FlowFrame, PatternFrame, StackFrame } from '../model.ts';
+import type { FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
 import {
   activeSegment,
   flowIds,

@@ -7,7 +7,7 @@ import {
   isAtWork,
   type LeftCall,
 } from '../executor/index.ts';
-import type { BotMessage } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
 import type { SubAgent } from '../project/index.ts';
 import { agentInput } from './agent-input.ts';
 import { BackgroundCaller } from './background/index.ts';

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Call } from '../executor/index.ts';
-import type { Slot, TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
+import type { Slot } from '../model.ts';
 import type { SubAgent } from '../project/index.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';

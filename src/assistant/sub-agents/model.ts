@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, SlotType, TrackerEvent } from '../model.ts';
+import type { BotMessage, TrackerEvent } from '../conversation.ts';
+import type { SlotType } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { SubAgentTool } from './sub-agent-tool.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import { compileCondition } from '../conditions/index.ts';
 import type { Call, CallOutcome } from '../executor/index.ts';
-import type { BotMessage } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { AgentOutput } from './model.ts';
 import { slotOfEvent } from './slot-events.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { ActionRunner } from '../actions/index.ts';
 import type { GeneratorInput } from '../commands/index.ts';
 import type { CallHandler } from '../executor/index.ts';
-import type { Command } from '../model.ts';
+import type { Command } from '../command.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import { project, type TestProject } from './project.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, TrackerEvent } from '../model.ts';
+import type { BotMessage, TrackerEvent } from '../conversation.ts';
 
 /** A field that should be a text; empty when it is none. */
 export function textOf(event: TrackerEvent, field: string): string {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, Command, Extractor } from '../model.ts';
+import type { Command, Extractor } from '../command.ts';
+import type { BotMessage } from '../conversation.ts';
 
 /**
  * An event before the tracker gave it its time and metadata.

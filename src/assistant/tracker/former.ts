@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { Domain, TrackerEvent } from '../model.ts';
+import type { TrackerEvent } from '../conversation.ts';
+import type { Domain } from '../model.ts';
 import { trackerJson } from './json.ts';
 import { loadState } from './state.ts';
 import { Tracker } from './tracker.ts';

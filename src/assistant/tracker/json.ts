@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Domain, StackFrame, TrackerEvent } from '../model.ts';
+import type { StackFrame, TrackerEvent } from '../conversation.ts';
+import type { Domain } from '../model.ts';
 import { loadState } from './state.ts';
 
 /** A frame as tracker JSON shows it. */

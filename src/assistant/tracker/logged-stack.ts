@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { AgentFrame, FlowFrame, StackFrame, TrackerEvent } from '../model.ts';
+import type { AgentFrame, FlowFrame, StackFrame, TrackerEvent } from '../conversation.ts';
 import { beginsSession } from './applied.ts';
 import type { EventDraft } from './events.ts';
 import { frameJson } from './json.ts';

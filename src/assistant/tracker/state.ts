@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { BotMessage, Extractor, StackFrame } from '../model.ts';
+import type { Extractor } from '../command.ts';
+import type { BotMessage, StackFrame } from '../conversation.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
 /**

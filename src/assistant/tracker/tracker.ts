@@ -1,6 +1,8 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Domain, Extractor, StackFrame, TrackerEvent } from '../model.ts';
+import type { Extractor } from '../command.ts';
+import type { StackFrame, TrackerEvent } from '../conversation.ts';
+import type { Domain } from '../model.ts';
 import { appliedEvents } from './applied.ts';
 import type { EventDraft } from './events.ts';
 import { boundedMessage, botMessageOf, textOf } from './event-fields.ts';

@@ -1,4 +1,5 @@
-import type { BotMessage, Button } from '../model.ts';
+import type { BotMessage } from '../conversation.ts';
+import type { Button } from '../model.ts';
 
 /**
  * Something that was said.

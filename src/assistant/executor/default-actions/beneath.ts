@@ -1,4 +1,4 @@
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import { removeFrames } from '../../stack/index.ts';
 import type { Dialogue } from '../dialogue.ts';
 

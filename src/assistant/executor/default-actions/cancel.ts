@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import { isStarted, segmentOfFlow, segmentsOf } from '../../stack/index.ts';
 import { contextOf, type Dialogue } from '../dialogue.ts';
 import { afterFlow, cancelSegment } from '../flow-end.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import { contextOf, type Dialogue } from '../dialogue.ts';
 import { listOf } from '../flow-end.ts';
 

@@ -1,4 +1,4 @@
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import { isStarted, type Segment, segmentsOf } from '../../stack/index.ts';
 import { slotSet } from '../../tracker/index.ts';
 import type { Dialogue } from '../dialogue.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../protocol/index.ts';
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import { correctSlots } from '../correction.ts';
 import { contextOf, type Dialogue } from '../dialogue.ts';
 import { checkSlots } from '../validation.ts';

@@ -1,4 +1,4 @@
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import type { Dialogue } from '../dialogue.ts';
 import { goBack } from './back.ts';
 import { cancelFlow, cancelInterruptedFlows } from './cancel.ts';

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import { compileCondition } from '../../conditions/index.ts';
 import { coerceSlotValue } from '../../domain/index.ts';
-import type { Slot, StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
+import type { Slot } from '../../model.ts';
 import { INTERNAL_ERROR_RESPONSE } from '../../responses/index.ts';
 import { slotSet } from '../../tracker/index.ts';
 import { contextOf, type Dialogue } from '../dialogue.ts';

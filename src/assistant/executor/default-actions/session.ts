@@ -1,4 +1,4 @@
-import type { StackFrame } from '../../model.ts';
+import type { StackFrame } from '../../conversation.ts';
 import { restarted, sessionEnded } from '../../tracker/index.ts';
 import type { Dialogue } from '../dialogue.ts';
 import { startSession } from '../session.ts';

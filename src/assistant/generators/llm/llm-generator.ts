@@ -3,7 +3,7 @@ import { generateText, type GeneratedText, offersStructuredOutput } from '../../
 import { LegateError } from '../../../protocol/index.ts';
 import { silentLogger } from '../../../telemetry/index.ts';
 import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { noted } from '../../prompt-note.ts';
 import { compileTemplate } from '../../templates/index.ts';
 import { gatherFacts } from './facts.ts';

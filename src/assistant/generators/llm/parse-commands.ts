@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
-import type { Command, Domain, Flow } from '../../model.ts';
+import type { Command } from '../../command.ts';
+import type { Domain, Flow } from '../../model.ts';
 import { readValue } from './read-value.ts';
 
 /** What commands may name. */

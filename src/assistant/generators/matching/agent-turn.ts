@@ -1,4 +1,4 @@
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { type Message, messageOf } from '../words/index.ts';
 import { afterCancel, steeringOf } from './phrases.ts';
 import { startFlow, type Turn } from './turn.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { type Message, messageOf } from '../words/index.ts';
 import { type Fill, fillUnasked } from './fill.ts';
 import { cleanAnswer } from './names.ts';

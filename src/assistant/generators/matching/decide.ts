@@ -1,4 +1,4 @@
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { agentTurn } from './agent-turn.ts';
 import { findAnswer, freeAnswer, otherFills } from './answers.ts';
 import { typedButton } from './buttons.ts';

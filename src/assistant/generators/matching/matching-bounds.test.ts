@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { maximumCharacters } from '../words/index.ts';
 import { bank, bankDomain, type Situation, situation } from '../testing/bank.ts';
 import { matchingGenerator } from './matching-generator.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { type Situation, situation } from '../testing/bank.ts';
 import { matchingGenerator } from './matching-generator.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Command } from '../../model.ts';
+import type { Command } from '../../command.ts';
 import { messageOf } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';

@@ -1,4 +1,5 @@
-import type { Command, Flow } from '../../model.ts';
+import type { Command } from '../../command.ts';
+import type { Flow } from '../../model.ts';
 import type { Message } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
 import { isChangeWord } from './corrections.ts';

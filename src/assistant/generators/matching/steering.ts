@@ -1,4 +1,5 @@
-import type { Command, Flow } from '../../model.ts';
+import type { Command } from '../../command.ts';
+import type { Flow } from '../../model.ts';
 import { synonymsOf } from '../words/index.ts';
 import { afterCancel, cancelledThing, steeringOf } from './phrases.ts';
 import { requestedIn } from './starting.ts';

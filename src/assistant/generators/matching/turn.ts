@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { GeneratorInput } from '../../commands/index.ts';
-import type { Command, Flow } from '../../model.ts';
+import type { Command } from '../../command.ts';
+import type { Flow } from '../../model.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-questions.ts';
 import { presentMoment } from '../present-moment.ts';
 import { type Message, messageOf, readMessage } from '../words/index.ts';

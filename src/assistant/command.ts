@@ -1,0 +1,44 @@
+/** What a command generator may ask for. */
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+
+/**
+ * What a message means for the conversation.
+ * @example
+ * // "Send 50 euros to Bob"
+ * const commands: readonly Command[] = [
+ *   { command: 'start flow', flow: 'transfer_money' },
+ *   { command: 'set slot', name: 'amount', value: 50, by: 'llm' },
+ *   { command: 'set slot', name: 'recipient', value: 'Bob', by: 'llm' },
+ * ];
+ */
+export type Command =
+  | { readonly command: 'start flow'; readonly flow: string }
+  | {
+      readonly command: 'set slot';
+      readonly name: string;
+      readonly value: JsonValue;
+      readonly by: Extractor;
+    }
+  | { readonly command: 'correct slots'; readonly slots: Readonly<Record<string, JsonValue>> }
+  | { readonly command: 'cancel flow' }
+  | { readonly command: 'clarify'; readonly options: readonly string[] }
+  | { readonly command: 'chitchat' }
+  | { readonly command: 'knowledge answer' }
+  | { readonly command: 'skip question' }
+  | { readonly command: 'human handoff' }
+  | { readonly command: 'repeat bot messages' }
+  | { readonly command: 'continue agent' }
+  | { readonly command: 'restart agent'; readonly agent: string }
+  | { readonly command: 'cannot handle'; readonly reason: string }
+  | { readonly command: 'error'; readonly errorType: string; readonly info: JsonObject }
+  | { readonly command: 'code change' }
+  | { readonly command: 'session start' }
+  | { readonly command: 'session end' }
+  | { readonly command: 'restart' }
+  | { readonly command: 'user silence' };
+
+/**
+ * Who extracted a slot value: decides which mappings may be filled, and who wins over whom.
+ * @example const pressed: Extractor = 'payload'; // a button with /SetSlots(express=true)
+ */
+export type Extractor = 'llm' | 'nlu' | 'payload' | 'orchestrator';

@@ -1,0 +1,118 @@
+/** What a conversation consists of: the frames of its stack, messages and tracker events. */
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import type { Button } from './model.ts';
+
+/**
+ * A frame of the dialogue stack; the last frame of the stack is the top.
+ * @example
+ * const frame: FlowFrame = {
+ *   type: 'flow', frameId: 'F4', flowId: 'check_balance', stepId: 'START', frameType: 'interrupt',
+ * };
+ */
+export interface FlowFrame {
+  readonly type: 'flow';
+  readonly frameId: string;
+  readonly flowId: string;
+  readonly stepId: string;
+  readonly frameType: 'regular' | 'interrupt' | 'link' | 'call';
+  /** On the first frame of a chain of calls: questions passed, in that order; where corrections go back to. */
+  readonly collected?: readonly CollectedStep[];
+  /** On the first frame of a chain of calls: its sub agents that ended, or were left for an earlier one. */
+  readonly agents?: readonly AgentRun[];
+}
+
+/**
+ * A collect step that was reached; `path` leads to it from the chain's first frame, a step id per frame.
+ * @example
+ * const reached: CollectedStep = { slot: 'pin', path: ['2_call_log_in', '0_collect_pin'] };
+ */
+export interface CollectedStep {
+  readonly slot: string;
+  readonly path: readonly string[];
+}
+
+/**
+ * A run of a sub agent that is no longer on the stack.
+ * @example
+ * const run: AgentRun = {
+ *   agentId: 'hotel_desk', path: ['2_call_hotel_desk'], state: 'completed',
+ *   metadata: { context_id: 'trip-7' },
+ * };
+ */
+export interface AgentRun {
+  readonly agentId: string;
+  /** To the call step, as in `CollectedStep`. */
+  readonly path: readonly string[];
+  readonly state: 'completed' | 'interrupted';
+  readonly metadata: JsonObject;
+}
+
+/**
+ * A pattern that is under way.
+ * @example
+ * const frame: PatternFrame = {
+ *   type: 'pattern', frameId: 'F2', flowId: 'pattern_cannot_handle', stepId: 'START',
+ *   context: { reason: 'cannot_handle_default' },
+ * };
+ */
+export interface PatternFrame {
+  /** The pattern's flow id: `pattern_completed`, ... */
+  readonly type: 'pattern';
+  readonly frameId: string;
+  readonly flowId: string;
+  readonly stepId: string;
+  /** What conditions and templates of the pattern see as `context.` */
+  readonly context: JsonObject;
+}
+
+/**
+ * A sub agent that is at work.
+ * @example
+ * const frame: AgentFrame = {
+ *   type: 'agent', frameId: 'F3', flowId: 'plan_trip', stepId: '2_call_hotel_desk',
+ *   agentId: 'hotel_desk', state: 'waiting_for_input', metadata: { task_id: 'task-12' },
+ * };
+ */
+export interface AgentFrame {
+  readonly type: 'agent';
+  readonly frameId: string;
+  readonly flowId: string;
+  /** The call step. */
+  readonly stepId: string;
+  readonly agentId: string;
+  readonly state: 'waiting_for_input' | 'interrupted' | 'resuming' | 'restarting';
+  readonly metadata: JsonObject;
+}
+
+/**
+ * One thing that a conversation is in the midst of.
+ * @example const isAgentsTurn = (stack: readonly StackFrame[]) => stack.at(-1)?.type === 'agent';
+ */
+export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
+
+/**
+ * What a user may be shown at once.
+ * @example
+ * const message: BotMessage = {
+ *   text: 'Shall it be there tomorrow?',
+ *   buttons: [{ title: 'Yes', payload: '/SetSlots(express=true)' }],
+ * };
+ */
+export interface BotMessage {
+  readonly text?: string;
+  readonly buttons?: readonly Button[];
+  readonly quickReplies?: readonly JsonValue[];
+  readonly image?: string;
+  readonly attachment?: JsonValue;
+  readonly custom?: JsonValue;
+  readonly elements?: readonly JsonValue[];
+  readonly metadata?: JsonObject;
+}
+
+/**
+ * An event of the tracker in the project format's JSON: `event` names it, `timestamp` is in seconds.
+ * @example
+ * const at = 1_794_744_713.25;
+ * const event: TrackerEvent = { event: 'slot', timestamp: at, name: 'amount', value: 50 };
+ */
+export type TrackerEvent = JsonObject & { readonly event: string; readonly timestamp: number };
