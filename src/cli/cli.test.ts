@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { greenhouseFolder } from '../../test/support/greenhouse.ts';
 import { catalogue } from './commands/catalogue.ts';
 import { environment } from './testing/environment.ts';
+import { giveInput } from './testing/input.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -27,7 +28,7 @@ async function legate(
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-  child.stdin.end(options.input ?? '');
+  giveInput(child.stdin, options.input);
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   return { code, out, err };
 }

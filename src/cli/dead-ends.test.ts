@@ -8,6 +8,7 @@ import { serve, type Serving } from '../http/index.ts';
 import { type Ended, legate, patient, start } from './testing/legate-process.ts';
 import { triedAgent } from './testing/tried-agent.ts';
 import { environment } from './testing/environment.ts';
+import { giveInput } from './testing/input.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -33,7 +34,7 @@ describe('a reader that has seen enough', () => {
     const said = { out: '', err: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text));
-    child.stdin.end(input);
+    giveInput(child.stdin, input);
     return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...said })));
   }
 

@@ -6,6 +6,7 @@ import { projectFolder, type ProjectFolder } from '../../test/support/greenhouse
 import { rabbitMq } from '../../test/support/rabbitmq.ts';
 import { type Bus, openBus } from '../bus/index.ts';
 import { environment } from './testing/environment.ts';
+import { giveInput } from './testing/input.ts';
 
 /** For tests of many processes, one after the other. */
 export const slow = { timeout: 300_000 };
@@ -44,7 +45,7 @@ export function start(args: readonly string[], options: LegateOptions = {}): Run
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-  if (options.input !== undefined) child.stdin.end(options.input);
+  if (options.input !== undefined) giveInput(child.stdin, options.input);
   const ended = new Promise<Ended>((resolve) => {
     child.on('close', (code) => resolve({ code, out, err }));
   });

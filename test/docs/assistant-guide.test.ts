@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { projectFolder } from '../support/greenhouse.ts';
+import { giveInput } from '../../src/cli/testing/input.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -18,7 +19,7 @@ async function legate(args: readonly string[], input = ''): Promise<{ code: numb
   let out = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (out += text));
-  child.stdin.end(input);
+  giveInput(child.stdin, input);
   const code = await new Promise<number>((resolve) => child.on('close', resolve));
   return { code, out };
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Block, blocksOf } from './markdown.ts';
 import { type Newcomer, newcomer, root } from './packed.ts';
+import { giveInput } from '../../src/cli/testing/input.ts';
 
 /** One folder and one installation for all pages, as one person would have them. */
 let me: Newcomer;
@@ -88,7 +89,7 @@ class Reader implements AsyncDisposable {
     let told = '';
     child.stdout?.on('data', (text: string) => (out += text));
     child.stderr?.on('data', (text: string) => (told += text));
-    child.stdin?.end(input);
+    giveInput(child.stdin, input);
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect({ code, out, told }).toMatchObject({ code: 0 });
     this.directory = /now in (.+)\n$/.exec(told)?.[1] ?? this.directory;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environment } from './environment.ts';
+import { giveInput } from './input.ts';
 
 const command = join(import.meta.dirname, '../../../bin/legate.cjs');
 
@@ -43,9 +44,7 @@ export function start(args: readonly string[], options: ProcessOptions = {}): Ru
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text));
-  // A command that ends without reading its input closes the pipe.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(options.input ?? '');
+  giveInput(child.stdin, options.input);
   const ended = new Promise<Ended>((resolve) => {
     child.on('close', (code) => {
       rmSync(home, { recursive: true, force: true });
