@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpRequest, HttpResponse } from './connection/index.ts';
 
 const methods = 'GET, POST, DELETE, OPTIONS';
 const exposed =
@@ -11,8 +11,8 @@ const exposed =
  */
 export function allowOrigin(
   origins: readonly string[],
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: HttpRequest,
+  response: HttpResponse,
 ): boolean {
   if (origins.length === 0) return false;
   const isOpen = origins.includes('*');

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type Dialect,
   type JsonRpcId,
@@ -17,6 +16,7 @@ import type { Caller } from '../agents/index.ts';
 import type { Call } from '../tasks/index.ts';
 import { describeRequest } from './audit.ts';
 import { readBody } from './body.ts';
+import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
 import { extensionHeaders } from './extension-headers.ts';
@@ -34,8 +34,8 @@ const dialects = { '1.0': v1, '0.3': v03 } as const;
 /** `POST /`: JSON-RPC in both versions. */
 export async function handleJsonRpc(
   service: Service,
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: HttpRequest,
+  response: HttpResponse,
   query: URLSearchParams,
   closing: AbortSignal,
 ): Promise<void> {
@@ -84,7 +84,7 @@ export async function handleJsonRpc(
 /** The header must agree with the version whose method was called. */
 function checkVersion(
   service: Service,
-  request: IncomingMessage,
+  request: HttpRequest,
   query: URLSearchParams,
   expected: ProtocolVersion | undefined,
 ): void {
@@ -106,7 +106,7 @@ function checkVersion(
 
 async function answer(
   service: Service,
-  response: ServerResponse,
+  response: HttpResponse,
   options: {
     id: JsonRpcId;
     dialect: Dialect;
@@ -141,7 +141,7 @@ async function answer(
 }
 
 /** JSON-RPC errors go out as HTTP 200, save those that HTTP clients must see for what they are. */
-function fail(service: Service, response: ServerResponse, error: LegateError, id: JsonRpcId): void {
+function fail(service: Service, response: HttpResponse, error: LegateError, id: JsonRpcId): void {
   if (error.code === 'INTERNAL')
     service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
   sendJson(response, jsonRpcStatus(error), errorText(error, id), errorHeaders(error));

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { HttpResponse } from './connection/index.ts';
 import { limitUnreadBody } from './unread-body.ts';
 
 /**
@@ -6,7 +6,7 @@ import { limitUnreadBody } from './unread-body.ts';
  * theirs: unless the headers say otherwise, no cache keeps it.
  */
 export function sendJson(
-  response: ServerResponse,
+  response: HttpResponse,
   status: number,
   text: string,
   headers?: Readonly<Record<string, string | readonly string[]>>,
@@ -24,13 +24,13 @@ export function sendJson(
 }
 
 /** Answers that are ready, and go out when all that this turn of the event loop brought was looked at. */
-let ready: { readonly response: ServerResponse; readonly text: string }[] = [];
+let ready: { readonly response: HttpResponse; readonly text: string }[] = [];
 
 /**
  * Ends an answer together with the others of this turn of the event loop. Written one by one, each
  * would wake whoever waits for it, which under load costs more than making the answer.
  */
-export function endSoon(response: ServerResponse, text: string): void {
+export function endSoon(response: HttpResponse, text: string): void {
   if (ready.push({ response, text }) === 1) setImmediate(endAll);
 }
 

@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { type LegateError, toLegateError } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import type { HttpResponse } from './connection/index.ts';
 import { endSoon } from './respond.ts';
 
 const headers = {
@@ -28,7 +28,7 @@ export interface EventSending {
 
 /** Sends a stream of events to one caller; resolves when it has ended. */
 export function sendEvents(
-  response: ServerResponse,
+  response: HttpResponse,
   stream: EventStream,
   options: EventSending,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export function sendEvents(
  * - **over**: ended by us, or left by the caller.
  */
 class EventSender {
-  readonly #response: ServerResponse;
+  readonly #response: HttpResponse;
   readonly #stream: EventStream;
   readonly #options: EventSending;
   #pending = '';
@@ -53,7 +53,7 @@ class EventSender {
   #flushed: (() => void) | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
 
-  constructor(response: ServerResponse, stream: EventStream, options: EventSending) {
+  constructor(response: HttpResponse, stream: EventStream, options: EventSending) {
     this.#response = response;
     this.#stream = stream;
     this.#options = options;
@@ -165,7 +165,7 @@ function frame(event: StreamEvent, data: string): string {
 }
 
 /** Resolves when the caller has read on, or gone. */
-function drained(response: ServerResponse): Promise<void> {
+function drained(response: HttpResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.removeListener('drain', done);

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { HttpResponse } from './connection/index.ts';
 
 /** How long the rest of a body that nobody wants may still come, in milliseconds. */
 const lingerMs = 2_000;
@@ -7,7 +7,7 @@ const lingerMs = 2_000;
  * Answers before the body has arrived leave it to be thrown away, so that honest clients can finish
  * and read the answer. One that goes on sending after that is cut off.
  */
-export function limitUnreadBody(response: ServerResponse): void {
+export function limitUnreadBody(response: HttpResponse): void {
   const { req: request } = response;
   if (request.complete) return;
   response.once('finish', () => {

@@ -1,0 +1,3 @@
+export type { HttpRequest, HttpResponse } from './message.ts';
+export { PlainConnections } from './plain-connections.ts';
+export { PlainRequest } from './plain-request.ts';
