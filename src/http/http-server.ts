@@ -8,6 +8,7 @@ import { AuditLog, describeRequest } from './audit.ts';
 import { refuseForeignNames } from './browser-guard.ts';
 import { PlainConnections } from './connection/index.ts';
 import type { Handler } from './handler.ts';
+import { readTarget } from './request-target.ts';
 import { sendJson } from './respond.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
 import { answerUnreadable, refuseBeforeStart, refuseWithoutHost } from './unreadable-request.ts';
@@ -92,6 +93,7 @@ export async function openServer(
   let handler: Handler = refuseBeforeStart;
   const listener: Handler = (request, response) => {
     if (isStrict) response.setHeader('strict-transport-security', strict);
+    readTarget(request);
     if (refuseWithoutHost(request, response)) return;
     try {
       if (names !== undefined) refuseForeignNames(request, names);
