@@ -7,11 +7,11 @@ import type { HttpLimits } from './service.ts';
  * The whole body as text, bounded in size and time. A body parsed by a framework before us (an
  * Express `json()` in front of the handler) is taken as it is.
  */
-export function readBody(request: HttpRequest, limits: HttpLimits): Promise<string> {
+export function readBody(request: HttpRequest, limits: HttpLimits): string | Promise<string> {
   if (request instanceof PlainRequest) {
     const { body } = request;
-    if (body.length > limits.maxBodyBytes) return Promise.reject(tooLarge(limits));
-    return Promise.resolve(body.toString('utf8'));
+    if (body.length > limits.maxBodyBytes) throw tooLarge(limits);
+    return body.toString('utf8');
   }
   const parsed = (request as IncomingMessage & { body?: unknown }).body;
   if (parsed !== undefined && (request.readableEnded || request.complete)) {

@@ -46,12 +46,15 @@ export async function handleJsonRpc(
   let place: Disposable | undefined;
   let stream: Disposable | undefined;
   try {
-    caller = await authenticate(service, request, response, query);
-    place = await enter(service, request, response, caller);
+    // What is at hand is not awaited: that, too, is a cost on the path of every request.
+    const known = authenticate(service, request, response, query);
+    caller = known instanceof Promise ? await known : known;
+    const entered = enter(service, request, response, caller);
+    place = entered instanceof Promise ? await entered : entered;
     requireJson(request);
-    const body = parseJson(await readBody(request, service.limits), {
-      maxDepth: service.limits.maxJsonDepth,
-    });
+    const read = readBody(request, service.limits);
+    const text = typeof read === 'string' ? read : await read;
+    const body = parseJson(text, { maxDepth: service.limits.maxJsonDepth });
     const rpc = parseJsonRpcRequest(body);
     ({ id } = rpc);
     what = rpc.method.slice(0, 100);

@@ -1,5 +1,12 @@
-import type { HttpResponse } from './connection/index.ts';
+import { headerLines, type HttpResponse, PlainResponse } from './connection/index.ts';
 import { limitUnreadBody } from './unread-body.ts';
+
+const usual = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+} as const;
+const usualLines = headerLines(usual);
 
 /**
  * Answers with JSON text and closes. Does nothing when the caller has gone. What callers are told is
@@ -12,14 +19,13 @@ export function sendJson(
   headers?: Readonly<Record<string, string | readonly string[]>>,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  limitUnreadBody(response);
-  const usual = {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-    'content-length': Buffer.byteLength(text),
-    'x-content-type-options': 'nosniff',
-  };
-  response.writeHead(status, headers === undefined ? usual : { ...usual, ...headers });
+  const length = Buffer.byteLength(text);
+  if (response instanceof PlainResponse && headers === undefined) {
+    response.writeLines(status, usualLines, length);
+  } else {
+    limitUnreadBody(response);
+    response.writeHead(status, { ...usual, 'content-length': length, ...headers });
+  }
   endSoon(response, text);
 }
 

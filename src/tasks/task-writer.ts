@@ -20,6 +20,7 @@ import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
 import { retryDelays } from './patience.ts';
 import type { Scheduler } from './scheduler.ts';
+import { timeOf } from './timestamp.ts';
 
 /** Events that may wait for the disk before the agent has to. */
 const pendingLimit = 256;
@@ -201,7 +202,7 @@ export class TaskWriter {
       version: this.#written,
       events,
       state: status.state,
-      statusTime: Date.parse(status.timestamp ?? '') || this.#scheduler.now(),
+      statusTime: timeOf(status.timestamp ?? '') || this.#scheduler.now(),
       turn: { id: this.#turnId, replica: this.#replica },
       replica: this.#replica,
       now: this.#scheduler.now(),

@@ -9,3 +9,8 @@ export function timestamp(time: number): string {
   }
   return lastText;
 }
+
+/** The time that a timestamp stands for, in milliseconds; NaN for one that is none. */
+export function timeOf(text: string): number {
+  return text === lastText ? lastTime : Date.parse(text);
+}

@@ -1,9 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { STATUS_CODES } from 'node:http';
+import { type HeaderFields, headerLines, statusLine } from './header-lines.ts';
 import type { PlainRequest } from './plain-request.ts';
-
-/** Headers of an answer, by their names in small letters. */
-export type HeaderFields = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** Where an answer goes. */
 export interface Answering {
@@ -12,10 +9,6 @@ export interface Answering {
   /** Called when all of the answer was written, and whether none may follow it. */
   answered(isLast: boolean): void;
 }
-
-/** Nothing else may stand in a value: a line break would be the beginning of another field. */
-const forbidden = /[^\t\x20-\x7e\x80-\xff]/;
-const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
  * The answer to a plain request, byte for byte as `node:http` would write it.
@@ -78,6 +71,14 @@ export class PlainResponse extends EventEmitter {
     return this;
   }
 
+  /** The same with lines that `headerLines` made before, and the length of the body. */
+  writeLines(status: number, lines: string, length: number): this {
+    this.#requireNew();
+    const set = this.#fields === undefined ? '' : headerLines(this.#fields);
+    this.#start(status, set + lines, `Content-Length: ${length}\r\n`);
+    return this;
+  }
+
   flushHeaders(): void {
     if (this.#state === 'new') this.writeHead(this.statusCode);
     if (this.#state === 'begun') this.#send('');
@@ -131,8 +132,12 @@ export class PlainResponse extends EventEmitter {
   }
 
   #begin(status: number, fields: HeaderFields, framing: string): void {
-    const lines = linesOf(fields);
+    const lines = headerLines(fields);
     this.#isLast = fields['connection'] === 'close';
+    this.#start(status, lines, framing);
+  }
+
+  #start(status: number, lines: string, framing: string): void {
     const last = this.#answering.lastLines(this.#isLast);
     this.#head = `${statusLine(status)}${lines}${last}${framing}\r\n`;
     this.statusCode = status;
@@ -156,30 +161,4 @@ export class PlainResponse extends EventEmitter {
 
 function hasBody(status: number): boolean {
   return status !== 204 && status !== 304;
-}
-
-const statusLines = new Map<number, string>();
-
-function statusLine(status: number): string {
-  const known = statusLines.get(status);
-  if (known !== undefined) return known;
-  const line = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
-  statusLines.set(status, line);
-  return line;
-}
-
-function linesOf(fields: HeaderFields): string {
-  let lines = '';
-  for (const [name, value] of Object.entries(fields)) {
-    for (const one of typeof value === 'object' ? value : [value]) {
-      const text = String(one);
-      if (forbidden.test(text) || !token.test(name)) {
-        throw new TypeError(
-          `the header ${name} cannot be sent: it has characters that may not be in it`,
-        );
-      }
-      lines += `${name}: ${text}\r\n`;
-    }
-  }
-  return lines;
 }
