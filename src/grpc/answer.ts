@@ -114,7 +114,7 @@ async function perform(
 }
 
 function answerMetadata(service: Service, call: ReturnType<typeof callOf>): Metadata {
-  return metadataOf(extensionHeaders(service, call));
+  return metadataOf(extensionHeaders(service, call) ?? {});
 }
 
 /** Aborts when the caller cancels or its deadline passes: waiting ends, and the task goes on. */

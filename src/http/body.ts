@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { LegateError } from '../protocol/index.ts';
 import { type HttpRequest, PlainRequest } from './connection/index.ts';
 import type { HttpLimits } from './service.ts';
+import { soon } from './soon.ts';
 
 /**
  * The whole body as text, bounded in size and time. A body parsed by a framework before us (an
@@ -58,7 +59,8 @@ export function readBody(request: HttpRequest, limits: HttpLimits): string | Pro
           : Buffer.concat(chunks).toString('utf8'),
       );
     });
-    unlessSoon(() => {
+    // Most bodies come with their headers, and are over by then.
+    soon(() => {
       if (isOver) return;
       // Node tells of an error only where somebody listens, so nothing was missed but a close.
       request.on('error', (cause) => stop(brokenOff(cause)));
@@ -70,18 +72,6 @@ export function readBody(request: HttpRequest, limits: HttpLimits): string | Pro
       }, limits.bodyTimeoutMs);
       if (request.destroyed && !request.complete) stop(brokenOff());
     });
-  });
-}
-
-let watches: (() => void)[] = [];
-
-/** Begins to watch the time after this turn of the event loop: most bodies come with their headers. */
-function unlessSoon(watch: () => void): void {
-  if (watches.push(watch) > 1) return;
-  setImmediate(() => {
-    const all = watches;
-    watches = [];
-    for (const begin of all) begin();
   });
 }
 

@@ -2,14 +2,15 @@ import { type LegateError, toLegateError } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { HttpResponse } from './connection/index.ts';
-import { endSoon } from './respond.ts';
+import { commonFields, sendWhole } from './respond.ts';
+import { soon } from './soon.ts';
 
-const headers = {
+const common = commonFields({
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
   'x-content-type-options': 'nosniff',
-} as const;
+});
 
 /** Text that may wait for the socket before no more is pulled, in characters. */
 const maxPending = 64 * 1024;
@@ -21,7 +22,7 @@ export interface EventSending {
   readonly encodeError: (error: LegateError) => string;
   readonly logger: Logger;
   readonly keepAliveMs: number;
-  readonly extraHeaders?: Readonly<Record<string, string>>;
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
   /** Ends the stream with a last comment: the server stops, the task goes on. */
   readonly closing?: AbortSignal;
 }
@@ -101,7 +102,7 @@ class EventSender {
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    setImmediate(() => this.#flush());
+    soon(() => this.#flush());
   }
 
   #flush(): void {
@@ -126,7 +127,7 @@ class EventSender {
     this.#keepAlive = setInterval(() => {
       if (this.#pending === '' && !response.writableNeedDrain) response.write(': keep-alive\n\n');
     }, keepAliveMs).unref();
-    response.writeHead(200, { ...headers, ...extraHeaders });
+    response.writeHead(200, { ...common.fields, ...extraHeaders });
     if (this.#pending === '') response.flushHeaders();
   }
 
@@ -146,11 +147,7 @@ class EventSender {
       this.#pending += ': the server is stopping; subscribe again to go on\n\n';
     const text = this.#pending;
     if (this.#state === 'new') {
-      const length = { 'content-length': Buffer.byteLength(text) };
-      if (!this.#response.destroyed) {
-        this.#response.writeHead(200, { ...headers, ...length, ...extraHeaders });
-        endSoon(this.#response, text);
-      }
+      if (!this.#response.destroyed) sendWhole(this.#response, 200, common, text, extraHeaders);
     } else {
       this.#response.removeListener('close', this.#onClose);
       closing?.removeEventListener('abort', this.#onClosing);
