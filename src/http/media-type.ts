@@ -6,7 +6,7 @@ const accepted = new Set(['application/json', 'application/a2a+json']);
 /** Refuses a body that does not claim to be JSON; a missing claim is forgiven. */
 export function requireJson(request: HttpRequest): void {
   const header = request.headers['content-type'];
-  if (header === undefined || accepted.has(essence(header))) return;
+  if (header === undefined || accepted.has(header) || accepted.has(essence(header))) return;
   throw new LegateError(
     'CONTENT_TYPE_NOT_SUPPORTED',
     `content-type ${header} is not supported; send application/json`,

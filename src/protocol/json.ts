@@ -6,9 +6,10 @@
  */
 export class Json<T> {
   #value: T | undefined;
-  #text: string | undefined;
+  /** A thunk where it is made of a text that somebody else needs too. */
+  #text: string | (() => string) | undefined;
 
-  private constructor(value: T | undefined, text: string | undefined) {
+  private constructor(value: T | undefined, text: string | (() => string) | undefined) {
     this.#value = value;
     this.#text = text;
   }
@@ -21,18 +22,25 @@ export class Json<T> {
     return new Json<T>(undefined, text);
   }
 
+  /** The task as the event that begins its log: the two share their text. */
+  static ofTask<T>(task: Json<T>): Json<{ readonly task: T }> {
+    return new Json({ task: task.value }, () => `{"task":${task.text}}`);
+  }
+
   /** Whether `value` costs nothing. */
   get isParsed(): boolean {
     return this.#value !== undefined;
   }
 
   get value(): T {
-    this.#value ??= JSON.parse(this.#text ?? 'null') as T;
+    this.#value ??= JSON.parse(typeof this.#text === 'string' ? this.#text : 'null') as T;
     return this.#value;
   }
 
   get text(): string {
-    this.#text ??= JSON.stringify(this.#value);
+    if (typeof this.#text !== 'string') {
+      this.#text = this.#text === undefined ? JSON.stringify(this.#value) : this.#text();
+    }
     return this.#text;
   }
 }

@@ -147,15 +147,15 @@ export interface Append {
   /** The task's state and status time after the last event. */
   readonly state: TaskState;
   readonly statusTime: number;
-  readonly snapshot?: Snapshot;
+  readonly snapshot?: Snapshot | undefined;
   /** Given by the runner of a turn: refused as fenced when the turn no longer runs under this replica. */
   readonly turn?: { readonly id: number; readonly replica: string };
   /** Ends `turn`; the next turn of its key, if any, starts to run under the same replica. */
   readonly endsTurn?: boolean;
   /** Ends `turn` with a plain message: the task and its log vanish, the reply is kept for repeats. */
-  readonly reply?: Json<Message>;
-  readonly context?: ContextWrite;
-  readonly records?: readonly RecordWrite[];
+  readonly reply?: Json<Message> | undefined;
+  readonly context?: ContextWrite | undefined;
+  readonly records?: readonly RecordWrite[] | undefined;
   /** Who would run the next turn. */
   readonly replica: string;
   readonly now: number;

@@ -52,11 +52,11 @@ export function mediaTypeFilter(agent: Agent): (mediaType: string) => boolean {
 
 /** Refuses a part whose declared media type the agent does not take. */
 export function checkMediaTypes(message: Message, accepts: (mediaType: string) => boolean): void {
-  for (const [index, part] of message.parts.entries()) {
+  for (const part of message.parts) {
     if (part.mediaType !== undefined && part.mediaType !== '' && !accepts(part.mediaType)) {
       throw new LegateError(
         'CONTENT_TYPE_NOT_SUPPORTED',
-        `message.parts[${index}].mediaType: this agent does not take ${part.mediaType}`,
+        `message.parts[${message.parts.indexOf(part)}].mediaType: this agent does not take ${part.mediaType}`,
         { metadata: { mediaType: part.mediaType } },
       );
     }

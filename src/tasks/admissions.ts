@@ -183,8 +183,9 @@ export class Admissions {
     }: { request: SendMessageRequest; owner: string; follow: boolean; isOverLimit: boolean },
   ): StartedTurn | QueuedTurn {
     const { turn } = outcome;
-    const admitted = { turn, message, isContinuation: false, before: task, version: 1 };
-    if (!outcome.running) return { kind: 'queued', ...admitted };
+    if (!outcome.running) {
+      return { kind: 'queued', turn, message, isContinuation: false, before: task, version: 1 };
+    }
     if (isOverLimit) {
       this.#settings.logger.warn(
         { contextId: message.contextId },
@@ -209,7 +210,18 @@ export class Admissions {
         ),
       }),
     });
-    return { kind: 'started', ...admitted, ...started, reader };
+    const { run, outcome: ended } = started;
+    return {
+      kind: 'started',
+      turn,
+      message,
+      isContinuation: false,
+      before: task,
+      version: 1,
+      run,
+      outcome: ended,
+      reader,
+    };
   }
 
   async #continue(

@@ -47,7 +47,8 @@ export function engineEnd(
 /** Refuses what an agent must not emit. A broken agent fails its turn, never its caller or the log. */
 export class EventCheck {
   readonly #maxSize: number;
-  readonly #sealed = new Set<string>();
+  /** Artifacts whose last chunk has come; unset while there is none. */
+  #sealed: Set<string> | undefined;
   /** Artifacts of this turn; undefined where there can be no others. */
   readonly #own: Set<string> | undefined;
 
@@ -66,12 +67,12 @@ export class EventCheck {
     const artifact = isChunk ? event.artifact : 'artifactId' in event ? event : undefined;
     if (artifact !== undefined) {
       const { artifactId } = artifact;
-      if (this.#sealed.has(artifactId)) throw wasSealed(artifactId);
+      if (this.#sealed?.has(artifactId) === true) throw wasSealed(artifactId);
       if (isChunk && event.append && !task.hasArtifact(artifactId)) {
         throw broken(`there is no artifact ${artifactId} to append to`);
       }
       this.#checkParts(artifact.parts, `artifact ${artifactId}`);
-      if (isChunk && event.lastChunk) this.#sealed.add(artifactId);
+      if (isChunk && event.lastChunk) (this.#sealed ??= new Set()).add(artifactId);
       if (this.#own === undefined || this.#own.has(artifactId)) return undefined;
       this.#own.add(artifactId);
       return isChunk && event.append ? artifactId : undefined;

@@ -339,7 +339,7 @@ function withLength(answer: SendOutcome, historyLength: number | undefined): Sen
 }
 
 function taskEvent(task: Json<Task>, sequence: number): StreamEvent {
-  return { sequence, body: Json.of({ task: task.value }), isLast: false };
+  return { sequence, body: Json.ofTask(task), isLast: false };
 }
 
 function onlyEvent(answer: SendOutcome): StreamEvent {

@@ -85,7 +85,7 @@ test('the end of a turn is one write with the context, though somebody waits for
   });
   await Promise.all([flushed, written]);
   expect(gate.appends.map(({ events, endsTurn }) => [events.length, endsTurn])).toEqual([
-    [1, undefined],
+    [1, false],
     [1, true],
   ]);
   expect((await store.loadContext('owner', 'c'))?.value?.value).toBe(1);

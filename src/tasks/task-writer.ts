@@ -13,6 +13,7 @@ import type {
   ContextWrite,
   LogEvent,
   RecordWrite,
+  Snapshot,
   Store,
   TurnRecord,
 } from '../store/index.ts';
@@ -33,6 +34,8 @@ export interface FinalWrite {
   /** Ends the turn with a plain message: the task vanishes. */
   readonly reply?: Json<Message>;
 }
+
+const none: FinalWrite = {};
 
 /** The turn was taken over or its task was changed by another: nothing more may be written. */
 export class TurnLost extends Error {
@@ -152,33 +155,29 @@ export class TaskWriter {
   }
 
   /** Writes what is left together with the end of the turn: all of it, or nothing. */
-  end({ event, ...final }: FinalWrite): {
+  end(final: FinalWrite): {
     readonly task: Json<Task>;
     /** Stored; the turn of the same key that is now to be run here. */
     readonly written: Promise<TurnRecord | undefined>;
   } {
-    if (event !== undefined) this.emit(event);
+    if (final.event !== undefined) this.emit(final.event);
     const task = Json.of(this.task.toTask());
     const write = (): Promise<TurnRecord | undefined> => this.#appendEnd(task, final);
     this.#ending = this.#writing === undefined ? write() : this.#writing.then(write);
     return { task, written: this.#ending };
   }
 
-  #appendEnd(body: Json<Task>, final: Omit<FinalWrite, 'event'>): Promise<TurnRecord | undefined> {
+  #appendEnd(body: Json<Task>, final: FinalWrite): Promise<TurnRecord | undefined> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const { version, status } = this.task;
     // Snapshots at doubling distances cost a constant per event, however many turns a task has.
-    const due = this.task.version - this.#snapshotVersion >= this.#snapshotVersion;
-    return this.#append({
-      endsTurn: true,
-      ...final,
-      ...((due || isTerminal(this.task.status.state)) && {
-        snapshot: { version: this.task.version, body },
-      }),
-    });
+    const isDue = version - this.#snapshotVersion >= this.#snapshotVersion;
+    const snapshot = isDue || isTerminal(status.state) ? { version, body } : undefined;
+    return this.#append({ final, snapshot });
   }
 
   #start(): Promise<void> {
-    this.#writing = this.#append({}).then(
+    this.#writing = this.#append().then(
       () => {
         this.#writing = undefined;
         if (this.#pending.length > 0) this.schedule();
@@ -193,10 +192,14 @@ export class TaskWriter {
     return this.#writing;
   }
 
-  async #append(rest: Partial<Append>): Promise<TurnRecord | undefined> {
+  async #append(end?: {
+    readonly final: FinalWrite;
+    readonly snapshot: Snapshot | undefined;
+  }): Promise<TurnRecord | undefined> {
     const events = this.#pending;
     this.#pending = [];
     const { status } = this.task;
+    const { reply, context, records } = end?.final ?? none;
     const append: Append = {
       taskId: this.task.id,
       version: this.#written,
@@ -206,7 +209,11 @@ export class TaskWriter {
       turn: { id: this.#turnId, replica: this.#replica },
       replica: this.#replica,
       now: this.#scheduler.now(),
-      ...rest,
+      endsTurn: end !== undefined,
+      snapshot: end?.snapshot,
+      reply,
+      context,
+      records,
     };
     let outcome: Stored;
     try {
@@ -215,10 +222,10 @@ export class TaskWriter {
       outcome = await this.#appendAgain(append, error);
     }
     this.#written += events.length;
-    if (rest.snapshot !== undefined) this.#snapshotVersion = rest.snapshot.version;
+    if (end?.snapshot !== undefined) this.#snapshotVersion = end.snapshot.version;
     if (outcome.cancelRequested) this.#onCancelRequested();
     if (outcome.deliveries) this.#onDeliveries();
-    if (rest.reply !== undefined) this.#hub.nudge(this.task.id);
+    if (reply !== undefined) this.#hub.nudge(this.task.id);
     else if (events.length > 0) this.#hub.publish(this.task.id, events);
     return outcome.next;
   }

@@ -2,12 +2,15 @@
 const pool = new Uint8Array(10 * 256);
 let used = pool.length;
 
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
+const digits = Buffer.from('0123456789abcdef');
+/** The last id, of which the next one takes over the hyphens and, within a millisecond, the time. */
+const id = Buffer.from('00000000-0000-7000-8000-000000000000');
 let lastTime = Number.NaN;
-let prefix = '';
 
-/** A UUID of version 7: 48 bits of time in milliseconds, then 74 random bits. */
+/**
+ * A UUID of version 7: 48 bits of time in milliseconds, then 74 random bits. Made in one piece: ids are
+ * kept by the thousand, and one put together from parts would stay a tree of them.
+ */
 export function timeOrderedUuid(now: number): string {
   if (used >= pool.length) {
     crypto.getRandomValues(pool);
@@ -16,25 +19,21 @@ export function timeOrderedUuid(now: number): string {
   if (now !== lastTime) {
     lastTime = now;
     const time = now.toString(16).padStart(12, '0');
-    prefix = `${time.slice(0, 8)}-${time.slice(8)}-`;
+    id.write(`${time.slice(0, 8)}-${time.slice(8)}`, 'latin1');
   }
-  const at = used;
-  used += 10;
-  const version = 0x70 | ((pool[at] ?? 0) & 0x0f);
-  const variant = 0x80 | ((pool[at + 2] ?? 0) & 0x3f);
-  return (
-    prefix +
-    hex[version] +
-    hex[pool[at + 1] ?? 0] +
-    '-' +
-    hex[variant] +
-    hex[pool[at + 3] ?? 0] +
-    '-' +
-    hex[pool[at + 4] ?? 0] +
-    hex[pool[at + 5] ?? 0] +
-    hex[pool[at + 6] ?? 0] +
-    hex[pool[at + 7] ?? 0] +
-    hex[pool[at + 8] ?? 0] +
-    hex[pool[at + 9] ?? 0]
-  );
+  write(14, 0x70 | (random() & 0x0f));
+  write(16, random());
+  write(19, 0x80 | (random() & 0x3f));
+  write(21, random());
+  for (let at = 24; at < 36; at += 2) write(at, random());
+  return id.toString('latin1');
+}
+
+function random(): number {
+  return pool[used++] ?? 0;
+}
+
+function write(at: number, byte: number): void {
+  id[at] = digits[byte >> 4] ?? 0;
+  id[at + 1] = digits[byte & 0x0f] ?? 0;
 }

@@ -234,7 +234,7 @@ export class MemoryState {
   #create(admission: Admission, body: NonNullable<Admission['task']>): void {
     const { taskId, agent, owner, contextId, now } = admission;
     const { state } = body.value.status;
-    const first = { sequence: 1, body: Json.of({ task: body.value }) };
+    const first = { sequence: 1, body: Json.ofTask(body) };
     const task: TaskEntry = {
       id: taskId,
       agent,
