@@ -59,3 +59,19 @@ test('a database of another program is refused', () => {
   );
   expect(database.prepare('SELECT name FROM sqlite_schema').all()).toHaveLength(1);
 });
+
+test('writing a row builds no table for the condition of an index, as a list of values would', () => {
+  migrate(database, readMigrations(), 'p');
+  const tables = database
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+    .all()
+    .map(({ name }) => String(name));
+  expect(tables.length).toBeGreaterThan(5);
+  for (const name of tables) {
+    const columns = database.prepare('SELECT 1 FROM pragma_table_info(?)').all(name);
+    const values = columns.map(() => '?').join(', ');
+    const steps = database.prepare(`EXPLAIN INSERT INTO ${name} VALUES (${values})`).all();
+    const built = steps.filter(({ opcode }) => opcode === 'OpenEphemeral');
+    expect({ name, built }).toEqual({ name, built: [] });
+  }
+});

@@ -54,7 +54,7 @@ export class TaskTable {
     this.#setPush = database.prepare('UPDATE tasks SET push_configs = ? WHERE number = ?');
     this.#delete = database.prepare('DELETE FROM tasks WHERE number = ?');
     this.#over = database.prepare(
-      `SELECT ${columns} FROM tasks WHERE state IN (3, 4, 5, 7) AND status_time < ? AND NOT EXISTS (
+      `SELECT ${columns} FROM tasks WHERE state >= 3 AND state <= 7 AND state <> 6 AND status_time < ? AND NOT EXISTS (
          SELECT 1 FROM push_configs AS c JOIN deliveries AS d ON d.config = c.number AND d.is_dead = 0
          WHERE tasks.push_configs > 0 AND c.task = tasks.number
        ) ORDER BY status_time LIMIT ?`,
