@@ -11,7 +11,7 @@ export interface Answering {
 }
 
 /**
- * The answer to a plain request, byte for byte as `node:http` would write it.
+ * The answer to a plain request, written as `node:http` would write it.
  *
  * - **new**: nothing was said.
  * - **begun**: the head is made and goes out with the first bytes of the body.
