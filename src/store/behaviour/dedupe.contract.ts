@@ -154,6 +154,16 @@ export function dedupeBehaviour(current: CurrentStore): void {
       expect(await store.loadTurn(turn.id)).toBeUndefined();
     });
 
+    test('an admission that fails takes nothing from what is known of a turn', async () => {
+      const store = current();
+      const { turn } = await admit(store, { dedupe });
+      await append(store, ending(turn, 1));
+      // The message is over, and its place would be taken, were there not a task of that id.
+      const again = admission({ taskId: 't', contextId: 'd', dedupe, now: 9000 });
+      await expect(store.admit(again)).rejects.toMatchObject({ code: 'INTERNAL' });
+      expect(await store.loadTurn(turn.id)).toEqual({ ended: true });
+    });
+
     test('a turn that never was is unknown', async () => {
       expect(await current().loadTurn(12_345)).toBeUndefined();
     });

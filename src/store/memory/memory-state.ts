@@ -61,8 +61,8 @@ export class MemoryState {
 
   admit(admission: Admission): AdmitOutcome {
     const { owner, dedupe, task, taskId, now } = admission;
-    const known = dedupe && this.#known(owner, dedupe.key, now);
-    if (dedupe !== undefined && known !== undefined) {
+    const known = dedupe && this.messages.find(owner, dedupe.key);
+    if (dedupe !== undefined && known !== undefined && this.#isRemembered(known, now)) {
       if (known.digest !== dedupe.digest) return { kind: 'reused' };
       return {
         kind: 'duplicate',
@@ -71,17 +71,18 @@ export class MemoryState {
         ...(known.reply !== undefined && { reply: known.reply }),
       };
     }
+    const isFull = task !== undefined && this.#isFull(admission);
+    // Before anything is changed: what fails leaves everything as it was.
+    if (task !== undefined && !isFull && this.tasks.has(taskId)) {
+      throw new LegateError('INTERNAL', `task ${taskId} exists already`);
+    }
+    if (known !== undefined) this.messages.forget(known);
+    if (isFull) return { kind: 'context-limit' };
     if (task === undefined) {
       const existing = this.tasks.get(taskId);
       if (existing?.owner !== owner) return { kind: 'task-not-found' };
       if (isTerminal(existing.state)) return { kind: 'task-ended' };
-    } else {
-      if (this.#isFull(admission)) return { kind: 'context-limit' };
-      if (this.tasks.has(taskId)) {
-        throw new LegateError('INTERNAL', `task ${taskId} exists already`);
-      }
-      this.#create(admission, task);
-    }
+    } else this.#create(admission, task);
     const { key, replica, request } = admission;
     const running = !this.turns.isBusy(key);
     const id = ++this.#lastTurn;
@@ -264,13 +265,6 @@ export class MemoryState {
     if (turn === undefined || turn.replica !== undefined) return undefined;
     turn.replica = replica;
     return toTurnRecord(turn);
-  }
-
-  #known(owner: string, key: string, now: number): KnownMessage | undefined {
-    const message = this.messages.find(owner, key);
-    if (message === undefined || this.#isRemembered(message, now)) return message;
-    this.messages.forget(message);
-    return undefined;
   }
 
   #isRemembered(message: KnownMessage, now: number): boolean {
