@@ -4,9 +4,9 @@ import type { Logger } from '../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from './actions/index.ts';
 import type { CommandGenerator } from './commands/index.ts';
 import type { CallHandler, History } from './executor/index.ts';
-import type { BotMessage } from './conversation.ts';
 import type { Domain, Flow } from './model.ts';
 import type { Rephraser, ResponseWriter } from './responses/index.ts';
+import type { BotMessage } from './bot-message.ts';
 
 /**
  * What an assistant is made of.

@@ -1,6 +1,5 @@
 /** What a conversation consists of: the frames of its stack, messages and tracker events. */
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import type { Button } from './model.ts';
+import type { JsonObject } from '../protocol/index.ts';
 
 /**
  * A frame of the dialogue stack; the last frame of the stack is the top.
@@ -89,25 +88,6 @@ export interface AgentFrame {
  * @example const isAgentsTurn = (stack: readonly StackFrame[]) => stack.at(-1)?.type === 'agent';
  */
 export type StackFrame = FlowFrame | PatternFrame | AgentFrame;
-
-/**
- * What a user may be shown at once.
- * @example
- * const message: BotMessage = {
- *   text: 'Shall it be there tomorrow?',
- *   buttons: [{ title: 'Yes', payload: '/SetSlots(express=true)' }],
- * };
- */
-export interface BotMessage {
-  readonly text?: string;
-  readonly buttons?: readonly Button[];
-  readonly quickReplies?: readonly JsonValue[];
-  readonly image?: string;
-  readonly attachment?: JsonValue;
-  readonly custom?: JsonValue;
-  readonly elements?: readonly JsonValue[];
-  readonly metadata?: JsonObject;
-}
 
 /**
  * An event of the tracker in the project format's JSON: `event` names it, `timestamp` is in seconds.

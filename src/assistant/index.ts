@@ -1,3 +1,4 @@
+export * from './bot-message.ts';
 export * from './command.ts';
 export * from './conversation.ts';
 export * from './model.ts';

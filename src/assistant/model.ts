@@ -4,6 +4,7 @@
  */
 import type { Position } from '../config/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import type { BotMessage } from './bot-message.ts';
 
 export type { Position };
 
@@ -65,16 +66,6 @@ export interface Slot {
 }
 
 /**
- * Something to press instead of writing.
- * @example const button: Button = { title: 'By tomorrow', payload: '/SetSlots(express=true)' };
- */
-export interface Button {
-  readonly title: string;
-  readonly payload: string;
-  readonly translation?: Readonly<Record<string, { readonly title?: string }>>;
-}
-
-/**
  * One way to say something.
  * @example
  * const byPhone: ResponseVariation = {
@@ -82,19 +73,11 @@ export interface Button {
  *   translation: { de: 'Wir rufen Sie um {appointment_time} an.' },
  * };
  */
-export interface ResponseVariation {
+export interface ResponseVariation extends BotMessage {
   readonly id?: string;
-  readonly text?: string;
   /** A condition over slots. */
   readonly condition?: string;
   readonly channel?: string;
-  readonly buttons?: readonly Button[];
-  readonly quickReplies?: readonly JsonValue[];
-  readonly image?: string;
-  readonly attachment?: JsonValue;
-  readonly custom?: JsonValue;
-  readonly elements?: readonly JsonValue[];
-  readonly metadata?: JsonObject;
   /** By language code. */
   readonly translation?: Readonly<Record<string, string>>;
 }

@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { type Dialogue, flowSlots } from './executor/index.ts';
-import type { BotMessage, TrackerEvent } from './conversation.ts';
+import type { TrackerEvent } from './conversation.ts';
 import { activeSegment, callChain, isInner, segmentsOf } from './stack/index.ts';
 import { appliedEvents } from './tracker/index.ts';
+import type { BotMessage } from './bot-message.ts';
 
 /**
  * What came of a message.

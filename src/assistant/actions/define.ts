@@ -1,10 +1,10 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { BotMessage } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { MessageStream } from './message-stream.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /**
  * An action of a project, written in TypeScript.

@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage } from '../conversation.ts';
-import type { Button } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
+import type { BotMessage, Button } from '../bot-message.ts';
 
 /** More than any sensible action has to say. */
 const MAX_ITEMS = 1_000;

@@ -1,9 +1,9 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { BotMessage } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /**
  * Runs the custom actions of a project. What it throws ends the flow that asked for the action,

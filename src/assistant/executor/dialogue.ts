@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from '../actions/index.ts';
 import { compileCondition } from '../conditions/index.ts';
-import type { BotMessage, PatternFrame, StackFrame, TrackerEvent } from '../conversation.ts';
+import type { PatternFrame, StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain, Flow, Step } from '../model.ts';
 import { START } from '../model.ts';
 import { type PromptNote, promptJson } from '../prompt-note.ts';
@@ -13,6 +13,7 @@ import { botUttered, type Tracker } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
 import { fullTracker } from './full-tracker.ts';
 import type { WaitingAgent } from './leave-agents.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;

@@ -10,7 +10,6 @@ import { data } from '../../protocol/index.ts';
 import { TurnStopped } from '../../tasks/index.ts';
 import type { StreamPiece } from '../actions/index.ts';
 import type { Assistant } from '../assistant.ts';
-import type { BotMessage } from '../conversation.ts';
 import type { TurnResult } from '../turn-result.ts';
 import { type Keep, sessionEnded } from './ends.ts';
 import { messagePart, partsOf } from './parts.ts';
@@ -18,6 +17,7 @@ import { Pieces } from './pieces.ts';
 import { readSeeds } from './seeding.ts';
 import { isChannel, speakerOf } from './speaker.ts';
 import { stateOf } from './state-mapper.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 type Piece = StreamPiece | { readonly kind: 'message'; readonly message: BotMessage };
 type Repair = { readonly includeConversationRepair: boolean };

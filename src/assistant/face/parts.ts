@@ -1,7 +1,7 @@
 import type { EndKind } from '../../agents/index.ts';
 import { data, type JsonObject, type JsonValue, type Part, text } from '../../protocol/index.ts';
-import type { BotMessage } from '../conversation.ts';
 import type { TurnOutcome } from '../turn-result.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /**
  * What an orchestrator is told: the state of the conversation as data, then what was said to the

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage } from '../conversation.ts';
-import type { Button, ResponseVariation } from '../model.ts';
+import type { ResponseVariation } from '../model.ts';
 import { compileTemplate, renderEach, renderFormat } from '../templates/index.ts';
+import type { BotMessage, Button } from '../bot-message.ts';
 
 /** What the texts of a response may name. */
 export interface ResponseScope {

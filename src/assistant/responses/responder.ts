@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { compileCondition } from '../conditions/index.ts';
-import type { BotMessage } from '../conversation.ts';
 import type { Domain, ResponseVariation } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
@@ -9,6 +8,7 @@ import { renderVariation, type ResponseScope } from './render.ts';
 import type { Rephraser } from './rephrase.ts';
 import { selectVariation } from './select.ts';
 import type { ResponseWriter } from './writer.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /** Said when there is nothing else to say. */
 export const INTERNAL_ERROR_RESPONSE = 'utter_internal_error_rasa';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import type { BotMessage } from '../conversation.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /**
  * Words responses instead of the domain. What it throws leaves the domain's own words: a

@@ -7,7 +7,6 @@ import {
   isAtWork,
   type LeftCall,
 } from '../executor/index.ts';
-import type { BotMessage } from '../conversation.ts';
 import type { SubAgent } from '../project/index.ts';
 import { agentInput } from './agent-input.ts';
 import { BackgroundCaller } from './background/index.ts';
@@ -18,6 +17,7 @@ import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf } from './outcome.ts';
 import { type Sleep, TimeLimit, untilAborted, withRetries } from './patience.ts';
 import { runReactAgent } from './react/react-agent.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 export interface AgentHandlerParts {
   readonly agent: SubAgent;

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { BotMessage, TrackerEvent } from '../conversation.ts';
+import type { TrackerEvent } from '../conversation.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /** A field that should be a text; empty when it is none. */
 export function textOf(event: TrackerEvent, field: string): string {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Command, Extractor } from '../command.ts';
-import type { BotMessage } from '../conversation.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /**
  * An event before the tracker gave it its time and metadata.

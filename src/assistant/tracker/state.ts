@@ -1,7 +1,8 @@
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { Extractor } from '../command.ts';
-import type { BotMessage, StackFrame } from '../conversation.ts';
+import type { StackFrame } from '../conversation.ts';
 import type { TranscriptEntry } from './transcript.ts';
+import type { BotMessage } from '../bot-message.ts';
 
 /**
  * All that a conversation is, apart from its log: what the engine needs to take the next turn.

@@ -1,5 +1,4 @@
-import type { BotMessage } from '../conversation.ts';
-import type { Button } from '../model.ts';
+import type { BotMessage, Button } from '../bot-message.ts';
 
 /**
  * Something that was said.
