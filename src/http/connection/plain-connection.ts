@@ -38,15 +38,21 @@ export class PlainConnection implements Answering {
   /** The last one: those who call again and again send the same. */
   #head: PlainHead | undefined;
 
+  readonly #listeners: readonly (readonly [event: string, listener: (piece: Buffer) => void])[] = [
+    ['data', (piece) => this.#onData(piece)],
+    ['drain', () => this.#onDrain()],
+    // Whoever says that nothing more comes has gone: so `node:http` takes it, too.
+    ['end', () => this.#socket.end()],
+    // Told by the close that follows.
+    ['error', () => undefined],
+    ['close', () => this.#onClose()],
+    ['timeout', () => this.#onTimeout()],
+  ];
+
   constructor(socket: Socket, host: PlainHost) {
     this.#socket = socket;
     this.#host = host;
-    socket.on('data', this.#onData);
-    socket.on('drain', this.#onDrain);
-    socket.on('end', this.#onEnd);
-    socket.on('error', this.#onError);
-    socket.on('close', this.#onClose);
-    socket.on('timeout', this.#onTimeout);
+    for (const [event, listener] of this.#listeners) socket.on(event, listener);
     socket.setTimeout(host.firstRequestMs);
   }
 
@@ -73,10 +79,10 @@ export class PlainConnection implements Answering {
     else this.#takeEarly();
   }
 
-  readonly #onData = (piece: Buffer): void => {
+  #onData(piece: Buffer): void {
     if (this.#response !== undefined || this.#socket.writableNeedDrain) this.#keep(piece);
     else this.#take(piece);
-  };
+  }
 
   #takeEarly(): void {
     const early = this.#early;
@@ -123,35 +129,23 @@ export class PlainConnection implements Answering {
   }
 
   #leave(): void {
-    const socket = this.#socket;
-    socket.off('data', this.#onData);
-    socket.off('drain', this.#onDrain);
-    socket.off('end', this.#onEnd);
-    socket.off('error', this.#onError);
-    socket.off('close', this.#onClose);
-    socket.off('timeout', this.#onTimeout);
+    for (const [event, listener] of this.#listeners) this.#socket.off(event, listener);
     this.#host.forget(this);
   }
 
-  readonly #onDrain = (): void => {
+  #onDrain(): void {
     if (this.#response === undefined) this.#takeEarly();
     else this.#response.emit('drain');
-  };
+  }
 
-  /** Whoever says that nothing more comes has gone: so `node:http` takes it, too. */
-  readonly #onEnd = (): void => void this.#socket.end();
-
-  /** Told by the close that follows. */
-  readonly #onError = (): void => undefined;
-
-  readonly #onClose = (): void => {
+  #onClose(): void {
     this.#leave();
     this.#response?.close();
-  };
+  }
 
-  readonly #onTimeout = (): void => {
+  #onTimeout(): void {
     if (this.#response !== undefined) this.#socket.setTimeout(this.#host.keepAliveMs);
     else if (this.#head === undefined) this.#host.refuseSilence(this.#socket);
     else this.destroy();
-  };
+  }
 }
