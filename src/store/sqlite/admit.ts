@@ -1,16 +1,13 @@
-import { isTerminal, type Json, LegateError, type Task } from '../../protocol/index.ts';
+import { isTerminal, type Json, type Task } from '../../protocol/index.ts';
 import type { Admission, AdmitOutcome } from '../contract.ts';
-import { isConstraint } from './failure.ts';
 import type { KnownMessage } from './message-table.ts';
 import type { Tables } from './tables.ts';
-import type { TaskRow } from './task-table.ts';
 
-/** Admits one message. Inside a transaction only. */
-export function admit(tables: Tables, admission: Admission): AdmitOutcome {
+/** Admits one message; `id` is that of its turn. Inside a transaction only. */
+export function admit(tables: Tables, admission: Admission, id: number): AdmitOutcome {
   const { turns } = tables;
   const { agent, key, taskId, replica, request, dedupe, task } = admission;
   const refusal = refusalOf(tables, admission);
-  const id = turns.nextId();
   const known = recall(tables, id, admission, refusal !== undefined);
   if (known !== undefined) {
     if (known.digest !== dedupe?.digest) return { kind: 'reused' };
@@ -66,19 +63,9 @@ function isRemembered({ turns, tasks }: Tables, message: KnownMessage, now: numb
 }
 
 function create(tables: Tables, admission: Admission, body: Json<Task>): void {
-  const task = insert(tables, admission, body);
+  const task = tables.tasks.insert(admission, body.value.status.state);
   tables.events.begin(task.number, body);
   if (admission.push === undefined) return;
   tables.push.register(task, admission.push);
   tables.push.owe(task, 1, admission.now);
-}
-
-function insert({ tasks }: Tables, admission: Admission, body: Json<Task>): TaskRow {
-  try {
-    return tasks.insert(admission, body.value.status.state);
-  } catch (error) {
-    if (!isConstraint(error)) throw error;
-    const message = `task ${admission.taskId} exists already`;
-    throw new LegateError('INTERNAL', message, { cause: error });
-  }
 }

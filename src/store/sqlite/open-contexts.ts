@@ -14,9 +14,12 @@ interface Context {
  */
 export class OpenContexts {
   readonly #read: StatementSync;
+  readonly #beforeRead: () => void;
   #agents: Map<string, Map<string, number>> | undefined;
 
-  constructor(database: DatabaseSync) {
+  /** `beforeRead` writes tasks that are not in the file yet. */
+  constructor(database: DatabaseSync, beforeRead: () => void) {
+    this.#beforeRead = beforeRead;
     this.#read = database.prepare(
       'SELECT agent, owner, context_id FROM tasks WHERE state NOT IN (3, 4, 5, 7)',
     );
@@ -51,6 +54,7 @@ export class OpenContexts {
   }
 
   #load(): void {
+    this.#beforeRead();
     this.#agents = new Map();
     for (const row of this.#read.iterate()) {
       this.add({

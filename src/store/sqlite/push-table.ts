@@ -89,6 +89,7 @@ export class PushTable implements PushStore {
 
   claim(query: Parameters<PushStore['claim']>[0]): Promise<readonly Delivery[]> {
     return this.#commits.write(() => {
+      this.#tasks.write();
       const rows = this.#statements.due.all(query.now, query.limit);
       for (const row of rows) {
         this.#statements.claim.run(query.leaseUntil, query.replica, Number(row['id']));

@@ -45,7 +45,10 @@ export class SqliteStore implements Store {
   }
 
   admit(admission: Admission): Promise<AdmitOutcome> {
-    return this.#write(() => admit(this.#tables, admission));
+    const tables = this.#tables;
+    let id: number | undefined;
+    const run = (): AdmitOutcome => admit(tables, admission, (id ??= tables.turns.nextId()));
+    return this.#write(run);
   }
 
   append(write: Append): Promise<AppendOutcome> {
@@ -155,6 +158,7 @@ export class SqliteStore implements Store {
     const { now, terminalBefore, contextsBefore, limit } = query;
     const tables = this.#tables;
     return this.#write(() => {
+      tables.write();
       const over = tables.tasks.over(terminalBefore, limit);
       for (const task of over) tables.remove(task);
       tables.messages.sweep(now, limit);

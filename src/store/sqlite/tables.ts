@@ -29,7 +29,7 @@ export class Tables {
 
   constructor(database: DatabaseSync, path: string) {
     const counts = new TaskCounts(database);
-    this.openContexts = new OpenContexts(database);
+    this.openContexts = new OpenContexts(database, () => this.tasks.write());
     this.tasks = new TaskTable(database, counts, this.openContexts);
     this.events = new EventTable(database);
     this.turns = new TurnTable(database);
@@ -38,7 +38,10 @@ export class Tables {
     this.list = new TaskList(database, this.events, counts);
     this.commits = new GroupCommit(database, path, {
       onForeignWrite: () => this.#invalidate(),
-      beforeCommit: () => counts.write(),
+      beforeCommit: () => {
+        this.write();
+        counts.write();
+      },
       onRollback: () => {
         counts.discard();
         this.#invalidate();
@@ -46,6 +49,13 @@ export class Tables {
     });
     this.push = new PushTable(database, this.commits, this.tasks);
     this.records = new RecordTable(database, this.commits);
+  }
+
+  /** Writes what operations of a transaction have put off to its end. Inside a transaction only. */
+  write(): void {
+    this.tasks.write();
+    this.events.write();
+    this.turns.write();
   }
 
   /** Deletes a task with all that hangs on it. Inside a transaction only. */
@@ -57,6 +67,7 @@ export class Tables {
 
   #invalidate(): void {
     this.turns.invalidate();
+    this.events.invalidate();
     this.messages.invalidate();
     this.tasks.invalidate();
     this.openContexts.invalidate();

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isTerminal, type TaskState, taskStates } from '../../protocol/index.ts';
+import { isTerminal, LegateError, type TaskState, taskStates } from '../../protocol/index.ts';
 import type { Admission } from '../contract.ts';
+import { isConstraint } from './failure.ts';
 import type { OpenContexts } from './open-contexts.ts';
 import type { TaskCounts } from './task-counts.ts';
 
@@ -24,11 +25,17 @@ const cacheLimit = 2_000;
 const columns = `number, id, agent, owner, context_id AS contextId, state, status_time AS statusTime, version,
   cancel_requested AS cancelRequested, push_configs AS pushConfigs`;
 
-/** The rows of `tasks` with their counts. Methods that write must run inside a transaction. */
+/**
+ * The rows of `tasks` with their counts. Methods that write must run inside a transaction.
+ *
+ * A new row is a draft, at hand only, until `write`: a task that ends in the transaction in which it
+ * began is written once. Statements of others that look at `tasks` do not see drafts.
+ */
 export class TaskTable {
   readonly #counts: TaskCounts;
   readonly #contexts: OpenContexts;
   readonly #insert: StatementSync;
+  readonly #lastNumber: StatementSync;
   readonly #select: StatementSync;
   readonly #setVersion: StatementSync;
   readonly #setStatus: StatementSync;
@@ -37,14 +44,17 @@ export class TaskTable {
   readonly #delete: StatementSync;
   readonly #over: StatementSync;
   readonly #cache = new Map<string, TaskRow>();
+  readonly #drafts = new Map<string, TaskRow>();
+  #last: number | undefined;
 
   constructor(database: DatabaseSync, counts: TaskCounts, contexts: OpenContexts) {
     this.#counts = counts;
     this.#contexts = contexts;
     this.#insert = database.prepare(
-      `INSERT INTO tasks (id, agent, owner, context_id, state, status_time, version, cancel_requested, push_configs)
-       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0)`,
+      `INSERT INTO tasks (number, id, agent, owner, context_id, state, status_time, version, cancel_requested, push_configs)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    this.#lastNumber = database.prepare('SELECT max(number) AS number FROM tasks');
     this.#select = database.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`);
     this.#setVersion = database.prepare('UPDATE tasks SET version = ? WHERE number = ?');
     this.#setStatus = database.prepare(
@@ -62,18 +72,18 @@ export class TaskTable {
   }
 
   find(id: string): TaskRow | undefined {
-    const cached = this.#cache.get(id);
-    if (cached !== undefined) return cached;
+    const known = this.#cache.get(id) ?? this.#drafts.get(id);
+    if (known !== undefined) return known;
     const row = toTaskRow(this.#select.get(id));
     if (row !== undefined) this.#keep(row);
     return row;
   }
 
   insert({ taskId, agent, owner, contextId, now }: Admission, state: TaskState): TaskRow {
-    const stateNumber = taskStates.indexOf(state);
-    const { lastInsertRowid } = this.#insert.run(taskId, agent, owner, contextId, stateNumber, now);
+    if (this.#drafts.has(taskId)) throw exists(taskId);
+    this.#last ??= Number(this.#lastNumber.get()?.['number'] ?? 0);
     const row: TaskRow = {
-      number: Number(lastInsertRowid),
+      number: (this.#last += 1),
       id: taskId,
       agent,
       owner,
@@ -84,20 +94,21 @@ export class TaskTable {
       cancelRequested: false,
       pushConfigs: 0,
     };
+    this.#drafts.set(taskId, row);
     this.#keep(row);
-    this.#counts.change(owner, stateNumber, 1);
+    this.#counts.change(owner, taskStates.indexOf(state), 1);
     if (!isTerminal(state)) this.#contexts.add(row);
     return row;
   }
 
   advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void {
     if (state === row.state && statusTime === row.statusTime) {
-      if (version !== row.version) this.#setVersion.run(version, row.number);
+      if (version !== row.version && !this.#isDraft(row)) this.#setVersion.run(version, row.number);
       row.version = version;
       return;
     }
     const stateNumber = taskStates.indexOf(state);
-    this.#setStatus.run(version, stateNumber, statusTime, row.number);
+    if (!this.#isDraft(row)) this.#setStatus.run(version, stateNumber, statusTime, row.number);
     if (state !== row.state) {
       this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
       this.#counts.change(row.owner, stateNumber, 1);
@@ -113,17 +124,17 @@ export class TaskTable {
 
   requestCancel(row: TaskRow): void {
     if (row.cancelRequested) return;
-    this.#setCancel.run(row.number);
+    if (!this.#isDraft(row)) this.#setCancel.run(row.number);
     row.cancelRequested = true;
   }
 
   setPushConfigs(row: TaskRow, count: number): void {
-    this.#setPush.run(count, row.number);
+    if (!this.#isDraft(row)) this.#setPush.run(count, row.number);
     row.pushConfigs = count;
   }
 
   delete(row: TaskRow): void {
-    this.#delete.run(row.number);
+    if (!this.#drafts.delete(row.id)) this.#delete.run(row.number);
     this.#cache.delete(row.id);
     this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
     if (!isTerminal(row.state)) this.#contexts.remove(row);
@@ -134,9 +145,40 @@ export class TaskTable {
     return this.#over.all(before, limit).flatMap((row) => toTaskRow(row) ?? []);
   }
 
+  /** Writes the drafts. */
+  write(): void {
+    for (const row of this.#drafts.values()) this.#writeNew(row);
+    this.#drafts.clear();
+  }
+
   /** The file may say something else than what is kept at hand. */
   invalidate(): void {
     this.#cache.clear();
+    this.#drafts.clear();
+    this.#last = undefined;
+  }
+
+  #isDraft(row: TaskRow): boolean {
+    return this.#drafts.get(row.id) === row;
+  }
+
+  #writeNew(row: TaskRow): void {
+    try {
+      this.#insert.run(
+        row.number,
+        row.id,
+        row.agent,
+        row.owner,
+        row.contextId,
+        taskStates.indexOf(row.state),
+        row.statusTime,
+        row.version,
+        row.cancelRequested ? 1 : 0,
+        row.pushConfigs,
+      );
+    } catch (error) {
+      throw isConstraint(error) ? exists(row.id, error) : error;
+    }
   }
 
   #keep(row: TaskRow): void {
@@ -149,6 +191,10 @@ export class TaskTable {
     }
     this.#cache.set(row.id, row);
   }
+}
+
+function exists(taskId: string, cause?: unknown): LegateError {
+  return new LegateError('INTERNAL', `task ${taskId} exists already`, { cause });
 }
 
 type SqlRow = ReturnType<StatementSync['get']>;

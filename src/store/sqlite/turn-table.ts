@@ -10,6 +10,9 @@ const blockLength = 1_000;
  * The open turns: in the file, so that they survive, and in memory, so that the common questions
  * cost no query. Requests, which may be large, stay in the file. Methods that write must run inside
  * a transaction.
+ *
+ * A new turn is a draft, in memory only, until `write`: one that ends in the transaction in which it
+ * began is never written.
  */
 export class TurnTable {
   readonly #insert: StatementSync;
@@ -19,14 +22,16 @@ export class TurnTable {
   readonly #all: StatementSync;
   readonly #taken: StatementSync;
   readonly #take: StatementSync;
+  /** The requests of drafts. */
+  readonly #drafts = new Map<OpenTurn, Json<JsonValue>>();
   #open: TurnQueue | undefined;
   #lastId = 0;
-  /** The last id of our block. */
+  /** The last id that the file says is taken. */
   #lastTaken = 0;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare(
-      'INSERT INTO turns (id, agent, key, task_id, attempt, replica, request) VALUES (?, ?, ?, ?, 1, ?, ?)',
+      'INSERT INTO turns (id, agent, key, task_id, attempt, replica, request) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
     this.#delete = database.prepare('DELETE FROM turns WHERE id = ?');
     this.#update = database.prepare('UPDATE turns SET attempt = ?, replica = ? WHERE id = ?');
@@ -42,26 +47,23 @@ export class TurnTable {
     return (this.#open ??= this.#load());
   }
 
-  /** The id that `insert` has to be given next. */
+  /** An id that no turn ever had; an operation that runs again after a rollback may keep it. */
   nextId(): number {
     this.#open ??= this.#load();
-    if (this.#lastId === this.#lastTaken) {
-      this.#lastTaken += blockLength;
-      this.#take.run(this.#lastTaken);
-    }
-    return this.#lastId + 1;
+    return (this.#lastId += 1);
   }
 
   insert(turn: OpenTurn, request: Json<JsonValue>): void {
-    const { id, agent, key, taskId, replica } = turn;
-    this.#insert.run(id, agent, key, taskId, replica ?? null, request.text);
     this.open.add(turn);
-    this.#lastId = turn.id;
+    this.#drafts.set(turn, request);
+    if (turn.id <= this.#lastTaken) return;
+    this.#lastTaken = turn.id + blockLength;
+    this.#take.run(this.#lastTaken);
   }
 
   run(turn: OpenTurn, replica: string, attempt: number): TurnRecord {
     this.#change(turn, replica, attempt);
-    const request = Json.fromText<JsonValue>(String(this.#request.get(turn.id)?.['request']));
+    const request = this.#drafts.get(turn) ?? this.#readRequest(turn);
     return { id: turn.id, key: turn.key, taskId: turn.taskId, attempt, request };
   }
 
@@ -70,17 +72,31 @@ export class TurnTable {
   }
 
   end(turn: OpenTurn): void {
-    this.#delete.run(turn.id);
+    if (!this.#drafts.delete(turn)) this.#delete.run(turn.id);
     this.open.end(turn);
+  }
+
+  /** Writes the drafts. */
+  write(): void {
+    for (const [turn, request] of this.#drafts) {
+      const { id, agent, key, taskId, attempt, replica } = turn;
+      this.#insert.run(id, agent, key, taskId, attempt, replica ?? null, request.text);
+    }
+    this.#drafts.clear();
   }
 
   /** The file may say something else than what is kept in memory. */
   invalidate(): void {
     this.#open = undefined;
+    this.#drafts.clear();
+  }
+
+  #readRequest({ id }: OpenTurn): Json<JsonValue> {
+    return Json.fromText(String(this.#request.get(id)?.['request']));
   }
 
   #change(turn: OpenTurn, replica: string | undefined, attempt: number): void {
-    this.#update.run(attempt, replica ?? null, turn.id);
+    if (!this.#drafts.has(turn)) this.#update.run(attempt, replica ?? null, turn.id);
     turn.replica = replica;
     turn.attempt = attempt;
   }
@@ -101,7 +117,7 @@ export class TurnTable {
       });
     }
     this.#lastTaken = Number(this.#taken.get()?.['taken']);
-    this.#lastId = this.#lastTaken;
+    this.#lastId = Math.max(this.#lastId, this.#lastTaken);
     return open;
   }
 }
