@@ -28,6 +28,19 @@ import { timestamp } from './timestamp.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 import type { Turns } from './turns.ts';
 
+/** Waits until a turn that has begun is stored: nobody hears of one that is not. */
+async function isStored(stored: Promise<unknown>, begun: StartedTurn | QueuedTurn): Promise<void> {
+  try {
+    await stored;
+  } catch (error) {
+    if (begun.kind === 'started') {
+      begun.run.stop('lost');
+      begun.reader?.close();
+    }
+    throw error;
+  }
+}
+
 export type Admitted = StartedTurn | QueuedTurn | AnsweredTurn;
 
 interface AdmittedTurn {
@@ -130,7 +143,9 @@ export class Admissions {
       const isOverLimit = outcome.kind === 'context-limit';
       if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
       if (outcome.kind !== 'admitted') return await this.#refuse(outcome, owner, draft.message);
-      return this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
+      const begun = this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
+      if (outcome.stored !== undefined) await isStored(outcome.stored, begun);
+      return begun;
     } finally {
       claim[Symbol.dispose]();
     }
@@ -168,6 +183,7 @@ export class Admissions {
       task,
       push,
       maxContexts: call.isBeyondLimits === true ? 0 : maxContexts,
+      atOnce: agent.begins === 'at-once',
     };
     return { message, task, turnRequest, admission };
   }

@@ -46,6 +46,7 @@ const admit = fc.record({
   dedupe: maybe(fc.record({ key: small(2), digest: small(1), lasts: small(40) })),
   push: maybe(fc.record({ configId, wireVersion })),
   maxContexts: small(3),
+  atOnce: fc.boolean(),
 });
 
 const append = fc.record({
@@ -229,6 +230,7 @@ async function performAdmit(
     now: world.now,
     request: Json.of({ for: taskId }),
     maxContexts: step.maxContexts,
+    atOnce: step.atOnce,
     ...(isNew && { task: taskBody(taskId, contextId) }),
     ...(isNew && push !== undefined && { push: registration(push) }),
     ...(dedupe !== undefined && {
@@ -240,8 +242,10 @@ async function performAdmit(
     }),
   });
   if (outcome.kind !== 'admitted') return outcome;
-  turns.push(outcome.turn.id);
-  return { ...outcome, turn: { ...outcome.turn, id: turns.length } };
+  const { stored, turn, ...rest } = outcome;
+  await stored;
+  turns.push(turn.id);
+  return { ...rest, turn: { ...turn, id: turns.length } };
 }
 
 async function toAppend(

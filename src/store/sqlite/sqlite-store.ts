@@ -48,7 +48,13 @@ export class SqliteStore implements Store {
     const tables = this.#tables;
     let id: number | undefined;
     const run = (): AdmitOutcome => admit(tables, admission, (id ??= tables.turns.nextId()));
-    return this.#write(run);
+    if (admission.atOnce !== true) return this.#write(run);
+    return new Promise((resolve, reject) => {
+      const stored = tables.commits.write(run, (outcome) => {
+        if (outcome.kind === 'admitted' && outcome.running) resolve({ ...outcome, stored });
+      });
+      stored.then(resolve, reject);
+    });
   }
 
   append(write: Append): Promise<AppendOutcome> {
