@@ -85,5 +85,5 @@ function shown(value: number): string {
 
 function table(cells: readonly string[]): string {
   const [first = '', ...rest] = cells;
-  return `  ${first.padEnd(11)}${rest.map((cell) => cell.padStart(12)).join('')}`;
+  return `  ${first.padEnd(15)}${rest.map((cell) => cell.padStart(12)).join('')}`;
 }

@@ -1,4 +1,7 @@
-/** Our server, on the store named by the first argument; SQLite keeps its file in the second. */
+/**
+ * Our server, on the store named by the first argument, `-stored` behind it for an agent that
+ * begins when its message is stored; SQLite keeps its file in the second.
+ */
 import { join } from 'node:path';
 import { agent } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
@@ -8,9 +11,16 @@ import { workOf } from '../work.ts';
 import { Instruments } from './instruments.ts';
 
 const instruments = new Instruments();
+const [, , kind = 'memory', directory = '.'] = process.argv;
+const [storeType, begins] = kind.split('-');
 
 const echo = agent(
-  { name: 'echo', description: 'Says what it hears.', serialise: 'task' },
+  {
+    name: 'echo',
+    description: 'Says what it hears.',
+    serialise: 'task',
+    begins: begins === 'stored' ? 'stored' : 'at-once',
+  },
   async function* ({ message }) {
     const end = instruments.turn();
     const words = message.parts[0]?.text ?? '';
@@ -36,7 +46,6 @@ const echo = agent(
   },
 );
 
-const [, , storeType, directory = '.'] = process.argv;
 const store: StoreOptions =
   storeType === 'sqlite'
     ? { type: 'sqlite', path: join(directory, 'bench.db') }
