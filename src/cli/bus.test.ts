@@ -70,7 +70,7 @@ test('dead letters are listed with their reason, and replayed into their queue',
 });
 
 test('what is not there is said with what to do', slow, async () => {
-  await using folder = await busFolder();
+  await using folder = await busFolder({}, ', connect_timeout: 2000');
   const unknown = await folder.run(['bus', 'dead', 'list', 'nobody-at-all']);
   expect(unknown).toMatchObject({ code: 1, out: '' });
   expect(unknown.err).toContain('legate bus declare nobody-at-all');

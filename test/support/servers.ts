@@ -116,11 +116,11 @@ export function installPackage(name: string, hint: string): void {
   if (process.getuid?.() !== 0) throw new Error(hint);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   try {
-    execFileSync('apt-get', ['update', '-qq'], { env, stdio: 'ignore' });
-    execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], {
-      env,
-      stdio: 'ignore',
-    });
+    // Two test files may find at once that something is missing.
+    const lock = join(tmpdir(), 'legate-install.lock');
+    for (const command of [['update'], ['install', '-y', '--no-install-recommends', name]]) {
+      execFileSync('flock', [lock, 'apt-get', '-qq', ...command], { env, stdio: 'ignore' });
+    }
   } catch (cause) {
     throw new Error(hint, { cause });
   }

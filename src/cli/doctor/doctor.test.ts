@@ -102,7 +102,7 @@ test(
 test('a broker that is there, and one that is not', patient, async () => {
   const { url } = await rabbitMq();
   await using folder = await greenhouseFolder({
-    'endpoints.yml': `${sqlite}bus: {type: rabbitmq, url: "\${AMQP_URL}"}\n`,
+    'endpoints.yml': `${sqlite}bus: {type: rabbitmq, url: "\${AMQP_URL}", connect_timeout: 2000}\n`,
   });
   const there = await examined(folder.directory, [], { AMQP_URL: url });
   expect(there.of('Broker')).toMatchObject({ outcome: 'good' });
