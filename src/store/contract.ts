@@ -17,8 +17,9 @@
  * - **record**: a small JSON document in a named space, with an optional expiry.
  *
  * Every method is one transaction: all of it happens, or none. A method that resolves has been
- * written durably (as far as the driver is durable at all). Times are milliseconds since 1970 and
- * are passed in: a store has no clock. Failures of the medium reject with `STORE_FAILED`.
+ * written durably (as far as the driver is durable at all), save for an admission that may be told
+ * before (`atOnce`). Times are milliseconds since 1970 and are passed in: a store has no clock.
+ * Failures of the medium reject with `STORE_FAILED`.
  */
 import type {
   Json,

@@ -28,19 +28,6 @@ import { timestamp } from './timestamp.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 import type { Turns } from './turns.ts';
 
-/** Waits until a turn that has begun is stored: nobody hears of one that is not. */
-async function isStored(stored: Promise<unknown>, begun: StartedTurn | QueuedTurn): Promise<void> {
-  try {
-    await stored;
-  } catch (error) {
-    if (begun.kind === 'started') {
-      begun.run.stop('lost');
-      begun.reader?.close();
-    }
-    throw error;
-  }
-}
-
 export type Admitted = StartedTurn | QueuedTurn | AnsweredTurn;
 
 interface AdmittedTurn {
@@ -144,7 +131,7 @@ export class Admissions {
       if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
       if (outcome.kind !== 'admitted') return await this.#refuse(outcome, owner, draft.message);
       const begun = this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
-      if (outcome.stored !== undefined) await isStored(outcome.stored, begun);
+      if (outcome.stored !== undefined) await untilStored(outcome.stored, begun);
       return begun;
     } finally {
       claim[Symbol.dispose]();
@@ -378,4 +365,20 @@ export function taskEnded(taskId: string): LegateError {
     `task ${taskId} has ended and takes no more messages; send one without taskId to begin a new task`,
     { metadata: { taskId } },
   );
+}
+
+/** Waits until a turn that has begun is stored: nobody hears of one that is not. */
+async function untilStored(
+  stored: Promise<unknown>,
+  begun: StartedTurn | QueuedTurn,
+): Promise<void> {
+  try {
+    await stored;
+  } catch (error) {
+    if (begun.kind === 'started') {
+      begun.run.stop('lost');
+      begun.reader?.close();
+    }
+    throw error;
+  }
 }

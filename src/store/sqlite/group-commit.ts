@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { nextTick } from 'node:process';
 // Named imports, so that a test's fake timers do not stop the disk.
+import { nextTick } from 'node:process';
 import { clearImmediate, setImmediate } from 'node:timers';
 import { LegateError } from '../../protocol/index.ts';
 import { storeFailure } from './failure.ts';
