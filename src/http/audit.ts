@@ -1,9 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../agents/index.ts';
 import { AuthError } from '../auth/index.ts';
 import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
 import { lateCounter, type Logger } from '../telemetry/index.ts';
-import type { HttpRequest } from './connection/index.ts';
 
 /** What a door knows of a request that was refused. Nothing of it may be secret. */
 export interface DeniedRequest {
@@ -66,7 +66,7 @@ export class AuditLog {
 }
 
 /** A request in the words of the audit log. */
-export function describeRequest(request: HttpRequest): Omit<DeniedRequest, 'caller'> {
+export function describeRequest(request: IncomingMessage): Omit<DeniedRequest, 'caller'> {
   const { method = '', url = '' } = request;
   const path = url.split('?', 1)[0] ?? '';
   return {

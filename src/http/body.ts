@@ -1,19 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { LegateError } from '../protocol/index.ts';
-import { type HttpRequest, PlainRequest } from './connection/index.ts';
 import type { HttpLimits } from './service.ts';
-import { soon } from './soon.ts';
 
 /**
  * The whole body as text, bounded in size and time. A body parsed by a framework before us (an
  * Express `json()` in front of the handler) is taken as it is.
  */
-export function readBody(request: HttpRequest, limits: HttpLimits): string | Promise<string> {
-  if (request instanceof PlainRequest) {
-    const { body } = request;
-    if (body.length > limits.maxBodyBytes) throw tooLarge(limits);
-    return body.toString('utf8');
-  }
+export function readBody(request: IncomingMessage, limits: HttpLimits): Promise<string> {
   const parsed = (request as IncomingMessage & { body?: unknown }).body;
   if (parsed !== undefined && (request.readableEnded || request.complete)) {
     return Promise.resolve(typeof parsed === 'string' ? parsed : JSON.stringify(parsed));
@@ -59,19 +52,14 @@ export function readBody(request: HttpRequest, limits: HttpLimits): string | Pro
           : Buffer.concat(chunks).toString('utf8'),
       );
     });
-    // Most bodies come with their headers, and are over by then.
-    soon(() => {
-      if (isOver) return;
-      // Node tells of an error only where somebody listens, so nothing was missed but a close.
-      request.on('error', (cause) => stop(brokenOff(cause)));
-      request.on('close', () => {
-        if (!request.complete) stop(brokenOff());
-      });
-      timer = setTimeout(() => {
-        stop(new LegateError('REQUEST_TIMEOUT', 'the request body did not arrive in time'));
-      }, limits.bodyTimeoutMs);
-      if (request.destroyed && !request.complete) stop(brokenOff());
+    request.on('error', (cause) => stop(brokenOff(cause)));
+    request.on('close', () => {
+      if (!request.complete) stop(brokenOff());
     });
+    timer = setTimeout(() => {
+      stop(new LegateError('REQUEST_TIMEOUT', 'the request body did not arrive in time'));
+    }, limits.bodyTimeoutMs);
+    if (request.destroyed && !request.complete) stop(brokenOff());
   });
 }
 

@@ -1,6 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthError } from '../auth/index.ts';
 import { addressKind } from '../push/index.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 
 /**
  * Refuses what a web page sends in the name of whoever looks at it. A browser adds `Origin` to all
@@ -8,8 +8,8 @@ import type { HttpRequest, HttpResponse } from './connection/index.ts';
  * of an origin that the operator lists. Where a framework in front has allowed the origin, it is.
  */
 export function refuseForeignPages(
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   origins: readonly string[],
 ): void {
   const { origin, host } = request.headers;
@@ -24,7 +24,7 @@ export function refuseForeignPages(
  * Refuses requests that call a server of this machine by a foreign name. Whoever owns a name can let
  * it point here (DNS rebinding), and a page of that name would then be of the server's own origin.
  */
-export function refuseForeignNames(request: HttpRequest, known: readonly string[]): void {
+export function refuseForeignNames(request: IncomingMessage, known: readonly string[]): void {
   const { host } = request.headers;
   if (host !== undefined && isKnown(host, known)) return;
   throw new AuthError(

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
 import type { Agent, Caller } from '../agents/index.ts';
 import {
@@ -11,7 +12,6 @@ import {
   supersetCard,
   v1,
 } from '../protocol/index.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { sendJson } from './respond.ts';
 
 export interface CardOptions {
@@ -142,7 +142,7 @@ export class Cards {
   }
 
   /** Answers a GET of the card; `isProtected` keeps it out of shared caches. */
-  send(request: HttpRequest, response: HttpResponse, isProtected: boolean): void {
+  send(request: IncomingMessage, response: ServerResponse, isProtected: boolean): void {
     const version = request.headers['a2a-version'];
     const stated = typeof version === 'string' && version !== '' ? version.trim() : undefined;
     const wantsV1 = stated?.startsWith('1') ?? this.#unversioned === '1.0';
@@ -169,7 +169,7 @@ function render(card: unknown): Rendering {
 }
 
 /** An entity tag decides where there is one; the time only where there is none. */
-function isFresh(request: HttpRequest, etag: string, modified: string): boolean {
+function isFresh(request: IncomingMessage, etag: string, modified: string): boolean {
   const tags = request.headers['if-none-match'];
   if (tags !== undefined) {
     return tags === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);

@@ -1,6 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
 import type { Cards } from './cards.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { sendJson } from './respond.ts';
 
 export const cataloguePath = '/.well-known/ai-catalog.json';
@@ -38,8 +38,8 @@ export function catalogueOf(host: string, agents: readonly CatalogueAgent[]): ob
 
 /** Answers a GET of the catalogue; `isProtected` keeps it out of shared caches. */
 export function sendCatalogue(
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   catalogue: object,
   isProtected: boolean,
 ): void {

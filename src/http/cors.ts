@@ -1,5 +1,3 @@
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
-
 const methods = 'GET, POST, DELETE, OPTIONS';
 const exposed =
   'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, WWW-Authenticate, X-A2A-Context-Id';
@@ -11,8 +9,8 @@ const exposed =
  */
 export function allowOrigin(
   origins: readonly string[],
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): boolean {
   if (origins.length === 0) return false;
   const isOpen = origins.includes('*');
@@ -35,3 +33,4 @@ export function allowOrigin(
     .end();
   return true;
 }
+import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,16 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
 import { type TlsPeer, tlsPeer } from '../auth/index.ts';
 import { operations, type Operation } from '../protocol/index.ts';
 import { refuseForeignPages } from './browser-guard.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import type { Service } from './service.ts';
 
 /** Who sends a request, before anything of it is read. */
 export function authenticate(
   service: Service,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   query: URLSearchParams,
 ): Caller | Promise<Caller> {
   refuseForeignPages(request, response, service.corsOrigins);
@@ -29,7 +29,7 @@ export function authenticate(
 /** Client certificates of connections: reading one costs more than many a request. */
 const peers = new WeakMap<TLSSocket, TlsPeer | undefined>();
 
-function peerOf({ socket }: HttpRequest): TlsPeer | undefined {
+function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
   if (!('encrypted' in socket)) return undefined;
   const secure = socket as TLSSocket;
   if (!peers.has(secure)) peers.set(secure, tlsPeer(secure));
@@ -42,8 +42,8 @@ function peerOf({ socket }: HttpRequest): TlsPeer | undefined {
  */
 export function enter(
   service: Service,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   caller: Caller,
 ): Disposable | Promise<Disposable> {
   service.load.note();
@@ -58,7 +58,7 @@ export function enter(
 /** A place among the caller's open streams, for operations that stream. */
 export function openStream(
   service: Service,
-  request: HttpRequest,
+  request: IncomingMessage,
   caller: Caller,
   operation: Operation,
 ): Disposable | undefined {

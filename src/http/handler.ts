@@ -1,7 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
 import { describeRequest } from './audit.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { allowOrigin } from './cors.ts';
 import { authenticate } from './entrance.ts';
 import { handleJsonRpc } from './json-rpc.ts';
@@ -19,7 +19,7 @@ import { errorHeaders } from './statuses.ts';
  *   doors.handler(request, response);
  * };
  */
-export type Handler = (request: HttpRequest, response: HttpResponse) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface HandlerOptions {
   /** Aborts when the server stops: streams are then closed. */
@@ -28,8 +28,8 @@ export interface HandlerOptions {
   readonly isReady: () => boolean | Promise<boolean>;
   /** Paths of other doors on the same port, asked first. */
   readonly before?: (
-    request: HttpRequest,
-    response: HttpResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     path: string,
     query: URLSearchParams,
   ) => boolean | Promise<boolean>;
@@ -56,8 +56,8 @@ export function createHandler(service: Service, options: HandlerOptions): Handle
 async function route(
   service: Service,
   options: HandlerOptions,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<void> {
   const { url = '/', method = 'GET' } = request;
   const mark = url.indexOf('?');
@@ -93,19 +93,19 @@ async function route(
 }
 
 /** The keys by which receivers of webhooks verify them: for everybody. */
-export function sendKeys(response: HttpResponse, keys: PublicKeySet): void {
+export function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   sendJson(response, 200, JSON.stringify(keys), {
     'cache-control': 'public, max-age=300',
     'access-control-allow-origin': '*',
   });
 }
 
-export function sendWell(response: HttpResponse, isWell: boolean): void {
+export function sendWell(response: ServerResponse, isWell: boolean): void {
   const status = isWell ? 'ok' : 'unavailable';
   sendJson(response, isWell ? 200 : 503, JSON.stringify({ status }));
 }
 
-export function only(method: string, response: HttpResponse, ...allowed: string[]): void {
+export function only(method: string, response: ServerResponse, ...allowed: string[]): void {
   if (allowed.includes(method)) return;
   const allow = allowed.join(', ');
   response.setHeader('allow', allow);

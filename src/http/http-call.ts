@@ -1,7 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../agents/index.ts';
 import { LegateError, type Operation, operations } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 
 /** Longest idempotency key that is taken, in characters. */
 const maxKeyLength = 256;
@@ -30,13 +30,13 @@ class HttpCall implements Call {
   declare readonly lastEventId?: number;
   declare readonly traceparent?: string;
   declare readonly tracestate?: string;
-  readonly #response: HttpResponse;
+  readonly #response: ServerResponse;
   readonly #operation: Operation;
   #signal: AbortSignal | undefined;
 
   constructor(
-    request: HttpRequest,
-    response: HttpResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     caller: Caller,
     version: '0.3' | '1.0',
     operation: Operation,
@@ -72,7 +72,7 @@ class HttpCall implements Call {
 const none: readonly string[] = [];
 
 /** 0.3 writes the name with an X; clients of both versions send both. */
-function extensionsOf(headers: HttpRequest['headers']): readonly string[] {
+function extensionsOf(headers: IncomingMessage['headers']): readonly string[] {
   const plain = headers['a2a-extensions'];
   const legacy = headers['x-a2a-extensions'];
   if (plain === undefined && legacy === undefined) return none;
@@ -80,8 +80,8 @@ function extensionsOf(headers: HttpRequest['headers']): readonly string[] {
 }
 
 export function callOf(
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   caller: Caller,
   version: '0.3' | '1.0',
   operation: Operation,
@@ -89,7 +89,7 @@ export function callOf(
   return new HttpCall(request, response, caller, version, operation);
 }
 
-function closeSignal(response: HttpResponse): AbortSignal {
+function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort();
   else response.once('close', () => controller.abort());

@@ -6,7 +6,6 @@ import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { AuditLog, describeRequest } from './audit.ts';
 import { refuseForeignNames } from './browser-guard.ts';
-import { PlainConnections } from './connection/index.ts';
 import type { Handler } from './handler.ts';
 import { readTarget } from './request-target.ts';
 import { sendJson } from './respond.ts';
@@ -37,12 +36,6 @@ export interface ListenOptions {
   tls?: TlsFiles;
   /** How long browsers shall insist on HTTPS once they have seen it, in seconds; 0 for no word on it. @default 31_536_000 */
   hstsSeconds?: number;
-  /**
-   * Answers requests of the usual shape that come whole without `node:http`, at half its cost. What
-   * listens to `request` at the server, as some instrumentations do, sees only the others.
-   * @default true
-   */
-  plainRequests?: boolean;
   /** Bounds of connections, see `ConnectionLimits`. */
   connections?: Partial<ConnectionLimits>;
   /** Listens where others can reach without asking who they are. @default false */
@@ -110,8 +103,6 @@ export async function openServer(
   const server = secure?.server ?? createServer(limits, listener);
   answerUnreadable(server, isStrict ? { 'strict-transport-security': strict } : {});
   server.maxConnections = options.connections?.max ?? 10_000;
-  const plain =
-    options.plainRequests === false ? undefined : new PlainConnections(server, listener);
   try {
     await listen(server, port, host);
   } catch (error) {
@@ -127,7 +118,7 @@ export async function openServer(
       handler = next;
     },
     async close(drain) {
-      await shutDown(server, plain, drain);
+      await shutDown(server, drain);
       secure?.stop();
     },
   };
@@ -152,24 +143,13 @@ function knownNames({ hosts = [], url }: ListenOptions & { readonly url?: string
   return [...hosts.map((name) => name.toLowerCase()), ...(own === undefined ? [] : [own])];
 }
 
-async function shutDown(
-  server: Server | SecureServer,
-  plain: PlainConnections | undefined,
-  drain: () => Promise<void>,
-): Promise<void> {
+async function shutDown(server: Server | SecureServer, drain: () => Promise<void>): Promise<void> {
   const isClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  const closeIdle = (): void => {
-    server.closeIdleConnections();
-    plain?.closeIdle();
-  };
-  closeIdle();
+  server.closeIdleConnections();
   await drain();
-  closeIdle();
+  server.closeIdleConnections();
   // Answers that are being written get a moment; a client that does not read must not hold us.
-  const timer = setTimeout(() => {
-    server.closeAllConnections();
-    plain?.closeAll();
-  }, 1_000);
+  const timer = setTimeout(() => server.closeAllConnections(), 1_000);
   await isClosed;
   clearTimeout(timer);
 }

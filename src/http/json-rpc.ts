@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type Dialect,
   type JsonRpcId,
@@ -16,7 +17,6 @@ import type { Caller } from '../agents/index.ts';
 import type { Call } from '../tasks/index.ts';
 import { describeRequest } from './audit.ts';
 import { readBody } from './body.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
 import { extensionHeaders } from './extension-headers.ts';
@@ -34,8 +34,8 @@ const dialects = { '1.0': v1, '0.3': v03 } as const;
 /** `POST /`: JSON-RPC in both versions. */
 export async function handleJsonRpc(
   service: Service,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   query: URLSearchParams,
   closing: AbortSignal,
 ): Promise<void> {
@@ -52,8 +52,7 @@ export async function handleJsonRpc(
     const entered = enter(service, request, response, caller);
     place = entered instanceof Promise ? await entered : entered;
     requireJson(request);
-    const read = readBody(request, service.limits);
-    const text = typeof read === 'string' ? read : await read;
+    const text = await readBody(request, service.limits);
     const body = parseJson(text, { maxDepth: service.limits.maxJsonDepth });
     const rpc = parseJsonRpcRequest(body);
     ({ id } = rpc);
@@ -87,7 +86,7 @@ export async function handleJsonRpc(
 /** The header must agree with the version whose method was called. */
 function checkVersion(
   service: Service,
-  request: HttpRequest,
+  request: IncomingMessage,
   query: URLSearchParams,
   expected: ProtocolVersion | undefined,
 ): void {
@@ -109,7 +108,7 @@ function checkVersion(
 
 async function answer(
   service: Service,
-  response: HttpResponse,
+  response: ServerResponse,
   options: {
     id: JsonRpcId;
     dialect: Dialect;
@@ -144,7 +143,7 @@ async function answer(
 }
 
 /** JSON-RPC errors go out as HTTP 200, save those that HTTP clients must see for what they are. */
-function fail(service: Service, response: HttpResponse, error: LegateError, id: JsonRpcId): void {
+function fail(service: Service, response: ServerResponse, error: LegateError, id: JsonRpcId): void {
   if (error.code === 'INTERNAL')
     service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
   sendJson(response, jsonRpcStatus(error), errorText(error, id), errorHeaders(error));

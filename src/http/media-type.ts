@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { LegateError } from '../protocol/index.ts';
-import type { HttpRequest } from './connection/index.ts';
 
 const accepted = new Set(['application/json', 'application/a2a+json']);
 
 /** Refuses a body that does not claim to be JSON; a missing claim is forgiven. */
-export function requireJson(request: HttpRequest): void {
+export function requireJson(request: IncomingMessage): void {
   const header = request.headers['content-type'];
   if (header === undefined || accepted.has(header) || accepted.has(essence(header))) return;
   throw new LegateError(
@@ -15,7 +15,7 @@ export function requireJson(request: HttpRequest): void {
 }
 
 /** `application/json`, unless the caller names the protocol's own media type. */
-export function responseMediaType(request: HttpRequest): string {
+export function responseMediaType(request: IncomingMessage): string {
   const named = `${request.headers.accept ?? ''},${request.headers['content-type'] ?? ''}`;
   return named.includes('application/a2a+json') ? 'application/a2a+json' : 'application/json';
 }

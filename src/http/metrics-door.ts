@@ -1,7 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../auth/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { type Metrics, prometheusType } from '../telemetry/index.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { authenticate } from './entrance.ts';
 import type { Service } from './service.ts';
 
@@ -49,8 +49,8 @@ export class MetricsDoor {
 
   async send(
     service: Service,
-    request: HttpRequest,
-    response: HttpResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     query: URLSearchParams,
   ): Promise<void> {
     if (this.#access === 'callers') await authenticate(service, request, response, query);
@@ -60,12 +60,12 @@ export class MetricsDoor {
   }
 
   /** For a port that serves nothing else: it has no callers, so that they are those of this machine. */
-  async sendAlone(request: HttpRequest, response: HttpResponse): Promise<void> {
+  async sendAlone(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#access !== 'everybody') requireThisMachine(request);
     await this.#show(request, response);
   }
 
-  async #show(request: HttpRequest, response: HttpResponse): Promise<void> {
+  async #show(request: IncomingMessage, response: ServerResponse): Promise<void> {
     await this.#metrics.collect();
     const text = this.#metrics.render();
     response.writeHead(200, {
@@ -78,7 +78,7 @@ export class MetricsDoor {
 }
 
 /** A proxy on this machine is not this machine. */
-function requireThisMachine({ socket, headers }: HttpRequest): void {
+function requireThisMachine({ socket, headers }: IncomingMessage): void {
   const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   const isForwarded = forwarding.some((name) => headers[name] !== undefined);
   if (isLoopbackHost(address) && !isForwarded) return;

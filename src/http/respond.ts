@@ -1,59 +1,34 @@
-import { headerLines, type HttpResponse, PlainResponse } from './connection/index.ts';
-import { soon } from './soon.ts';
+import type { ServerResponse } from 'node:http';
 import { limitUnreadBody } from './unread-body.ts';
 
-/** Fields that many answers have in common, put into text once. */
-export interface CommonFields {
-  readonly fields: Readonly<Record<string, string>>;
-  readonly lines: string;
-}
+/** Response headers by name. */
+export type Headers = Readonly<Record<string, string | string[]>>;
 
-export function commonFields(fields: Readonly<Record<string, string>>): CommonFields {
-  return { fields, lines: headerLines(fields) };
-}
-
-const ofJson = commonFields({
+const jsonHeaders: Headers = {
   'content-type': 'application/json',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
-});
+};
 
-/**
- * Answers with JSON text and closes. Does nothing when the caller has gone. What callers are told is
- * theirs: unless the headers say otherwise, no cache keeps it.
- */
+/** Sends JSON text and ends the response, unless the client has disconnected. Not cached by default. */
 export function sendJson(
-  response: HttpResponse,
+  response: ServerResponse,
   status: number,
   text: string,
-  headers?: Readonly<Record<string, string | readonly string[]>>,
+  headers?: Headers,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  sendWhole(response, status, ofJson, text, headers);
+  sendText(response, status, text, { ...jsonHeaders, ...headers });
 }
 
-/** Answers with text that is all there is to say. */
-export function sendWhole(
-  response: HttpResponse,
+/** Sends a complete body with its length and ends the response. */
+export function sendText(
+  response: ServerResponse,
   status: number,
-  common: CommonFields,
   text: string,
-  headers?: Readonly<Record<string, string | readonly string[]>>,
+  headers: Headers,
 ): void {
-  const length = Buffer.byteLength(text);
-  if (response instanceof PlainResponse && headers === undefined) {
-    response.writeLines(status, common.lines, length);
-  } else {
-    limitUnreadBody(response);
-    response.writeHead(status, { ...common.fields, 'content-length': length, ...headers });
-  }
-  endSoon(response, text);
-}
-
-/**
- * Ends an answer together with the others of this turn of the event loop. Written one by one, each
- * would wake whoever waits for it, which under load costs more than making the answer.
- */
-function endSoon(response: HttpResponse, text: string): void {
-  soon(() => void response.end(text));
+  limitUnreadBody(response);
+  response.writeHead(status, { 'content-length': Buffer.byteLength(text), ...headers });
+  response.end(text);
 }

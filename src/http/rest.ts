@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type Dialect,
   invalidParams,
@@ -12,7 +13,6 @@ import type { Caller } from '../agents/index.ts';
 import type { Call } from '../tasks/index.ts';
 import { describeRequest } from './audit.ts';
 import { readBody } from './body.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { contextHints } from './context-hints.ts';
 import { authenticate, enter, openStream } from './entrance.ts';
 import { extensionHeaders } from './extension-headers.ts';
@@ -29,8 +29,8 @@ import { versionOf } from './version.ts';
 /** HTTP+JSON: 1.x below the root, 0.3 below `/v1`. */
 export async function handleRest(
   service: Service,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   target: { readonly path: string; readonly query: URLSearchParams },
   closing: AbortSignal,
 ): Promise<void> {
@@ -77,7 +77,7 @@ export async function handleRest(
 /** REST paths are per version, so the header has only to agree. */
 function checkVersion(
   service: Service,
-  request: HttpRequest,
+  request: IncomingMessage,
   query: URLSearchParams,
   isV03: boolean,
 ): void {
@@ -94,7 +94,7 @@ function checkVersion(
 /** Path, query and body as one object; what the path says, the body cannot unsay. */
 async function parameters(
   service: Service,
-  request: HttpRequest,
+  request: IncomingMessage,
   query: URLSearchParams,
   route: RestRoute,
 ): Promise<Record<string, unknown>> {
@@ -151,8 +151,8 @@ function nameTask(params: Record<string, unknown>, { operation, params: path }: 
 
 async function answer(
   service: Service,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   options: { dialect: Dialect; result: OperationResult; call: Call; closing: AbortSignal },
 ): Promise<void> {
   const { dialect, result, call, closing } = options;
@@ -179,8 +179,8 @@ async function answer(
 
 function fail(
   service: Service,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   error: LegateError,
   version: '0.3' | '1.0',
 ): void {

@@ -64,7 +64,6 @@ function routerOptionsOf(options: ServeOptions): RouterOptions {
     tls: _tls,
     hstsSeconds: _hstsSeconds,
     connections: _connections,
-    plainRequests: _plainRequests,
     dangerouslyAllowUnauthenticatedRemote: _dangerously,
     hosts: _hosts,
     drainMs: _drainMs,

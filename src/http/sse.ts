@@ -1,16 +1,15 @@
+import type { ServerResponse } from 'node:http';
 import { type LegateError, toLegateError } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import type { HttpResponse } from './connection/index.ts';
-import { commonFields, sendWhole } from './respond.ts';
-import { soon } from './soon.ts';
+import { type Headers, sendText } from './respond.ts';
 
-const common = commonFields({
+const streamHeaders: Headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
   'x-content-type-options': 'nosniff',
-});
+};
 
 /** Text that may wait for the socket before no more is pulled, in characters. */
 const maxPending = 64 * 1024;
@@ -29,7 +28,7 @@ export interface EventSending {
 
 /** Sends a stream of events to one caller; resolves when it has ended. */
 export function sendEvents(
-  response: HttpResponse,
+  response: ServerResponse,
   stream: EventStream,
   options: EventSending,
 ): Promise<void> {
@@ -45,7 +44,7 @@ export function sendEvents(
  * - **over**: ended by us, or left by the caller.
  */
 class EventSender {
-  readonly #response: HttpResponse;
+  readonly #response: ServerResponse;
   readonly #stream: EventStream;
   readonly #options: EventSending;
   #pending = '';
@@ -54,7 +53,7 @@ class EventSender {
   #flushed: (() => void) | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
 
-  constructor(response: HttpResponse, stream: EventStream, options: EventSending) {
+  constructor(response: ServerResponse, stream: EventStream, options: EventSending) {
     this.#response = response;
     this.#stream = stream;
     this.#options = options;
@@ -102,7 +101,7 @@ class EventSender {
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    soon(() => this.#flush());
+    setImmediate(() => this.#flush());
   }
 
   #flush(): void {
@@ -127,7 +126,7 @@ class EventSender {
     this.#keepAlive = setInterval(() => {
       if (this.#pending === '' && !response.writableNeedDrain) response.write(': keep-alive\n\n');
     }, keepAliveMs).unref();
-    response.writeHead(200, { ...common.fields, ...extraHeaders });
+    response.writeHead(200, { ...streamHeaders, ...extraHeaders });
     if (this.#pending === '') response.flushHeaders();
   }
 
@@ -147,7 +146,9 @@ class EventSender {
       this.#pending += ': the server is stopping; subscribe again to go on\n\n';
     const text = this.#pending;
     if (this.#state === 'new') {
-      if (!this.#response.destroyed) sendWhole(this.#response, 200, common, text, extraHeaders);
+      if (!this.#response.destroyed) {
+        sendText(this.#response, 200, text, { ...streamHeaders, ...extraHeaders });
+      }
     } else {
       this.#response.removeListener('close', this.#onClose);
       closing?.removeEventListener('abort', this.#onClosing);
@@ -162,7 +163,7 @@ function frame(event: StreamEvent, data: string): string {
 }
 
 /** Resolves when the caller has read on, or gone. */
-function drained(response: HttpResponse): Promise<void> {
+function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.removeListener('drain', done);

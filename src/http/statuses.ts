@@ -22,9 +22,9 @@ export function jsonRpcStatus(error: LegateError): number {
 }
 
 /** Headers that go with an error: when to come again, and how to authenticate. */
-export function errorHeaders(error: LegateError): Record<string, string | readonly string[]> {
+export function errorHeaders(error: LegateError): Record<string, string | string[]> {
   return {
     ...(error.retryAfter !== undefined && { 'retry-after': String(Math.ceil(error.retryAfter)) }),
-    ...(error instanceof AuthError && { 'www-authenticate': error.challenges }),
+    ...(error instanceof AuthError && { 'www-authenticate': [...error.challenges] }),
   };
 }

@@ -1,5 +1,3 @@
-import type { HttpResponse } from './connection/index.ts';
-
 /** How long the rest of a body that nobody wants may still come, in milliseconds. */
 const lingerMs = 2_000;
 
@@ -7,7 +5,7 @@ const lingerMs = 2_000;
  * Answers before the body has arrived leave it to be thrown away, so that honest clients can finish
  * and read the answer. One that goes on sending after that is cut off.
  */
-export function limitUnreadBody(response: HttpResponse): void {
+export function limitUnreadBody(response: ServerResponse): void {
   const { req: request } = response;
   if (request.complete) return;
   response.once('finish', () => {
@@ -18,3 +16,4 @@ export function limitUnreadBody(response: HttpResponse): void {
     request.once('close', () => clearTimeout(timer));
   });
 }
+import type { ServerResponse } from 'node:http';

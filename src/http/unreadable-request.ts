@@ -1,8 +1,7 @@
-import type { Server } from 'node:http';
+import type { Server, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { LegateError, toRestError } from '../protocol/index.ts';
-import type { HttpRequest, HttpResponse } from './connection/index.ts';
 import { sendJson } from './respond.ts';
 
 /** What is told of a request that never became one: a status of HTTP, and the error it stands for. */
@@ -69,14 +68,14 @@ export function answerUnreadable(
     if (refused !== undefined && mayAnswer(socket)) socket.write(textOf(refused, headers));
     closeSoon(socket);
   });
-  server.on('connect', (_request: HttpRequest, socket: Duplex) => {
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // Node has let go of the connection: unheard, its breaking would end the process.
     socket.on('error', () => socket.destroy());
     const why = 'CONNECT is not possible here: this is no proxy';
     socket.write(textOf(refusal(405, 'Method Not Allowed', 'METHOD_NOT_ALLOWED', why), headers));
     closeSoon(socket);
   });
-  server.on('checkExpectation', (_request: HttpRequest, response: HttpResponse) => {
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const why = 'the header Expect asks for what is not offered; send 100-continue, or none';
     const error = new LegateError('INVALID_REQUEST', why);
     sendJson(response, 417, bodyOf(417, error), headers);
@@ -84,7 +83,7 @@ export function answerUnreadable(
 }
 
 /** Refuses requests of HTTP/1.1 that do not say for whom they are, and tells whether it did. */
-export function refuseWithoutHost(request: HttpRequest, response: HttpResponse): boolean {
+export function refuseWithoutHost(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.headers.host !== undefined || request.httpVersion !== '1.1') return false;
   const error = new LegateError('INVALID_REQUEST', 'the header Host is missing; send it');
   sendJson(response, 400, bodyOf(400, error), { connection: 'close' });
@@ -92,7 +91,7 @@ export function refuseWithoutHost(request: HttpRequest, response: HttpResponse):
 }
 
 /** The answer of a server that does not serve yet. */
-export function refuseBeforeStart(_request: HttpRequest, response: HttpResponse): void {
+export function refuseBeforeStart(_request: IncomingMessage, response: ServerResponse): void {
   const error = new LegateError('UNAVAILABLE', 'the server is starting; try again in a moment');
   sendJson(response, 503, bodyOf(503, error), { 'retry-after': '1' });
 }
@@ -121,7 +120,7 @@ function textOf({ status, phrase, error }: Refusal, headers: Readonly<Record<str
  * of it. Node keeps the answer under way at the socket and nowhere else, and does as much itself.
  */
 function mayAnswer(socket: Duplex): boolean {
-  const { _httpMessage: underWay } = socket as Duplex & { _httpMessage?: HttpResponse | null };
+  const { _httpMessage: underWay } = socket as Duplex & { _httpMessage?: ServerResponse | null };
   return socket.writable && underWay?.headersSent !== true;
 }
 

@@ -1,9 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { negotiateVersion } from '../protocol/index.ts';
-import type { HttpRequest } from './connection/index.ts';
 
 /** The version a request speaks, and whether it says so. The header goes before the query. */
 export function versionOf(
-  request: HttpRequest,
+  request: IncomingMessage,
   query: URLSearchParams,
 ): { readonly version: '0.3' | '1.0'; readonly isStated: boolean } {
   const header = request.headers['a2a-version'];

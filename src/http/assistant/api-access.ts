@@ -1,8 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { importSPKI, jwtVerify } from 'jose';
 import { AuthError } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import type { HttpRequest } from '../connection/index.ts';
 
 export interface ApiAccessOptions {
   /** `?token=` of every request. */
@@ -36,7 +36,7 @@ export class ApiAccess {
 
   /** Throws unless the request may be served. `conversation`: what it is about, if about one. */
   async check(
-    request: HttpRequest,
+    request: IncomingMessage,
     query: URLSearchParams,
     conversation: string | undefined,
   ): Promise<ApiRole> {

@@ -1,6 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { invalidParams, type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
-import type { HttpResponse } from '../connection/index.ts';
 import { sendJson } from '../respond.ts';
 import type { ApiCall, ApiOptions } from './api.ts';
 
@@ -22,10 +22,10 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function reply(response: HttpResponse, value: unknown): void {
+export function reply(response: ServerResponse, value: unknown): void {
   sendJson(response, 200, JSON.stringify(value));
 }
 
-export function replyNothing(response: HttpResponse): void {
+export function replyNothing(response: ServerResponse): void {
   response.writeHead(204).end();
 }

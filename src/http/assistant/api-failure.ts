@@ -1,6 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { type LegateError, statusOf, toPublicError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { HttpResponse } from '../connection/index.ts';
 import { sendJson } from '../respond.ts';
 import { errorHeaders } from '../statuses.ts';
 import { NoModelError } from './model-holder.ts';
@@ -18,7 +18,7 @@ const reasons: Readonly<Record<number, string>> = {
 
 /** Answers with what went wrong, in the form that clients of such an API know. */
 export function sendFailure(
-  response: HttpResponse,
+  response: ServerResponse,
   error: LegateError,
   { version, logger }: { readonly version: string; readonly logger: Logger },
 ): void {

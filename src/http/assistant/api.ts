@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError } from '../../protocol/index.ts';
-import type { HttpRequest, HttpResponse } from '../connection/index.ts';
 import type { HttpLimits } from '../service.ts';
 import type { ApiAccess } from './api-access.ts';
 import { conversationRoutes } from './api-conversations.ts';
@@ -18,8 +18,8 @@ export interface ApiOptions {
 }
 
 export interface ApiCall {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly query: URLSearchParams;
   /** The conversation that the path names. */
   readonly id: string;
@@ -41,8 +41,8 @@ export function isApiPath(path: string): boolean {
 /** Serves a request to the API; false when it is not for the API. */
 export async function handleApi(
   api: ApiOptions,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   path: string,
   query: URLSearchParams,
 ): Promise<boolean> {

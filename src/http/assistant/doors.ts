@@ -1,8 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError, toLegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { AuditLog, describeRequest } from '../audit.ts';
 import { refuseForeignNames, refuseForeignPages } from '../browser-guard.ts';
-import type { HttpRequest, HttpResponse } from '../connection/index.ts';
 import type { HandlerOptions } from '../handler.ts';
 import { sendJson } from '../respond.ts';
 import { type ApiOptions, handleApi, isApiPath } from './api.ts';
@@ -33,14 +33,14 @@ const channel = '/webhooks/rest';
 export function createDoors(options: DoorOptions): Doors {
   let conversations: Conversations | undefined;
   const audit = new AuditLog(options.logger);
-  const refuseBrowsers = (request: HttpRequest, response: HttpResponse): void => {
+  const refuseBrowsers = (request: IncomingMessage, response: ServerResponse): void => {
     refuseForeignPages(request, response, options.cors);
     if (options.names !== undefined) refuseForeignNames(request, options.names);
   };
   const serve = async (
     talks: Conversations,
-    request: HttpRequest,
-    response: HttpResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     path: string,
     query: URLSearchParams,
   ): Promise<boolean> => {

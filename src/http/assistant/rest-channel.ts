@@ -1,7 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BotMessage } from '../../assistant/index.ts';
 import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
-import type { HttpRequest, HttpResponse } from '../connection/index.ts';
 import { sendJson } from '../respond.ts';
 import type { HttpLimits } from '../service.ts';
 import type { Conversations } from './conversations.ts';
@@ -10,8 +10,8 @@ import type { Conversations } from './conversations.ts';
 export async function handleRestChannel(
   conversations: Conversations,
   limits: HttpLimits,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   query: URLSearchParams,
 ): Promise<void> {
   if (request.method !== 'POST') {

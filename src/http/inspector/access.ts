@@ -1,16 +1,16 @@
+import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../../agents/index.ts';
 import { AuthError, type Authenticator, tlsPeer } from '../../auth/index.ts';
 import { addressKind } from '../../push/index.ts';
 import { refuseForeignNames } from '../browser-guard.ts';
-import type { HttpRequest } from '../connection/index.ts';
 
 /** One way to prove that one may look. */
 export interface InspectorAccess {
   /** Whether nobody has to prove anything. */
   readonly isOpen: boolean;
   /** Who looks; throws `AuthError` for whoever may not. */
-  admit(request: HttpRequest, query: URLSearchParams): Promise<Caller>;
+  admit(request: IncomingMessage, query: URLSearchParams): Promise<Caller>;
 }
 
 /** The callers of a server, those of them that may look at everybody's tasks. */
@@ -51,7 +51,7 @@ const local: Caller = Object.freeze({ tenant: '', subject: '', method: 'anonymou
  */
 export async function admitOperator(
   ways: readonly InspectorAccess[],
-  request: HttpRequest,
+  request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Caller> {
   refuseOtherPages(request);
@@ -83,7 +83,7 @@ export async function admitOperator(
  * What the inspector tells is for its own page, whatever pages may call the agents: browsers say
  * where a request comes from.
  */
-function refuseOtherPages({ headers }: HttpRequest): void {
+function refuseOtherPages({ headers }: IncomingMessage): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
   const isOwn =

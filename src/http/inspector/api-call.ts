@@ -1,14 +1,14 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../agents/index.ts';
 import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
-import type { HttpRequest, HttpResponse } from '../connection/index.ts';
 import { sendJson } from '../respond.ts';
 import type { HttpLimits } from '../service.ts';
 
 /** One request to the inspector's API, by somebody who may make it. */
 export interface ApiCall {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly query: URLSearchParams;
   /** What the pattern of the route left open, in order. */
   readonly params: readonly string[];
@@ -16,7 +16,7 @@ export interface ApiCall {
   readonly limits: HttpLimits;
 }
 
-export function reply(response: HttpResponse, value: unknown): void {
+export function reply(response: ServerResponse, value: unknown): void {
   sendJson(response, 200, JSON.stringify(value));
 }
 

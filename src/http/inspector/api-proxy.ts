@@ -1,8 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Inspection, Route } from './inspection.ts';
-import type { HttpResponse } from '../connection/index.ts';
 
 /**
  * Calls another agent for the page. The answer's status and headers travel as headers of their own:
@@ -58,7 +58,7 @@ async function forward({ proxy }: Inspection, call: ApiCall): Promise<void> {
 /** No faster than the page reads. */
 async function pipe(
   body: ReadableStream<Uint8Array>,
-  response: HttpResponse,
+  response: ServerResponse,
   left: AbortSignal,
 ): Promise<void> {
   response.flushHeaders();

@@ -1,8 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError, statusOf, toLegateError, toPublicError } from '../../protocol/index.ts';
 import { guardedFetch, httpsOrLoopbackPolicy } from '../../push/index.ts';
 import { systemScheduler } from '../../tasks/index.ts';
 import { describeRequest } from '../audit.ts';
-import type { HttpRequest, HttpResponse } from '../connection/index.ts';
 import { type HandlerOptions, only } from '../handler.ts';
 import { sendJson } from '../respond.ts';
 import { defaultLimits } from '../service.ts';
@@ -56,8 +56,8 @@ export function inspectorDoor(options: InspectorOptions = {}): InspectorDoor {
   const page = new PageFiles();
   let opened: Opened | undefined;
   const serve = async (
-    request: HttpRequest,
-    response: HttpResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     path: string,
     query: URLSearchParams,
   ): Promise<void> => {
@@ -157,8 +157,8 @@ function inspectionOf(
 
 function refuse(
   opened: Opened | undefined,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   thrown: unknown,
 ): void {
   const error = toLegateError(thrown);

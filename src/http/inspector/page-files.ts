@@ -1,9 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { nothing } from './api-call.ts';
 import { findPage } from './page-place.ts';
-import type { HttpRequest, HttpResponse } from '../connection/index.ts';
 
 interface PageFile {
   readonly content: Buffer;
@@ -24,8 +24,8 @@ export class PageFiles {
 
   /** `hasProxy`: other agents are called through the server, so the page needs nobody else. */
   async send(
-    request: HttpRequest,
-    response: HttpResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     name: string,
     hasProxy: boolean,
   ): Promise<void> {

@@ -1,7 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { type PublicKeySet, verifyBodySignature } from '../../push/index.ts';
 import { readBody } from '../body.ts';
-import type { HttpRequest } from '../connection/index.ts';
 import type { HttpLimits } from '../service.ts';
 import type { ReceivedCall } from './model.ts';
 
@@ -42,7 +42,7 @@ export class WebhookReceiver {
     this.#calls.length = 0;
   }
 
-  async take(request: HttpRequest, limits: HttpLimits): Promise<void> {
+  async take(request: IncomingMessage, limits: HttpLimits): Promise<void> {
     const { now, limit = 200, onCall } = this.#options;
     const body = await readBody(request, limits);
     const signature = await this.#judge(request, body);
@@ -59,7 +59,7 @@ export class WebhookReceiver {
     onCall();
   }
 
-  async #judge(request: HttpRequest, body: string): Promise<ReceivedCall['signature']> {
+  async #judge(request: IncomingMessage, body: string): Promise<ReceivedCall['signature']> {
     const given = request.headers['x-a2a-signature'];
     if (typeof given !== 'string') return 'none';
     const keys = this.#options.keys();
@@ -88,7 +88,7 @@ function audienceOf(signature: string): string | undefined {
   }
 }
 
-function shownHeaders({ headers }: HttpRequest): Record<string, string> {
+function shownHeaders({ headers }: IncomingMessage): Record<string, string> {
   const shown: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name === '__proto__') continue;
