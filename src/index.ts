@@ -52,7 +52,6 @@ export {
   createLogger,
   type Logger,
   type LoggerOptions,
-  Metrics,
   type OtlpOptions,
   silentLogger,
   startTelemetry,

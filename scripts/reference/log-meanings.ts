@@ -52,6 +52,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'telemetry.another_sdk': 'The program has an OpenTelemetry SDK; everything is told to that one',
   'telemetry.export.failed': 'The collector does not take what is sent; said once until it does',
   'telemetry.export.recovered': 'It does again',
+  'telemetry.sdk.warning': 'The OpenTelemetry SDK dropped spans or reports a problem',
   'telemetry.shared': 'Telemetry was on already; the first settings hold',
   'action.stream.not_ended':
     'An action returned without ending the message that it streamed; it was ended',

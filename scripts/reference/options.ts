@@ -11,7 +11,7 @@ const interfaces = [
   ['Turns and tasks', 'src/tasks/options.ts', 'EngineOptions'],
   ['Metrics for Prometheus', 'src/http/metrics-door.ts', 'PrometheusOptions'],
   ['Telemetry', 'src/telemetry/telemetry.ts', 'TelemetryOptions'],
-  ['where OTLP goes', 'src/telemetry/otlp/exporter.ts', 'OtlpOptions'],
+  ['where OTLP goes', 'src/telemetry/telemetry.ts', 'OtlpOptions'],
   ['Bounds of requests', 'src/http/service.ts', 'HttpLimits'],
   ['Bounds of connections', 'src/http/http-server.ts', 'ConnectionLimits'],
   ['Certificates (`tls`)', 'src/http/tls.ts', 'TlsFiles'],
@@ -29,7 +29,7 @@ const interfaces = [
 /** What servers fill in themselves. */
 const filledIn: Readonly<Record<string, readonly string[]>> = {
   DeliverySenderOptions: ['store', 'taskAt', 'scheduler', 'traceparent'],
-  PushDispatcherOptions: ['store', 'replica', 'scheduler', 'logger', 'metrics'],
+  PushDispatcherOptions: ['store', 'replica', 'scheduler', 'logger'],
 };
 
 const member = /(?:\/\*\*([\s\S]*?)\*\/\s*)?^ {2}(?:readonly )?(\w+)(\??): ([^;]+);/gm;

@@ -78,9 +78,8 @@ export function startedSpans(): ReadonlySet<string> {
 export function countedMetrics(): ReadonlySet<string> {
   const found = new Set<string>();
   const made =
-    /(?:late(?:Counter|Gauge|Histogram)|\.(?:counter|gauge|histogram|observe|createObservableGauge))\(\s*'((?:legate|process)\.[a-z0-9_.]+)'/g;
-  for (const [file, text] of sources()) {
-    if (file === 'src/telemetry/metrics.ts') continue;
+    /(?:counter|upDownCounter|histogram|observeGauge|observeCounter)\(\s*'((?:legate|process)\.[a-z0-9_.]+)'/g;
+  for (const text of sources().values()) {
     const code = text.replaceAll(/^\s*\*.*$/gm, '');
     for (const [, name = ''] of code.matchAll(made)) found.add(name);
   }

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { present, type TelemetrySettings } from '../config/index.ts';
 import { MetricsDoor } from '../http/index.ts';
 import { LegateError, toLegateError } from '../protocol/index.ts';
-import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { Logger, Telemetry } from '../telemetry/index.ts';
 
 /** Where OpenTelemetry's own exporters for Prometheus listen, unless told otherwise. */
 export const usualMetricsPort = 9464;
 
 export interface MetricsPortOptions {
-  readonly metrics: Metrics;
+  readonly telemetry: Telemetry;
   readonly settings: NonNullable<TelemetrySettings['prometheus']>;
   /** 0 for any that is free. */
   readonly port: number;
@@ -26,8 +26,8 @@ export interface MetricsPort extends AsyncDisposable {
  * everybody may read.
  */
 export async function openMetricsPort(options: MetricsPortOptions): Promise<MetricsPort> {
-  const { metrics, settings, port, logger } = options;
-  const door = new MetricsDoor(metrics, present(settings));
+  const { telemetry, settings, port, logger } = options;
+  const door = new MetricsDoor(telemetry, present(settings));
   const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 16_384 });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     answer(door, request, response).catch((error: unknown) => {

@@ -77,9 +77,8 @@ async function showMetrics(
     );
   }
   if (once && metricsPort === undefined) return undefined;
-  const { metrics } = telemetry;
   const port = metricsPort ?? usualMetricsPort;
-  return openMetricsPort({ metrics, settings: prometheus, port, logger });
+  return openMetricsPort({ telemetry, settings: prometheus, port, logger });
 }
 
 interface Hosting extends Omit<WorkCommandOptions, 'store'> {

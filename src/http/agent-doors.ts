@@ -45,7 +45,7 @@ export async function openDoors(
     before,
     ...tuning
   } = options;
-  const { store, push, logger, metrics, scheduler, callerLimits, readiness, load } = shared;
+  const { store, push, logger, scheduler, callerLimits, readiness, load } = shared;
   const { capabilities, ...cardRest } = cardOptions ?? {};
   const declared = staticCard?.capabilities.extensions ?? capabilities?.extensions ?? [];
   const plain = declareSecurity(
@@ -83,7 +83,6 @@ export async function openDoors(
     agent,
     store,
     logger,
-    metrics,
     scheduler,
     replica,
     extensions: declared.map(({ uri }) => uri),

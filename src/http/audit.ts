@@ -3,7 +3,7 @@ import type { Caller } from '../agents/index.ts';
 import { AuthError } from '../auth/index.ts';
 import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
-import { lateCounter, type Logger } from '../telemetry/index.ts';
+import { counter, type Logger } from '../telemetry/index.ts';
 
 /** What a door knows of a request that was refused. Nothing of it may be secret. */
 export interface DeniedRequest {
@@ -14,7 +14,7 @@ export interface DeniedRequest {
   readonly caller?: Caller | undefined;
 }
 
-const denials = lateCounter('legate.http.denied');
+const denials = counter('legate.http.denied');
 
 /** Longest path that is told. */
 const maxPathLength = 200;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../auth/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import { type Metrics, prometheusType } from '../telemetry/index.ts';
+import { prometheusType, type Telemetry } from '../telemetry/index.ts';
 import { authenticate } from './entrance.ts';
 import type { Service } from './service.ts';
 
@@ -26,14 +26,14 @@ const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 /** The metrics of the process, for Prometheus to read. */
 export class MetricsDoor {
   readonly path: string;
-  readonly #metrics: Metrics;
+  readonly #telemetry: Telemetry;
   readonly #access: 'callers' | 'local' | 'everybody';
 
-  constructor(metrics: Metrics, options: PrometheusOptions = {}) {
+  constructor(telemetry: Telemetry, options: PrometheusOptions = {}) {
     const { path = '/metrics', access = 'callers' } = options;
     MetricsDoor.check(options);
     this.path = path;
-    this.#metrics = metrics;
+    this.#telemetry = telemetry;
     this.#access = access;
   }
 
@@ -66,8 +66,7 @@ export class MetricsDoor {
   }
 
   async #show(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.#metrics.collect();
-    const text = this.#metrics.render();
+    const text = await this.#telemetry.prometheus();
     response.writeHead(200, {
       'content-type': prometheusType,
       'content-length': Buffer.byteLength(text),

@@ -10,13 +10,10 @@ import {
 } from '../push/index.ts';
 import type { Store } from '../store/index.ts';
 import { type PushHooks, readTaskAt, type Scheduler } from '../tasks/index.ts';
-import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export type PushOptions = Partial<
-  Omit<
-    PushDispatcherOptions,
-    'store' | 'replica' | 'scheduler' | 'logger' | 'metrics' | 'taskAt' | 'policy'
-  >
+  Omit<PushDispatcherOptions, 'store' | 'replica' | 'scheduler' | 'logger' | 'taskAt' | 'policy'>
 > & {
   /** Where webhooks may be. @default https anywhere public, http on loopback */
   readonly policy?: UrlPolicy;
@@ -35,7 +32,6 @@ export class PushService implements PushHooks {
       readonly replica: string;
       readonly scheduler: Scheduler;
       readonly logger: Logger;
-      readonly metrics?: Metrics;
     },
   ) {
     this.#logger = options.logger;

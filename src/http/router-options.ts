@@ -8,7 +8,7 @@ import type { AgentCapabilities, AgentCard } from '../protocol/index.ts';
 import type { SigningKey } from '../push/index.ts';
 import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
-import type { Logger, Metrics, TelemetryOptions } from '../telemetry/index.ts';
+import type { Logger, TelemetryOptions } from '../telemetry/index.ts';
 import type { CardOptions, ExtendedCard } from './cards.ts';
 import type { HandlerOptions } from './handler.ts';
 import type { PrometheusOptions } from './metrics-door.ts';
@@ -19,14 +19,7 @@ import type { HttpLimits } from './service.ts';
 export type EngineTuning = Partial<
   Omit<
     EngineOptions,
-    | 'agent'
-    | 'store'
-    | 'logger'
-    | 'metrics'
-    | 'push'
-    | 'replica'
-    | 'extensions'
-    | 'requiredExtensions'
+    'agent' | 'store' | 'logger' | 'push' | 'replica' | 'extensions' | 'requiredExtensions'
   >
 >;
 
@@ -47,11 +40,6 @@ export interface SharedOptions {
    * unless somebody else turned it on
    */
   telemetry?: TelemetryOptions;
-  /**
-   * Where everything is counted. @default the metrics of the process with `telemetry` or
-   * `prometheus`, otherwise nowhere that is shown
-   */
-  metrics?: Metrics;
   /** Shows the metrics to Prometheus at `/metrics`. @default false */
   prometheus?: boolean | PrometheusOptions;
   /** Time and chance, for simulations. @default the system's clock, timers and ids */
@@ -126,7 +114,6 @@ export function agentOptionsOf(options: RouterOptions): Omit<RouterOptions, keyo
     push: _push,
     logger: _logger,
     telemetry: _telemetry,
-    metrics: _metrics,
     prometheus: _prometheus,
     scheduler: _scheduler,
     ...rest

@@ -1,7 +1,7 @@
 import { CallerLimits, ClusterRate, type ClusterRateOptions, overReplicas } from '../auth/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
-import { type Logger, Metrics, silentLogger, startTelemetry } from '../telemetry/index.ts';
+import { type Logger, silentLogger, startTelemetry } from '../telemetry/index.ts';
 import { Load } from './load.ts';
 import { MetricsDoor } from './metrics-door.ts';
 import { PushService } from './push-service.ts';
@@ -17,7 +17,6 @@ export interface Shared {
   /** Told of requests, so that webhooks can make way for them. */
   readonly load: Load;
   readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Where Prometheus reads them; undefined unless asked for. */
   readonly metricsDoor: MetricsDoor | undefined;
   readonly scheduler: Scheduler;
@@ -37,8 +36,8 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
   // Whoever looks wants to see all of the process: bus, peers and models count by OpenTelemetry.
   const isCounted = shown !== undefined || options.telemetry !== undefined;
   const telemetry = isCounted ? await startTelemetry({ logger, ...options.telemetry }) : undefined;
-  const metrics = options.metrics ?? telemetry?.metrics ?? new Metrics();
-  const metricsDoor = shown === undefined ? undefined : new MetricsDoor(metrics, shown);
+  const metricsDoor =
+    shown === undefined || telemetry === undefined ? undefined : new MetricsDoor(telemetry, shown);
   const replica = scheduler.uuid();
   const load = new Load();
   const push =
@@ -52,7 +51,6 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
           replica,
           scheduler,
           logger,
-          metrics,
         });
   const { records } = store;
   const clusterRate = options.clusterRate ?? rateOf(store, options);
@@ -69,7 +67,6 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
     readiness: new Readiness(store, scheduler),
     load,
     logger,
-    metrics,
     metricsDoor,
     scheduler,
     replica,

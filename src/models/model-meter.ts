@@ -1,8 +1,8 @@
-import { lateCounter, lateHistogram } from '../telemetry/index.ts';
+import { counter, histogram } from '../telemetry/index.ts';
 
-const calls = lateCounter('legate.model.calls');
-const seconds = lateHistogram('legate.model.duration');
-const tokens = lateCounter('legate.model.tokens');
+const calls = counter('legate.model.calls');
+const seconds = histogram('legate.model.duration');
+const tokens = counter('legate.model.tokens');
 
 /**
  * Counts one answer of a model from here to its end, retries included.

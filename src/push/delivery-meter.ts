@@ -1,16 +1,13 @@
 import type { DeliveryOutcome } from '../store/index.ts';
-import { type Counter, type Histogram, type Metrics, metricTable } from '../telemetry/index.ts';
+import { counter, histogram } from '../telemetry/index.ts';
 
 /** Counts and times attempts at webhooks. */
 export class DeliveryMeter {
-  readonly #attempts: Counter;
-  readonly #seconds: Histogram;
+  readonly #attempts = counter('legate.push.attempts');
+  readonly #seconds = histogram('legate.push.duration');
   readonly #clock: { now(): number };
 
-  constructor(metrics: Metrics, clock: { now(): number }) {
-    const help = (name: keyof typeof metricTable): string => metricTable[name].help;
-    this.#attempts = metrics.counter('legate.push.attempts', help('legate.push.attempts'));
-    this.#seconds = metrics.histogram('legate.push.duration', help('legate.push.duration'));
+  constructor(clock: { now(): number }) {
     this.#clock = clock;
   }
 

@@ -1,6 +1,6 @@
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
-import { type Logger, Metrics, silentLogger } from '../telemetry/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
 import { DeliveryMeter } from './delivery-meter.ts';
 import { Lanes } from './lanes.ts';
@@ -21,8 +21,6 @@ export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'sche
   /** @default the system's clock and timers */
   readonly scheduler?: PushScheduler;
   readonly logger?: Logger;
-  /** Where attempts and their times are counted. @default nowhere that is shown */
-  readonly metrics?: Metrics;
   /** Looks up the host of a new configuration at once, besides when connecting. @default false */
   readonly resolveAtRegistration?: boolean;
   /** Calls under way at once. @default 64 */
@@ -138,7 +136,7 @@ export class PushDispatcher {
     this.#options = options;
     this.#scheduler = options.scheduler ?? systemScheduler;
     this.#logger = options.logger ?? silentLogger;
-    this.#meter = new DeliveryMeter(options.metrics ?? new Metrics(), this.#scheduler);
+    this.#meter = new DeliveryMeter(this.#scheduler);
     const { concurrency = 64, concurrencyPerHost = 16 } = options;
     this.#lanes = new Lanes({ maxActive: concurrency, maxActivePerLane: concurrencyPerHost });
     // Room for claims that wait behind a slow host, so that claims for other hosts still get in.

@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
-import { type Logger, Metrics, silentLogger } from '../telemetry/index.ts';
+import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { type Scheduler, systemScheduler } from './scheduler.ts';
 
 /** What the engine needs of push notifications; without it the capability is off. */
@@ -74,8 +74,6 @@ export interface EngineOptions {
   pageTokenKey?: string;
   /** Where lines go. @default nowhere */
   logger?: Logger;
-  /** Where turns and their times are counted. @default nowhere that is shown */
-  metrics?: Metrics;
   /** Time and chance, for simulations. @default the system's clock, timers and ids */
   scheduler?: Scheduler;
 }
@@ -113,7 +111,6 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     pollIntervalMs: options.pollIntervalMs ?? 1_000,
     pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
     logger: options.logger ?? silentLogger,
-    metrics: options.metrics ?? new Metrics(),
     scheduler: options.scheduler ?? systemScheduler,
   };
 }

@@ -1,11 +1,11 @@
 import {
-  type Counter,
+  counter,
   endSpan,
-  type Histogram,
+  histogram,
   inLogScope,
   isTraced,
-  metricTable,
   startSpan,
+  upDownCounter,
 } from '../telemetry/index.ts';
 import type { TaskState } from '../protocol/index.ts';
 import type { EngineSettings } from './options.ts';
@@ -14,23 +14,13 @@ import type { TurnOutcome, TurnRun } from './turn-run.ts';
 /** Counts and times turns, and makes each a span of its caller's trace. */
 export class TurnMeter {
   readonly #settings: EngineSettings;
-  readonly #turns: Counter;
-  readonly #seconds: Histogram;
-  readonly #byOutcome = new Map<string, (value: number) => void>();
-  readonly #running: (value: number) => void;
-  readonly #events: (value: number) => void;
+  readonly #turns = counter('legate.turns');
+  readonly #seconds = histogram('legate.turn.duration');
+  readonly #running = upDownCounter('legate.turns.running');
+  readonly #events = counter('legate.events');
 
   constructor(settings: EngineSettings) {
-    const { metrics, agent } = settings;
-    const labels = { agent: agent.name };
     this.#settings = settings;
-    const help = (name: keyof typeof metricTable): string => metricTable[name].help;
-    this.#turns = metrics.counter('legate.turns', help('legate.turns'));
-    this.#seconds = metrics.histogram('legate.turn.duration', help('legate.turn.duration'));
-    this.#running = metrics
-      .gauge('legate.turns.running', help('legate.turns.running'))
-      .bind(labels);
-    this.#events = metrics.counter('legate.events', help('legate.events')).bind(labels);
   }
 
   async measure(run: TurnRun): Promise<TurnOutcome> {
@@ -48,30 +38,22 @@ export class TurnMeter {
     });
     const begun = scheduler.now();
     const before = run.version;
-    this.#running(1);
+    const labels = { agent: agent.name };
+    this.#running.add(1, labels);
     try {
       const outcome = await inLogScope({ turnId: run.turnId }, () =>
         run.run(isTraced(span) ? span : undefined),
       );
       const end = endOf(outcome);
-      this.#count(end);
+      this.#turns.add(1, { agent: agent.name, outcome: end });
       span.setAttribute('legate.outcome', end);
       return outcome;
     } finally {
-      this.#running(-1);
-      this.#events(run.version - before);
+      this.#running.add(-1, labels);
+      this.#events.add(run.version - before, labels);
       this.#seconds.record((scheduler.now() - begun) / 1000);
       endSpan(span);
     }
-  }
-
-  #count(outcome: string): void {
-    let counter = this.#byOutcome.get(outcome);
-    if (counter === undefined) {
-      counter = this.#turns.bind({ agent: this.#settings.agent.name, outcome });
-      this.#byOutcome.set(outcome, counter);
-    }
-    counter(1);
   }
 }
 

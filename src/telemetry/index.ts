@@ -9,14 +9,12 @@ export {
 export { inLogScope, type LogFields } from './log-scope.ts';
 export { prettyLine } from './pretty-line.ts';
 export { hideSecrets, redact } from './redact.ts';
-export { Counter, Gauge, Histogram, type MetricData } from './instruments.ts';
-export { type MetricOptions, Metrics, type Observation } from './metrics.ts';
-export type { Labels } from './series.ts';
+export { counter, histogram, observeCounter, observeGauge, upDownCounter } from './instruments.ts';
 export { type MetricName, metricTable } from './metric-table.ts';
-export { lateCounter, lateGauge, lateHistogram } from './late-instruments.ts';
-export { prometheusName, prometheusType } from './prometheus.ts';
+export { prometheusName, prometheusType } from './prometheus-name.ts';
 export {
   type Attributes,
+  cleanTracestate,
   endSpan,
   inSpan,
   isTraced,
@@ -27,7 +25,10 @@ export {
   traceHeaders,
   traceparentOf,
 } from './tracing.ts';
-export { cleanTracestate } from './w3c-context.ts';
 export { telemetryOptionsOf } from './from-settings.ts';
-export type { OtlpOptions } from './otlp/index.ts';
-export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.ts';
+export {
+  type OtlpOptions,
+  startTelemetry,
+  type Telemetry,
+  type TelemetryOptions,
+} from './telemetry.ts';

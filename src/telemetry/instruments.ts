@@ -1,119 +1,102 @@
-import { type Labels, type Point, Series } from './series.ts';
+import {
+  type Attributes,
+  type Counter,
+  type Histogram,
+  type Meter,
+  type MeterProvider,
+  type MetricOptions,
+  metrics,
+  type Observable,
+  type ObservableCallback,
+  type UpDownCounter,
+} from '@opentelemetry/api';
+import { type MetricName, metricTable } from './metric-table.ts';
 
-/** What a metric is called and what it means. */
-export interface Description {
-  readonly name: string;
-  readonly help: string;
-  readonly unit?: string;
+/** Upper bounds of a histogram's buckets, by unit. */
+const boundaries: Readonly<Record<string, number[]>> = {
+  s: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600],
+  ms: [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 600_000],
+};
+
+/**
+ * A counter of the metric table. It records to the meter provider that is registered when it is used,
+ * so it can be created before telemetry starts; without a provider it does nothing.
+ * @example
+ * const calls = counter('legate.tool.calls');
+ * calls.add(1, { tool: 'search', outcome: 'ok' });
+ */
+export function counter(name: MetricName): Pick<Counter, 'add'> {
+  const current = late((meter) => meter.createCounter(name, optionsOf(name)));
+  return { add: (value, attributes?: Attributes) => current().add(value, attributes) };
 }
 
-/** How often values fell below each bound, besides their sum and number. */
-export interface Distribution {
-  /** For each bound the values up to it and above the one before. */
-  readonly counts: number[];
-  sum: number;
-  count: number;
+/** As `counter`, for a value that goes up and down. */
+export function upDownCounter(name: MetricName): Pick<UpDownCounter, 'add'> {
+  const current = late((meter) => meter.createUpDownCounter(name, optionsOf(name)));
+  return { add: (value, attributes?: Attributes) => current().add(value, attributes) };
 }
 
-/** A metric as it is at one moment. */
-export type MetricData = Description &
-  (
-    | { readonly type: 'counter' | 'gauge'; readonly points: readonly Point<number>[] }
-    | {
-        readonly type: 'histogram';
-        readonly bounds: readonly number[];
-        readonly points: readonly Point<Distribution>[];
-      }
-  );
-
-/** Something that is counted, measured or watched; each label set is a series of its own. */
-export interface Instrument {
-  read(): MetricData;
+/** As `counter`, for a distribution. */
+export function histogram(name: MetricName): Pick<Histogram, 'record'> {
+  const current = late((meter) => meter.createHistogram(name, optionsOf(name)));
+  return { record: (value, attributes?: Attributes) => current().record(value, attributes) };
 }
 
-type Tell = (value: number, labels: Labels) => void;
-const none: Labels = {};
+/** Callbacks that outlive a meter provider: registered again with the next one. */
+const observations = new Set<Observation>();
 
-/** Counts what only grows. */
-export class Counter implements Instrument {
-  readonly type: 'counter' | 'gauge' = 'counter';
-  readonly #description: Description;
-  readonly #series = new Series<number>();
-  readonly #tell: Tell;
-
-  constructor(description: Description, tell: Tell) {
-    this.#description = description;
-    this.#tell = tell;
-  }
-
-  add(value: number, labels: Labels = none): void {
-    this.#series.find(labels, zero).value += value;
-    this.#tell(value, labels);
-  }
-
-  /** The series of one label set, for places that count often. */
-  bind(labels: Labels): (value: number) => void {
-    const point = this.#series.find(labels, zero);
-    return (value) => {
-      point.value += value;
-      this.#tell(value, labels);
-    };
-  }
-
-  read(): MetricData {
-    return { ...this.#description, type: this.type, points: this.#series.points };
-  }
-
-  protected put(value: number, labels: Labels): void {
-    this.#series.find(labels, zero).value = value;
-  }
+interface Observation {
+  readonly register: () => () => void;
+  unregister: () => void;
 }
 
-/** Counts what goes up and down, or says how much there is. */
-export class Gauge extends Counter {
-  override readonly type = 'gauge';
-
-  set(value: number, labels: Labels = none): void {
-    this.put(value, labels);
-  }
+/** Observes a gauge whenever metrics are collected. Returns a function that stops it. */
+export function observeGauge(name: MetricName, callback: ObservableCallback): () => void {
+  return observe(callback, (meter) => meter.createObservableGauge(name, optionsOf(name)));
 }
 
-/** Sorts values into buckets. */
-export class Histogram implements Instrument {
-  readonly #description: Description;
-  readonly #bounds: readonly number[];
-  readonly #series = new Series<Distribution>();
-  readonly #tell: Tell;
-
-  constructor(description: Description, bounds: readonly number[], tell: Tell) {
-    this.#description = description;
-    this.#bounds = bounds;
-    this.#tell = tell;
-  }
-
-  record(value: number, labels: Labels = none): void {
-    const distribution = this.#series.find(labels, () => ({
-      counts: this.#bounds.map(zero),
-      sum: 0,
-      count: 0,
-    })).value;
-    distribution.sum += value;
-    distribution.count += 1;
-    const bucket = this.#bounds.findIndex((bound) => value <= bound);
-    if (bucket >= 0) distribution.counts[bucket] = (distribution.counts[bucket] ?? 0) + 1;
-    this.#tell(value, labels);
-  }
-
-  read(): MetricData {
-    return {
-      ...this.#description,
-      type: 'histogram',
-      bounds: this.#bounds,
-      points: this.#series.points,
-    };
-  }
+/** As `observeGauge`, for a total that only grows. */
+export function observeCounter(name: MetricName, callback: ObservableCallback): () => void {
+  return observe(callback, (meter) => meter.createObservableCounter(name, optionsOf(name)));
 }
 
-function zero(): number {
-  return 0;
+/** Registers all observations with the meter provider that has just been set. */
+export function registerObservations(): void {
+  for (const observation of observations) observation.unregister = observation.register();
+}
+
+function observe(callback: ObservableCallback, make: (meter: Meter) => Observable): () => void {
+  const register = (): (() => void) => {
+    const instrument = make(metrics.getMeter('legate'));
+    instrument.addCallback(callback);
+    return () => instrument.removeCallback(callback);
+  };
+  const observation: Observation = { register, unregister: register() };
+  observations.add(observation);
+  return () => {
+    observations.delete(observation);
+    observation.unregister();
+  };
+}
+
+function optionsOf(name: MetricName): MetricOptions {
+  const { help: description, type, ...rest } = metricTable[name];
+  if (!('unit' in rest)) return { description };
+  const explicitBucketBoundaries = boundaries[rest.unit];
+  return {
+    description,
+    unit: rest.unit,
+    ...(type === 'histogram' &&
+      explicitBucketBoundaries !== undefined && { advice: { explicitBucketBoundaries } }),
+  };
+}
+
+/** The OpenTelemetry API has no proxy for meters: an instrument belongs to the provider it came from. */
+function late<T>(make: (meter: Meter) => T): () => T {
+  let known: { readonly provider: MeterProvider; readonly made: T } | undefined;
+  return () => {
+    const provider = metrics.getMeterProvider();
+    if (known?.provider !== provider) known = { provider, made: make(provider.getMeter('legate')) };
+    return known.made;
+  };
 }

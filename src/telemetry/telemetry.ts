@@ -1,9 +1,37 @@
-import { context, metrics as openTelemetry, propagation, trace } from '@opentelemetry/api';
-import type { OtlpExporter, OtlpOptions } from './otlp/index.ts';
+import { checkEndpoint } from './check-endpoint.ts';
+import { observeCounter, observeGauge, registerObservations } from './instruments.ts';
 import { type Logger, silentLogger } from './logger.ts';
-import { meterProvider, toldNobody } from './meter.ts';
-import { metricTable } from './metric-table.ts';
-import { Metrics } from './metrics.ts';
+import type { Sdk } from './sdk.ts';
+
+/**
+ * Where spans and metrics are sent.
+ * @example
+ * const otlp: OtlpOptions = {
+ *   endpoint: 'https://otlp.example.com',
+ *   headers: { 'x-api-key': process.env.OTLP_KEY ?? '' },
+ *   metrics: false, // Prometheus scrapes them
+ * };
+ */
+export interface OtlpOptions {
+  /** Base URL of the collector; `/v1/traces` and `/v1/metrics` are appended. */
+  readonly endpoint: string;
+  /** Sent with each request, such as credentials. @default none */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether spans are sent. @default true */
+  readonly traces?: boolean;
+  /** Whether metrics are sent. @default true */
+  readonly metrics?: boolean;
+  /** Delay between two batches of spans, in milliseconds. @default 5_000 */
+  readonly batchDelayMs?: number;
+  /** Spans per batch. @default 512 */
+  readonly batchSize?: number;
+  /** Spans that may be queued; further ones are dropped. @default 2_048 */
+  readonly maxQueue?: number;
+  /** Interval between two exports of metrics, in milliseconds. @default 60_000 */
+  readonly metricsIntervalMs?: number;
+  /** Timeout of one export, retries included, in milliseconds. @default 10_000 */
+  readonly timeoutMs?: number;
+}
 
 /**
  * As whom a process reports, and where to.
@@ -26,150 +54,88 @@ export interface TelemetryOptions {
   readonly sampleRatio?: number;
   /** Where it is told that a collector is away. @default nowhere */
   readonly logger?: Logger;
-  /** Milliseconds since 1970, with fractions. @default the system's clock */
-  readonly now?: () => number;
 }
 
 /**
  * The telemetry of this process, while it is on.
  * @example
  * await using telemetry: Telemetry = await startTelemetry({ serviceName: 'orders' });
- * await telemetry.metrics.collect();
- * console.log(telemetry.metrics.render()); // as Prometheus reads it
+ * console.log(await telemetry.prometheus());
  */
 export interface Telemetry extends AsyncDisposable {
-  /** Everything that is counted in this process. */
-  readonly metrics: Metrics;
+  /** The metrics of this process in the Prometheus text format. */
+  prometheus(): Promise<string>;
   /** Sends what has not been sent yet. */
   flush(): Promise<void>;
   /** Sends what is left and turns telemetry off, once all who asked for it have. */
   close(): Promise<void>;
 }
 
-interface Running {
-  readonly metrics: Metrics;
-  readonly flush: () => Promise<void>;
-  readonly stop: () => Promise<void>;
-}
-
 /** There is one OpenTelemetry in a process, so there is one of these. */
-let running: Promise<Running> | undefined;
+let running: Promise<Sdk> | undefined;
 let users = 0;
 
+/** How long shutdown waits for a collector that does not answer, in milliseconds. */
+const shutdownMs = 3_000;
+
 /**
- * Turns telemetry on for the whole process: what counts anywhere goes to `metrics`, and with `otlp`
- * spans and metrics go to a collector. Start it before whatever shall be seen. A program with an
- * OpenTelemetry SDK of its own keeps it: that one is told everything, and nothing is sent from here.
- * Whoever starts it a second time gets the first one.
+ * Starts the OpenTelemetry SDK for the whole process: metrics for Prometheus, and with `otlp` spans and
+ * metrics to a collector. Start it before the agents it shall observe. A program that has registered an
+ * SDK of its own keeps it, and receives our spans and metrics. A second call shares the first SDK.
  * @example
  * await using telemetry = await startTelemetry({ otlp: { endpoint: 'http://localhost:4318' } });
- * await serve(agent, { metrics: telemetry.metrics, prometheus: true });
+ * await serve(agent, { prometheus: true });
  */
 export async function startTelemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
-  const { logger = silentLogger } = options;
+  const { logger = silentLogger, otlp } = options;
+  if (otlp !== undefined) checkEndpoint(otlp.endpoint, otlp.headers);
   if (running !== undefined) logger.info({}, 'telemetry.shared');
   const mine = (running ??= start(options, logger));
   users += 1;
-  const { metrics, flush, stop } = await mine.catch((error: unknown) => {
-    // What could not be started is nobody's.
-    users -= 1;
-    if (running === mine) running = undefined;
-    throw error;
-  });
+  const sdk = await mine;
   let closed: Promise<void> | undefined;
   const leave = async (): Promise<void> => {
     users -= 1;
-    if (users > 0 || running !== mine) return flush();
+    if (users > 0 || running !== mine) return sdk.flush();
     running = undefined;
-    await stop();
+    await sdk.shutdown();
   };
   const close = (): Promise<void> => (closed ??= leave());
-  return { metrics, flush, close, [Symbol.asyncDispose]: close };
+  return {
+    prometheus: async () => (await sdk.prometheus?.render()) ?? anotherSdk,
+    flush: () => sdk.flush(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
-async function start(options: TelemetryOptions, logger: Logger): Promise<Running> {
-  const { now = systemNow, otlp, serviceName = 'legate', resource = {} } = options;
-  if (otlp !== undefined) {
-    const { checkEndpoint } = await import('./otlp/index.ts');
-    checkEndpoint(otlp.endpoint, otlp.headers);
-  }
-  const own = new Metrics(toldNobody);
-  const isOurs = openTelemetry.setGlobalMeterProvider(meterProvider(own));
-  const metrics = isOurs ? own : new Metrics();
-  if (!isOurs) logger.info({}, 'telemetry.another_sdk');
-  watchProcess(metrics);
-  const stops: (() => void)[] = isOurs ? [() => openTelemetry.disable()] : [];
-  if (otlp === undefined) {
-    return {
-      metrics,
-      flush: async () => undefined,
-      stop: async () => stops.forEach((off) => off()),
-    };
-  }
-  const { OtlpExporter } = await import('./otlp/index.ts');
-  const exporter = new OtlpExporter(otlp, {
-    resource: { 'service.name': serviceName, 'telemetry.sdk.language': 'nodejs', ...resource },
-    metrics,
-    logger,
-    now,
-  });
-  if (otlp.traces !== false) stops.push(...(await startTracing(options, now, exporter)));
+const anotherSdk = '# this program exports its metrics with an OpenTelemetry SDK of its own\n';
+
+async function start(options: TelemetryOptions, logger: Logger): Promise<Sdk> {
+  const { startSdk } = await import('./sdk.ts');
+  const sdk = startSdk(options, logger);
+  registerObservations();
+  const stops = observeProcess();
   return {
-    metrics,
-    flush: () => exporter.flush(),
-    async stop() {
-      for (const off of stops) off();
-      await exporter.close();
+    ...sdk,
+    async shutdown() {
+      for (const stop of stops) stop();
+      const timeout = Promise.withResolvers<void>();
+      const timer = setTimeout(timeout.resolve, shutdownMs);
+      await Promise.race([sdk.shutdown(), timeout.promise]);
+      clearTimeout(timer);
     },
   };
 }
 
-/** What has to be undone when tracing ends. */
-async function startTracing(
-  { sampleRatio = 1 }: TelemetryOptions,
-  now: () => number,
-  exporter: OtlpExporter,
-): Promise<readonly (() => void)[]> {
-  const { randomBytes } = await import('node:crypto');
-  const { tracerProvider } = await import('./tracer.ts');
-  const { asyncContextManager } = await import('./async-context.ts');
-  const { w3cPropagator } = await import('./w3c-context.ts');
-  const provider = tracerProvider({
-    sampleRatio,
-    now,
-    randomId: (bytes) => randomBytes(bytes).toString('hex'),
-    onEnd: (span) => exporter.add(span),
-  });
-  const stops: (() => void)[] = [];
-  if (trace.setGlobalTracerProvider(provider)) stops.push(() => trace.disable());
-  if (context.setGlobalContextManager(asyncContextManager())) stops.push(() => context.disable());
-  if (propagation.setGlobalPropagator(w3cPropagator)) stops.push(() => propagation.disable());
-  return stops;
-}
-
-function watchProcess(metrics: Metrics): void {
-  const help = (name: keyof typeof metricTable): string => metricTable[name].help;
-  const cpu = metrics.counter('process.cpu', help('process.cpu'), { unit: 's' });
-  let used = 0;
-  const bytes = { unit: 'By' };
-  metrics.observe(
-    'process.resident_memory',
-    help('process.resident_memory'),
-    (observe) => {
+function observeProcess(): readonly (() => void)[] {
+  const started = Math.round(Date.now() / 1000 - process.uptime());
+  return [
+    observeGauge('process.resident_memory', (result) => result.observe(process.memoryUsage.rss())),
+    observeGauge('process.start_time', (result) => result.observe(started)),
+    observeCounter('process.cpu', (result) => {
       const { user, system } = process.cpuUsage();
-      const total = (user + system) / 1e6;
-      cpu.add(total - used);
-      used = total;
-      observe(process.memoryUsage.rss());
-    },
-    bytes,
-  );
-  const began = (Date.now() - process.uptime() * 1000) / 1000;
-  metrics
-    .gauge('process.start_time', help('process.start_time'), { unit: 's' })
-    .set(Math.round(began));
-}
-
-function systemNow(): number {
-  return performance.timeOrigin + performance.now();
+      result.observe((user + system) / 1e6);
+    }),
+  ];
 }

@@ -2,14 +2,15 @@ import {
   type Attributes,
   context,
   type Context,
+  createTraceState,
   isSpanContextValid,
+  propagation,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { formatTraceparent, parseTraceContext } from './w3c-context.ts';
 
 export type { Attributes, Span };
 
@@ -68,9 +69,7 @@ export function endSpan(span: Span, error?: { readonly code?: string }): void {
 
 /** The W3C `traceparent` to send along; undefined when nothing is being traced. */
 export function traceparentOf(span: Span | undefined = trace.getActiveSpan()): string | undefined {
-  const spanContext = span?.spanContext();
-  if (spanContext === undefined || !isSpanContextValid(spanContext)) return undefined;
-  return formatTraceparent(spanContext);
+  return headersOf(span)['traceparent'];
 }
 
 /**
@@ -78,11 +77,13 @@ export function traceparentOf(span: Span | undefined = trace.getActiveSpan()): s
  * @example await fetch(url, { headers: { ...traceHeaders(), accept: 'application/json' } });
  */
 export function traceHeaders(): Readonly<Record<string, string>> {
-  const span = trace.getActiveSpan();
-  const traceparent = traceparentOf(span);
-  if (traceparent === undefined) return {};
-  const tracestate = span?.spanContext().traceState?.serialize();
-  return { traceparent, ...(tracestate !== undefined && tracestate !== '' && { tracestate }) };
+  return headersOf(trace.getActiveSpan());
+}
+
+function headersOf(span: Span | undefined): Readonly<Record<string, string>> {
+  const carrier: Record<string, string> = {};
+  if (span !== undefined) propagation.inject(trace.setSpan(ROOT_CONTEXT, span), carrier);
+  return carrier;
 }
 
 /** A `fetch` whose requests carry the trace that is active when they are made. */
@@ -96,8 +97,21 @@ export function tracedFetch(fetch: typeof globalThis.fetch): typeof globalThis.f
   };
 }
 
-/** What is not a valid `traceparent` begins a trace of its own. */
+/** An invalid `traceparent` starts a trace of its own. */
 function contextOf(traceparent: string, tracestate: string | undefined): Context {
-  const parent = parseTraceContext(traceparent, tracestate);
-  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+  const state = tracestate === undefined ? undefined : cleanTracestate(tracestate);
+  return propagation.extract(ROOT_CONTEXT, {
+    traceparent,
+    ...(state !== undefined && { tracestate: state }),
+  });
+}
+
+/** Longest `tracestate` that is sent on, in characters, as W3C asks. */
+const maxTracestate = 512;
+
+/** The valid entries of a `tracestate`; undefined when there are none. */
+export function cleanTracestate(text: string): string | undefined {
+  if (text.length > maxTracestate) return undefined;
+  const state = createTraceState(text).serialize();
+  return state === '' ? undefined : state;
 }

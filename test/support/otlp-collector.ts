@@ -29,6 +29,18 @@ export interface WireMetric {
   readonly [kind: string]: unknown;
 }
 
+/** The data points of a metric, whatever its kind. */
+export function pointsOf(metric: WireMetric): readonly WirePoint[] {
+  const kinds = ['sum', 'gauge', 'histogram'].map((kind) => metric[kind]);
+  return kinds.flatMap(
+    (data) => (data as { dataPoints?: WirePoint[] } | undefined)?.dataPoints ?? [],
+  );
+}
+
+export interface WirePoint {
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+}
+
 /** A collector for OTLP over HTTP with JSON: keeps what it is sent, and answers as it is told. */
 export class OtlpCollector implements AsyncDisposable {
   readonly received: Received[] = [];

@@ -27,7 +27,7 @@ import {
 import { artifact, message } from '../../src/protocol/index.ts';
 import { openMemory, type Store } from '../../src/store/index.ts';
 import { metricTable, startSpan, startTelemetry } from '../../src/telemetry/index.ts';
-import { OtlpCollector } from '../support/otlp-collector.ts';
+import { OtlpCollector, pointsOf } from '../support/otlp-collector.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -208,13 +208,17 @@ test('every metric and span of the reference comes out, and none that it does no
   await calling.invoker.call({ agent: 'fluent', skill: 'fluent', message: 'x' }, session);
 
   const told = async () => {
-    const series = (await telemetry.metrics.collect()).filter(({ points }) => points.length > 0);
-    return series.map(({ name }) => name).sort();
+    await telemetry.flush();
+    return [...collector.metrics.keys()].sort();
   };
   await expect.poll(told).toEqual(Object.keys(metricTable).sort());
-  for (const { name, points } of await telemetry.metrics.collect()) {
+  for (const [name, metric] of collector.metrics) {
     const { labels } = metricTable[name as keyof typeof metricTable];
-    for (const point of points) expect(Object.keys(point.labels), name).toEqual(labels);
+    const points = pointsOf(metric);
+    expect(points.length, name).toBeGreaterThan(0);
+    for (const { attributes } of points) {
+      expect(attributes.map(({ key }) => key).sort(), name).toEqual([...labels].sort());
+    }
   }
   const spans = async () => {
     await telemetry.flush();

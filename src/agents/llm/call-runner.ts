@@ -4,7 +4,7 @@ import {
   LegateError,
   type Message,
 } from '../../protocol/index.ts';
-import { endSpan, inSpan, lateCounter, startSpan } from '../../telemetry/index.ts';
+import { counter, endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
 import type { Turn } from '../agent.ts';
 import { type PatienceOptions, within } from '../patience.ts';
 import { sessionOf } from '../sessions/passing-session.ts';
@@ -256,7 +256,7 @@ function askOf(pause: ToolPause, tool: Tool): Ask {
   };
 }
 
-const toolCalls = lateCounter('legate.tool.calls');
+const toolCalls = counter('legate.tool.calls');
 
 /** Runs a tool within its time, as a piece of the trace. */
 async function traced<T>(

@@ -1,6 +1,5 @@
 import {
   context,
-  metrics,
   type ObservableResult,
   propagation,
   ROOT_CONTEXT,
@@ -10,11 +9,11 @@ import {
   trace,
 } from '@opentelemetry/api';
 import {
+  counter,
+  histogram,
   isTraced,
-  lateCounter,
-  lateGauge,
-  lateHistogram,
-  metricTable,
+  observeGauge,
+  upDownCounter,
 } from '../../telemetry/index.ts';
 import {
   type Bus,
@@ -40,23 +39,20 @@ const longestLookMs = 1_000;
 export class TracedBus implements Bus {
   readonly #bus: Bus;
   readonly #tracer = trace.getTracer(library);
-  readonly #published = lateCounter('legate.messaging.publish.messages');
-  readonly #publishTime = lateHistogram('legate.messaging.publish.duration');
-  readonly #processed = lateCounter('legate.messaging.process.messages');
-  readonly #processTime = lateHistogram('legate.messaging.process.duration');
-  readonly #active = lateGauge('legate.messaging.active_messages');
+  readonly #published = counter('legate.messaging.publish.messages');
+  readonly #publishTime = histogram('legate.messaging.publish.duration');
+  readonly #processed = counter('legate.messaging.process.messages');
+  readonly #processTime = histogram('legate.messaging.process.duration');
+  readonly #active = upDownCounter('legate.messaging.active_messages');
   /** Queues that are consumed here and keep dead letters. */
   readonly #watched = new Set<string>();
   readonly #stopWatching: () => void;
 
   constructor(bus: Bus) {
     this.#bus = bus;
-    const meter = metrics.getMeter(library);
-    const description = metricTable['legate.messaging.dlq.depth'].help;
-    const depth = meter.createObservableGauge('legate.messaging.dlq.depth', { description });
-    const observe = (result: ObservableResult): Promise<void> => this.#observeDead(result);
-    depth.addCallback(observe);
-    this.#stopWatching = () => depth.removeCallback(observe);
+    this.#stopWatching = observeGauge('legate.messaging.dlq.depth', (result) =>
+      this.#observeDead(result),
+    );
   }
 
   get type(): Bus['type'] {

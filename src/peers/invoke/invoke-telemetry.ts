@@ -6,7 +6,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { lateCounter, lateHistogram } from '../../telemetry/index.ts';
+import { counter, histogram } from '../../telemetry/index.ts';
 import type { Invocation, InvocationOutcome } from './invocation.ts';
 
 const library = 'legate.a2a';
@@ -24,14 +24,14 @@ interface InvocationSpans {
 /** What OpenTelemetry is told about the calling of peers. Without an SDK it says nothing. */
 export class InvokeTelemetry {
   readonly #tracer = trace.getTracer(library);
-  readonly #requests = lateCounter('legate.a2a.requests');
-  readonly #failures = lateCounter('legate.a2a.failures');
-  readonly #rounds = lateCounter('legate.a2a.input_required_rounds');
-  readonly #breaks = lateCounter('legate.a2a.input_required_breaks');
-  readonly #polls = lateCounter('legate.a2a.polling_attempts');
-  readonly #events = lateCounter('legate.a2a.streaming_events');
-  readonly #fallbacks = lateCounter('legate.a2a.subscribe_fallbacks');
-  readonly #duration = lateHistogram('legate.a2a.duration');
+  readonly #requests = counter('legate.a2a.requests');
+  readonly #failures = counter('legate.a2a.failures');
+  readonly #rounds = counter('legate.a2a.input_required_rounds');
+  readonly #breaks = counter('legate.a2a.input_required_breaks');
+  readonly #polls = counter('legate.a2a.polling_attempts');
+  readonly #events = counter('legate.a2a.streaming_events');
+  readonly #fallbacks = counter('legate.a2a.subscribe_fallbacks');
+  readonly #duration = histogram('legate.a2a.duration');
   readonly #spans = new Map<string, InvocationSpans>();
 
   began(invocation: Invocation): void {

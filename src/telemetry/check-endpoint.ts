@@ -1,4 +1,4 @@
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
 
 /**
  * Throws where a collector must not be told what it would be told: an address that is none, one with

@@ -1,0 +1,160 @@
+/**
+ * The OpenTelemetry SDK of a process: loaded only when telemetry is configured. Registers as the
+ * globals of the OpenTelemetry API what no other SDK has registered there.
+ */
+import { context, diag, DiagLogLevel, metrics, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  type ExportResult,
+  ExportResultCode,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from '@opentelemetry/core';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  MeterProvider,
+  type MetricReader,
+  PeriodicExportingMetricReader,
+  type PushMetricExporter,
+} from '@opentelemetry/sdk-metrics';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from './logger.ts';
+import { PrometheusText } from './prometheus-text.ts';
+import { RedactingSpanExporter } from './span-exporter.ts';
+import type { OtlpOptions, TelemetryOptions } from './telemetry.ts';
+
+export interface Sdk {
+  /** Metrics as text for Prometheus; undefined where another SDK collects them. */
+  readonly prometheus: PrometheusText | undefined;
+  flush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+/** Reports an export that fails and the one that succeeds again, once for each outage. */
+type OnResult = (result: ExportResult) => void;
+
+export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
+  const { otlp, serviceName = 'legate', resource = {} } = options;
+  const shared = { resource: resourceFromAttributes({ 'service.name': serviceName, ...resource }) };
+  reportProblems(logger);
+  const onResult = outageLog(logger, otlp?.endpoint);
+  const prometheus = new PrometheusText();
+  const readers = [prometheus.reader, ...metricReaders(otlp, onResult)];
+  const meters = new MeterProvider({ ...shared, readers });
+  const isOurs = metrics.setGlobalMeterProvider(meters);
+  if (!isOurs) logger.info({}, 'telemetry.another_sdk');
+  const tracing =
+    otlp === undefined || otlp.traces === false
+      ? undefined
+      : startTracing(options.sampleRatio ?? 1, otlp, shared, onResult);
+  return {
+    prometheus: isOurs ? prometheus : undefined,
+    async flush() {
+      await Promise.allSettled([tracing?.provider.forceFlush(), meters.forceFlush()]);
+    },
+    async shutdown() {
+      for (const unregister of tracing?.unregister ?? []) unregister();
+      // Spans first: how many were lost is part of the last report of metrics.
+      await Promise.allSettled([tracing?.provider.shutdown()]);
+      await Promise.allSettled([meters.shutdown()]);
+      if (isOurs) metrics.disable();
+      diag.disable();
+    },
+  };
+}
+
+function metricReaders(otlp: OtlpOptions | undefined, onResult: OnResult): MetricReader[] {
+  if (otlp === undefined || otlp.metrics === false) return [];
+  const { metricsIntervalMs = 60_000, timeoutMs = 10_000 } = otlp;
+  const exporter = new OTLPMetricExporter(exporterOptions(otlp, '/v1/metrics'));
+  return [
+    new PeriodicExportingMetricReader({
+      exporter: observed(exporter, onResult),
+      exportIntervalMillis: metricsIntervalMs,
+      exportTimeoutMillis: Math.min(timeoutMs, metricsIntervalMs),
+    }),
+  ];
+}
+
+function startTracing(
+  sampleRatio: number,
+  otlp: OtlpOptions,
+  shared: Pick<ConstructorParameters<typeof MeterProvider>[0] & object, 'resource'>,
+  onResult: OnResult,
+): { readonly provider: TracerProvider; readonly unregister: readonly (() => void)[] } {
+  const { batchSize = 512, batchDelayMs = 5_000, maxQueue = 2_048, timeoutMs = 10_000 } = otlp;
+  const exporter = new OTLPTraceExporter(exporterOptions(otlp, '/v1/traces'));
+  const provider = new TracerProvider({
+    ...shared,
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampleRatio) }),
+    spanLimits: {
+      attributeCountLimit: 64,
+      eventCountLimit: 32,
+      attributeValueLengthLimit: 1_024,
+    },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new RedactingSpanExporter(exporter, onResult),
+        maxExportBatchSize: Math.min(batchSize, maxQueue),
+        scheduledDelayMillis: batchDelayMs,
+        maxQueueSize: maxQueue,
+        exportTimeoutMillis: timeoutMs,
+      }),
+    ],
+  });
+  const contexts = new AsyncLocalStorageContextManager();
+  const propagator = new W3CTraceContextPropagator();
+  const unregister: (() => void)[] = [];
+  if (trace.setGlobalTracerProvider(provider)) unregister.push(() => trace.disable());
+  if (context.setGlobalContextManager(contexts)) unregister.push(() => context.disable());
+  if (propagation.setGlobalPropagator(propagator)) unregister.push(() => propagation.disable());
+  return { provider, unregister };
+}
+
+function exporterOptions(otlp: OtlpOptions, path: string) {
+  const { endpoint, headers = {}, timeoutMs = 10_000 } = otlp;
+  return {
+    url: `${endpoint.replace(/\/+$/, '')}${path}`,
+    headers: { ...headers },
+    timeoutMillis: timeoutMs,
+  };
+}
+
+/** The same exporter, whose results are seen. */
+function observed(exporter: PushMetricExporter, onResult: OnResult): PushMetricExporter {
+  const send = exporter.export.bind(exporter);
+  exporter.export = (batch, done) =>
+    send(batch, (result) => {
+      onResult(result);
+      done(result);
+    });
+  return exporter;
+}
+
+/** The SDK reports what it drops and what it cannot do to `diag`. */
+function reportProblems(logger: Logger): void {
+  const warn = (problem: string): void => logger.warn({ problem }, 'telemetry.sdk.warning');
+  const ignore = (): void => undefined;
+  const reporter = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+  // Failed exports end up here too; the outage log reports them once.
+  setGlobalErrorHandler(ignore);
+  diag.setLogger(reporter, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+function outageLog(logger: Logger, endpoint: string | undefined): OnResult {
+  let isReachable = true;
+  return ({ code, error }) => {
+    const isSent = code === ExportResultCode.SUCCESS;
+    if (isSent === isReachable) return;
+    isReachable = isSent;
+    if (isSent) logger.info({ endpoint }, 'telemetry.export.recovered');
+    else logger.warn({ endpoint, failure: error?.message }, 'telemetry.export.failed');
+  };
+}
