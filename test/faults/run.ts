@@ -3,30 +3,10 @@ import { Cluster } from '../replicas/cluster.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { check } from './check.ts';
 import { Conversations } from './conversations.ts';
-import { Disturbance, type Fault } from './disturbance.ts';
+import { Disturbance } from './disturbance.ts';
 import { Random } from './random.ts';
+import type { Scenario } from './scenarios.ts';
 import { startWebhooks } from './webhooks.ts';
-
-export interface FaultsOptions {
-  readonly seed: number;
-  readonly milliseconds: number;
-  /** @default 3 */
-  readonly replicas?: number;
-  /** Held at a time. @default 40 */
-  readonly conversations?: number;
-  /** Told what goes on, now and then. */
-  readonly report?: (line: string) => void;
-}
-
-export interface FaultsResult {
-  /** What should hold and does not; empty after a good run. */
-  readonly violations: readonly string[];
-  readonly acknowledged: number;
-  readonly conversations: number;
-  readonly faults: Readonly<Record<Fault, number>>;
-  /** Calls that webhooks took. */
-  readonly calls: number;
-}
 
 const leaseMs = 2_000;
 const reportEveryMs = 10_000;
@@ -37,20 +17,19 @@ const restMs = 60_000;
  * Holds conversations with replicas on one database while these are killed, stopped and frozen and
  * the database restarts and crashes, and then checks each conversation against what was promised.
  */
-export async function runFaults(options: FaultsOptions): Promise<FaultsResult> {
-  const { seed, milliseconds, replicas = 3, conversations: count = 40, report } = options;
+export const replicas: Scenario = async ({ seed, milliseconds, report }) => {
   const random = new Random(seed);
   const server = await startPostgres();
   const database = await server.database();
   await using webhooks = await startWebhooks(new Random(seed + 1));
   await using cluster = await Cluster.start(
     { database, leaseMs, pollIntervalMs: 300, onInterrupted: 'run-again' },
-    replicas,
+    3,
   );
   const conversations = await Conversations.start({
     cluster,
     random: new Random(seed + 2),
-    count,
+    count: 40,
     webhook: webhooks.url,
   });
   const disturbance = new Disturbance({ cluster, database: server, random, leaseMs });
@@ -58,7 +37,7 @@ export async function runFaults(options: FaultsOptions): Promise<FaultsResult> {
   while (performance.now() - started < milliseconds) {
     const left = milliseconds - (performance.now() - started);
     await new Promise((resolve) => setTimeout(resolve, Math.min(left, reportEveryMs)));
-    report?.(`${conversations.acknowledged} messages, ${JSON.stringify(disturbance.counts)}`);
+    report(`${conversations.acknowledged} messages, ${JSON.stringify(disturbance.counts)}`);
   }
   await disturbance.end();
   await conversations.end();
@@ -66,13 +45,15 @@ export async function runFaults(options: FaultsOptions): Promise<FaultsResult> {
   const { said, acknowledged } = conversations;
   const violations = await check({ database, cluster, said, webhooks });
   return {
+    injected: disturbance.counts,
+    checked: {
+      messages: acknowledged,
+      conversations: conversations.conversations,
+      'webhook calls': [...webhooks.taken.values()].reduce((sum, taken) => sum + taken.length, 0),
+    },
     violations: isAtRest ? violations : ['it did not come to rest', ...violations],
-    acknowledged,
-    conversations: conversations.conversations,
-    faults: disturbance.counts,
-    calls: [...webhooks.taken.values()].reduce((sum, numbers) => sum + numbers.length, 0),
   };
-}
+};
 
 /** Waits until no turn is open and nothing is owed to a webhook. */
 async function rest(database: string): Promise<boolean> {
