@@ -28,7 +28,7 @@ export interface CallerLimitsOptions {
    * 0 for no limit. Behind a proxy all callers are one network. @default 0
    */
   readonly failuresPerMinute?: number;
-  /** For rates. @default the system's clock */
+  /** For rates. @default the monotonic clock of the process */
   readonly clock?: { now(): number };
 }
 

@@ -4,7 +4,7 @@ import { TokenBuckets } from './rate-limit.ts';
 export interface FailureLimitOptions {
   /** Failures a minute that one network is let make. */
   readonly perMinute: number;
-  /** @default the system's clock */
+  /** @default the monotonic clock of the process */
   readonly clock?: { now(): number };
 }
 
@@ -18,11 +18,11 @@ const maxBlocked = 10_000;
 export class FailureLimit {
   readonly #clock: { now(): number };
   readonly #failures: TokenBuckets;
-  /** Until when, in milliseconds since 1970; the one longest kept out first. */
+  /** Until when, in milliseconds of the clock; the one longest kept out first. */
   readonly #blocked = new Map<string, number>();
 
   constructor(options: FailureLimitOptions) {
-    this.#clock = options.clock ?? { now: Date.now };
+    this.#clock = options.clock ?? { now: () => performance.now() };
     this.#failures = new TokenBuckets({
       rate: options.perMinute / 60,
       burst: options.perMinute,

@@ -19,7 +19,7 @@ export interface TokenBucketOptions {
   readonly rate: number;
   /** Requests at once after a pause. @default rate, at least 1 */
   readonly burst?: number;
-  /** @default the system's clock */
+  /** @default the monotonic clock of the process */
   readonly clock?: { now(): number };
   /** Callers remembered at one time; beyond, the one longest unseen is forgotten. @default 100_000 */
   readonly maxKeys?: number;
@@ -27,7 +27,7 @@ export interface TokenBucketOptions {
 
 interface Bucket {
   tokens: number;
-  /** Milliseconds since 1970. */
+  /** Milliseconds of the clock. */
   filledAt: number;
 }
 
@@ -50,7 +50,7 @@ export class TokenBuckets implements RateLimiter {
     }
     this.#rate = options.rate;
     this.#burst = Math.max(options.burst ?? options.rate, 1);
-    this.#clock = options.clock ?? { now: Date.now };
+    this.#clock = options.clock ?? { now: () => performance.now() };
     this.#maxKeys = options.maxKeys ?? 100_000;
   }
 
@@ -89,7 +89,7 @@ export interface ClusterRateOptions {
    * may leave up to so many of a window unused. @default 1
    */
   readonly batch?: number;
-  /** @default the system's clock */
+  /** The clock that the replicas share: `store.clock`. @default the system's clock */
   readonly clock?: { now(): number };
   /** In the store; limits with different names count apart. @default 'requests' */
   readonly name?: string;
@@ -134,7 +134,8 @@ export class ClusterRate implements RateLimiter {
       space: `rate:${name}`,
       key: `${index}:${key}`,
       by: this.#batch,
-      // Replicas' clocks differ; the counter must not vanish before the last of them is done.
+      // Replicas' estimates of the store's clock differ by a round trip at most; the counter must
+      // not vanish before the last of them is done.
       expiresAt: endsAt + this.#window,
       now,
     });

@@ -36,7 +36,7 @@ export async function retryDeliveries(
   const missing: number[] = [];
   for (const id of wanted) {
     // Another process may have been faster; with --all that is no failure.
-    if (await push.revive(id, Date.now())) {
+    if (await push.revive(id)) {
       console.log(`delivery ${id} is due again`);
       // As the server logs it, for whoever collects what this command says.
       console.error(

@@ -10,7 +10,7 @@ import {
 } from '../peers/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { openStore, ownerKey, type Store } from '../store/index.ts';
-import { retentionOf, systemScheduler } from '../tasks/index.ts';
+import { retentionOf, storeScheduler } from '../tasks/index.ts';
 import type { Logger, Telemetry } from '../telemetry/index.ts';
 import {
   type BusPlace,
@@ -124,14 +124,16 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
 }
 
 /** The agent, as far as its callers are trusted; what they ask is kept for the user. */
-export function gated(agent: Agent, name: string, { records }: Store): Agent {
+export function gated(agent: Agent, name: string, store: Store): Agent {
+  const { records } = store;
+  const scheduler = storeScheduler(store);
   return trustGate(agent, {
-    ledger: new TrustLedger({ records }),
-    proposals: new Proposals({ records }),
+    ledger: new TrustLedger({ records, scheduler }),
+    proposals: new Proposals({ records, scheduler }),
     memory: new WorkingMemory({
       records,
       owner: ownerKey({ agent: name, tenant: '', subject: 'user' }),
-      clock: systemScheduler,
+      clock: store.clock,
     }),
     notify: (note) => console.error(noteLine(note)),
   });

@@ -42,7 +42,7 @@ export interface SharedOptions {
   telemetry?: TelemetryOptions;
   /** Shows the metrics to Prometheus at `/metrics`. @default false */
   prometheus?: boolean | PrometheusOptions;
-  /** Time and chance, for simulations. @default the system's clock, timers and ids */
+  /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
 

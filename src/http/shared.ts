@@ -1,6 +1,6 @@
 import { CallerLimits, ClusterRate, type ClusterRateOptions, overReplicas } from '../auth/index.ts';
 import { openStore, type Store } from '../store/index.ts';
-import { type Scheduler, systemScheduler } from '../tasks/index.ts';
+import { type Scheduler, storeScheduler } from '../tasks/index.ts';
 import { type Logger, silentLogger, startTelemetry } from '../telemetry/index.ts';
 import { Load } from './load.ts';
 import { MetricsDoor } from './metrics-door.ts';
@@ -28,11 +28,12 @@ export interface Shared {
 
 export async function openShared(options: SharedOptions): Promise<Shared> {
   const { store: storeOption = { type: 'memory' }, logger = silentLogger } = options;
-  const { scheduler = systemScheduler, prometheus = false } = options;
+  const { prometheus = false } = options;
   const shown = prometheus === false ? undefined : prometheus === true ? {} : prometheus;
   if (shown !== undefined) MetricsDoor.check(shown);
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const scheduler = options.scheduler ?? storeScheduler(store);
   // Whoever looks wants to see all of the process: bus, peers and models count by OpenTelemetry.
   const isCounted = shown !== undefined || options.telemetry !== undefined;
   const telemetry = isCounted ? await startTelemetry({ logger, ...options.telemetry }) : undefined;
@@ -45,7 +46,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
       ? undefined
       : new PushService({
           // A simulation has a time of its own, in which this process is never busy.
-          ...(scheduler === systemScheduler && { allowance: () => load.allowance() }),
+          ...(options.scheduler === undefined && { allowance: () => load.allowance() }),
           ...options.push,
           store,
           replica,
@@ -58,7 +59,8 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
     store,
     push,
     callerLimits: new CallerLimits({
-      clock: scheduler,
+      // Limits inside this process go by its monotonic clock.
+      ...(options.scheduler !== undefined && { clock: options.scheduler }),
       ...(clusterRate !== undefined && {
         rateLimiter: new ClusterRate({ clock: scheduler, ...clusterRate, records }),
       }),

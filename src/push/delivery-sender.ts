@@ -112,9 +112,8 @@ export class DeliverySender {
     const { maxAttempts = 5, random = Math.random, backoff, scheduler } = this.#options;
     const attempts = delivery.attempts + 1;
     if (attempts >= maxAttempts) return { kind: 'dead', error };
-    const now = scheduler.now();
-    const asked = retryAfterDelay(retryAfter, now, backoff) ?? 0;
-    const at = now + Math.max(backoffDelay(attempts, random, backoff), asked);
-    return { kind: 'retry', at, error };
+    const asked = retryAfterDelay(retryAfter, scheduler.now(), backoff) ?? 0;
+    const afterMs = Math.max(backoffDelay(attempts, random, backoff), asked);
+    return { kind: 'retry', afterMs, error };
   }
 }

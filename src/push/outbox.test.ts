@@ -44,9 +44,9 @@ async function setting(
   run: (setting: Setting) => Promise<void>,
   options: Partial<PushDispatcherOptions> & { respond?: Respond; store?: Store } = {},
 ): Promise<void> {
-  const { respond, store = openMemory(), ...rest } = options;
-  await using receiver = await startReceiver(respond);
   const scheduler = new ManualScheduler();
+  const { respond, store = openMemory({ clock: scheduler }), ...rest } = options;
+  await using receiver = await startReceiver(respond);
   const dispatcher = new PushDispatcher({
     store,
     replica: 'one',
@@ -344,7 +344,7 @@ test('another network and another time can take the place of the real ones', asy
   const answers = [{ status: 503, retryAfter: '7' }, new Error('lost'), { status: 204 }];
   const scheduler = new ManualScheduler();
   const dispatcher = new PushDispatcher({
-    store: await storeWithOneDelivery('https://hook.example/'),
+    store: await storeWithOneDelivery('https://hook.example/', scheduler),
     replica: 'one',
     policy: sealedPolicy,
     taskAt: async () => undefined,
@@ -381,8 +381,8 @@ test('another network and another time can take the place of the real ones', asy
   ]);
 });
 
-async function storeWithOneDelivery(url: string): Promise<Store> {
-  const store = openMemory();
+async function storeWithOneDelivery(url: string, clock: { now(): number }): Promise<Store> {
+  const store = openMemory({ clock });
   const task = await TaskWithPush.create(store, 't', [{ id: 'h', url }]);
   await task.append(1);
   return store;
@@ -450,10 +450,9 @@ test('what a process that died had claimed is delivered by the next one when the
   await setting(async ({ store, receiver, scheduler, dispatcher }) => {
     const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
     await task.append(1);
-    const now = scheduler.now();
-    await store.push.claim({ replica: 'dead', now, leaseUntil: now + 5_000, limit: 10 });
+    await store.push.claim({ replica: 'dead', leaseMs: 5_000, limit: 10 });
     dispatcher.start();
-    await expect.poll(() => store.push.nextDue()).toBe(now + 5_000);
+    await expect.poll(() => store.push.nextDueMs()).toBe(5_000);
     expect(receiver.calls).toHaveLength(0);
     scheduler.advance(5_000);
     await expect.poll(() => receiver.calls.length).toBe(1);

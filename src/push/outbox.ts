@@ -172,7 +172,7 @@ export class PushDispatcher {
   /** Gives a dead delivery another round of attempts. False when there is none of that id. */
   async revive(deliveryId: number): Promise<boolean> {
     const { push } = this.#options.store;
-    const isRevived = await push.revive(deliveryId, this.#scheduler.now());
+    const isRevived = await push.revive(deliveryId);
     if (isRevived) this.wake();
     return isRevived;
   }
@@ -252,22 +252,22 @@ export class PushDispatcher {
     // At least one: late is no delivery's fate for ever.
     const limit = Math.min(room, Math.max(1, Math.floor(this.#allowance)));
     if (this.#state !== 'running' || limit <= 0) return;
-    const now = this.#scheduler.now();
-    const leaseUntil = now + this.#sender.timeout * 2 + leaseMargin;
+    const leaseMs = this.#sender.timeout * 2 + leaseMargin;
+    // The lease begins later, when the store has the claim: to start by then is on the safe side.
+    const startBy = this.#scheduler.now() + leaseMs - this.#sender.timeout - leaseMargin;
     const { push } = this.#options.store;
-    const claimed = await push.claim({ replica: this.#options.replica, now, leaseUntil, limit });
+    const claimed = await push.claim({ replica: this.#options.replica, leaseMs, limit });
     if (this.#state !== 'running') return;
-    const startBy = leaseUntil - this.#sender.timeout - leaseMargin;
     for (const delivery of claimed) {
       const host = hostOf(delivery);
       this.#lanes.add(host, { delivery, host, startBy });
     }
     this.#startCalls();
     if (claimed.length === limit) return;
-    const due = await push.nextDue();
+    const due = await push.nextDueMs();
     const interval = this.#options.pollInterval ?? 10_000;
     // At least a moment: a delivery can be due and yet belong to another replica by now.
-    const wait = due === undefined ? interval : Math.max(due - this.#scheduler.now(), 50);
+    const wait = due === undefined ? interval : Math.max(due, 50);
     this.#wakeIn(Math.min(wait, interval));
   }
 

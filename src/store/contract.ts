@@ -18,8 +18,12 @@
  *
  * Every method is one transaction: all of it happens, or none. A method that resolves has been
  * written durably (as far as the driver is durable at all), save for an admission that may be told
- * before (`atOnce`). Times are milliseconds since 1970 and are passed in: a store has no clock.
- * Failures of the medium reject with `STORE_FAILED`.
+ * before (`atOnce`). Failures of the medium reject with `STORE_FAILED`.
+ *
+ * Replicas compare times by one clock, that of the store: in PostgreSQL the clock of the database.
+ * Leases, delays and retention are durations in milliseconds, which the driver adds to that clock.
+ * Times that are passed in (`now`, `statusTime`, `expiresAt`) are milliseconds since 1970 and come
+ * from `Store.clock`, never from the wall clock of the process.
  */
 import type {
   Json,
@@ -41,6 +45,20 @@ export type {
   PushStore,
 } from './push-contract.ts';
 export type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
+
+/**
+ * The clock that all replicas of a store share.
+ * @example const isExpired = (expiresAt: number) => expiresAt <= store.clock.now();
+ */
+export interface StoreClock {
+  /**
+   * Milliseconds since 1970. On PostgreSQL an estimate of the database's clock, off by at most half
+   * a round trip; it follows the monotonic clock of the process between two measurements.
+   */
+  now(): number;
+  /** How far the wall clock of this process is ahead of the store's, in milliseconds. */
+  skewMs(): number;
+}
 
 /** A caller's follow-up stands in the log as `{ message }`; every other entry goes to subscribers. */
 export interface LogEvent {
@@ -227,6 +245,15 @@ export interface TaskPage {
   readonly more: boolean;
 }
 
+/** What a sweep deleted, by kind; a kind that reached the limit may have more. */
+export interface Swept {
+  readonly tasks: number;
+  readonly contexts: number;
+  /** Expired idempotency keys of messages. */
+  readonly messages: number;
+  readonly records: number;
+}
+
 /**
  * Where everything is kept. One contract, several drivers; every method is one transaction.
  * @example
@@ -237,6 +264,7 @@ export interface Store {
   readonly driver: 'memory' | 'sqlite' | 'postgres';
   /** Whether other replicas may be at work on the same store. */
   readonly shared: boolean;
+  readonly clock: StoreClock;
 
   admit(admission: Admission): Promise<AdmitOutcome>;
   append(append: Append): Promise<AppendOutcome>;
@@ -273,12 +301,14 @@ export interface Store {
   writeContext(write: ContextWrite): Promise<void>;
   deleteContext(owner: string, contextId: string): Promise<boolean>;
 
-  heartbeat(replica: string, expiresAt: number): Promise<void>;
+  /** Renews the lease of a replica: it is alive for `leaseMs` from now on, `Infinity` for ever. */
+  heartbeat(replica: string, leaseMs: number): Promise<void>;
   /** Ends the life of a replica; turns it runs may be taken over, and deliveries claimed, at once. */
   retire(replica: string): Promise<void>;
   /**
    * Gives this replica turns that no live replica runs, oldest first: those of dead replicas (their
-   * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive.
+   * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive. With
+   * `sparesExpired`, replicas whose lease has expired count as alive, unless they have retired.
    *
    * With `atWork`, the keys whose turns it runs or is about to run, the replica is also given turns
    * that run in its name under other keys, as they are: the answer to the call that claimed them was
@@ -287,8 +317,8 @@ export interface Store {
   takeOver(query: {
     readonly agent: string;
     readonly replica: string;
-    readonly now: number;
     readonly limit: number;
+    readonly sparesExpired?: boolean;
     readonly atWork?: readonly string[];
   }): Promise<readonly TurnRecord[]>;
   /**
@@ -310,15 +340,12 @@ export interface Store {
    * context while it has an unfinished task.
    */
   sweep(query: {
-    readonly now: number;
-    /** Terminal tasks whose status changed before this time go. */
-    readonly terminalBefore: number;
-    /**
-     * Contexts last written before this time go, some up to an hour later. Unset: none goes.
-     */
-    readonly contextsBefore?: number;
+    /** Terminal tasks whose status changed longer ago go. Unset: none goes. */
+    readonly retentionMs?: number;
+    /** Contexts last written longer ago go, some up to an hour later. Unset: none goes. */
+    readonly contextRetentionMs?: number;
     readonly limit: number;
-  }): Promise<{ readonly tasks: number; readonly contexts: number }>;
+  }): Promise<Swept>;
 
   /**
    * Told of appends and cancel requests made by other replicas; a notice may be lost, the log never

@@ -18,7 +18,7 @@ import {
 } from './behaviour/steps.contract.ts';
 import type { Store, TaskQuery } from './contract.ts';
 import { openMemory } from './memory/index.ts';
-import { emptyDatabase } from './postgres/database.contract.ts';
+import { emptyDatabase, setDatabaseTime } from './postgres/database.contract.ts';
 import { openPostgres } from './postgres/index.ts';
 import { openSqlite } from './sqlite/index.ts';
 
@@ -88,13 +88,15 @@ async function contents(store: Store, now: number): Promise<unknown> {
   }
   shown.push(await store.records.list({ space: 's', limit: 100, now }));
   shown.push(await store.records.list({ space: 's', prefix: 'a/', limit: 1, now }));
-  shown.push(await store.push.deliveries({ limit: 100 }), await store.push.nextDue());
+  shown.push(await store.push.deliveries({ limit: 100 }), await store.push.nextDueMs());
   return plain(shown);
 }
 
 /** A store on a medium that outlives it. */
 interface Medium {
-  open(): Store | Promise<Store>;
+  open(world: World): Store | Promise<Store>;
+  /** Tells a clock that is not in this process. */
+  setTime(time: number): Promise<void> | void;
   remove(): void;
 }
 
@@ -106,7 +108,8 @@ const drivers: [name: string, runs: number, medium: () => Medium | Promise<Mediu
     () => {
       const path = join(directory, `${(files += 1)}.db`);
       return {
-        open: () => openSqlite({ path }),
+        open: (world) => openSqlite({ path, clock: { now: () => world.now } }),
+        setTime: () => {},
         remove: () => {
           for (const file of [path, `${path}-lock`]) rmSync(file);
         },
@@ -118,26 +121,32 @@ const drivers: [name: string, runs: number, medium: () => Medium | Promise<Mediu
     30,
     async () => {
       const url = await emptyDatabase();
-      return { open: () => openPostgres({ url }), remove: () => {} };
+      return {
+        open: () => openPostgres({ url }),
+        setTime: (time) => setDatabaseTime(url, time),
+        remove: () => {},
+      };
     },
   ],
 ];
 
 async function compare(medium: Medium, steps: readonly Step[]): Promise<void> {
-  const memory: Subject = { store: openMemory(), turns: [] };
-  const subject: Subject = { store: await medium.open(), turns: [] };
   const world: World = { now: 1000, generation: 0 };
+  const memory: Subject = { store: openMemory({ clock: { now: () => world.now } }), turns: [] };
+  const subject: Subject = { store: await medium.open(world), turns: [] };
+  await medium.setTime(world.now);
   try {
     for (const each of steps) {
       if (each.kind === 'wait') {
         world.now += each.time;
+        await medium.setTime(world.now);
       } else if (each.kind === 'restart') {
         // To be opened again is to have lost all replicas, where a store has not outlived them.
         for (const { store } of [memory, subject]) {
           for (const name of replicas) await store.retire(`${name}.${world.generation}`);
         }
         await subject.store.close();
-        subject.store = await medium.open();
+        subject.store = await medium.open(world);
         world.generation += 1;
       } else {
         const expected = await answer(each, memory, world);

@@ -1,5 +1,5 @@
 export * from './contract.ts';
-export { openMemory, openMemoryReplicas } from './memory/index.ts';
+export { type MemoryOptions, openMemory, openMemoryReplicas } from './memory/index.ts';
 export { openStore, type StoreOptions } from './open.ts';
 export { storeOptionsOf } from './from-settings.ts';
 export { migrateStore, storeStatus } from './migrate.ts';

@@ -1,4 +1,5 @@
 import type { Store } from './contract.ts';
+import type { MemoryOptions } from './memory/index.ts';
 import type { PostgresOptions } from './postgres/index.ts';
 import type { SqliteOptions } from './sqlite/index.ts';
 
@@ -7,7 +8,7 @@ import type { SqliteOptions } from './sqlite/index.ts';
  * @example const options: StoreOptions = { type: 'postgres', url: 'postgres://db/agents' };
  */
 export type StoreOptions =
-  | { readonly type: 'memory' }
+  | ({ readonly type: 'memory' } & MemoryOptions)
   | ({ readonly type: 'sqlite' } & SqliteOptions)
   | ({ readonly type: 'postgres' } & PostgresOptions);
 
@@ -18,7 +19,7 @@ export type StoreOptions =
 export async function openStore(options: StoreOptions): Promise<Store> {
   switch (options.type) {
     case 'memory':
-      return (await import('./memory/index.ts')).openMemory();
+      return (await import('./memory/index.ts')).openMemory(options);
     case 'sqlite':
       return (await import('./sqlite/index.ts')).openSqlite(options);
     case 'postgres':

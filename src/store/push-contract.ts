@@ -25,7 +25,7 @@ export interface DeliveryRecord extends Delivery {
 
 export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
-  | { readonly kind: 'retry'; readonly at: number; readonly error: string }
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly error: string }
   | { readonly kind: 'dead'; readonly error: string };
 
 /** The webhooks of tasks, and what is owed to them. Rules and words: contract.ts. */
@@ -43,8 +43,7 @@ export interface PushStore {
    */
   claim(query: {
     readonly replica: string;
-    readonly now: number;
-    readonly leaseUntil: number;
+    readonly leaseMs: number;
     readonly limit: number;
   }): Promise<readonly Delivery[]>;
   /**
@@ -52,8 +51,11 @@ export interface PushStore {
    * no longer holds up the ones behind it. One that is gone already is left alone.
    */
   settle(deliveryId: number, outcome: DeliveryOutcome): Promise<void>;
-  /** When the next delivery can be claimed; a claimed one falls due again when its lease ends. */
-  nextDue(): Promise<number | undefined>;
+  /**
+   * Milliseconds until the next delivery can be claimed, 0 for one that is due; a claimed one falls
+   * due again when its lease ends.
+   */
+  nextDueMs(): Promise<number | undefined>;
   /** In the order of their ids, from the one after `after`. */
   deliveries(query: {
     readonly state?: DeliveryState;
@@ -62,5 +64,5 @@ export interface PushStore {
     readonly limit: number;
   }): Promise<readonly DeliveryRecord[]>;
   /** Makes a dead delivery pending again, due at once, with no attempts made. False: there is none. */
-  revive(deliveryId: number, now: number): Promise<boolean>;
+  revive(deliveryId: number): Promise<boolean>;
 }

@@ -11,12 +11,20 @@ import { sweepBehaviour } from './behaviour/sweep.contract.ts';
 import { turnsBehaviour } from './behaviour/turns.contract.ts';
 import type { Store } from './contract.ts';
 
+/** A store under test, whose clock a test sets. */
+export interface Opened {
+  readonly store: Store;
+  /** Sets the clock of the store, to milliseconds since 1970. */
+  readonly setTime: (time: number) => Promise<void> | void;
+}
+
 /** What every driver must do: each sentence of the contract as a test. `open` gives an empty store. */
-export function describeStore(name: string, open: () => Store | Promise<Store>): void {
+export function describeStore(name: string, open: () => Opened | Promise<Opened>): void {
   describe(`the ${name} store`, () => {
     let store: Store;
+    let setTime: Opened['setTime'];
     beforeEach(async () => {
-      store = await open();
+      ({ store, setTime } = await open());
     });
     afterEach(() => store.close());
 
@@ -31,7 +39,10 @@ export function describeStore(name: string, open: () => Store | Promise<Store>):
       recordsBehaviour,
       sweepBehaviour,
     ]) {
-      behaviour(() => store);
+      behaviour(
+        () => store,
+        async (time) => setTime(time),
+      );
     }
 
     test('may be closed twice', async () => {

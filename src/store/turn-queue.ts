@@ -56,13 +56,17 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     remove(this.#byTask, turn.taskId, turn);
   }
 
-  /** Turns, first of their keys, that nobody runs; `expiryOf` says how long a replica is alive. */
-  abandoned(query: TakeOver, expiryOf: (replica: string) => number | undefined): T[] {
+  /** Turns, first of their keys, that nobody runs; `replicas` says until when each is alive. */
+  abandoned(query: TakeOver, now: number, replicas: ReadonlyMap<string, number>): T[] {
+    const isAlive = (replica: string): boolean =>
+      query.sparesExpired === true
+        ? replicas.has(replica)
+        : (replicas.get(replica) ?? -Infinity) > now;
     const atWork = query.atWork && new Set(query.atWork);
     const isAbandoned = ({ replica, key }: T): boolean => {
       if (replica === undefined) return true;
       if (replica === query.replica) return atWork?.has(key) === false;
-      return (expiryOf(replica) ?? -Infinity) <= query.now;
+      return !isAlive(replica);
     };
     const found: T[] = [];
     for (const [turn] of this.#byKey.values()) {

@@ -14,7 +14,7 @@ function gate(): { open: () => void; opened: Promise<void> } {
 }
 
 function replicas(interceptors: Interceptors = {}): { mine: Store; other: Store } {
-  const [mine, other] = openMemoryReplicas(2);
+  const [mine, other] = openMemoryReplicas(2, { clock });
   if (mine === undefined || other === undefined) throw new Error('expected two stores');
   return { mine: intercepted(mine, interceptors), other };
 }
@@ -31,9 +31,15 @@ function slow(): { agent: Agent; turns: Turn[]; end: () => void } {
   return { agent: made, turns, end: open };
 }
 
+/** The clock of the stores; far ahead, every lease has expired. */
+const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
+
 /** What another replica can take over when it takes us for dead. */
 function takeOver(store: Store): Promise<readonly TurnRecord[]> {
-  return store.takeOver({ agent: 'slow', replica: 'other', now: Number.MAX_VALUE, limit: 10 });
+  clock.ahead = 60_000;
+  const taken = store.takeOver({ agent: 'slow', replica: 'other', limit: 10 });
+  clock.ahead = 0;
+  return taken;
 }
 
 test('a replica shows that it lives for as long as it drains', async () => {

@@ -9,7 +9,7 @@ import {
   type Turn,
   working,
 } from '../agents/index.ts';
-import { artifact, LegateError, message, type Task } from '../protocol/index.ts';
+import { artifact, Json, LegateError, message, type Task } from '../protocol/index.ts';
 import { ownerKey, type Store } from '../store/index.ts';
 import { describeStores, type StorePlace } from '../../test/support/stores.ts';
 import {
@@ -757,76 +757,97 @@ describeStores('task engine', (openPlace) => {
     expect(runs).toBe(2);
   });
 
-  test('ended tasks are kept for the retention time, unfinished ones for ever', async () => {
-    let now = 1_000_000;
+  /** A replica whose tasks are as old as `age` says, and that sweeps when it is told to. */
+  function sweeper() {
     const timers: (() => void)[] = [];
+    const age = { milliseconds: 0 };
     const scheduler: Scheduler = {
       ...systemScheduler,
-      now: () => now,
+      now: () => Date.now() - age.milliseconds,
       after(delay, callback) {
         if (delay !== 77) return systemScheduler.after(delay, callback);
         timers.push(callback);
         return { cancel: () => {}, restart: () => {} };
       },
     };
-    const { engine } = await start(
-      agent({ name: 'a' }, async function* (turn) {
-        if (textOf(turn.message) === 'ask') yield inputRequired('?');
-      }),
-      { scheduler, retentionMs: 1_000, sweepIntervalMs: 77 },
-    );
-    const done = taskOf(await engine.send({ message: message('x') }, call));
-    const open = taskOf(await engine.send({ message: message('ask') }, call));
     const sweep = async (): Promise<void> => {
       const before = timers.length;
       timers.at(-1)?.();
       await expect.poll(() => timers.length).toBe(before + 1);
     };
-    now += 1_000;
+    return { age, sweep, options: { scheduler, sweepIntervalMs: 77 } };
+  }
+
+  test('ended tasks are kept for the retention time, unfinished ones for ever', async () => {
+    const { age, sweep, options } = sweeper();
+    const { engine } = await start(
+      agent({ name: 'a' }, async function* (turn) {
+        if (textOf(turn.message) === 'ask') yield inputRequired('?');
+      }),
+      { ...options, retentionMs: hour },
+    );
+    age.milliseconds = 0.5 * hour;
+    const young = taskOf(await engine.send({ message: message('x') }, call));
+    age.milliseconds = 1.5 * hour;
+    const old = taskOf(await engine.send({ message: message('x') }, call));
+    const open = taskOf(await engine.send({ message: message('ask') }, call));
     await sweep();
-    expect((await engine.getTask({ id: done.id }, call)).value.id).toBe(done.id);
-    now += 1;
-    await sweep();
-    expect(await codeOf(engine.getTask({ id: done.id }, call))).toBe('TASK_NOT_FOUND');
+    expect((await engine.getTask({ id: young.id }, call)).value.id).toBe(young.id);
+    expect(await codeOf(engine.getTask({ id: old.id }, call))).toBe('TASK_NOT_FOUND');
     expect((await engine.getTask({ id: open.id }, call)).value.id).toBe(open.id);
   });
 
   test('the state of a conversation is swept when its time is over, but not while a task of it is open', async () => {
-    let now = 1_000_000;
-    const timers: (() => void)[] = [];
-    const scheduler: Scheduler = {
-      ...systemScheduler,
-      now: () => now,
-      after(delay, callback) {
-        if (delay !== 77) return systemScheduler.after(delay, callback);
-        timers.push(callback);
-        return { cancel: () => {}, restart: () => {} };
-      },
-    };
+    const { age, sweep, options } = sweeper();
     const { engine, store } = await start(
       agent({ name: 'a' }, async function* (turn) {
         const context = { value: { kept: true } };
         if (textOf(turn.message) === 'ask') yield inputRequired('?', { context });
         else yield { kind: 'completed', context };
       }),
-      { scheduler, retentionMs: 0, contextRetentionMs: 24 * hour, sweepIntervalMs: 77 },
+      { ...options, retentionMs: 0, contextRetentionMs: 24 * hour },
     );
+    age.milliseconds = 23 * hour;
+    await engine.send({ message: message('x', { contextId: 'young' }) }, call);
+    age.milliseconds = 26 * hour;
     await engine.send({ message: message('x', { contextId: 'done' }) }, call);
     await engine.send({ message: message('ask', { contextId: 'open' }) }, call);
+    await sweep();
     const kept = async (contextId: string): Promise<boolean> =>
       (await store.loadContext(ownerKey({ agent: 'a', ...call.caller }), contextId)) !== undefined;
-    const sweep = async (): Promise<void> => {
-      const before = timers.length;
-      timers.at(-1)?.();
-      await expect.poll(() => timers.length).toBe(before + 1);
-    };
-    now += 23 * hour;
-    await sweep();
-    expect(await kept('done')).toBe(true);
-    now += 3 * hour;
-    await sweep();
+    expect(await kept('young')).toBe(true);
     expect(await kept('done')).toBe(false);
     expect(await kept('open')).toBe(true);
+  });
+
+  test('expired idempotency keys and records are all swept at once, also where tasks are kept for ever', async () => {
+    const { age, sweep, options } = sweeper();
+    const { engine, store } = await start(
+      agent({ name: 'a' }, async function* () {}),
+      { ...options, retentionMs: 0, messageCacheTtlMs: 1_000 },
+    );
+    age.milliseconds = hour;
+    const said = Array.from({ length: 150 }, (_, index) =>
+      message('x', { contextId: `c${index}` }),
+    );
+    const sent = await Promise.all(said.map((each) => engine.send({ message: each }, call)));
+    const expiresAt = Date.now() - hour;
+    await store.records.write(
+      said.map(({ messageId }) => ({ space: 's', key: messageId, value: Json.of(1), expiresAt })),
+      expiresAt - 1,
+    );
+    await sweep();
+    // Nothing is left for another sweep.
+    expect(await store.sweep({ limit: 1_000 })).toEqual({
+      tasks: 0,
+      contexts: 0,
+      messages: 0,
+      records: 0,
+    });
+    const [first] = sent;
+    if (first === undefined) throw new Error('an answer was expected');
+    const { id } = taskOf(first);
+    expect((await engine.getTask({ id }, call)).value.id).toBe(id);
   });
 
   test('more events than a task may have fail it, as many as it may have do not', async () => {

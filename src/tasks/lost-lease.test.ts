@@ -7,9 +7,12 @@ import { type Call, Engine, TurnStopped } from './index.ts';
 
 const call: Call = { caller: { tenant: '', subject: 'alice', method: 'test' }, version: '1.0' };
 
+/** The clock of the stores; far ahead, every lease has expired. */
+const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
+
 /** An agent that says nothing and waits to be stopped, and two stores on one memory. */
 async function setting(options: { hears: boolean }) {
-  const [inner, other] = openMemoryReplicas(2);
+  const [inner, other] = openMemoryReplicas(2, { clock });
   if (inner === undefined || other === undefined) throw new Error('expected two stores');
   const state = { isAway: false, missedBeats: 0 };
   const store = intercepted(inner, {
@@ -34,9 +37,11 @@ async function setting(options: { hears: boolean }) {
 }
 
 async function takeOver(store: Store): Promise<TurnRecord> {
-  const dead = { agent: 'silent', replica: 'other', now: Number.MAX_VALUE, limit: 1 };
-  await store.heartbeat('other', Number.MAX_VALUE);
-  const [turn] = await store.takeOver(dead);
+  await store.heartbeat('other', Infinity);
+  clock.ahead = 60_000;
+  const taken = store.takeOver({ agent: 'silent', replica: 'other', limit: 1 });
+  clock.ahead = 0;
+  const [turn] = await taken;
   if (turn === undefined) throw new Error('expected a turn');
   return turn;
 }

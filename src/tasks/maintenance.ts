@@ -3,7 +3,7 @@ import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
 import type { Turns } from './turns.ts';
 
-/** Turns taken over at once, and tasks swept at once. */
+/** Turns taken over at once, and things of each kind swept at once. */
 const batch = 100;
 
 /**
@@ -30,7 +30,6 @@ export class Maintenance {
 
   async start(): Promise<void> {
     const { store, leaseMs, pollIntervalMs, sweepIntervalMs } = this.#settings;
-    const { retentionMs, contextRetentionMs } = this.#settings;
     await this.#heartbeat();
     await this.#takeOver();
     this.#every(leaseMs / 3, () => this.#takeOver());
@@ -38,8 +37,7 @@ export class Maintenance {
       this.#every(leaseMs / 3, () => this.#heartbeat());
       this.#every(pollIntervalMs, () => this.#lookAgain());
     }
-    if (retentionMs > 0 || contextRetentionMs > 0)
-      this.#every(sweepIntervalMs, () => this.#sweep());
+    this.#every(sweepIntervalMs, () => this.#sweep());
   }
 
   stop(): void {
@@ -51,8 +49,7 @@ export class Maintenance {
   async #heartbeat(): Promise<void> {
     const { store, scheduler, leaseMs } = this.#settings;
     // Where nobody else could take over, life needs no proof.
-    const expiresAt = store.shared ? scheduler.now() + leaseMs : Number.MAX_SAFE_INTEGER;
-    await store.heartbeat(this.#replica, expiresAt);
+    await store.heartbeat(this.#replica, store.shared ? leaseMs : Infinity);
     // When our own signs of life did not get through, those of others did not either: they have yet
     // to show that they live.
     const now = scheduler.now();
@@ -81,25 +78,22 @@ export class Maintenance {
     for (;;) {
       const now = scheduler.now();
       const isCutOff = store.shared && now - (this.#lastHeartbeat ?? now) > leaseMs;
-      // At time 0 everybody is alive who ever was.
-      const judgedAt = isCutOff || now < this.#patientUntil ? 0 : now;
-      const taken = await this.#turns.takeOver(judgedAt, batch);
+      const sparesExpired = isCutOff || now < this.#patientUntil;
+      const taken = await this.#turns.takeOver(batch, { sparesExpired });
       if (taken < batch || this.#isStopped) return;
     }
   }
 
   async #sweep(): Promise<void> {
-    const { store, scheduler, retentionMs, contextRetentionMs } = this.#settings;
-    const now = scheduler.now();
+    const { store, retentionMs, contextRetentionMs } = this.#settings;
     const query = {
-      now,
-      terminalBefore: retentionMs > 0 ? now - retentionMs : 0,
-      ...(contextRetentionMs > 0 && { contextsBefore: now - contextRetentionMs }),
+      ...(retentionMs > 0 && { retentionMs }),
+      ...(contextRetentionMs > 0 && { contextRetentionMs }),
       limit: batch,
     };
     for (;;) {
-      const { tasks, contexts } = await store.sweep(query);
-      if (Math.max(tasks, contexts) < batch || this.#isStopped) return;
+      const { tasks, contexts, messages, records } = await store.sweep(query);
+      if (Math.max(tasks, contexts, messages, records) < batch || this.#isStopped) return;
     }
   }
 

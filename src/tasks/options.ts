@@ -2,7 +2,7 @@ import type { Agent } from '../agents/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { type Scheduler, systemScheduler } from './scheduler.ts';
+import { type Scheduler, storeScheduler, systemScheduler } from './scheduler.ts';
 
 /** What the engine needs of push notifications; without it the capability is off. */
 export interface PushHooks {
@@ -56,7 +56,7 @@ export interface EngineOptions {
    * with an unfinished task stays. @default 0
    */
   contextRetentionMs?: number;
-  /** How often ended tasks and old conversations are swept, in milliseconds. @default 60_000 */
+  /** How often what is over is deleted, expired idempotency keys and records included, in milliseconds. @default 60_000 */
   sweepIntervalMs?: number;
   /** Largest event an agent may make, in characters of its parts. @default 4 Mi */
   maxEventSize?: number;
@@ -74,7 +74,7 @@ export interface EngineOptions {
   pageTokenKey?: string;
   /** Where lines go. @default nowhere */
   logger?: Logger;
-  /** Time and chance, for simulations. @default the system's clock, timers and ids */
+  /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
   scheduler?: Scheduler;
 }
 
@@ -111,6 +111,6 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     pollIntervalMs: options.pollIntervalMs ?? 1_000,
     pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
     logger: options.logger ?? silentLogger,
-    scheduler: options.scheduler ?? systemScheduler,
+    scheduler: options.scheduler ?? storeScheduler(options.store),
   };
 }

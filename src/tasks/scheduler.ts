@@ -1,4 +1,5 @@
 import type { Clock } from '../agents/index.ts';
+import type { Store } from '../store/index.ts';
 import { timeOrderedUuid } from './uuid.ts';
 
 /**
@@ -33,3 +34,12 @@ export const systemScheduler: Scheduler = {
   soon: (callback) => void setImmediate(callback),
   uuid: () => timeOrderedUuid(Date.now()),
 };
+
+/**
+ * The machine's own timers and ids with the clock of a store, by which all its replicas go: two
+ * replicas whose wall clocks differ still agree on what has expired and what is due.
+ * @example const engine = await Engine.start({ agent, store, scheduler: storeScheduler(store) });
+ */
+export function storeScheduler({ clock }: Pick<Store, 'clock'>): Scheduler {
+  return { ...systemScheduler, now: () => clock.now() };
+}

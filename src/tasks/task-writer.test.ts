@@ -135,7 +135,7 @@ test('an end that another replica began the same way is not taken for our own', 
     gate.before = async () => {};
     // Our write is lost; another replica takes the turn over and is at work on it.
     await store.release({ id: turn.id, replica });
-    await store.takeOver({ agent: 'agent', replica: 'r2', now: 1, limit: 1 });
+    await store.takeOver({ agent: 'agent', replica: 'r2', limit: 1 });
     await store.append({
       taskId: 't',
       version: 1,

@@ -67,7 +67,7 @@ test('a turn that still waits for room at shutdown is left to others, as if neve
   const stateOf = async (task: Task) => (await other?.load(task.id))?.state;
   expect(await stateOf(first)).toBe('TASK_STATE_FAILED');
   expect(await stateOf(second)).toBe('TASK_STATE_SUBMITTED');
-  const left = { agent: 'deaf', replica: 'other', now: Date.now(), limit: 10 };
+  const left = { agent: 'deaf', replica: 'other', limit: 10 };
   expect(await other?.takeOver(left)).toMatchObject([{ taskId: second.id, attempt: 1 }]);
 });
 

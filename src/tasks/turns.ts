@@ -82,15 +82,15 @@ export class Turns {
   }
 
   /**
-   * Runs turns that no replica runs that is alive at `now`: they are claimed in the store and resumed
-   * here. Gives their number.
+   * Runs turns that no live replica runs: they are claimed in the store and resumed here. Gives their
+   * number. With `sparesExpired`, a replica whose lease has expired counts as alive.
    */
-  takeOver(now: number, limit: number): Promise<number> {
+  takeOver(limit: number, { sparesExpired = false } = {}): Promise<number> {
     if (this.#isDraining) return Promise.resolve(0);
-    return this.#errand(this.#claim(now, limit));
+    return this.#errand(this.#claim(limit, sparesExpired));
   }
 
-  async #claim(now: number, limit: number): Promise<number> {
+  async #claim(limit: number, sparesExpired: boolean): Promise<number> {
     const { store, agent } = this.#settings;
     const look = this.atWork.look();
     const givenUp = this.#givenUp;
@@ -99,8 +99,8 @@ export class Turns {
       const turns = await store.takeOver({
         agent: agent.name,
         replica: this.#replica,
-        now,
         limit,
+        sparesExpired,
         atWork: look.keys,
       });
       for (const turn of turns) {

@@ -32,6 +32,7 @@ type Of<K extends keyof Store> = Store[K] extends (...input: infer Input) => inf
 export class FaultyStore implements Store {
   readonly driver = 'memory';
   readonly shared = true;
+  readonly clock: Store['clock'];
   readonly push: PushStore;
   readonly records: RecordStore;
   /** Times that a task or its log was read. */
@@ -43,6 +44,7 @@ export class FaultyStore implements Store {
     this.#options = options;
     const { inner, ledger } = options;
     const { push, records } = inner;
+    this.clock = inner.clock;
     this.push = {
       put: (taskId, registration) =>
         this.#call(
@@ -65,7 +67,7 @@ export class FaultyStore implements Store {
         ),
       claim: (...input) => this.#call('push.claim', () => push.claim(...input), input),
       settle: (...input) => this.#call('push.settle', () => push.settle(...input), input),
-      nextDue: () => this.#call('push.nextDue', () => push.nextDue(), []),
+      nextDueMs: () => this.#call('push.nextDueMs', () => push.nextDueMs(), []),
       deliveries: (...input) =>
         this.#call('push.deliveries', () => push.deliveries(...input), input),
       revive: (...input) => this.#call('push.revive', () => push.revive(...input), input),
@@ -147,13 +149,13 @@ export class FaultyStore implements Store {
     return this.#call('deleteContext', () => this.#options.inner.deleteContext(...input), input);
   }
 
-  heartbeat(replica: string, expiresAt: number): Promise<void> {
+  heartbeat(replica: string, leaseMs: number): Promise<void> {
     const { inner, ledger } = this.#options;
     return this.#call(
       'heartbeat',
-      () => inner.heartbeat(replica, expiresAt),
+      () => inner.heartbeat(replica, leaseMs),
       [replica],
-      () => ledger.turns.heartbeat(replica, expiresAt),
+      () => ledger.turns.heartbeat(replica, inner.clock.now() + leaseMs),
     );
   }
 
@@ -169,12 +171,12 @@ export class FaultyStore implements Store {
 
   takeOver(...input: Of<'takeOver'>['input']): Of<'takeOver'>['output'] {
     const { inner, ledger } = this.#options;
-    const [{ replica, now }] = input;
+    const [{ replica, sparesExpired = false }] = input;
     return this.#call(
       'takeOver',
       () => inner.takeOver(...input),
       input,
-      (turns) => ledger.turns.takeOver(replica, now, turns),
+      (turns) => ledger.turns.takeOver(replica, sparesExpired ? 0 : inner.clock.now(), turns),
     );
   }
 
@@ -267,5 +269,5 @@ function storeFailed(name: string): LegateError {
 /** Calls that go on all the time and tell nothing. */
 function isUpkeep(name: string, result: unknown): boolean {
   const isNothing = Array.isArray(result) && result.length === 0;
-  return isNothing || name === 'heartbeat' || name === 'push.nextDue' || name === 'sweep';
+  return isNothing || name === 'heartbeat' || name === 'push.nextDueMs' || name === 'sweep';
 }

@@ -68,7 +68,9 @@ export async function simulate(plan: Plan, options: SimulateOptions = {}): Promi
   const broker = plan.hasBus ? await openBus({ type: 'memory', scheduler: database }) : undefined;
   const busClient = broker && new BusClient({ bus: broker, outside, report });
   await busClient?.start();
-  const replicas: readonly Replica[] = openMemoryReplicas(plan.replicas).map((inner, index) => {
+  const replicas: readonly Replica[] = openMemoryReplicas(plan.replicas, {
+    clock: database,
+  }).map((inner, index) => {
     const store = conditions.stores[index];
     const busConditions = conditions.buses[index];
     if (store === undefined || busConditions === undefined)

@@ -1,7 +1,7 @@
 import { type Router, router, serve, type ServeOptions, type Serving } from '../../http/index.ts';
 import { type AgentCard, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
-import { systemScheduler } from '../../tasks/index.ts';
+import { storeScheduler } from '../../tasks/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { type Identification, identify, readCard, readPresence } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
@@ -102,7 +102,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   } = options;
   const serving = { maxAttempts: mostTakeovers, ...given };
   const name = checkBusName(givenName, 'the gateway');
-  const { logger = silentLogger, scheduler = systemScheduler } = serving;
+  const { logger = silentLogger } = serving;
   const agents = listed.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
   const [first] = agents;
   if (first === undefined) {
@@ -110,6 +110,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   }
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const scheduler = serving.scheduler ?? storeScheduler(store);
   const identification = {
     ...(verifier !== undefined && { verifier }),
     ...(requireSigned !== undefined && { requireSigned }),

@@ -3,7 +3,7 @@ import { wrapAgent } from '../../peers/index.ts';
 import { type AgentCard, type LegateError, type TaskState } from '../../protocol/index.ts';
 import type { SigningKey } from '../../push/index.ts';
 import { openStore, type Store, type StoreOptions } from '../../store/index.ts';
-import { Engine, type EngineOptions, type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { Engine, type EngineOptions, type Scheduler, storeScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { busCard, type BusCardOptions, type Identification, Sender } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
@@ -137,8 +137,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     verifier,
     requireSigned,
     logger = silentLogger,
-    scheduler = systemScheduler,
-    replica = scheduler.uuid(),
+    scheduler: givenScheduler,
+    replica: givenReplica,
     ...tuning
   } = options;
   const name = checkBusName(givenName ?? agent.name, 'the agent');
@@ -146,6 +146,8 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const prefetch = once ? 1 : (givenPrefetch ?? concurrency);
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const scheduler = givenScheduler ?? storeScheduler(store);
+  const replica = givenReplica ?? scheduler.uuid();
   const unwanted = new Set<string>();
   const engine = await Engine.start({
     // The broker may repeat a message long after its turn has ended.

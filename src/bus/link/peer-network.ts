@@ -18,7 +18,7 @@ import {
   WorkingMemory,
 } from '../../peers/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
-import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { Identification } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
@@ -115,7 +115,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     strangerPolicy,
     operatorPolicy,
     toolServers,
-    scheduler = systemScheduler,
+    scheduler = storeScheduler(store),
     logger = silentLogger,
     ...invoking
   } = options;

@@ -5,7 +5,12 @@ import {
   type ProjectPlaces,
 } from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
-import { type Store, type StoreOptions, storeOptionsOf } from '../../store/index.ts';
+import {
+  type Store,
+  type StoreClock,
+  type StoreOptions,
+  storeOptionsOf,
+} from '../../store/index.ts';
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
@@ -81,11 +86,17 @@ export interface AssistantServing extends Serving {
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
   const { logger = silentLogger, environment = process.env, places, version = '0.1.0' } = options;
-  const { scheduler, inspector } = options;
+  const { inspector } = options;
+  // Conversations go on at other replicas: their times are the store's once it is open.
+  let storeClock: StoreClock | undefined;
+  const scheduler = options.scheduler ?? {
+    ...systemScheduler,
+    now: () => (storeClock ?? systemScheduler).now(),
+  };
   const build: BuildOptions = {
     logger,
     environment,
-    ...(scheduler !== undefined && { clock: scheduler }),
+    clock: scheduler,
     ...options.build,
   };
   // How to listen stands in the project, so it is read first; what may take time comes after.
@@ -126,7 +137,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   const timers = new InactivityTimers({
     agent: assistantName,
     assistant: () => models.current?.assistant,
-    scheduler: scheduler ?? systemScheduler,
+    scheduler,
     logger,
   });
   const serving = await serve(
@@ -165,6 +176,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   const conversations = new Conversations(serving.router.engine, serving.router.store, models);
   doors.open(conversations);
   const { service, store, push } = serving.router;
+  storeClock = store.clock;
   inspector?.open({
     agents: [{ name: assistantName, service, assistant: { models, conversations } }],
     store,
@@ -190,7 +202,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
         records: store.records,
         base: first.project.modelId,
         serve: serveModel,
-        scheduler: scheduler ?? systemScheduler,
+        scheduler,
         logger,
       });
       await sharedModel.start();

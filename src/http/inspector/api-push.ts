@@ -73,7 +73,7 @@ function deliveryView(delivery: DeliveryRecord): DeliveryView {
 async function retryDelivery(inspection: Inspection, call: ApiCall): Promise<void> {
   await bodyOf(call);
   const id = Number(call.params[0]);
-  const isRevived = await inspection.store.push.revive(id, inspection.now());
+  const isRevived = await inspection.store.push.revive(id);
   if (!isRevived) throw nothing(`dead delivery ${id}: it was delivered, or is being tried again`);
   inspection.push?.wake();
   inspection.live.look();

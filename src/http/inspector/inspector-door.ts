@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError, statusOf, toLegateError, toPublicError } from '../../protocol/index.ts';
 import { guardedFetch, httpsOrLoopbackPolicy } from '../../push/index.ts';
-import { systemScheduler } from '../../tasks/index.ts';
+import { storeScheduler } from '../../tasks/index.ts';
 import { describeRequest } from '../audit.ts';
 import { type HandlerOptions, only } from '../handler.ts';
 import { sendJson } from '../respond.ts';
@@ -119,7 +119,7 @@ function inspectionOf(
   { agents, store, push }: Inspected,
   closing: AbortSignal,
 ): Inspection {
-  const { scheduler = systemScheduler, proxy = false, version = '', network } = options;
+  const { scheduler = storeScheduler(store), proxy = false, version = '', network } = options;
   const now = (): number => scheduler.now();
   const live = new Live({ store, scheduler });
   const attempts = new AttemptLog();

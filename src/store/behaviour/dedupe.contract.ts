@@ -9,6 +9,7 @@ import {
   completed,
   continuation,
   type CurrentStore,
+  type SetTime,
   ending,
   inputRequired,
 } from './fixtures.contract.ts';
@@ -18,7 +19,7 @@ const dedupe: Dedupe = { key: 'message-1', digest: 'digest-1', expiresAt: 9000 }
 const repeated = admission({ taskId: 'u', contextId: 'd', dedupe });
 const reply = Json.of<Message>({ messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] });
 
-export function dedupeBehaviour(current: CurrentStore): void {
+export function dedupeBehaviour(current: CurrentStore, setTime: SetTime): void {
   describe('a message that comes again', () => {
     test('while its turn is open, is a duplicate that has not ended', async () => {
       const store = current();
@@ -88,7 +89,8 @@ export function dedupeBehaviour(current: CurrentStore): void {
       const store = current();
       const { turn } = await admit(store, { dedupe });
       await append(store, ending(turn, 1));
-      await store.sweep({ now: 3000, terminalBefore: 3000, limit: 10 });
+      await setTime(3000);
+      await store.sweep({ retentionMs: 0, limit: 10 });
       expect(await store.admit({ ...repeated, now: 3000 })).toMatchObject({ kind: 'admitted' });
     });
 
@@ -150,7 +152,8 @@ export function dedupeBehaviour(current: CurrentStore): void {
       expect(known?.ended).toBe(true);
       expect(known?.reply?.value).toEqual(reply.value);
 
-      await store.sweep({ now: 9000, terminalBefore: 0, limit: 10 });
+      await setTime(9000);
+      await store.sweep({ limit: 10 });
       expect(await store.loadTurn(turn.id)).toBeUndefined();
     });
 

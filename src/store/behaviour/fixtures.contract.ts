@@ -13,6 +13,9 @@ import type {
 /** Gives the store of the test that is running. */
 export type CurrentStore = () => Store;
 
+/** Sets the clock of that store. */
+export type SetTime = (time: number) => Promise<void>;
+
 export const alice = '["agent","","alice"]';
 export const bob = '["agent","","bob"]';
 

@@ -6,6 +6,7 @@ import {
   append,
   completed,
   type CurrentStore,
+  type SetTime,
   ending,
   statusAppend,
   statusEvent,
@@ -13,9 +14,11 @@ import {
   working,
 } from './fixtures.contract.ts';
 
-export function pushBehaviour(current: CurrentStore): void {
-  const claim = (now: number, limit = 10): Promise<readonly Delivery[]> =>
-    current().push.claim({ replica: 'r1', now, leaseUntil: now + 100, limit });
+export function pushBehaviour(current: CurrentStore, setTime: SetTime): void {
+  const claim = async (now: number, limit = 10): Promise<readonly Delivery[]> => {
+    await setTime(now);
+    return current().push.claim({ replica: 'r1', leaseMs: 100, limit });
+  };
   const owed = async (now: number): Promise<[string, number][]> =>
     (await claim(now)).map(({ push, sequence }) => [push.config.id, sequence]);
   /** A task with webhooks to which the events 2 up to `last` are owed since time 2000. */
@@ -179,7 +182,7 @@ export function pushBehaviour(current: CurrentStore): void {
       await owing(2, 'a', 'b');
       const [a] = await claim(2000, 1);
       if (a === undefined) throw new Error('a delivery was expected');
-      await current().push.settle(a.id, { kind: 'retry', at: 2500, error: 'e' });
+      await current().push.settle(a.id, { kind: 'retry', afterMs: 500, error: 'e' });
       expect(await owed(3000)).toEqual([
         ['b', 2],
         ['a', 2],
@@ -199,7 +202,11 @@ export function pushBehaviour(current: CurrentStore): void {
       await owing(3, 'a');
       const [first] = await claim(2000);
       if (first === undefined) throw new Error('a delivery was expected');
-      await current().push.settle(first.id, { kind: 'retry', at: 5000, error: 'answered 503' });
+      await current().push.settle(first.id, {
+        kind: 'retry',
+        afterMs: 3000,
+        error: 'answered 503',
+      });
 
       expect(await claim(4999)).toEqual([]);
       expect(await current().push.deliveries({ limit: 1 })).toMatchObject([
@@ -224,18 +231,19 @@ export function pushBehaviour(current: CurrentStore): void {
       expect(await claim(2001)).toHaveLength(1);
     });
 
-    test('the next due time is that of the first that can be claimed', async () => {
+    test('the next one is due when the first can be claimed', async () => {
       const store = current();
-      expect(await store.push.nextDue()).toBeUndefined();
+      expect(await store.push.nextDueMs()).toBeUndefined();
+      await setTime(1900);
       await owing(3, 'a', 'b');
-      expect(await store.push.nextDue()).toBe(2000);
+      expect(await store.push.nextDueMs()).toBe(100);
       const [a, b] = await claim(2000);
       if (a === undefined || b === undefined) throw new Error('deliveries were expected');
-      expect(await store.push.nextDue()).toBe(2100);
-      await store.push.settle(a.id, { kind: 'retry', at: 2050, error: 'e' });
-      expect(await store.push.nextDue()).toBe(2050);
+      expect(await store.push.nextDueMs()).toBe(100);
+      await store.push.settle(a.id, { kind: 'retry', afterMs: 50, error: 'e' });
+      expect(await store.push.nextDueMs()).toBe(50);
       await store.push.settle(b.id, { kind: 'delivered' });
-      expect(await store.push.nextDue()).toBe(2000);
+      expect(await store.push.nextDueMs()).toBe(0);
     });
   });
 
@@ -272,7 +280,8 @@ export function pushBehaviour(current: CurrentStore): void {
     test('are revived at their old place, due at once, with no attempts made', async () => {
       await owing(3, 'a');
       const id = await dieOne();
-      expect(await current().push.revive(id, 2500)).toBe(true);
+      await setTime(2500);
+      expect(await current().push.revive(id)).toBe(true);
       expect(await claim(2499)).toEqual([]);
       expect(await claim(2500)).toMatchObject([{ id, attempts: 0, sequence: 2 }]);
       await current().push.settle(id, { kind: 'delivered' });
@@ -283,14 +292,14 @@ export function pushBehaviour(current: CurrentStore): void {
       await owing(2, 'a');
       const [first] = await claim(2000);
       if (first === undefined) throw new Error('a delivery was expected');
-      expect(await current().push.revive(first.id, 2500)).toBe(false);
-      expect(await current().push.revive(12_345, 2500)).toBe(false);
+      expect(await current().push.revive(first.id)).toBe(false);
+      expect(await current().push.revive(12_345)).toBe(false);
     });
 
     test('a late report of success removes them, a late failure does not count', async () => {
       await owing(2, 'a');
       const id = await dieOne();
-      await current().push.settle(id, { kind: 'retry', at: 2600, error: 'late' });
+      await current().push.settle(id, { kind: 'retry', afterMs: 600, error: 'late' });
       await current().push.settle(id, { kind: 'dead', error: 'late' });
       expect(await current().push.deliveries({ limit: 10 })).toMatchObject([
         { state: 'dead', attempts: 1, lastError: 'gave up' },
@@ -304,7 +313,7 @@ export function pushBehaviour(current: CurrentStore): void {
       const [first] = await claim(2000);
       if (first === undefined) throw new Error('a delivery was expected');
       await current().push.settle(first.id, { kind: 'delivered' });
-      await current().push.settle(first.id, { kind: 'retry', at: 9000, error: 'late' });
+      await current().push.settle(first.id, { kind: 'retry', afterMs: 7000, error: 'late' });
       expect(await owed(2000)).toEqual([['a', 3]]);
     });
   });
@@ -327,7 +336,7 @@ export function pushBehaviour(current: CurrentStore): void {
       await append(store, ending(turn, 1, completed, { events: [], reply }));
       expect(await store.push.list('t')).toEqual([]);
       expect(await store.push.deliveries({ limit: 10 })).toEqual([]);
-      expect(await store.push.nextDue()).toBeUndefined();
+      expect(await store.push.nextDueMs()).toBeUndefined();
     });
   });
 }

@@ -81,6 +81,7 @@ const others = [
     kind: kind('takeOver'),
     replica,
     limit: small(3),
+    sparesExpired: fc.boolean(),
     atWork: maybe(fc.subarray([...taskIds, ...owners.map((each) => `${each}c0`)])),
   }),
   fc.record({ kind: kind('cancelRequests'), replica }),
@@ -158,12 +159,17 @@ export async function perform(step: Step, subject: Subject, world: World): Promi
       return store.release({ id, replica: name(step.replica), started: step.started });
     }
     case 'heartbeat':
-      return store.heartbeat(name(step.replica), now + step.lasts);
+      return store.heartbeat(name(step.replica), step.lasts);
     case 'retire':
       return store.retire(name(step.replica));
     case 'takeOver': {
       const { limit, atWork } = step;
-      const query = { agent: 'agent', replica: name(step.replica), now, limit };
+      const query = {
+        agent: 'agent',
+        replica: name(step.replica),
+        limit,
+        sparesExpired: step.sparesExpired,
+      };
       const taken = await store.takeOver(atWork === undefined ? query : { ...query, atWork });
       return taken.map(place);
     }
@@ -200,14 +206,14 @@ export async function perform(step: Step, subject: Subject, world: World): Promi
     case 'claim': {
       const { lease, limit } = step;
       const replica = name(step.replica);
-      return store.push.claim({ replica, now, leaseUntil: now + lease, limit });
+      return store.push.claim({ replica, leaseMs: lease, limit });
     }
     case 'settle':
-      return store.push.settle(step.deliveryId, toOutcome(step, now));
+      return store.push.settle(step.deliveryId, toOutcome(step));
     case 'revive':
-      return store.push.revive(step.deliveryId, now);
+      return store.push.revive(step.deliveryId);
     case 'sweep':
-      return store.sweep({ now, terminalBefore: now - step.age, limit: step.limit });
+      return store.sweep({ retentionMs: step.age, limit: step.limit });
     case 'wait':
     case 'restart':
       return undefined;
@@ -297,10 +303,10 @@ function toRecordWrite(write: Drawn<typeof recordWrite>, now: number): RecordWri
   };
 }
 
-function toOutcome(step: { outcome: string; wait: number }, now: number): DeliveryOutcome {
+function toOutcome(step: { outcome: string; wait: number }): DeliveryOutcome {
   if (step.outcome === 'delivered') return { kind: 'delivered' };
   if (step.outcome === 'dead') return { kind: 'dead', error: 'dead' };
-  return { kind: 'retry', at: now + step.wait, error: 'failed' };
+  return { kind: 'retry', afterMs: step.wait, error: 'failed' };
 }
 
 function registration(push: { configId: string; wireVersion: '0.3' | '1.0' }): {

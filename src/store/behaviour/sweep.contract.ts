@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Json } from '../../protocol/index.ts';
 import {
   admit,
@@ -7,6 +7,7 @@ import {
   bob,
   completed,
   type CurrentStore,
+  type SetTime,
   ending,
   finishedTask,
   inputRequired,
@@ -14,10 +15,13 @@ import {
 } from './fixtures.contract.ts';
 
 const hour = 60 * 60 * 1000;
-const sweep = { now: 9000, terminalBefore: 5000, limit: 10 };
+/** At time 9000: tasks that changed before 5000. */
+const sweep = { retentionMs: 4000, limit: 10 };
 
-export function sweepBehaviour(current: CurrentStore): void {
+export function sweepBehaviour(current: CurrentStore, setTime: SetTime): void {
   describe('sweeping', () => {
+    beforeEach(() => setTime(9000));
+
     test('takes terminal tasks that changed before the time, and nothing younger', async () => {
       const store = current();
       await finishedTask(store, { taskId: 'old', contextId: 'a' }, 4999);
@@ -88,9 +92,12 @@ export function sweepBehaviour(current: CurrentStore): void {
       await write('woken', 9 * hour);
       await write('young', 9 * hour);
       await write('timeless');
-      expect(await store.sweep({ ...sweep, contextsBefore: 5 * hour })).toEqual({
+      await setTime(10 * hour);
+      expect(await store.sweep({ limit: 10, contextRetentionMs: 5 * hour })).toEqual({
         tasks: 0,
         contexts: 1,
+        messages: 0,
+        records: 0,
       });
       expect(await store.loadContext(alice, 'old')).toBeUndefined();
       expect(await store.readContextLog(alice, 'old')).toEqual([]);
@@ -107,11 +114,11 @@ export function sweepBehaviour(current: CurrentStore): void {
       const { turn } = await admit(store);
       const context = { owner: alice, contextId: 'c', value: Json.of('v') };
       await append(store, ending(turn, 1, completed, { context, now: 6 * hour }));
-      const contextsBefore = 5 * hour;
-      expect(await store.sweep({ ...sweep, contextsBefore })).toMatchObject({ contexts: 0 });
-      expect(await store.sweep({ ...sweep, contextsBefore: 8 * hour })).toMatchObject({
-        contexts: 1,
-      });
+      const query = { limit: 10, contextRetentionMs: hour };
+      await setTime(7 * hour);
+      expect(await store.sweep(query)).toMatchObject({ contexts: 0 });
+      await setTime(9 * hour);
+      expect(await store.sweep(query)).toMatchObject({ contexts: 1 });
     });
 
     test('keeps a context while it has an unfinished task, of its own owner', async () => {
@@ -121,7 +128,8 @@ export function sweepBehaviour(current: CurrentStore): void {
       const value = Json.of(1);
       await store.writeContext({ owner: alice, contextId: 'c', value, now: 1 });
       await store.writeContext({ owner: bob, contextId: 'c', value, now: 1 });
-      const query = { ...sweep, contextsBefore: 5 * hour };
+      await setTime(6 * hour);
+      const query = { limit: 10, contextRetentionMs: hour };
       expect(await store.sweep(query)).toMatchObject({ contexts: 1 });
       expect(await store.loadContext(alice, 'c')).toBeDefined();
       expect(await store.loadContext(bob, 'c')).toBeUndefined();
@@ -132,18 +140,35 @@ export function sweepBehaviour(current: CurrentStore): void {
       for (const [contextId, time] of [['b', 2] as const, ['a', 1] as const, ['c', 3] as const]) {
         await store.writeContext({ owner: alice, contextId, value: Json.of(1), now: time * hour });
       }
-      const query = { ...sweep, contextsBefore: 9 * hour, limit: 2 };
+      await setTime(10 * hour);
+      const query = { limit: 2, contextRetentionMs: hour };
       expect(await store.sweep(query)).toMatchObject({ contexts: 2 });
       expect(await store.loadContext(alice, 'c')).toBeDefined();
       expect(await store.sweep(query)).toMatchObject({ contexts: 1 });
     });
 
-    test('keeps the state of contexts unless a time is given', async () => {
+    test('keeps tasks and the state of contexts for which no retention is given', async () => {
       const store = current();
       await finishedTask(store);
       await store.writeContext({ owner: alice, contextId: 'c', value: Json.of(1), now: 1 });
-      await store.sweep(sweep);
+      await setTime(Date.now());
+      expect(await store.sweep({ limit: 10 })).toMatchObject({ tasks: 0, contexts: 0 });
       expect(await store.loadContext(alice, 'c')).toBeDefined();
+      expect(await store.load('t')).toBeDefined();
+    });
+
+    test('takes no more expired messages and records than its limit, and says how many', async () => {
+      const store = current();
+      for (const id of ['a', 'b', 'c']) {
+        const dedupe = { key: id, digest: 'd', expiresAt: 8000 };
+        await finishedTask(store, { taskId: id, contextId: id, dedupe }, 8500);
+        const record = { space: 's', key: id, value: Json.of(1), expiresAt: 8000 };
+        await store.records.write([record], 100);
+      }
+      const query = { ...sweep, limit: 2 };
+      expect(await store.sweep(query)).toMatchObject({ messages: 2, records: 2 });
+      expect(await store.sweep(query)).toMatchObject({ messages: 1, records: 1 });
+      expect(await store.sweep(query)).toMatchObject({ messages: 0, records: 0 });
     });
 
     test('takes expired records and keeps the others', async () => {

@@ -5,15 +5,16 @@ import {
   carryOn,
   completed,
   type CurrentStore,
+  type SetTime,
   ending,
   inputRequired,
   statusAppend,
   working,
 } from './fixtures.contract.ts';
 
-const takeOver = { agent: 'agent', replica: 'r2', now: 5000, limit: 10 };
+const takeOver = { agent: 'agent', replica: 'r2', limit: 10 };
 
-export function turnsBehaviour(current: CurrentStore): void {
+export function turnsBehaviour(current: CurrentStore, setTime: SetTime): void {
   describe('turns of one key', () => {
     test('run one at a time, in the order of their admission', async () => {
       const store = current();
@@ -159,21 +160,47 @@ export function turnsBehaviour(current: CurrentStore): void {
   describe('taking over', () => {
     test('a turn of a live replica stays with it', async () => {
       const store = current();
-      await store.heartbeat('r1', 5001);
+      await setTime(4000);
+      await store.heartbeat('r1', 1001);
       await admit(store);
+      await setTime(5000);
       expect(await store.takeOver(takeOver)).toEqual([]);
     });
 
     test('a turn of a replica without a fresh heartbeat goes to the one that asks, once', async () => {
       const store = current();
-      await store.heartbeat('r1', 5000);
-      await store.heartbeat('r2', 6000);
+      await setTime(4000);
+      await store.heartbeat('r1', 1000);
+      await store.heartbeat('r2', 2000);
       const { turn } = await admit(store);
+      await setTime(5000);
       const [taken, ...others] = await store.takeOver(takeOver);
       expect(taken).toMatchObject({ id: turn.id, key: 'c', taskId: 't', attempt: 2 });
       expect(taken?.request.value).toEqual({ for: 't' });
       expect(others).toEqual([]);
       expect(await store.takeOver({ ...takeOver, replica: 'r3' })).toEqual([]);
+    });
+
+    test('a lease that has expired is spared on request, but not that of one that retired', async () => {
+      const store = current();
+      await setTime(4000);
+      await store.heartbeat('r1', 1000);
+      await admit(store);
+      await setTime(5000);
+      const sparing = { ...takeOver, sparesExpired: true };
+      expect(await store.takeOver(sparing)).toEqual([]);
+      await store.retire('r1');
+      expect(await store.takeOver(sparing)).toHaveLength(1);
+    });
+
+    test('leases go by the clock of the store, whatever the caller takes for now', async () => {
+      const store = current();
+      await setTime(4000);
+      await store.heartbeat('r1', 1000);
+      await admit(store, { now: 64_000 });
+      expect(await store.takeOver(takeOver)).toEqual([]);
+      await setTime(5000);
+      expect(await store.takeOver(takeOver)).toHaveLength(1);
     });
 
     test('a replica that never gave a sign of life is dead', async () => {
@@ -198,7 +225,7 @@ export function turnsBehaviour(current: CurrentStore): void {
 
     test('a retired replica is dead at once', async () => {
       const store = current();
-      await store.heartbeat('r1', 99_000);
+      await store.heartbeat('r1', Infinity);
       await admit(store);
       await store.retire('r1');
       expect(await store.takeOver(takeOver)).toMatchObject([{ attempt: 2 }]);
@@ -251,7 +278,7 @@ export function turnsBehaviour(current: CurrentStore): void {
 
     test('of another live replica are left alone', async () => {
       const store = current();
-      await store.heartbeat('r1', 99_000);
+      await store.heartbeat('r1', Infinity);
       await admit(store);
       expect(await store.takeOver({ ...takeOver, atWork: [] })).toEqual([]);
     });
@@ -260,7 +287,7 @@ export function turnsBehaviour(current: CurrentStore): void {
   describe('releasing', () => {
     test('a released turn is the first of its queue and can be taken over by anyone', async () => {
       const store = current();
-      await store.heartbeat('r1', 99_000);
+      await store.heartbeat('r1', Infinity);
       const a = await admit(store, { taskId: 'a', key: 'k' });
       await admit(store, { taskId: 'b', key: 'k' });
       await store.release({ id: a.turn.id, replica: 'r1' });

@@ -1,1 +1,1 @@
-export { openMemory, openMemoryReplicas } from './memory-store.ts';
+export { type MemoryOptions, openMemory, openMemoryReplicas } from './memory-store.ts';

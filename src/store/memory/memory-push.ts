@@ -7,6 +7,7 @@ import type {
   LogEvent,
   PushRegistration,
   PushStore,
+  StoreClock,
 } from '../contract.ts';
 import type { TaskEntry } from './task-entry.ts';
 
@@ -35,13 +36,15 @@ interface DeliveryEntry {
 /** Push configurations and the outbox. A delivery is pending, then gone or dead, and may be revived. */
 export class MemoryPush implements PushStore {
   readonly #tasks: ReadonlyMap<string, TaskEntry>;
+  readonly #clock: StoreClock;
   readonly #deliveries = new Map<number, DeliveryEntry>();
   /** Configurations with pending deliveries. */
   readonly #owing = new Set<PushConfig>();
   #lastId = 0;
 
-  constructor(tasks: ReadonlyMap<string, TaskEntry>) {
+  constructor(tasks: ReadonlyMap<string, TaskEntry>, clock: StoreClock) {
     this.#tasks = tasks;
+    this.#clock = clock;
   }
 
   /** Writes down what is owed for one event. True when anything is. */
@@ -127,18 +130,18 @@ export class MemoryPush implements PushStore {
 
   async claim(query: {
     readonly replica: string;
-    readonly now: number;
-    readonly leaseUntil: number;
+    readonly leaseMs: number;
     readonly limit: number;
   }): Promise<readonly Delivery[]> {
+    const now = this.#clock.now();
     const due: DeliveryEntry[] = [];
     for (const { pending } of this.#owing) {
       const head = pending[0];
-      if (head !== undefined && head.dueAt <= query.now) due.push(head);
+      if (head !== undefined && head.dueAt <= now) due.push(head);
     }
     const claimed = due.sort((a, b) => a.dueAt - b.dueAt || a.id - b.id).slice(0, query.limit);
     return claimed.map((delivery) => {
-      delivery.dueAt = query.leaseUntil;
+      delivery.dueAt = now + query.leaseMs;
       delivery.claimedBy = query.replica;
       return toDelivery(delivery);
     });
@@ -158,20 +161,20 @@ export class MemoryPush implements PushStore {
     delivery.lastError = outcome.error;
     delivery.claimedBy = undefined;
     if (outcome.kind === 'retry') {
-      delivery.dueAt = outcome.at;
+      delivery.dueAt = this.#clock.now() + outcome.afterMs;
     } else {
       delivery.state = 'dead';
       this.#unqueue(delivery);
     }
   }
 
-  async nextDue(): Promise<number | undefined> {
+  async nextDueMs(): Promise<number | undefined> {
     let due: number | undefined;
     for (const { pending } of this.#owing) {
       const head = pending[0];
       if (head !== undefined && (due === undefined || head.dueAt < due)) due = head.dueAt;
     }
-    return due;
+    return due === undefined ? undefined : Math.max(0, due - this.#clock.now());
   }
 
   async deliveries(query: {
@@ -196,12 +199,12 @@ export class MemoryPush implements PushStore {
     return found;
   }
 
-  async revive(deliveryId: number, now: number): Promise<boolean> {
+  async revive(deliveryId: number): Promise<boolean> {
     const delivery = this.#deliveries.get(deliveryId);
     if (delivery?.state !== 'dead') return false;
     delivery.state = 'pending';
     delivery.attempts = 0;
-    delivery.dueAt = now;
+    delivery.dueAt = this.#clock.now();
     const { pending } = delivery.config;
     const behind = pending.findIndex(({ id }) => id > deliveryId);
     pending.splice(behind === -1 ? pending.length : behind, 0, delivery);

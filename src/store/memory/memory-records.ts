@@ -78,17 +78,18 @@ export class MemoryRecords implements RecordStore {
     return value;
   }
 
-  sweep(now: number, limit: number): void {
-    let left = limit;
+  sweep(now: number, limit: number): number {
+    let swept = 0;
     for (const records of this.#spaces.values()) {
       for (const record of records.values()) {
-        if (left === 0) return;
+        if (swept === limit) return swept;
         if (isExpired(record, now)) {
           records.delete(record.key);
-          left -= 1;
+          swept += 1;
         }
       }
     }
+    return swept;
   }
 
   #live(space: string, key: string, now: number): StoredRecord | undefined {

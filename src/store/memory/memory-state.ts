@@ -13,6 +13,8 @@ import type {
   AppendOutcome,
   ContextWrite,
   Store,
+  StoreClock,
+  Swept,
   TaskPage,
   TaskQuery,
   TurnRecord,
@@ -50,14 +52,20 @@ export class MemoryState {
   readonly turns = new TurnQueue<MemoryTurn>();
   readonly messages = new Messages();
   readonly contexts = new Map<string, ContextEntry>();
-  readonly push = new MemoryPush(this.tasks);
+  readonly push: MemoryPush;
   readonly records = new MemoryRecords();
   readonly replicas = new Map<string, number>();
+  readonly clock: StoreClock;
   readonly #sealing = new Sealing();
   readonly #owners = new Map<string, OwnerTasks>();
   /** How many contexts of an agent have unfinished tasks. */
   readonly #openContexts = new Map<string, number>();
   #lastTurn = 0;
+
+  constructor(clock: StoreClock) {
+    this.clock = clock;
+    this.push = new MemoryPush(this.tasks, clock);
+  }
 
   admit(admission: Admission): AdmitOutcome {
     const { owner, dedupe, task, taskId, now } = admission;
@@ -183,13 +191,11 @@ export class MemoryState {
   }
 
   takeOver(query: Parameters<Store['takeOver']>[0]): TurnRecord[] {
-    return this.turns
-      .abandoned(query, (replica) => this.replicas.get(replica))
-      .map((turn) => {
-        turn.attempt = attemptOf(turn, query.replica);
-        turn.replica = query.replica;
-        return toTurnRecord(turn);
-      });
+    return this.turns.abandoned(query, this.clock.now(), this.replicas).map((turn) => {
+      turn.attempt = attemptOf(turn, query.replica);
+      turn.replica = query.replica;
+      return toTurnRecord(turn);
+    });
   }
 
   cancelRequests(replica: string): string[] {
@@ -198,19 +204,21 @@ export class MemoryState {
     );
   }
 
-  sweep(query: Parameters<Store['sweep']>[0]): { tasks: number; contexts: number } {
-    const { now, terminalBefore, contextsBefore, limit } = query;
+  sweep(query: Parameters<Store['sweep']>[0]): Swept {
+    const { retentionMs = Infinity, contextRetentionMs = Infinity, limit } = query;
+    const now = this.clock.now();
     let tasks = 0;
     for (const task of this.tasks.values()) {
       if (tasks === limit) break;
-      if (!isTerminal(task.state) || task.statusTime >= terminalBefore) continue;
+      if (!isTerminal(task.state) || task.statusTime >= now - retentionMs) continue;
       if (this.push.hasPending(task)) continue;
       this.remove(task);
       tasks += 1;
     }
-    this.messages.sweep((message) => !this.#isRemembered(message, now), limit);
-    this.records.sweep(now, limit);
-    return { tasks, contexts: this.#sweepContexts(contextsBefore ?? -Infinity, limit) };
+    const messages = this.messages.sweep((message) => !this.#isRemembered(message, now), limit);
+    const records = this.records.sweep(now, limit);
+    const contexts = this.#sweepContexts(now - contextRetentionMs, limit);
+    return { tasks, contexts, messages, records };
   }
 
   #sweepContexts(before: number, limit: number): number {

@@ -10,11 +10,13 @@ import type {
   PushStore,
   RecordStore,
   Store,
+  StoreClock,
   TaskPage,
   TaskQuery,
   TaskRecord,
   TurnRecord,
 } from '../contract.ts';
+import { processClock } from '../process-clock.ts';
 import { scoped } from '../scoped.ts';
 import { MemoryState } from './memory-state.ts';
 import { toRecord } from './task-entry.ts';
@@ -28,6 +30,7 @@ type Watchers = Map<Listener, MemoryStore>;
 class MemoryStore implements Store {
   readonly driver = 'memory';
   readonly shared: boolean;
+  readonly clock: StoreClock;
   readonly push: PushStore;
   readonly records: RecordStore;
   readonly #state: MemoryState;
@@ -35,6 +38,7 @@ class MemoryStore implements Store {
 
   constructor(state: MemoryState, watchers: Watchers, shared: boolean) {
     this.shared = shared;
+    this.clock = state.clock;
     this.push = state.push;
     this.records = state.records;
     this.#state = state;
@@ -109,8 +113,8 @@ class MemoryStore implements Store {
     return this.#state.contexts.delete(scoped(owner, contextId));
   }
 
-  async heartbeat(replica: string, expiresAt: number): Promise<void> {
-    this.#state.replicas.set(replica, expiresAt);
+  async heartbeat(replica: string, leaseMs: number): Promise<void> {
+    this.#state.replicas.set(replica, this.clock.now() + leaseMs);
   }
 
   async retire(replica: string): Promise<void> {
@@ -156,9 +160,18 @@ class MemoryStore implements Store {
   }
 }
 
+/**
+ * What a store in memory goes by.
+ * @example const store = openMemory({ clock: { now: () => Date.UTC(2026, 0, 1) } });
+ */
+export interface MemoryOptions {
+  /** Milliseconds since 1970. @default the system's clock */
+  readonly clock?: { now(): number };
+}
+
 /** A store in this process's memory, for tests, examples and services that may forget. */
-export function openMemory(): Store {
-  return new MemoryStore(new MemoryState(), new Map(), false);
+export function openMemory({ clock }: MemoryOptions = {}): Store {
+  return new MemoryStore(new MemoryState(processClock(clock)), new Map(), false);
 }
 
 /**
@@ -166,8 +179,8 @@ export function openMemory(): Store {
  * on one database do.
  * @example const [first, second] = openMemoryReplicas(2);
  */
-export function openMemoryReplicas(count: number): Store[] {
-  const state = new MemoryState();
+export function openMemoryReplicas(count: number, { clock }: MemoryOptions = {}): Store[] {
+  const state = new MemoryState(processClock(clock));
   const watchers: Watchers = new Map();
   return Array.from({ length: count }, () => new MemoryStore(state, watchers, true));
 }

@@ -38,13 +38,15 @@ export class Messages {
     this.#byTurn.delete(message.turnId);
   }
 
-  /** Forgets those that are over. Only the oldest are looked at, so the cost stays bounded. */
-  sweep(isOver: (message: KnownMessage) => boolean, limit: number): void {
-    let left = limit;
+  /** Forgets up to `limit` of those that are over, and counts them. */
+  sweep(isOver: (message: KnownMessage) => boolean, limit: number): number {
+    let swept = 0;
     for (const message of this.#byName.values()) {
-      if (left === 0) return;
-      left -= 1;
-      if (isOver(message)) this.forget(message);
+      if (swept === limit) break;
+      if (!isOver(message)) continue;
+      this.forget(message);
+      swept += 1;
     }
+    return swept;
   }
 }

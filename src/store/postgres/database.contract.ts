@@ -10,7 +10,8 @@ export async function emptyDatabase(): Promise<string> {
   const url = await shared;
   await query(
     url,
-    `DO $$
+    `DELETE FROM test.clock;
+     DO $$
      DECLARE
        place record;
      BEGIN
@@ -31,7 +32,24 @@ async function create(): Promise<string> {
   const server = await postgres();
   const url = await server.database();
   await migrate(url);
+  // The clock of the database, until a test sets it.
+  await query(
+    url,
+    `CREATE SCHEMA test;
+     CREATE TABLE test.clock (time bigint NOT NULL);
+     ALTER FUNCTION legate.clock() RENAME TO clock_of_server;
+     CREATE FUNCTION legate.clock() RETURNS bigint LANGUAGE sql STABLE AS $$
+       SELECT coalesce((SELECT time FROM test.clock), legate.clock_of_server())
+     $$`,
+  );
   return url;
+}
+
+/** Sets the clock of a database that `emptyDatabase` gave, until it is given again. */
+export async function setDatabaseTime(url: string, time: number): Promise<void> {
+  await query(url, 'WITH old AS (DELETE FROM test.clock) INSERT INTO test.clock VALUES ($1)', [
+    time,
+  ]);
 }
 
 /** Asks a database directly. */

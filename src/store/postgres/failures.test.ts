@@ -67,7 +67,7 @@ test('a store takes no more connections than it may', async () => {
     Array.from({ length: 100 }, async (_, index) => {
       await admit(store, { taskId: `t${index}`, contextId: `c${index}` });
       await store.load(`t${index}`);
-      await store.push.nextDue();
+      await store.push.nextDueMs();
     }),
   );
   const rows = await query<{ n: number }>(

@@ -161,7 +161,7 @@ test('totals stay exact though replicas write, end and sweep at the same time', 
       const { turn } = await admit(each, { taskId: id, contextId: id });
       if (index % 3 === 0) return;
       await append(each, ending(turn, 1, 'TASK_STATE_COMPLETED', { statusTime: 10 }));
-      if (index % 5 === 0) await each.sweep({ now: 9000, terminalBefore: 5000, limit: 3 });
+      if (index % 5 === 0) await each.sweep({ retentionMs: 60_000, limit: 3 });
     }),
   );
   const total = async (state?: 'TASK_STATE_SUBMITTED' | 'TASK_STATE_COMPLETED'): Promise<number> =>
@@ -170,7 +170,7 @@ test('totals stay exact though replicas write, end and sweep at the same time', 
     (await query<{ n: number }>(url, 'SELECT count(*)::int AS n FROM legate.tasks'))[0]?.n ?? 0;
   expect(await total()).toBe(await rows());
   expect(await total('TASK_STATE_SUBMITTED')).toBe(34);
-  while ((await other.sweep({ now: 9000, terminalBefore: 5000, limit: 50 })).tasks > 0);
+  while ((await other.sweep({ retentionMs: 60_000, limit: 50 })).tasks > 0);
   expect(await total()).toBe(34);
   expect(await total('TASK_STATE_COMPLETED')).toBe(0);
 });
@@ -178,7 +178,7 @@ test('totals stay exact though replicas write, end and sweep at the same time', 
 test('an owner whose tasks are all gone leaves no counts behind', async () => {
   const { turn } = await admit(store);
   await append(other, ending(turn, 1));
-  await other.sweep({ now: 9000, terminalBefore: 9000, limit: 10 });
+  await other.sweep({ retentionMs: 60_000, limit: 10 });
   expect(await query(url, 'SELECT * FROM legate.task_counts')).toEqual([]);
   await admit(store);
   expect((await store.list({ owner: alice, limit: 1 })).total).toBe(1);

@@ -36,6 +36,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const store = new PostgresStore(connections, notices);
   try {
     await Promise.all([connections.open(), notices.open()]);
+    await store.clock.measure();
   } catch (error) {
     await store.close();
     throw error;

@@ -24,6 +24,7 @@ import type {
 import type { Connections } from './connections.ts';
 import { ContextRoom } from './context-room.ts';
 import { ContextTable, contextValues } from './context-table.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { isTaskIdTaken } from './failure.ts';
 import type { Notices } from './notices.ts';
 import { PushTable, registrationValues } from './push-table.ts';
@@ -32,28 +33,21 @@ import type { Row, Statement, Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
 import type { Traffic } from './traffic.ts';
 
+/** Milliseconds of a lease that is to last for ever: a century. */
+const longestLeaseMs = 3_155_760_000_000;
+
 const statements = {
   admit: call('admit', 17),
   append: call('append', 23),
-  takeOver: call('take_over', 5),
-  sweep: {
-    name: 'sweep',
-    text: `WITH old AS (
-        SELECT number FROM legate.contexts
-        WHERE written_until <= $4::bigint AND NOT EXISTS (
-          SELECT FROM legate.tasks
-          WHERE tasks.context_id = contexts.context_id AND tasks.owner = contexts.owner
-            AND tasks.state NOT IN (3, 4, 5, 7)
-        )
-        ORDER BY written_until LIMIT $3::integer FOR UPDATE SKIP LOCKED
-      ), gone AS (
-        DELETE FROM legate.contexts USING old WHERE contexts.number = old.number
-        RETURNING contexts.number
-      ), entries AS (
-        DELETE FROM legate.context_log USING gone WHERE context_log.context = gone.number
-      )
-      SELECT legate.sweep($1, $2, $3::integer) AS tasks, (SELECT count(*) FROM gone) AS contexts`,
+  takeOver: {
+    name: 'take_over',
+    // At time 0 every replica is alive that has not retired.
+    text: `SELECT * FROM legate.take_over(
+      $1, $2, CASE WHEN $3::boolean THEN 0 ELSE legate.clock() END, $4, $5
+    )`,
   },
+  clock: { name: 'clock', text: 'SELECT legate.clock() AS now' },
+  sweep: call('sweep_over', 3),
   requestCancel: {
     name: 'request_cancel',
     text: `WITH task AS (
@@ -82,8 +76,9 @@ const statements = {
   },
   heartbeat: {
     name: 'heartbeat',
-    text: `INSERT INTO legate.replicas (id, expires_at) VALUES ($1, $2)
-      ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
+    text: `INSERT INTO legate.replicas (id, expires_at) VALUES ($1, legate.clock() + $2::bigint)
+      ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at
+      RETURNING legate.clock() AS now`,
   },
   retire: {
     name: 'retire',
@@ -110,6 +105,7 @@ function call(name: string, parameters: number): Statement {
 export class PostgresStore implements Store {
   readonly driver = 'postgres';
   readonly shared = true;
+  readonly clock: DatabaseClock;
   readonly push: PushTable;
   readonly records: RecordTable;
   readonly #connections: Connections;
@@ -122,6 +118,10 @@ export class PostgresStore implements Store {
   constructor(connections: Connections, notices: Notices) {
     this.#connections = connections;
     this.#notices = notices;
+    this.clock = new DatabaseClock(async () => {
+      const [row] = await connections.reads.read(statements.clock, []);
+      return Number(row?.['now']);
+    });
     this.#tasks = new TaskReads(connections.reads);
     this.#contexts = new ContextTable(connections);
     this.push = new PushTable(connections);
@@ -221,8 +221,12 @@ export class PostgresStore implements Store {
     return this.#contexts.delete(owner, contextId);
   }
 
-  async heartbeat(replica: string, expiresAt: number): Promise<void> {
-    await this.#connections.upkeep.write(statements.heartbeat, [replica, expiresAt]);
+  async heartbeat(replica: string, leaseMs: number): Promise<void> {
+    const values = [replica, Math.min(Math.round(leaseMs), longestLeaseMs)];
+    await this.clock.around(async () => {
+      const [row] = await this.#connections.upkeep.write(statements.heartbeat, values);
+      return Number(row?.['now']);
+    });
   }
 
   async retire(replica: string): Promise<void> {
@@ -230,8 +234,8 @@ export class PostgresStore implements Store {
   }
 
   async takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
-    const { agent, replica, now, limit, atWork } = query;
-    const values = [agent, replica, now, limit, atWork ?? null];
+    const { agent, replica, limit, sparesExpired = false, atWork } = query;
+    const values = [agent, replica, sparesExpired, limit, atWork ?? null];
     const rows = await this.#connections.upkeep.write(statements.takeOver, values);
     return rows
       .map((row) => ({
@@ -250,10 +254,15 @@ export class PostgresStore implements Store {
   }
 
   async sweep(query: Parameters<Store['sweep']>[0]): ReturnType<Store['sweep']> {
-    const { now, terminalBefore, limit, contextsBefore = null } = query;
-    const values = [now, terminalBefore, limit, contextsBefore];
+    const { retentionMs = null, contextRetentionMs = null, limit } = query;
+    const values = [retentionMs, contextRetentionMs, limit];
     const [row] = await this.#connections.upkeep.write(statements.sweep, values);
-    return { tasks: Number(row?.['tasks']), contexts: Number(row?.['contexts']) };
+    return {
+      tasks: Number(row?.['tasks']),
+      contexts: Number(row?.['contexts']),
+      messages: Number(row?.['messages']),
+      records: Number(row?.['records']),
+    };
   }
 
   watch(...watcher: Parameters<Store['watch']>): () => void {

@@ -28,21 +28,25 @@ const statements = {
   claim: {
     name: 'push_claim',
     text: `WITH due AS (
-        SELECT id, due_at FROM legate.deliveries WHERE is_head AND due_at <= $2
-        ORDER BY due_at, id LIMIT $4 FOR UPDATE SKIP LOCKED
+        SELECT id, due_at FROM legate.deliveries WHERE is_head AND due_at <= legate.clock()
+        ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED
       ), claimed AS (
-        UPDATE legate.deliveries SET due_at = $3, claimed_by = $1 FROM due
+        UPDATE legate.deliveries SET due_at = legate.clock() + $2::bigint, claimed_by = $1 FROM due
         WHERE deliveries.id = due.id
         RETURNING deliveries.*, due.due_at AS was_due_at
       )
       SELECT ${deliveryColumns} FROM claimed AS deliveries ${deliveryJoins}
       ORDER BY deliveries.was_due_at, deliveries.id`,
   },
-  settle: { name: 'push_settle', text: 'SELECT legate.settle($1, $2, $3, $4)' },
-  revive: { name: 'push_revive', text: 'SELECT legate.revive($1, $2) AS is_revived' },
+  settle: {
+    name: 'push_settle',
+    text: 'SELECT legate.settle($1, $2, legate.clock() + $3::bigint, $4)',
+  },
+  revive: { name: 'push_revive', text: 'SELECT legate.revive($1, legate.clock()) AS is_revived' },
   nextDue: {
     name: 'push_next_due',
-    text: 'SELECT due_at FROM legate.deliveries WHERE is_head ORDER BY due_at, id LIMIT 1',
+    text: `SELECT greatest(due_at - legate.clock(), 0) AS due_in FROM legate.deliveries
+      WHERE is_head ORDER BY due_at, id LIMIT 1`,
   },
   deliveries: {
     name: 'push_deliveries',
@@ -89,7 +93,7 @@ export class PushTable implements PushStore {
   }
 
   async claim(query: Parameters<PushStore['claim']>[0]): Promise<readonly Delivery[]> {
-    const values = [query.replica, query.now, query.leaseUntil, query.limit];
+    const values = [query.replica, Math.round(query.leaseMs), query.limit];
     return (await this.#connections.upkeep.write(statements.claim, values)).map(toDelivery);
   }
 
@@ -97,14 +101,14 @@ export class PushTable implements PushStore {
     await this.#connections.upkeep.write(statements.settle, [
       deliveryId,
       outcome.kind,
-      outcome.kind === 'retry' ? outcome.at : null,
+      outcome.kind === 'retry' ? Math.round(outcome.afterMs) : null,
       outcome.kind === 'delivered' ? null : outcome.error.replaceAll('\0', ''),
     ]);
   }
 
-  async nextDue(): Promise<number | undefined> {
+  async nextDueMs(): Promise<number | undefined> {
     const [row] = await this.#connections.upkeep.read(statements.nextDue, []);
-    return row === undefined ? undefined : Number(row['due_at']);
+    return row === undefined ? undefined : Number(row['due_in']);
   }
 
   async deliveries(
@@ -127,8 +131,8 @@ export class PushTable implements PushStore {
     });
   }
 
-  async revive(deliveryId: number, now: number): Promise<boolean> {
-    const [row] = await this.#connections.upkeep.write(statements.revive, [deliveryId, now]);
+  async revive(deliveryId: number): Promise<boolean> {
+    const [row] = await this.#connections.upkeep.write(statements.revive, [deliveryId]);
     return row?.['is_revived'] === true;
   }
 }

@@ -167,16 +167,16 @@ test('no operation of a store reads a large table from end to end', async () => 
     await store.readContextLog(owner, 'context-5', 1);
     await store.writeContext({ ...context, contextId: 'context-6' });
     await store.deleteContext(owner, `context-${round + 10}`);
-    await store.heartbeat('r1', now);
-    await store.takeOver({ agent: 'agent', replica: 'r2', now, limit: 10, atWork: [] });
+    await store.heartbeat('r1', 0);
+    await store.takeOver({ agent: 'agent', replica: 'r2', limit: 10, atWork: [] });
     for (const listed of Object.values(queries)) await store.list(listed);
     await store.push.get('task-10', 'w');
     await store.push.list('task-10');
-    const [claimed] = await store.push.claim({ replica: 'r', now, leaseUntil: now + 1, limit: 5 });
+    const [claimed] = await store.push.claim({ replica: 'r', leaseMs: 1, limit: 5 });
     await store.push.settle(claimed?.id ?? 0, { kind: 'dead', error: 'x' });
-    await store.push.revive(claimed?.id ?? 0, now);
+    await store.push.revive(claimed?.id ?? 0);
     await store.push.settle(claimed?.id ?? 0, { kind: 'delivered' });
-    await store.push.nextDue();
+    await store.push.nextDueMs();
     await store.push.deliveries({ limit: 10 });
     await store.push.deliveries({ taskId: 'task-100', limit: 10 });
     await store.push.delete(id, 'x');
@@ -185,7 +185,11 @@ test('no operation of a store reads a large table from end to end', async () => 
     await store.records.list({ space: 's', prefix: 'key-77', limit: 10, now });
     await store.records.increment({ space: 's', key: 'key-8', by: 1, expiresAt: now, now });
     await store.retire('r');
-    await store.sweep({ now, terminalBefore: 1_000_100, contextsBefore: 9_999, limit: 20 });
+    await store.sweep({
+      retentionMs: Date.now() - 1_000_100,
+      contextRetentionMs: Date.now() - 9_999,
+      limit: 20,
+    });
   }
   // A connection reports its statistics at its end.
   await store.close();

@@ -53,7 +53,7 @@ test('after a kill in the middle of writing, what was acknowledged is there and 
       if (what === 'ended') expect(task, line).toMatchObject({ state: 'TASK_STATE_COMPLETED' });
     }
 
-    const open = await store.takeOver({ agent: 'agent', replica: 'heir', now: 1, limit: 1_000 });
+    const open = await store.takeOver({ agent: 'agent', replica: 'heir', limit: 1_000 });
     const openTasks = new Map(open.map((turn) => [turn.taskId, turn]));
     for (const task of tasks) {
       const isEnded = task.state === 'TASK_STATE_COMPLETED';

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Json, type TaskState } from '../../protocol/index.ts';
 import { alice, statusEvent, taskBody } from '../behaviour/fixtures.contract.ts';
 import type { Admission } from '../contract.ts';
+import { processClock } from '../process-clock.ts';
 import { admit } from './admit.ts';
 import { append } from './append.ts';
 import { migrate, readMigrations } from './migrations.ts';
@@ -47,7 +48,7 @@ class World {
 
   constructor() {
     migrate(this.database, readMigrations(), 'p');
-    this.tables = new Tables(this.database, 'p');
+    this.tables = new Tables(this.database, 'p', processClock({ now: () => 5 }));
   }
 
   perform(each: Step): unknown {

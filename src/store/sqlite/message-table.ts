@@ -68,10 +68,13 @@ export class MessageTable {
     this.#delete.run(turnId);
   }
 
-  sweep(now: number, limit: number): void {
-    for (const { turn, owner, key } of this.#expired.all(now, limit)) {
+  /** Deletes expired ones, and counts them. */
+  sweep(now: number, limit: number): number {
+    const expired = this.#expired.all(now, limit);
+    for (const { turn, owner, key } of expired) {
       this.delete(String(owner), String(key), Number(turn));
     }
+    return expired.length;
   }
 
   /** The file may say something else than what is kept in memory. */

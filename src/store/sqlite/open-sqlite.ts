@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { LegateError } from '../../protocol/index.ts';
 import type { Store } from '../contract.ts';
+import { processClock } from '../process-clock.ts';
 import { storeFailure } from './failure.ts';
 import { checkVersion, migrate, readMigrations, schemaVersion } from './migrations.ts';
 import { lockOwner } from './owner-lock.ts';
@@ -22,6 +23,8 @@ export interface SqliteOptions {
   readonly cacheKiB?: number;
   /** The most bytes the file may have; writes beyond are refused. @default no limit */
   readonly maxBytes?: number;
+  /** Milliseconds since 1970. @default the system's clock */
+  readonly clock?: { now(): number };
 }
 
 /**
@@ -48,7 +51,8 @@ export function openSqlite(options: SqliteOptions): Store {
       const abandoned = 'UPDATE deliveries SET due_at = 0, claimed_by = NULL';
       database.exec(`${abandoned} WHERE is_head = 1 AND claimed_by IS NOT NULL`);
     }
-    return new SqliteStore(database, path, unlock);
+    const clock = processClock(options.clock);
+    return new SqliteStore(database, { path, clock, onClose: unlock });
   } catch (error) {
     if (database?.isOpen === true) database.close();
     unlock();

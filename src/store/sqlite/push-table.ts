@@ -6,6 +6,7 @@ import type {
   DeliveryRecord,
   PushRegistration,
   PushStore,
+  StoreClock,
 } from '../contract.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { TaskRow, TaskTable } from './task-table.ts';
@@ -19,9 +20,14 @@ const deliveryTables = `deliveries AS d JOIN push_configs AS c ON c.number = d.c
 export class PushTable implements PushStore {
   readonly #commits: GroupCommit;
   readonly #tasks: TaskTable;
+  readonly #clock: StoreClock;
   readonly #statements: ReturnType<typeof prepare>;
 
-  constructor(database: DatabaseSync, commits: GroupCommit, tasks: TaskTable) {
+  constructor(
+    database: DatabaseSync,
+    { commits, tasks, clock }: { commits: GroupCommit; tasks: TaskTable; clock: StoreClock },
+  ) {
+    this.#clock = clock;
     this.#commits = commits;
     this.#tasks = tasks;
     this.#statements = prepare(database);
@@ -90,9 +96,10 @@ export class PushTable implements PushStore {
   claim(query: Parameters<PushStore['claim']>[0]): Promise<readonly Delivery[]> {
     return this.#commits.write(() => {
       this.#tasks.write();
-      const rows = this.#statements.due.all(query.now, query.limit);
+      const now = this.#clock.now();
+      const rows = this.#statements.due.all(now, query.limit);
       for (const row of rows) {
-        this.#statements.claim.run(query.leaseUntil, query.replica, Number(row['id']));
+        this.#statements.claim.run(now + query.leaseMs, query.replica, Number(row['id']));
       }
       return rows.map(toDelivery);
     });
@@ -102,7 +109,7 @@ export class PushTable implements PushStore {
     return this.#commits.write(() => {
       const { delivered, retry, dead } = this.#statements;
       if (outcome.kind === 'retry') {
-        retry.run(outcome.at, outcome.error, deliveryId);
+        retry.run(this.#clock.now() + outcome.afterMs, outcome.error, deliveryId);
         return;
       }
       const row =
@@ -113,10 +120,10 @@ export class PushTable implements PushStore {
     });
   }
 
-  nextDue(): Promise<number | undefined> {
+  nextDueMs(): Promise<number | undefined> {
     return this.#commits.read(() => {
       const due = this.#statements.nextDue.get()?.['due_at'];
-      return typeof due === 'number' ? due : undefined;
+      return typeof due === 'number' ? Math.max(0, due - this.#clock.now()) : undefined;
     });
   }
 
@@ -140,9 +147,9 @@ export class PushTable implements PushStore {
     });
   }
 
-  revive(deliveryId: number, now: number): Promise<boolean> {
+  revive(deliveryId: number): Promise<boolean> {
     return this.#commits.write(() => {
-      const row = this.#statements.revive.get(now, deliveryId);
+      const row = this.#statements.revive.get(this.#clock.now(), deliveryId);
       if (row === undefined) return false;
       const config = Number(row['config']);
       this.#statements.demote.run(config);

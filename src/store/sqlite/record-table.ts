@@ -96,8 +96,8 @@ export class RecordTable implements RecordStore {
   }
 
   /** Must run inside a transaction. */
-  sweep(now: number, limit: number): void {
-    this.#sweep.run(now, limit);
+  sweep(now: number, limit: number): number {
+    return Number(this.#sweep.run(now, limit).changes);
   }
 
   #find(space: string, key: string, now: number): StoredRecord | undefined {

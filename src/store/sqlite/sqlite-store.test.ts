@@ -12,4 +12,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-describeStore('sqlite', () => openSqlite({ path: join(directory, `${(files += 1)}.db`) }));
+describeStore('sqlite', () => {
+  const path = join(directory, `${(files += 1)}.db`);
+  let now = 1_000;
+  const store = openSqlite({ path, clock: { now: () => now } });
+  return { store, setTime: (time) => void (now = time) };
+});

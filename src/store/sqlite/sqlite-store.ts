@@ -11,6 +11,7 @@ import type {
   PushStore,
   RecordStore,
   Store,
+  StoreClock,
   TaskPage,
   TaskQuery,
   TaskRecord,
@@ -28,6 +29,7 @@ import { Tables } from './tables.ts';
 export class SqliteStore implements Store {
   readonly driver = 'sqlite';
   readonly shared = false;
+  readonly clock: StoreClock;
   readonly push: PushStore;
   readonly records: RecordStore;
   readonly #database: DatabaseSync;
@@ -36,10 +38,14 @@ export class SqliteStore implements Store {
   /** One process owns the file: replicas that are not in here died with their process. */
   readonly #replicas = new Map<string, number>();
 
-  constructor(database: DatabaseSync, path: string, onClose: () => void) {
+  constructor(
+    database: DatabaseSync,
+    options: { readonly path: string; readonly clock: StoreClock; readonly onClose: () => void },
+  ) {
     this.#database = database;
-    this.#onClose = onClose;
-    this.#tables = new Tables(database, path);
+    this.clock = options.clock;
+    this.#onClose = options.onClose;
+    this.#tables = new Tables(database, options.path, options.clock);
     this.push = this.#tables.push;
     this.records = this.#tables.records;
   }
@@ -132,8 +138,8 @@ export class SqliteStore implements Store {
     return this.#write(() => this.#tables.contexts.delete(owner, contextId));
   }
 
-  async heartbeat(replica: string, expiresAt: number): Promise<void> {
-    this.#replicas.set(replica, expiresAt);
+  async heartbeat(replica: string, leaseMs: number): Promise<void> {
+    this.#replicas.set(replica, this.clock.now() + leaseMs);
   }
 
   retire(replica: string): Promise<void> {
@@ -144,7 +150,7 @@ export class SqliteStore implements Store {
   takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
     const { turns } = this.#tables;
     return this.#write(() => {
-      const abandoned = turns.open.abandoned(query, (replica) => this.#replicas.get(replica));
+      const abandoned = turns.open.abandoned(query, this.clock.now(), this.#replicas);
       return abandoned.map((turn) =>
         turns.run(turn, query.replica, attemptOf(turn, query.replica)),
       );
@@ -161,17 +167,20 @@ export class SqliteStore implements Store {
   }
 
   sweep(query: Parameters<Store['sweep']>[0]): ReturnType<Store['sweep']> {
-    const { now, terminalBefore, contextsBefore, limit } = query;
+    const { retentionMs, contextRetentionMs, limit } = query;
+    const now = this.clock.now();
     const tables = this.#tables;
     return this.#write(() => {
       tables.write();
-      const over = tables.tasks.over(terminalBefore, limit);
+      const over = retentionMs === undefined ? [] : tables.tasks.over(now - retentionMs, limit);
       for (const task of over) tables.remove(task);
-      tables.messages.sweep(now, limit);
-      tables.records.sweep(now, limit);
+      const messages = tables.messages.sweep(now, limit);
+      const records = tables.records.sweep(now, limit);
       const contexts =
-        contextsBefore === undefined ? 0 : tables.contexts.sweep(contextsBefore, limit);
-      return { tasks: over.length, contexts };
+        contextRetentionMs === undefined
+          ? 0
+          : tables.contexts.sweep(now - contextRetentionMs, limit);
+      return { tasks: over.length, contexts, messages, records };
     });
   }
 

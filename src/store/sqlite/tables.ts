@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { StoreClock } from '../contract.ts';
 import { ContextTable } from './context-table.ts';
 import { EventTable } from './event-table.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -27,7 +28,7 @@ export class Tables {
   readonly records: RecordTable;
   readonly list: TaskList;
 
-  constructor(database: DatabaseSync, path: string) {
+  constructor(database: DatabaseSync, path: string, clock: StoreClock) {
     const counts = new TaskCounts(database);
     this.openContexts = new OpenContexts(database, () => this.tasks.write());
     this.tasks = new TaskTable(database, counts, this.openContexts);
@@ -47,7 +48,7 @@ export class Tables {
         this.#invalidate();
       },
     });
-    this.push = new PushTable(database, this.commits, this.tasks);
+    this.push = new PushTable(database, { commits: this.commits, tasks: this.tasks, clock });
     this.records = new RecordTable(database, this.commits);
   }
 
