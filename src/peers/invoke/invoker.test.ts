@@ -651,6 +651,66 @@ test('what a process had in hand is gone on with when it is gone, by one of the 
   expect(told.notices).toHaveLength(2);
 });
 
+/** A transport that cannot resume calls as often as it is told. */
+class BrokenTransport extends FakeTransport {
+  failures: number;
+
+  constructor(failures: number) {
+    super(false);
+    this.failures = failures;
+  }
+  override async resume(invocation: Invocation): Promise<void> {
+    this.failures -= 1;
+    if (this.failures >= 0) throw new LegateError('UNAVAILABLE', 'not now');
+    await super.resume(invocation);
+  }
+}
+
+test('what could not be taken over from a process that is gone is tried again', async () => {
+  const dead = await start({ isShared: true, transport: new FakeTransport(false) });
+  const { id } = await dead.ask();
+  const { store, told } = dead;
+  const clock = new TestClock();
+  const transport = new BrokenTransport(2);
+  let looks = 0;
+  const inner = store.records;
+  const records: Store['records'] = {
+    get: (...input) => inner.get(...input),
+    write: (...input) => inner.write(...input),
+    increment: (...input) => inner.increment(...input),
+    // The first look for what was left behind fails; the one at the start is for its own.
+    list: async (query) => {
+      if (query.space === 'invocations' && (looks += 1) === 2) {
+        throw new LegateError('STORE_FAILED', 'away');
+      }
+      return inner.list(query);
+    },
+  };
+  await start({ store, told, clock, isShared: true, transport, records });
+  await expect
+    .poll(() => {
+      clock.advance(1_000);
+      return transport.resumed;
+    }, patient)
+    .toEqual([id]);
+  expect(transport.failures).toBe(-1);
+});
+
+test('what a process of its own could not take up when it started is tried again', async () => {
+  const dead = await start({ transport: new FakeTransport(false) });
+  const { id } = await dead.ask();
+  const { store, told, clock } = dead;
+  const transport = new BrokenTransport(1);
+  await start({ store, told, clock, transport });
+  expect(transport.resumed).toEqual([]);
+  await expect
+    .poll(() => {
+      clock.advance(1_000);
+      return transport.resumed;
+    }, patient)
+    .toEqual([id]);
+});
+
 test('a process that stops leaves at once, and what it asked the user is not asked again', async () => {
   const one = await start({ isShared: true });
   const { store, clock, told } = one;

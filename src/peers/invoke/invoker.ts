@@ -133,7 +133,10 @@ export class Invoker {
       await transport.start((id, event) => this.#accept(id, event));
     }
     await processes.start();
-    await this.#succession.takeUp(({ process }) => !processes.isAnother(process));
+    const isComplete = await this.#succession.takeUp(
+      ({ process }) => !processes.isAnother(process),
+    );
+    if (!isComplete) processes.owe();
   }
 
   /** Takes no more answers. What is under way is taken up by the next process. */

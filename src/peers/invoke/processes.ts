@@ -17,8 +17,11 @@ export interface ProcessesOptions {
   readonly isShared: boolean;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
-  /** Told of processes that are gone, whatever became of them. */
-  readonly onGone: (processes: ReadonlySet<string>) => Promise<void>;
+  /**
+   * Takes over what processes that are gone left behind. Asked again, every few seconds, until it
+   * says true: all of it is taken over.
+   */
+  readonly onGone: (processes: ReadonlySet<string>) => Promise<boolean>;
 }
 
 /**
@@ -30,6 +33,10 @@ export class Processes {
   readonly id: string;
   readonly #options: ProcessesOptions;
   #others: ReadonlySet<string> = new Set();
+  /** Processes that are gone and have left something that is not taken over yet. */
+  #gone: ReadonlySet<string> = new Set();
+  /** Whether something else than the above is to be taken over again. */
+  #isOwing = false;
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -52,6 +59,12 @@ export class Processes {
     if (isShared) await records.write([{ space, key: this.#key(this.id) }], scheduler.now());
   }
 
+  /** Something could not be taken over: asks again in a few seconds. */
+  owe(): void {
+    this.#isOwing = true;
+    if (!this.#options.isShared) this.#again();
+  }
+
   /** Whether a process other than this one has something in hand still. */
   isAnother(id: string | undefined): boolean {
     return id !== undefined && id !== this.id && this.#others.has(id);
@@ -63,16 +76,23 @@ export class Processes {
     this.#timer = scheduler.after(renewMs, () => {
       this.#look()
         .catch((error: unknown) => logger.warn({ error }, 'peers.processes.not_seen'))
-        .finally(() => this.#again());
+        .finally(() => {
+          if (this.#options.isShared || this.#isOwing) this.#again();
+        });
     });
   }
 
   async #look(): Promise<void> {
-    await this.#signal();
-    const before = this.#others;
-    this.#others = await this.#list();
-    const gone = before.difference(this.#others);
-    if (gone.size > 0 && !this.#isStopped) await this.#options.onGone(gone);
+    if (this.#options.isShared) {
+      await this.#signal();
+      const before = this.#others;
+      this.#others = await this.#list();
+      this.#gone = this.#gone.union(before).difference(this.#others);
+    }
+    if (this.#isStopped || (this.#gone.size === 0 && !this.#isOwing)) return;
+    if (!(await this.#options.onGone(this.#gone))) return;
+    this.#gone = new Set();
+    this.#isOwing = false;
   }
 
   async #signal(): Promise<void> {

@@ -8,6 +8,8 @@ export class Succession {
   readonly #workings: Workings;
   readonly #endings: Endings;
   readonly #questions: Questions;
+  /** Calls that could not be taken up; some of them are claimed already. */
+  #failed: ReadonlySet<string> = new Set();
 
   constructor(workings: Workings, endings: Endings, questions: Questions) {
     this.#workings = workings;
@@ -15,14 +17,19 @@ export class Succession {
     this.#questions = questions;
   }
 
-  async takeUp(isLeft: (invocation: Invocation) => boolean): Promise<void> {
+  /** False when something could not be taken up: it is tried again with the next call. */
+  async takeUp(isLeft: (invocation: Invocation) => boolean): Promise<boolean> {
     const { store, logger } = this.#workings;
+    const failed = new Set<string>();
     for (const invocation of await store.all()) {
-      if (!isLeft(invocation)) continue;
+      if (!isLeft(invocation) && !this.#failed.has(invocation.id)) continue;
       await this.#takeUp(invocation).catch((error: unknown) => {
+        failed.add(invocation.id);
         logger.error({ invocation: invocation.id, error }, 'peers.invocation.not_taken_up');
       });
     }
+    this.#failed = failed;
+    return failed.size === 0;
   }
 
   async #takeUp(left: Invocation): Promise<void> {
