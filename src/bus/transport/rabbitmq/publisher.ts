@@ -3,7 +3,6 @@ import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler, Timer } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { busClosed, queueFull, unroutable } from '../refusals.ts';
-import { GatheredWrites } from './gathered-writes.ts';
 import { codeOf } from './topology.ts';
 
 export interface SendOptions {
@@ -26,7 +25,6 @@ const lookEveryMs = 500;
  */
 export class RabbitPublisher {
   readonly #connection: Connection;
-  readonly #writes: GatheredWrites;
   readonly #exchange: string;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
@@ -49,7 +47,6 @@ export class RabbitPublisher {
     timeoutMs: number;
   }) {
     this.#connection = options.connection;
-    this.#writes = new GatheredWrites(options.connection);
     this.#exchange = options.exchange;
     this.#scheduler = options.scheduler;
     this.#logger = options.logger;
@@ -64,7 +61,6 @@ export class RabbitPublisher {
       if (this.#isClosed) throw busClosed();
       try {
         const channel = this.#active ?? (await this.#within(this.#open(), deadline, options));
-        this.#writes.begin();
         const confirmed = channel.basicPublish(envelope, bytes);
         if (!options.confirm) {
           confirmed.catch((error: unknown) => {

@@ -1,13 +1,8 @@
-import type { Socket } from 'node:net';
 import { Connection } from 'rabbitmq-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
-import { systemScheduler } from '../../../tasks/index.ts';
-import { silentLogger } from '../../../telemetry/index.ts';
 import { describeBus, nameOf, eventually } from '../bus.contract.ts';
 import { type Bus, type Delivery, done, type Queue, type Verdict } from '../bus.ts';
-import { GatheredWrites } from './gathered-writes.ts';
-import { RabbitPublisher } from './publisher.ts';
 import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
 
 for (const queueType of ['quorum', 'classic'] as const) {
@@ -36,47 +31,6 @@ describe('the bus over RabbitMQ, disturbed', () => {
     const topic = `test.${nameOf('topic')}`;
     return { name: nameOf('queue'), topics: [topic], topic, ...more };
   }
-
-  test('what is published in one go leaves in one piece, and all of it arrives', async () => {
-    const { url } = await rabbitMq();
-    const connection = new Connection(url);
-    cleanups.push(() => connection.close());
-    await connection.onConnect(10_000);
-    const publisher = new RabbitPublisher({
-      connection,
-      exchange: nameOf('exchange'),
-      scheduler: systemScheduler,
-      logger: silentLogger,
-      timeoutMs: 10_000,
-    });
-    cleanups.push(() => publisher.close());
-    const socket = Reflect.get(connection, '_socket') as Socket;
-    const send = () => publisher.send({ routingKey: nameOf('nobody') }, '"x"', { confirm: true });
-    // The first opens the channel.
-    await send();
-    expect(socket.writableCorked).toBe(0);
-    const sent = [send(), send()];
-    expect(socket.writableCorked).toBe(1);
-    await new Promise((resolve) => process.nextTick(resolve));
-    expect(socket.writableCorked).toBe(0);
-    await Promise.all(sent);
-
-    const bus = await open();
-    const queue = queueOf();
-    const seen: string[] = [];
-    await bus.consume(queue, async ({ body }) => {
-      seen.push(body);
-      return done;
-    });
-    // More than the socket holds before it asks for a pause.
-    const bodies = Array.from({ length: 300 }, (_, index) => `"${index} ${'x'.repeat(1_000)}"`);
-    await Promise.all(bodies.map((body) => bus.publish(queue.topic, { type: 'task', body })));
-    await eventually(() => seen).toEqual(bodies);
-  });
-
-  test('a library that keeps its socket elsewhere is left alone', () => {
-    expect(new GatheredWrites({} as Connection).begin()).toBe(false);
-  });
 
   test('connections that are cut lose nothing, and a handler at work does not hold up the others', async () => {
     const broker = await rabbitMq();
