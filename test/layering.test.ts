@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 const rooms = [
   'protocol',
   'config',
+  'regex',
   'telemetry',
   'store',
   'push',

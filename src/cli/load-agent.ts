@@ -51,7 +51,7 @@ async function loadAssistant(
     ...(model !== undefined && { model }),
   });
   problems.throwIfErrors();
-  for (const problem of problems.warnings) {
+  for (const problem of problems.nonFatal) {
     logger.warn({ problem: formatProblem(problem) }, 'project.warning');
   }
   const assistant = await buildAssistant(project, { logger, bindings: callBindings });

@@ -56,7 +56,7 @@ async function load(directory: string, options: ShellCommandOptions): Promise<As
   using progress = new Progress('Reading the project');
   const { project, problems } = await loadFrom(directory, options);
   progress.clear();
-  for (const problem of problems.warnings) console.error(formatProblem(problem));
+  for (const problem of problems.nonFatal) console.error(formatProblem(problem));
   problems.throwIfErrors();
   return await buildAssistant(project, {
     logger: createLogger(options.logLevel),

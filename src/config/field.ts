@@ -43,6 +43,12 @@ export class Field {
     this.problems.error(this.file.place(this.path, characters), message, { hint });
   }
 
+  /** An error that only disables what this value is for: the project still runs. */
+  nonFatalError(message: string, hint?: string, characters = 0): void {
+    const place = this.file.place(this.path, characters);
+    this.problems.error(place, message, { hint, isFatal: false });
+  }
+
   warn(message: string, hint?: string, characters = 0): void {
     this.problems.warn(this.file.place(this.path, characters), message, { hint });
   }

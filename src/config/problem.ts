@@ -3,7 +3,7 @@ import type { Place, Position } from './position.ts';
 
 /** Something wrong in a file, with its place and a way out. Never holds a secret. */
 export interface Problem {
-  /** Errors keep a project from running, warnings do not. */
+  /** Errors keep a project from running, unless `isFatal` is false; warnings do not. */
   readonly severity: 'error' | 'warning';
   readonly position: Position;
   /** `flows.order.steps[2].next`; empty for a file as a whole. */
@@ -12,6 +12,8 @@ export interface Problem {
   readonly message: string;
   /** What would be right. */
   readonly hint?: string;
+  /** False for an error that only disables the part it is about: the project still runs. */
+  readonly isFatal?: false;
   /** A stable name, where others look for it: `validation.a2a_server.incompatible_session_config`. */
   readonly code?: string;
 }
@@ -28,6 +30,8 @@ export function formatProblem(problem: Problem): string {
 export interface ProblemDetails {
   readonly hint?: string | undefined;
   readonly code?: string | undefined;
+  /** @default true for errors */
+  readonly isFatal?: boolean | undefined;
 }
 
 /** Collects what is wrong, so that one pass reports everything. */
@@ -60,9 +64,14 @@ export class Problems {
     return this.all.filter(({ severity }) => severity === 'warning');
   }
 
-  /** @throws {LegateError} CONFIGURATION_INVALID with every error, if there is one. */
+  /** Warnings, and errors with which a project still runs. */
+  get nonFatal(): readonly Problem[] {
+    return this.all.filter(({ severity, isFatal }) => severity === 'warning' || isFatal === false);
+  }
+
+  /** @throws {LegateError} CONFIGURATION_INVALID with every fatal error, if there is one. */
   throwIfErrors(): void {
-    const { errors } = this;
+    const errors = this.errors.filter(({ isFatal }) => isFatal !== false);
     if (errors.length === 0) return;
     const shown = errors.slice(0, 100).map(formatProblem);
     if (errors.length > shown.length) shown.push(`and ${errors.length - shown.length} more`);
@@ -73,7 +82,7 @@ export class Problems {
     severity: Problem['severity'],
     { position, path }: Place,
     message: string,
-    { hint, code }: ProblemDetails = {},
+    { hint, code, isFatal = true }: ProblemDetails = {},
   ): void {
     const problem: Problem = {
       severity,
@@ -82,6 +91,7 @@ export class Problems {
       message,
       ...(hint !== undefined && { hint }),
       ...(code !== undefined && { code }),
+      ...(severity === 'error' && !isFatal && { isFatal }),
     };
     // The same node reached twice, over an alias or a merged file, is one problem.
     this.#problems.set(formatProblem(problem), problem);

@@ -1,7 +1,7 @@
 import { BoundedCache, compileTemplate, type Template, TemplateError } from '../templates/index.ts';
 import { ConditionError } from './condition-error.ts';
 import { type ConditionScope, evaluate } from './evaluate.ts';
-import { type ConditionWarning, parseCondition } from './parse.ts';
+import { type ConditionWarning, parseCondition, type UnsupportedPattern } from './parse.ts';
 import type { Comparison, Constant, Predicate } from './syntax.ts';
 
 /** A parsed condition; evaluating changes nothing in it. */
@@ -9,6 +9,8 @@ export interface Condition {
   readonly text: string;
   readonly references: ConditionReferences;
   readonly warnings: readonly ConditionWarning[];
+  /** If there is one, the condition as a whole is false: neither it nor its negation is known. */
+  readonly unsupported: readonly UnsupportedPattern[];
   /** @throws {ConditionError} only when the condition holds `{{context.x}}` that renders to none. */
   evaluate(scope: ConditionScope): boolean;
 }
@@ -45,12 +47,13 @@ export function compileCondition(text: string): Condition {
 }
 
 function plain(text: string): Condition {
-  const { predicate, warnings } = parseCondition(text);
+  const { predicate, warnings, unsupported } = parseCondition(text);
   return {
     text,
     references: referencesOf(predicate),
     warnings,
-    evaluate: (scope) => evaluate(predicate, scope),
+    unsupported,
+    evaluate: unsupported.length > 0 ? () => false : (scope) => evaluate(predicate, scope),
   };
 }
 
@@ -61,7 +64,7 @@ function templated(text: string): Condition {
   const template = attempt(text, () => compileTemplate(text));
   // As long as what it stands for, so that places in the condition stay true.
   const checked = text.replace(/\{\{.*?\}\}/gs, ({ length }) => placeholder.repeat(length));
-  const { predicate, warnings } = parseCondition(checked);
+  const { predicate, warnings, unsupported } = parseCondition(checked);
   const found = referencesOf(predicate);
   const isStatic = (name: string) => !name.includes(placeholder);
   return {
@@ -75,6 +78,7 @@ function templated(text: string): Condition {
       ),
     },
     warnings,
+    unsupported,
     evaluate: (scope) => {
       const { slots, context = {} } = scope;
       return plainCondition(attempt(text, () => template.render({ slots, context }))).evaluate(

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { PatternError } from '../../regex/index.ts';
 import type { Domain } from '../model.ts';
 import {
   contains,
@@ -9,7 +10,7 @@ import {
   toText,
   type Value,
 } from '../templates/index.ts';
-import { compilePattern } from './pattern.ts';
+import { patternOf } from './pattern.ts';
 import type { Predicate } from './syntax.ts';
 
 /** What a condition can see. */
@@ -96,15 +97,15 @@ function matches({ left, right }: ComparisonPredicate, scope: ConditionScope): b
   const text = operand(left, scope);
   if (typeof text !== 'string') return false;
   if (right.kind === 'pattern') {
-    return compilePattern(right.source, right.flags).search(text, scope.trouble);
+    return patternOf(right.source, right.flags).search(text, scope.trouble);
   }
   const source = operand(right, scope);
   if (typeof source !== 'string') return false;
   try {
-    return compilePattern(source).search(text, scope.trouble);
+    return patternOf(source).search(text, scope.trouble);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    scope.trouble?.(error.message);
+    if (!(error instanceof PatternError)) throw error;
+    scope.trouble?.(error.reason);
     return false;
   }
 }

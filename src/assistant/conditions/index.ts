@@ -6,6 +6,6 @@ export {
   type SlotComparison,
 } from './condition.ts';
 export { type ConditionScope } from './evaluate.ts';
-export { type ConditionWarning, parseCondition } from './parse.ts';
-export { compilePattern, type Pattern } from './pattern.ts';
+export { type ConditionWarning, parseCondition, type UnsupportedPattern } from './parse.ts';
 export { type Predicate, printPredicate } from './syntax.ts';
+export { describedPattern, requiredPattern, type ValuePattern } from './value-pattern.ts';

@@ -1,5 +1,6 @@
+import { PatternError } from '../../regex/index.ts';
 import { ConditionError } from './condition-error.ts';
-import { compilePattern } from './pattern.ts';
+import { patternOf } from './pattern.ts';
 import type { Comparison, Constant, Predicate } from './syntax.ts';
 import { describe, type Token, tokenize } from './tokens.ts';
 
@@ -9,9 +10,17 @@ export interface ConditionWarning {
   readonly message: string;
 }
 
+/** A pattern that the engine can't compile. */
+export interface UnsupportedPattern {
+  readonly offset: number;
+  readonly reason: string;
+  readonly hint: string | undefined;
+}
+
 export interface Parsed {
   readonly predicate: Predicate;
   readonly warnings: readonly ConditionWarning[];
+  readonly unsupported: readonly UnsupportedPattern[];
 }
 
 /**
@@ -22,7 +31,7 @@ export interface Parsed {
 export function parseCondition(condition: string): Parsed {
   const parser = new Parser(condition);
   const predicate = parser.parse();
-  return { predicate, warnings: parser.warnings };
+  return { predicate, warnings: parser.warnings, unsupported: parser.unsupported };
 }
 
 const constants = new Set<string>(['true', 'false', 'null', 'undefined', 'empty']);
@@ -38,6 +47,7 @@ const symbols: Readonly<Record<string, Comparison>> = {
 
 class Parser {
   readonly warnings: ConditionWarning[] = [];
+  readonly unsupported: UnsupportedPattern[] = [];
   readonly #condition: string;
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -196,14 +206,14 @@ class Parser {
   }
 
   #checkPattern(right: Predicate): void {
+    const { offset } = right;
     try {
-      if (right.kind === 'pattern') compilePattern(right.source, right.flags);
-      else if (right.kind === 'literal') compilePattern(String(right.value), '');
-      else if (right.kind !== 'identifier')
-        throw new RangeError('matches needs a pattern or a text');
+      if (right.kind === 'pattern') patternOf(right.source, right.flags);
+      else if (right.kind === 'literal') patternOf(String(right.value));
+      else if (right.kind !== 'identifier') this.#fail('matches needs a pattern or a text', offset);
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw new ConditionError(this.#condition, right.offset, error.message, error);
+      if (!(error instanceof PatternError)) throw error;
+      this.unsupported.push({ offset, reason: error.reason, hint: error.hint });
     }
   }
 

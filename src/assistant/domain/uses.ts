@@ -19,6 +19,8 @@ export type Use = {
   | { readonly kind: 'response'; readonly name: string }
   | { readonly kind: 'action'; readonly name: string }
   | { readonly kind: 'condition'; readonly text: string }
+  /** The description of a collect step, which may hold a pattern. */
+  | { readonly kind: 'description'; readonly text: string }
   | { readonly kind: 'link'; readonly name: string }
   | {
       readonly kind: 'call';

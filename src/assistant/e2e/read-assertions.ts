@@ -1,6 +1,6 @@
 import type { Field } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
-import { compilePattern } from '../conditions/index.ts';
+import { compilePattern, PatternError } from '../../regex/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import { didNotHappen, happened, listed, slotWasNotSet, slotWasSet, together } from './checks.ts';
 import { buttonsOf, text, utterOf } from './events.ts';
@@ -185,8 +185,8 @@ function readPattern(
     const pattern = compilePattern(source);
     return { source, search: (said) => pattern.search(said) };
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    field.error(`not a regular expression: ${error.message}`);
+    if (!(error instanceof PatternError)) throw error;
+    field.error(error.reason, error.hint);
     return undefined;
   }
 }

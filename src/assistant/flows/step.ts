@@ -74,6 +74,11 @@ function readCollect(field: Field, section: Section, context: StepContext): Step
   const slot = field.name();
   const utter = readResponseName(section.get('utter'), uses, flow);
   const rejections = readRejections(section.list('rejections'), uses, flow);
+  const descriptionField = section.get('description');
+  const description = descriptionField?.text();
+  if (descriptionField !== undefined && description !== undefined) {
+    uses.push({ kind: 'description', text: description, field: descriptionField, flow });
+  }
   for (const key of ['silence_timeout', 'dtmf']) {
     section.get(key)?.keyWarn(`"${key}" has no effect: there is no voice channel`);
   }
@@ -87,7 +92,7 @@ function readCollect(field: Field, section: Section, context: StepContext): Step
     askBeforeFilling: section.boolean('ask_before_filling') ?? false,
     resetAfterFlowEnds: section.boolean('reset_after_flow_ends') ?? true,
     forceSlotFilling: section.boolean('force_slot_filling') ?? false,
-    ...present({ description: section.text('description') }),
+    ...present({ description }),
   };
 }
 

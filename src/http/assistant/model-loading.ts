@@ -35,7 +35,7 @@ export async function readModel(
       ? await loadProject(places, environment)
       : await loadPacked(file, besideModel(places), environment);
   problems.throwIfErrors();
-  for (const problem of problems.warnings) {
+  for (const problem of problems.nonFatal) {
     logger.warn({ problem: formatProblem(problem) }, 'project.warning');
   }
   return { project, packed: file };

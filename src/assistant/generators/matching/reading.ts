@@ -104,7 +104,7 @@ export class Reading {
       case 'date-time':
         return this.#moments();
       case 'pattern':
-        return profile.pattern === undefined ? [] : this.#matching(profile.pattern);
+        return free(profile.pattern?.find(message.text) ?? [], this.#taken);
       case 'yes-no':
       case 'name':
       case 'free':
@@ -125,14 +125,5 @@ export class Reading {
       const start = Math.min(date.start, time.start);
       return { value: `${date.value}T${time.value}`, start, end: Math.max(date.end, time.end) };
     });
-  }
-
-  #matching(pattern: RegExp): Found<string>[] {
-    const found: Found<string>[] = [];
-    for (const match of this.message.text.matchAll(pattern)) {
-      if (match[0] === '') continue;
-      found.push({ value: match[0], start: match.index, end: match.index + match[0].length });
-    }
-    return free(found, this.#taken);
   }
 }

@@ -1,4 +1,5 @@
-import type { Rejection } from '../../model.ts';
+import { compilePatternInText, PatternError, type PatternInText } from '../../../regex/index.ts';
+import { describedPattern, requiredPattern } from '../../conditions/index.ts';
 import { fold, messageOf, stem } from '../words/index.ts';
 import type { FlowQuestion } from '../flow-questions.ts';
 import { wordsOf } from './values/index.ts';
@@ -26,7 +27,7 @@ export interface SlotProfile extends FlowQuestion {
   readonly kind: SlotKind;
   /** Words that announce the value: "to" for a recipient. */
   readonly prepositions: readonly string[];
-  readonly pattern?: RegExp;
+  readonly pattern?: PatternInText;
   /** Stems by which a user may call the slot: "the amount". */
   readonly names: ReadonlySet<string>;
   /** Stems of its description. */
@@ -135,40 +136,22 @@ function kindOf({ slot }: FlowQuestion, name: string, description: string): Slot
 
 /**
  * A regular expression that the project gives for the value: in a rejection that refuses all else
- * (`not slots.x matches "..."`), or in the description as `pattern: /.../`.
+ * (`not slots.x matches "..."`), or in the description as `pattern: /.../`. One that the engine
+ * can't compile is reported when the project is validated, and left out here.
  */
-function patternOf({ slot, step }: FlowQuestion): RegExp | undefined {
-  const rejections: readonly Rejection[] = [
-    ...(slot.validation?.rejections ?? []),
-    ...step.rejections,
+function patternOf({ slot, step }: FlowQuestion): PatternInText | undefined {
+  const rejections = [...(slot.validation?.rejections ?? []), ...step.rejections];
+  const written = [
+    ...rejections.map(({ if: condition }) => requiredPattern(condition, slot.name)),
+    describedPattern(step.description ?? ''),
   ];
-  for (const { if: condition } of rejections) {
-    const match =
-      /^\s*not\s*\(?\s*slots\.([\w-]+)\s+matches\s+(?:"([^"]+)"|'([^']+)'|\/(.+)\/([a-z]*))\s*\)?\s*$/i.exec(
-        condition,
-      );
-    if (match === null || match[1] !== slot.name) continue;
-    const pattern = compile(match[2] ?? match[3] ?? match[4] ?? '', match[5] ?? '');
-    if (pattern !== undefined) return pattern;
-  }
-  const described = /\bpattern:?\s*\/(.+?)\/([a-z]*)/i.exec(step.description ?? '');
-  return described === null ? undefined : compile(described[1] ?? '', described[2] ?? '');
-}
-
-/** The expression to be searched for in a sentence: its anchors become word borders. */
-function compile(source: string, flags: string): RegExp | undefined {
-  const isCaseless = source.startsWith('(?i)') || flags.includes('i');
-  const body = source
-    .replace(/^\(\?[a-z]+\)/, '')
-    .replace(/^\^/, '')
-    .replace(/\$$/, '');
-  try {
-    return new RegExp(`(?<![\\w-])(?:${body})(?![\\w-])`, isCaseless ? 'giu' : 'gu');
-  } catch {
+  for (const one of written) {
+    if (one === undefined) continue;
     try {
-      return new RegExp(`(?<![\\w-])(?:${body})(?![\\w-])`, isCaseless ? 'gi' : 'g');
-    } catch {
-      return undefined;
+      return compilePatternInText(one.source, one.flags);
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error;
     }
   }
+  return undefined;
 }

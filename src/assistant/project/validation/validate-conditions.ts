@@ -1,8 +1,10 @@
 import { type Field, suggest } from '../../../config/index.ts';
+import { compilePatternInText, PatternError } from '../../../regex/index.ts';
 import {
   compileCondition,
   type Condition,
   ConditionError,
+  describedPattern,
   type SlotComparison,
 } from '../../conditions/index.ts';
 import type { Slot } from '../../model.ts';
@@ -13,6 +15,19 @@ export function validateConditions(scope: ValidationScope): void {
   for (const { field, text } of usesOf(scope, 'condition')) {
     const condition = compile(field, text);
     if (condition !== undefined) validate(scope, field, condition);
+  }
+  for (const { field, text } of usesOf(scope, 'description')) validateDescription(field, text);
+}
+
+/** The matching generator looks for values by the pattern of a description. */
+function validateDescription(field: Field, text: string): void {
+  const pattern = describedPattern(text);
+  if (pattern === undefined) return;
+  try {
+    compilePatternInText(pattern.source, pattern.flags);
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    field.nonFatalError(`${error.reason}, so the pattern is not used`, error.hint, pattern.offset);
   }
 }
 
@@ -28,8 +43,11 @@ function compile(field: Field, text: string): Condition | undefined {
 
 function validate(scope: ValidationScope, field: Field, condition: Condition): void {
   const { slots } = scope.domain;
-  const { references, warnings, text } = condition;
+  const { references, unsupported, warnings, text } = condition;
   for (const { message, offset } of warnings) field.warn(message, undefined, offset);
+  for (const { reason, hint, offset } of unsupported) {
+    field.nonFatalError(`${reason}, so the condition is always false`, hint, offset);
+  }
   for (const name of references.slots) {
     const at = Math.max(0, text.indexOf(`slots.${name}`));
     if (name === 'dialogue_stack') {

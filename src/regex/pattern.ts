@@ -1,0 +1,125 @@
+import { RE2JS, RE2JSException } from 're2js';
+
+import { toRe2 } from './dialect.ts';
+import { PatternError, toPatternError } from './pattern-error.ts';
+
+/** Characters of the longest pattern. */
+const maximumSource = 4_000;
+/** Characters of the longest text; longer ones match nothing. */
+const maximumText = 10_000;
+/**
+ * Instructions of a pattern times characters of a text. Matching takes at most a constant time for
+ * each of these steps, so this bounds the time: about 0.2 s in the worst case.
+ */
+const maximumSteps = 5_000_000;
+
+/**
+ * A regular expression of a project, run against text that somebody else wrote. RE2 doesn't
+ * backtrack: time is linear in the text, whatever the pattern.
+ */
+export interface Pattern {
+  readonly source: string;
+  /** Whether the pattern occurs in the text. `trouble` is told when the text is too long to match. */
+  search(text: string, trouble?: (reason: string) => void): boolean;
+}
+
+/** A pattern for a whole value, searched for as words of a longer text. */
+export interface PatternInText {
+  readonly source: string;
+  /** From left to right, without overlaps. */
+  find(text: string): readonly Occurrence[];
+}
+
+export interface Occurrence {
+  readonly value: string;
+  /** Offsets in the text, in UTF-16 code units. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Compiles a pattern with the flags `i`, `m` and `s` (`a`, `u` and `l` change nothing). Takes RE2's
+ * syntax, and what differs in Python's and JavaScript's as far as RE2 can express it.
+ * @example compilePattern('^(?P<year>\\d{4})-\\d{2}$').search('2026-11') // true
+ * @throws {PatternError} when the engine can't compile it.
+ */
+export function compilePattern(source: string, flags = ''): Pattern {
+  const engine = compile(source, flags);
+  const size = engine.programSize();
+  return {
+    source,
+    search(text, trouble) {
+      if (isTooLong(text, size)) {
+        trouble?.(`a text of ${text.length} characters is too long for pattern /${source}/`);
+        return false;
+      }
+      return engine.test(text);
+    },
+  };
+}
+
+/**
+ * Compiles a pattern for a whole value so that it finds such values in a sentence: the anchors at
+ * its ends become word boundaries.
+ * @example compilePatternInText('^\\d{5}$').find('zip 90210, please') // value "90210" at 4
+ * @throws {PatternError} when the engine can't compile it.
+ */
+export function compilePatternInText(source: string, flags = ''): PatternInText {
+  const body = source
+    .replace(/^((?:\(\?[a-zA-Z]+\))?)(?:\^|\\A)/, '$1')
+    .replace(/(?<!\\)((?:\\\\)*)(?:\$|\\[zZ])$/, '$1');
+  // On its own first: errors must be about what the author wrote.
+  compile(body, flags);
+  const engine = compile(`(?:\\A|[^\\w-])(${body})(?:[^\\w-]|\\z)`, flags);
+  const size = engine.programSize();
+  return {
+    source,
+    find(text) {
+      const found: Occurrence[] = [];
+      if (isTooLong(text, size)) return found;
+      const matcher = engine.matcher(text);
+      let from = 0;
+      // Each search may read all the rest of the text: together they get the steps of one.
+      for (let steps = maximumSteps; steps > 0 && from < text.length;) {
+        steps -= size * (text.length - from);
+        if (!matcher.find(from)) break;
+        const [start, end] = [matcher.start(1), matcher.end(1)];
+        if (end > start) found.push({ value: text.slice(start, end), start, end });
+        // What follows a value may also precede the next one, so it is read again.
+        from = Math.max(end, from + 1);
+      }
+      return found;
+    },
+  };
+}
+
+function isTooLong(text: string, size: number): boolean {
+  return text.length > maximumText || text.length * size > maximumSteps;
+}
+
+function compile(source: string, flags: string): RE2JS {
+  if (source.length > maximumSource) {
+    throw new PatternError(
+      `a pattern of ${source.length} characters is longer than ${maximumSource}`,
+    );
+  }
+  try {
+    return RE2JS.compile(toRe2(source), toFlags(flags));
+  } catch (error) {
+    if (error instanceof RE2JSException) throw toPatternError(source, error);
+    throw error;
+  }
+}
+
+function toFlags(flags: string): number {
+  let all = 0;
+  for (const flag of flags.toLowerCase()) {
+    if (flag === 'i') all |= RE2JS.CASE_INSENSITIVE;
+    else if (flag === 'm') all |= RE2JS.MULTILINE;
+    else if (flag === 's') all |= RE2JS.DOTALL;
+    else if (!'aul'.includes(flag)) {
+      throw new PatternError(`unknown flag "${flag}"`, 'use i, m, s, u or l');
+    }
+  }
+  return all;
+}
