@@ -6,7 +6,7 @@ import {
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose';
-import { LegateError } from '../protocol/index.ts';
+import { Deadline, LegateError } from '../protocol/index.ts';
 import type { KeyFetching } from './jwt-keys.ts';
 
 /** Milliseconds after a failure in which the issuer is not asked again. */
@@ -52,9 +52,13 @@ export function discoverKeys(issuer: string, fetching: KeyFetching): JWTVerifyGe
   const pausing = pauseAfterFailure(fetching.clock);
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const discover = async (): Promise<JWTVerifyGetKey> => {
+    using deadline = new Deadline({
+      milliseconds: 10_000,
+      reason: () => new Error('did not answer within 10 s'),
+    });
     const response = await fetching.fetch(openIdConfigurationUrl(issuer), {
       headers: { accept: 'application/json' },
-      signal: AbortSignal.timeout(10_000),
+      signal: deadline.signal,
     });
     if (response.status !== 200) throw new Error(`answered ${response.status}`);
     const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown };

@@ -20,7 +20,7 @@ import { type FetchedCard, refetchCard } from './card.ts';
 import { Delivery } from './delivery.ts';
 import { awaiting, sending, subscribing } from './following.ts';
 import type { Http } from './http.ts';
-import { within } from './lifeline.ts';
+import { within } from './within.ts';
 import type { CallOptions, Settings, StreamOptions } from './options.ts';
 import { Peer } from './peer.ts';
 import { Recalls } from './recalls.ts';

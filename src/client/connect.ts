@@ -12,7 +12,7 @@ import { Client } from './client.ts';
 import { Http } from './http.ts';
 import { type ChosenInterface, chooseInterface } from './interface-choice.ts';
 import { JsonRpcTransport } from './json-rpc.ts';
-import { within } from './lifeline.ts';
+import { within } from './within.ts';
 import { type ClientOptions, type Settings, withDefaults } from './options.ts';
 import { RestTransport } from './rest.ts';
 import { withRetry } from './retry.ts';

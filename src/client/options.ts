@@ -1,3 +1,4 @@
+import { sleep } from '../protocol/index.ts';
 import type { ClientBinding } from './binding.ts';
 import type { Auth } from './credentials.ts';
 import type { OutgoingRequest } from './http.ts';
@@ -201,23 +202,4 @@ export function withDefaults(options: ClientOptions): Settings {
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
   };
-}
-
-/** Waits; an abort ends the wait at once with the signal's reason. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }

@@ -3,6 +3,7 @@ import {
   type Message,
   type SendMessageResponse,
   type StreamResponse,
+  until,
 } from '../protocol/index.ts';
 import { isTransient } from './retry.ts';
 import type { Frame, TransportCall, TransportStream } from './transport.ts';
@@ -142,7 +143,7 @@ export class Recall {
     else signal?.addEventListener('abort', onAbort, { once: true });
     const wait = async <T>(work: Promise<T>): Promise<T> => {
       try {
-        return await unlessAborted(work, signal);
+        return await until(work, signal);
       } catch (error) {
         if (!this.#isHeld && isRefused(error)) this.#isOut = this.#wasOut;
         throw error;
@@ -176,17 +177,3 @@ const fateless = new Set([
   'INTERNAL',
   'INVALID_AGENT_RESPONSE',
 ]);
-
-/** Waits for something that goes on, whether or not anybody waits for it. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}

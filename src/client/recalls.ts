@@ -1,9 +1,9 @@
-import { LegateError, type Message } from '../protocol/index.ts';
-import { Lifeline, timedOut } from './lifeline.ts';
+import { Deadline, LegateError, type Message } from '../protocol/index.ts';
 import type { RecallOptions } from './options.ts';
 import type { Peer } from './peer.ts';
 import { Recall } from './recall.ts';
 import { Search } from './search.ts';
+import { timedOut } from './within.ts';
 
 /** Of one client. Beyond that a message is left to itself, as it would be without recalls. */
 const mostRecalls = 100;
@@ -22,7 +22,7 @@ export interface WatchOptions {
  * has to be found before it can be cancelled. In the background, bounded in number and time.
  */
 export class Recalls {
-  readonly #running = new Map<Promise<void>, Lifeline>();
+  readonly #running = new Map<Promise<void>, Deadline>();
 
   /** Watches over one message. A message to a task that is known needs none of it. */
   watch(peer: Peer, message: Message, options: WatchOptions): Recall | undefined {
@@ -45,28 +45,29 @@ export class Recalls {
   /** Resolves when the last is over; they may take no longer than so many milliseconds. */
   async end(graceMs: number): Promise<void> {
     const ms = Math.max(1, graceMs);
-    for (const line of this.#running.values()) line.expireIn(ms, () => late(ms));
+    for (const deadline of this.#running.values()) {
+      deadline.restart({ milliseconds: ms, reason: () => late(ms) });
+    }
     await Promise.all(this.#running.keys());
   }
 
   #start(search: Search, { timeoutMs = defaultTimeoutMs, onFailure }: RecallOptions): void {
-    const line = new Lifeline();
-    line.expireIn(timeoutMs, () => late(timeoutMs));
+    const deadline = new Deadline({ milliseconds: timeoutMs, reason: () => late(timeoutMs) });
     const run = async (): Promise<void> => {
       try {
-        const taskId = await search.find(line.signal);
-        if (taskId !== undefined) await search.cancel(taskId, line.signal);
+        const taskId = await search.find(deadline.signal);
+        if (taskId !== undefined) await search.cancel(taskId, deadline.signal);
       } catch (error) {
         onFailure?.(error);
       } finally {
-        line.close();
+        deadline.close();
         search.close();
         this.#running.delete(running);
       }
     };
     // Not before the sender is let go.
     const running = Promise.resolve().then(run);
-    this.#running.set(running, line);
+    this.#running.set(running, deadline);
   }
 }
 

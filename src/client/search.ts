@@ -1,4 +1,4 @@
-import { isTerminal, LegateError, type Task } from '../protocol/index.ts';
+import { Deadline, isTerminal, LegateError, type Task, until } from '../protocol/index.ts';
 import type { Peer } from './peer.ts';
 import type { Recall } from './recall.ts';
 import { isTransient } from './retry.ts';
@@ -31,22 +31,20 @@ export class Search {
   }
 
   /** Undefined where the message led to no task. Rejects where that stays open. */
-  async find(until: AbortSignal): Promise<string | undefined> {
-    const over = new AbortController();
-    const signal = AbortSignal.any([until, over.signal]);
+  async find(givenUp: AbortSignal): Promise<string | undefined> {
+    const looking = new Deadline({ signal: givenUp });
     const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-    until.addEventListener('abort', () => reject(until.reason as Error), { once: true });
     const told = this.#recall.answer().then((answer) => {
       if (answer.kind !== 'unknown') resolve(answer.kind === 'task' ? answer.id : undefined);
     });
-    const seen = this.#look(signal).then((task) => {
+    const seen = this.#look(looking.signal).then((task) => {
       if (task !== undefined) resolve(isTerminal(task.status.state) ? undefined : task.id);
     });
     Promise.all([told, seen]).then(() => reject(this.#notFound()), reject);
     try {
-      return await promise;
+      return await until(promise, givenUp);
     } finally {
-      over.abort();
+      looking.abort();
     }
   }
 

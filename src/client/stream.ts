@@ -1,10 +1,10 @@
-import { LegateError, type Task } from '../protocol/index.ts';
+import { Deadline, LegateError, type Task } from '../protocol/index.ts';
 import type { Delivery } from './delivery.ts';
-import { Lifeline, timedOut, within } from './lifeline.ts';
 import type { Settings, StreamOptions } from './options.ts';
 import type { WatchOptions } from './recalls.ts';
 import { isTransient, pauseBefore, pollPause } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
+import { timedOut, within } from './within.ts';
 
 export interface Opened {
   readonly frames: AsyncIterable<Frame>;
@@ -57,8 +57,11 @@ export class TaskFollower {
 
   async *run(): AsyncGenerator<StreamEvent, void> {
     const { signal, timeoutMs = 0 } = this.#options;
-    const whole = new Lifeline(signal);
-    whole.expireIn(timeoutMs, () => timedOut('the task did not end', timeoutMs));
+    const whole = new Deadline({
+      signal,
+      milliseconds: timeoutMs,
+      reason: () => timedOut('the task did not end', timeoutMs),
+    });
     try {
       yield* this.#follow(whole.signal);
     } finally {
@@ -89,32 +92,38 @@ export class TaskFollower {
   ): AsyncGenerator<StreamEvent, Outcome> {
     const { timeoutMs, closingGraceMs } = this.#settings;
     const silenceMs = this.#options.inactivityTimeoutMs ?? this.#settings.inactivityTimeoutMs;
-    const line = new Lifeline(signal);
+    const deadline = new Deadline({
+      signal,
+      milliseconds: timeoutMs,
+      reason: () => timedOut('the stream did not open', timeoutMs),
+    });
     let isOpen = false;
     let frames = 0;
     let wasUseful = false;
-    const onActivity = (): void =>
-      line.expireIn(silenceMs, () => {
+    const silence = {
+      milliseconds: silenceMs,
+      reason: () => {
         // Not every peer keeps its streams alive: a long silence is paced by itself, and no failure.
         wasUseful = true;
         return silent(silenceMs);
-      });
+      },
+    };
+    const closing = { milliseconds: closingGraceMs, reason: () => silent(closingGraceMs) };
+    const onActivity = (): void => deadline.restart(silence);
     try {
-      line.expireIn(timeoutMs, () => timedOut('the stream did not open', timeoutMs));
-      const opened = await this.#open(isResumed, { signal: line.signal, onActivity }, signal);
+      const opened = await this.#open(isResumed, { signal: deadline.signal, onActivity }, signal);
       isOpen = true;
       this.#delivery.connected(isResumed || this.#options.lastEventId !== undefined);
       onActivity();
       for await (const frame of opened.frames) {
         frames += 1;
         // A consumer that takes its time is not a peer that fell silent.
-        line.expireIn(0, () => silent(0));
+        deadline.lift();
         for (const event of this.#delivery.accept(frame)) {
           wasUseful = true;
           yield event;
         }
-        if (this.#delivery.hasEnded) line.expireIn(closingGraceMs, () => silent(closingGraceMs));
-        else onActivity();
+        deadline.restart(this.#delivery.hasEnded ? closing : silence);
       }
       if (this.#delivery.mayEnd) return { kind: 'ended' };
       if (!opened.canSubscribe) return { kind: 'refused', isNews: false };
@@ -130,7 +139,7 @@ export class TaskFollower {
       if (isResumed && frames === 0) return { kind: 'refused', isNews: true };
       throw error;
     } finally {
-      line.close();
+      deadline.close();
     }
   }
 

@@ -1,4 +1,4 @@
-import { LegateError } from '../protocol/index.ts';
+import { Deadline, LegateError } from '../protocol/index.ts';
 import { requireSafeWire } from './safe-wire.ts';
 
 export interface TokenSourceOptions {
@@ -62,6 +62,10 @@ export class TokenSource {
     if (audience !== undefined) form.set('audience', audience);
     let status: number;
     let text: string;
+    using deadline = new Deadline({
+      milliseconds: timeout * 1000,
+      reason: () => new Error(`no answer within ${timeout} s`),
+    });
     try {
       const response = await this.#fetch(this.#url.href, {
         method: 'POST',
@@ -73,7 +77,7 @@ export class TokenSource {
         body: form.toString(),
         // A token server that sends us elsewhere must not take our secret along.
         redirect: 'error',
-        signal: AbortSignal.timeout(timeout * 1000),
+        signal: deadline.signal,
       });
       ({ status } = response);
       text = await readBounded(response);

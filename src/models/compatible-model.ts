@@ -5,8 +5,8 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import { Deadline, until } from '../protocol/index.ts';
 import { timedOut } from './failure.ts';
-import { untilAborted } from './generate-text.ts';
 import type { ModelConfig } from './model-group.ts';
 import type { Endpoint } from './providers.ts';
 
@@ -42,13 +42,9 @@ export class CompatibleModel implements LanguageModelV4 {
 
   async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
     const model = await this.#load();
-    const deadline = this.#deadline(options.abortSignal);
-    try {
-      const call = model.doGenerate(this.#settings(options, deadline.signal));
-      return await untilAborted(call, deadline.signal);
-    } finally {
-      deadline.stop();
-    }
+    using deadline = this.#deadline(options.abortSignal);
+    const call = model.doGenerate(this.#settings(options, deadline.signal));
+    return await until(call, deadline.signal);
   }
 
   async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
@@ -56,11 +52,11 @@ export class CompatibleModel implements LanguageModelV4 {
     const deadline = this.#deadline(options.abortSignal);
     try {
       const call = model.doStream(this.#settings(options, deadline.signal));
-      const result = await untilAborted(call, deadline.signal);
+      const result = await until(call, deadline.signal);
       deadline.restart();
       return { ...result, stream: watched(result.stream, deadline) };
     } catch (thrown) {
-      deadline.stop();
+      deadline.close();
       throw thrown;
     }
   }
@@ -109,28 +105,10 @@ export class CompatibleModel implements LanguageModelV4 {
   }
 
   #deadline(outer: AbortSignal | undefined): Deadline {
-    const controller = new AbortController();
-    const arm = (): NodeJS.Timeout =>
-      setTimeout(
-        () => controller.abort(timedOut(this.modelId, this.#timeoutMs)),
-        this.#timeoutMs,
-      ).unref();
-    let timer = arm();
-    return {
-      signal: outer === undefined ? controller.signal : AbortSignal.any([outer, controller.signal]),
-      restart() {
-        clearTimeout(timer);
-        timer = arm();
-      },
-      stop: () => clearTimeout(timer),
-    };
+    const milliseconds = this.#timeoutMs;
+    const reason = (): Error => timedOut(this.modelId, milliseconds);
+    return new Deadline({ signal: outer, milliseconds, reason });
   }
-}
-
-interface Deadline {
-  readonly signal: AbortSignal;
-  restart(): void;
-  stop(): void;
 }
 
 /** Each part gives the next one its full time. */
@@ -142,20 +120,20 @@ function watched(
   return new ReadableStream({
     async pull(controller) {
       try {
-        const { done, value } = await untilAborted(reader.read(), deadline.signal);
+        const { done, value } = await until(reader.read(), deadline.signal);
         if (done) {
-          deadline.stop();
+          deadline.close();
           return controller.close();
         }
         deadline.restart();
         controller.enqueue(value);
       } catch (thrown) {
-        deadline.stop();
+        deadline.close();
         throw thrown;
       }
     },
     cancel(reason) {
-      deadline.stop();
+      deadline.close();
       return reader.cancel(reason);
     },
   });

@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
+import { Deadline, until } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure, timedOut } from './failure.ts';
 import { meterModelCall } from './model-meter.ts';
@@ -110,10 +111,12 @@ export async function generateText(
   const sleep = options.sleep ?? pause;
   const name = model.modelId;
   const deadline = now() + timeoutMs;
-  const timer = new AbortController();
-  const timeout = setTimeout(() => timer.abort(timedOut(name, timeoutMs)), timeoutMs);
-  const signal =
-    options.signal === undefined ? timer.signal : AbortSignal.any([options.signal, timer.signal]);
+  using budget = new Deadline({
+    signal: options.signal,
+    milliseconds: timeoutMs,
+    reason: () => timedOut(name, timeoutMs),
+  });
+  const { signal } = budget;
   const call = toCallOptions(options, signal);
   const meter = meterModelCall(name, now);
   let usage: TokenUsage | undefined;
@@ -125,7 +128,7 @@ export async function generateText(
         const { onText } = options;
         const asking =
           onText === undefined ? model.doGenerate(call) : streamText(model, call, onText);
-        const result = await untilAborted(asking, signal);
+        const result = await until(asking, signal);
         const generated = toGeneratedText(result, attempt);
         usage = generated.usage;
         return generated;
@@ -145,7 +148,6 @@ export async function generateText(
       }
     }
   } finally {
-    clearTimeout(timeout);
     meter.end(usage);
   }
 }
@@ -155,18 +157,6 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
     await delay(milliseconds, undefined, { signal });
   } catch {
     // Woken by the signal: the caller's next look at it tells the reason.
-  }
-}
-
-/** A model that ignores its signal must not hold up its caller. */
-export async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

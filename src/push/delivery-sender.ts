@@ -1,8 +1,7 @@
-import type { Task } from '../protocol/index.ts';
+import { Deadline, type Task } from '../protocol/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { backoffDelay, type BackoffOptions, retryAfterDelay } from './backoff.ts';
 import type { BodySigner } from './body-signature.ts';
-import { Deadline } from './deadline.ts';
 import { buildDeliveryRequest, type DeliverySources } from './delivery-request.ts';
 import { type DeliveryTransport, guardedTransport } from './delivery-transport.ts';
 import { UrlRefused, type UrlPolicy } from './policy.ts';
@@ -79,9 +78,9 @@ export class DeliverySender {
   /** Never rejects. Undefined when `stop` broke the call off. */
   async send(delivery: Delivery, stop: AbortSignal): Promise<DeliveryOutcome | undefined> {
     using deadline = new Deadline({
-      parent: stop,
+      signal: stop,
       milliseconds: this.timeout,
-      scheduler: this.#options.scheduler,
+      timers: this.#options.scheduler,
       reason: () => new Error(`no answer within ${this.timeout} ms`),
     });
     try {

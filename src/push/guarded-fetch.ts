@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { LegateError } from '../protocol/index.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline, LegateError } from '../protocol/index.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
 import { outboundTimeouts } from './timeouts.ts';
@@ -54,7 +53,7 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
     const request = new Request(input, { ...init, signal: null });
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
     const deadline = new Deadline({
-      parent: init.signal ?? (input instanceof Request ? input.signal : undefined),
+      signal: init.signal ?? (input instanceof Request ? input.signal : undefined),
       milliseconds: headTimeout,
       reason: () => slow(address, headTimeout),
     });
@@ -66,7 +65,7 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
         signal: deadline.signal,
       });
       deadline.lift();
-      answer.once('close', () => deadline[Symbol.dispose]());
+      answer.once('close', () => deadline.close());
       const headers = new Headers();
       for (let index = 0; index + 1 < answer.rawHeaders.length; index += 2) {
         headers.append(answer.rawHeaders[index] ?? '', answer.rawHeaders[index + 1] ?? '');
@@ -80,7 +79,7 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
         idleTimeout,
       });
     } catch (error) {
-      deadline[Symbol.dispose]();
+      deadline.close();
       throw error;
     }
   };

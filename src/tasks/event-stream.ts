@@ -36,6 +36,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   /** Until the log shows this message, states belong to earlier turns of the task. */
   #awaitedMessage: string | undefined;
   readonly #outcome: Promise<TurnOutcome> | undefined;
+  readonly #signal: AbortSignal | undefined;
   #isOver = false;
 
   constructor(options: {
@@ -52,8 +53,9 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     this.#closes = options.closes ?? isTerminal;
     this.#awaitedMessage = options.awaitedMessage;
     this.#outcome = options.outcome;
-    if (options.signal?.aborted === true) this.close();
-    else options.signal?.addEventListener('abort', () => this.close(), { once: true });
+    this.#signal = options.signal;
+    if (this.#signal?.aborted === true) this.close();
+    else this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   async next(): Promise<StreamEvent | undefined> {
@@ -108,8 +110,11 @@ export class EventStream implements AsyncIterable<StreamEvent> {
 
   close(): void {
     this.#isOver = true;
+    this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#reader?.close();
   }
+
+  readonly #onAbort = (): void => this.close();
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamEvent> {
     try {

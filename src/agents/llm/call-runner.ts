@@ -1,12 +1,13 @@
 import {
+  type DeadlineOptions,
   type JsonObject,
   type JsonValue,
   LegateError,
   type Message,
+  within,
 } from '../../protocol/index.ts';
 import { counter, endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
 import type { Turn } from '../agent.ts';
-import { type PatienceOptions, within } from '../patience.ts';
 import { sessionOf } from '../sessions/passing-session.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
@@ -261,7 +262,7 @@ const toolCalls = counter('legate.tool.calls');
 /** Runs a tool within its time, as a piece of the trace. */
 async function traced<T>(
   name: string,
-  limits: PatienceOptions,
+  limits: DeadlineOptions,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const span = startSpan('legate.tool', {

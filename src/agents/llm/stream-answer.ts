@@ -4,8 +4,7 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { createReasoningFilter, stripReasoning } from '../../models/index.ts';
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
-import { Patience } from '../patience.ts';
+import { Deadline, type JsonObject, LegateError, until } from '../../protocol/index.ts';
 import type { RequestedCall, Thought } from './conversation.ts';
 import { type ModelAnswer, type Show, toRequestedCall, toUsage } from './model-answer.ts';
 import { noUsage, type Usage } from '../usage.ts';
@@ -20,7 +19,7 @@ export async function streamAnswer(
   options: { readonly signal: AbortSignal; readonly silenceMs: number; readonly show: Show },
 ): Promise<ModelAnswer> {
   const { signal, silenceMs: milliseconds, show } = options;
-  using patience = new Patience({
+  using silence = new Deadline({
     milliseconds,
     signal,
     reason: () =>
@@ -29,14 +28,15 @@ export async function streamAnswer(
         `model ${model.modelId} was silent for ${milliseconds} ms`,
       ),
   });
-  const opened = model.doStream({ ...call, abortSignal: patience.signal });
-  const { stream } = await patience.wait(opened);
+  const opened = model.doStream({ ...call, abortSignal: silence.signal });
+  const { stream } = await until(opened, silence.signal);
   const reader = stream.getReader();
   const gathering = new Gathering();
   const showing = new Showing(gathering, show);
   try {
     for (;;) {
-      const { done, value } = await patience.wait(reader.read());
+      silence.restart();
+      const { done, value } = await until(reader.read(), silence.signal);
       if (done) break;
       gathering.add(value);
       if (gathering.hasText) showing.soon();

@@ -1,10 +1,9 @@
 import type { Auth, Client, ClientOptions, PollOptions } from '../../client/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
-import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
+import { type AgentCard, type JsonObject, toLegateError, until } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
-import { untilAborted } from '../patience.ts';
 import { RemoteState } from './remote-state.ts';
 
 /**
@@ -84,7 +83,7 @@ export function remoteAgent(
       connecting = undefined;
       throw error;
     });
-    return untilAborted(connecting, signal);
+    return until(connecting, signal);
   };
   const nameOf = (): string => options.name ?? client?.card.name ?? hostOf(address);
 

@@ -1,14 +1,9 @@
-/** The longest that a timer can be set for; setTimeout takes more for 1 ms. */
-const longestTimer = 2 ** 31 - 1;
+import { Deadline } from '../../protocol/index.ts';
 
 /** A signal with two clocks: one for the whole, and one for silence, which every event restarts. */
 export class Watch {
-  readonly #controller = new AbortController();
-  readonly #timers: NodeJS.Timeout[] = [];
-  readonly #silence: NodeJS.Timeout | undefined;
-  readonly #parent: AbortSignal;
-  /** Which of the clocks has run out. */
-  expired: 'timeout' | 'inactivity' | undefined;
+  readonly #whole: Deadline;
+  readonly #silence: Deadline;
 
   constructor(options: {
     readonly signal: AbortSignal;
@@ -16,38 +11,34 @@ export class Watch {
     readonly timeoutMs: number;
     readonly inactivityTimeoutMs: number;
   }) {
-    this.#parent = options.signal;
-    if (this.#parent.aborted) this.#controller.abort(this.#parent.reason);
-    else this.#parent.addEventListener('abort', this.#follow, { once: true });
-    this.#arm(options.timeoutMs, 'timeout');
-    this.#silence = this.#arm(options.inactivityTimeoutMs, 'inactivity');
+    const { signal, timeoutMs, inactivityTimeoutMs } = options;
+    this.#whole = new Deadline({ signal, ...limit('timeout', timeoutMs) });
+    this.#silence = new Deadline({
+      signal: this.#whole.signal,
+      ...limit('inactivity', inactivityTimeoutMs),
+    });
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#silence.signal;
+  }
+
+  /** Which of the clocks has run out. */
+  get expired(): 'timeout' | 'inactivity' | undefined {
+    if (this.#whole.hasExpired) return 'timeout';
+    return this.#silence.hasExpired ? 'inactivity' : undefined;
   }
 
   restart(): void {
-    this.#silence?.refresh();
+    this.#silence.restart();
   }
 
   close(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#parent.removeEventListener('abort', this.#follow);
+    this.#whole.close();
+    this.#silence.close();
   }
+}
 
-  #arm(milliseconds: number, kind: 'timeout' | 'inactivity'): NodeJS.Timeout | undefined {
-    if (milliseconds <= 0) return undefined;
-    const timer = setTimeout(
-      () => {
-        this.expired ??= kind;
-        this.#controller.abort(new Error(`${kind}: ${milliseconds} ms`));
-      },
-      Math.min(milliseconds, longestTimer),
-    );
-    this.#timers.push(timer);
-    return timer;
-  }
-
-  readonly #follow = (): void => this.#controller.abort(this.#parent.reason);
+function limit(kind: string, milliseconds: number) {
+  return { milliseconds, reason: () => new Error(`${kind}: ${milliseconds} ms`) };
 }

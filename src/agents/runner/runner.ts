@@ -11,7 +11,7 @@ import type { Agent, Caller, Clock, EndKind, Reply, Turn, TurnEnd, TurnEvent } f
 import { textOf } from '../define.ts';
 import { failureOf, isPause } from '../drive.ts';
 import type { Memory } from '../memory/memory.ts';
-import { untilForced } from '../patience.ts';
+import { untilForced } from '../until-forced.ts';
 import { turnRecords } from '../sessions/turn-records.ts';
 import { isEnd, TurnOutput } from '../turn-output.ts';
 import { Invocation, type InvocationResult } from './invocation.ts';

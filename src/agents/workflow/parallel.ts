@@ -1,4 +1,4 @@
-import { data, type JsonObject, type Part, text } from '../../protocol/index.ts';
+import { data, Deadline, type JsonObject, type Part, text } from '../../protocol/index.ts';
 import type { Agent, EndKind, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, textOf, working } from '../define.ts';
 import { isPause } from '../drive.ts';
@@ -47,8 +47,8 @@ export function parallel(options: ParallelOptions): Agent {
     const due = branches.filter(({ name }) =>
       checkpoint === undefined ? true : name === checkpoint.asking,
     );
-    const stopping = new AbortController();
-    const signal = AbortSignal.any([turn.signal, stopping.signal]);
+    using stopping = new Deadline({ signal: turn.signal });
+    const { signal } = stopping;
     const channel = new EventChannel<Utterance>();
     const work = async (branch: Agent): Promise<void> => {
       const isContinuation = checkpoint !== undefined;

@@ -1,3 +1,4 @@
+import { Deadline, until } from '../../protocol/index.ts';
 import { slotSet, type EventDraft } from '../tracker/index.ts';
 import type { Action, ActionContext } from './define.ts';
 import { MessageStream } from './message-stream.ts';
@@ -35,8 +36,13 @@ export class InProcessActions implements ActionRunner {
   async run(call: ActionCall): Promise<ActionResult> {
     const action = this.#actions.get(call.name);
     if (action === undefined) throw new Error(`no action ${call.name} is defined`);
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
-    const signal = AbortSignal.any([call.signal, timeout]);
+    const milliseconds = this.#timeoutMs;
+    using deadline = new Deadline({
+      signal: call.signal,
+      milliseconds,
+      reason: () => timedOut(call.name, milliseconds),
+    });
+    const { signal } = deadline;
     const messages: ActionMessage[] = [];
     const events: EventDraft[] = [];
     const stream = new MessageStream({
@@ -47,7 +53,7 @@ export class InProcessActions implements ActionRunner {
     const context = contextFor({ ...call, signal }, messages, events, stream);
     try {
       // An action need not listen to the signal: the turn does not wait for one that does not.
-      const returned = await Promise.race([action.run(context), aborted(signal)]);
+      const returned = await until(action.run(context), signal);
       if (stream.isOpen) {
         call.logger.warn({ action: call.name }, 'action.stream.not_ended');
         await stream.end();
@@ -93,10 +99,7 @@ function contextFor(
   };
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = () => reject(signal.reason as Error);
-    if (signal.aborted) fail();
-    else signal.addEventListener('abort', fail, { once: true });
-  });
+/** Named as what `AbortSignal.timeout` gives, which is what the signals of actions had. */
+function timedOut(action: string, milliseconds: number): DOMException {
+  return new DOMException(`${action} took longer than ${milliseconds} ms`, 'TimeoutError');
 }

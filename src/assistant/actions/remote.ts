@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../protocol/index.ts';
+import { Deadline, type JsonObject, sleep } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Domain } from '../model.ts';
 import { readBounded } from './bounded-body.ts';
@@ -72,12 +72,18 @@ export class RemoteActions implements ActionRunner {
     const mode = this.#options.domain ?? 'always';
     const isDeclared = call.domain.actions.get(call.name)?.sendDomain === true;
     const withDomain = mode === 'always' || (mode === 'selective' && isDeclared);
-    let response = await this.#post(call, tracker, withDomain);
+    const { timeoutMs = 300_000 } = this.#options;
+    using deadline = new Deadline({
+      signal: call.signal,
+      milliseconds: timeoutMs,
+      reason: () => new Error(`no answer within ${timeoutMs} ms`),
+    });
+    let response = await this.#post(call, this.#body(call, tracker, withDomain), deadline);
     if (response.status === 449 && !withDomain) {
       await response.body?.cancel();
-      response = await this.#post(call, tracker, true);
+      response = await this.#post(call, this.#body(call, tracker, true), deadline);
     }
-    return this.#read(call, response);
+    return await this.#read(call, response);
   }
 
   async #read(call: ActionCall, response: Response): Promise<ActionResult> {
@@ -94,11 +100,11 @@ export class RemoteActions implements ActionRunner {
     throw new Error(`${where} answered ${response.status} for ${call.name}`);
   }
 
-  async #post(call: ActionCall, tracker: JsonObject, withDomain: boolean): Promise<Response> {
-    const { url, headers, timeoutMs = 300_000, connectAttempts = 3 } = this.#options;
-    const body = this.#body(call, tracker, withDomain);
+  async #post(call: ActionCall, body: string, deadline: Deadline): Promise<Response> {
+    const { url, headers, connectAttempts = 3 } = this.#options;
+    const { signal } = deadline;
     for (let attempt = 1; ; attempt += 1) {
-      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(timeoutMs)]);
+      deadline.restart();
       try {
         return await this.#fetch(url, {
           method: 'POST',
@@ -112,7 +118,7 @@ export class RemoteActions implements ActionRunner {
           throw new Error(`${this.#name} did not answer for ${call.name}`, { cause: error });
         }
         call.logger.warn({ server: this.#name, attempt }, 'action.server.connect_failed');
-        await delay((this.#options.retryDelayMs ?? 200) * 2 ** (attempt - 1), call.signal);
+        await sleep((this.#options.retryDelayMs ?? 200) * 2 ** (attempt - 1), call.signal);
       }
     }
   }
@@ -155,18 +161,4 @@ function isConnectFailure(error: unknown): boolean {
   const cause = (error as { cause?: unknown } | null)?.cause;
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
   return causes.some((one) => connectCodes.has((one as { code?: string } | null)?.code ?? ''));
-}
-
-function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, milliseconds);
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

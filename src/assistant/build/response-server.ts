@@ -1,3 +1,4 @@
+import { Deadline } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import { readBounded, readResponse } from '../actions/index.ts';
 import type { ResponseWriter } from '../responses/index.ts';
@@ -31,12 +32,17 @@ export function responseServer(options: ResponseServerOptions): ResponseWriter {
         tracker: await tracker(),
         channel: { name: channel },
       };
+      using deadline = new Deadline({
+        signal,
+        milliseconds: timeoutMs,
+        reason: () => new Error(`${name} did not answer within ${timeoutMs} ms`),
+      });
       const answer = await fetch(url, {
         method: 'POST',
         headers: { ...traceHeaders(), 'content-type': 'application/json' },
         body: JSON.stringify(body),
         redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        signal: deadline.signal,
       });
       const text = await readBounded(answer, maxResponseBytes, name);
       if (!answer.ok) throw new Error(`${name} answered ${answer.status} for ${response}`);

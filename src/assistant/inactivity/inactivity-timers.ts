@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
 import {
+  Deadline,
   Json,
   type JsonObject,
   type JsonValue,
@@ -186,6 +187,11 @@ export class InactivityTimers {
 
   /** A turn of the conversation, at its place in the queue. */
   async #note({ id, tenant, subject, contextId }: Waiting): Promise<void> {
+    using deadline = new Deadline({
+      signal: this.#stopping.signal,
+      milliseconds: turnMs,
+      reason: () => new Error(`no end of the turn within ${turnMs} ms`),
+    });
     const outcome = await this.#served?.engine.send(
       {
         message: message([{ data: { rests: id } }], { contextId }),
@@ -195,7 +201,7 @@ export class InactivityTimers {
         caller: { tenant, subject, method: 'channel' },
         version: '1.0',
         isBeyondLimits: true,
-        signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(turnMs)]),
+        signal: deadline.signal,
       },
     );
     if (outcome !== undefined && 'task' in outcome) {

@@ -15,7 +15,8 @@ import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf } from './outcome.ts';
-import { type Sleep, TimeLimit, untilAborted, withRetries } from './patience.ts';
+import { until } from '../../protocol/index.ts';
+import { type Sleep, timeLimit, withRetries } from './patience.ts';
 import { runReactAgent } from './react/react-agent.ts';
 import type { BotMessage } from '../bot-message.ts';
 
@@ -122,7 +123,7 @@ export class AgentHandler implements CallHandler {
     input: AgentInput,
   ): Promise<AgentOutput> {
     const { agent } = this.#parts;
-    using limit = new TimeLimit(agent.timeout, call.signal);
+    using limit = timeLimit(agent.timeout, call.signal);
     const { signal } = limit;
     try {
       const work = {
@@ -132,7 +133,7 @@ export class AgentHandler implements CallHandler {
         signal,
         channel: call.channel,
       };
-      return await untilAborted(run(input, work), signal);
+      return await until(run(input, work), signal);
     } catch (error) {
       call.signal.throwIfAborted();
       call.logger.error({ agent: agent.name, error }, 'sub_agent.module.failed');

@@ -1,14 +1,14 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
 import { suggest } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError, sleep as pause } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { CallHandler } from '../executor/index.ts';
 import type { Project, SubAgent } from '../project/index.ts';
 import { AgentHandler } from './agent-handler.ts';
 import { loadModule } from './load-module.ts';
 import { McpPool } from './mcp-pool.ts';
-import { pause, type Sleep } from './patience.ts';
+import type { Sleep } from './patience.ts';
 import { toolHandler } from './tool-handler.ts';
 
 export interface SubAgentOptions {

@@ -1,12 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { Deadline } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AgentOutput } from './model.ts';
 
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
-
-export const pause: Sleep = async (milliseconds, signal) => {
-  await delay(milliseconds, undefined, { signal });
-};
 
 const firstWaitMs = 500;
 const longestWaitMs = 8_000;
@@ -36,40 +32,8 @@ export async function withRetries(
   }
 }
 
-/** Work within a time of its own; `isOver` tells that it was the time that ended it. */
-export class TimeLimit implements Disposable {
-  readonly signal: AbortSignal;
-  readonly #own = new AbortController();
-  readonly #timer: NodeJS.Timeout | undefined;
-
-  /** Seconds; undefined for no limit. */
-  constructor(seconds: number | undefined, outer: AbortSignal) {
-    this.signal = AbortSignal.any([outer, this.#own.signal]);
-    if (seconds === undefined || seconds <= 0) return;
-    this.#timer = setTimeout(
-      () => this.#own.abort(new Error(`took longer than ${seconds} s`)),
-      Math.min(seconds * 1000, 2 ** 31 - 1),
-    );
-  }
-
-  get isOver(): boolean {
-    return this.#own.signal.aborted;
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-/** Work that may not heed its signal: whoever waits for it does. */
-export async function untilAborted<T>(work: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+/** A time of its own for an agent or a tool, in seconds; undefined for no limit. */
+export function timeLimit(seconds: number | undefined, signal: AbortSignal): Deadline {
+  const reason = (): Error => new Error(`took longer than ${seconds} s`);
+  return new Deadline({ signal, milliseconds: (seconds ?? 0) * 1000, reason });
 }

@@ -11,6 +11,7 @@ import {
 import {
   type AgentSkill,
   data,
+  Deadline,
   LegateError,
   type Message,
   type SendMessageResponse,
@@ -146,6 +147,7 @@ class Passage {
 
   async *#follow(inbox: Inbox): AsyncGenerator<TurnEvent> {
     const { signal } = this.#turn;
+    using lastWords = new Deadline();
     let waiting = signal;
     for (;;) {
       const message = await inbox.next(waiting);
@@ -153,7 +155,9 @@ class Passage {
         // Once stopped, the agent's last words are waited for, but not for ever.
         if (waiting !== signal) return;
         await this.#stop(signal.reason);
-        waiting = AbortSignal.timeout(lastWordsMs);
+        const reason = (): Error => new Error(`no last words within ${lastWordsMs} ms`);
+        lastWords.restart({ milliseconds: lastWordsMs, reason });
+        waiting = lastWords.signal;
         continue;
       }
       if (message.type === 'update') {

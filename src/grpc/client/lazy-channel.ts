@@ -1,5 +1,5 @@
 import type { BindingCall, BindingChannel } from '../../client/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError, until } from '../../protocol/index.ts';
 
 /**
  * A channel that is made when it is needed. It is **away** until the first call, which **makes** it;
@@ -36,25 +36,11 @@ export class LazyChannel implements BindingChannel {
   ): Promise<T> {
     const made = (this.#made ??= this.#make());
     try {
-      return await use(await untilAborted(made, signal));
+      return await use(await until(made, signal));
     } catch (error) {
       const isLost = error instanceof LegateError && error.code === 'PEER_UNREACHABLE';
       if (this.#made === made && isLost) this.close();
       throw error;
     }
-  }
-}
-
-/** Others may wait for the same work, so it goes on without whoever gave up. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

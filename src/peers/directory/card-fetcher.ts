@@ -1,5 +1,5 @@
 import { fetchAgentCard } from '../../client/index.ts';
-import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
+import { type AgentCard, Deadline, LegateError, parseJson } from '../../protocol/index.ts';
 import {
   type GuardedFetch,
   guardedFetch,
@@ -77,20 +77,23 @@ export class CardFetcher {
     signal?: AbortSignal,
   ): Promise<AgentCard> {
     const { timeoutMs = 10_000 } = this.#options;
-    const limit = AbortSignal.timeout(timeoutMs);
-    const within = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+    using deadline = new Deadline({
+      signal,
+      milliseconds: timeoutMs,
+      reason: () => new LegateError('REQUEST_TIMEOUT', `no card of ${url} within ${timeoutMs} ms`),
+    });
     try {
       const { card } = await fetchAgentCard(url, {
         ...clientAuth(credential, this.fetchFor(from)),
         retry: false,
         timeoutMs,
         maxBodySize: largestCard,
-        signal: within,
+        signal: deadline.signal,
       });
       return card;
     } catch (error) {
       if (!(error instanceof LegateError) || error.code !== 'PEER_INVALID') throw error;
-      const plain = await this.#plainCard(url, this.fetchFor(from), within);
+      const plain = await this.#plainCard(url, this.fetchFor(from), deadline.signal);
       if (plain === undefined) throw error;
       return plain;
     }

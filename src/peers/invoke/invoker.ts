@@ -1,5 +1,6 @@
 import type { Caller } from '../../agents/index.ts';
 import {
+  Deadline,
   isInterrupted,
   isTerminal,
   LegateError,
@@ -219,9 +220,9 @@ export class Invoker {
   async wait(id: string, options: WaitOptions = {}): Promise<Invocation> {
     const { signal } = options;
     const closing = this.#closing.signal;
-    const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+    using either = new Deadline({ signal: signal === undefined ? closing : [signal, closing] });
     try {
-      const settled = await this.#workings.watchers.wait(id, options, either);
+      const settled = await this.#workings.watchers.wait(id, options, either.signal);
       if (settled === undefined) throw unknown(id);
       return settled.state === 'ended' ? await this.#heard(settled) : settled;
     } catch (error) {

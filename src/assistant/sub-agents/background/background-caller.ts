@@ -1,12 +1,11 @@
 import type { Client } from '../../../client/index.ts';
-import { type JsonObject, LegateError } from '../../../protocol/index.ts';
+import { type JsonObject, LegateError, until } from '../../../protocol/index.ts';
 import type { Call } from '../../executor/index.ts';
 import { askAgent } from '../external/ask-agent.ts';
 import { connectAgent, type ExternalParts } from '../external/connect-agent.ts';
 import { failedOutput, isGivenUp, isPassing, isTaskGone } from '../external/peer-failures.ts';
 import { PeerProgress } from '../external/peer-progress.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
-import { untilAborted } from '../patience.ts';
 import { Detachment } from './detachment.ts';
 
 const lookTimeoutMs = 30_000;
@@ -39,7 +38,7 @@ export class BackgroundCaller {
     const progress = this.#progress(call);
     using detachment = new Detachment(this.#seconds, call.signal);
     try {
-      const client = await untilAborted(this.#client(), call.signal);
+      const client = await until(this.#client(), call.signal);
       await follow(client, progress, { call, input, detachment });
     } catch (error) {
       if (isGivenUp(call.signal)) await onLeft({ ...call.metadata, ...placeOf(progress) });
@@ -62,7 +61,7 @@ export class BackgroundCaller {
     const progress = this.#progress(call);
     try {
       if (typeof taskId !== 'string') throw new LegateError('TASK_NOT_FOUND', 'no task is known');
-      const client = await untilAborted(this.#client(), call.signal);
+      const client = await until(this.#client(), call.signal);
       const options = { signal: call.signal, timeoutMs: lookTimeoutMs };
       progress.accept({ task: await client.getTask(taskId, options) });
     } catch (error) {

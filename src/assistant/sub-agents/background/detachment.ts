@@ -1,16 +1,18 @@
+import { Deadline } from '../../../protocol/index.ts';
+
 /**
  * When a call is left to itself: after a time, but not before the task there is known, for without it
  * nobody could ask for it later.
  */
 export class Detachment implements Disposable {
-  readonly signal: AbortSignal;
-  readonly #own = new AbortController();
+  readonly #deadline: Deadline;
   readonly #timer: NodeJS.Timeout;
   #isDue = false;
   #isPossible = false;
+  #isDetached = false;
 
   constructor(seconds: number, outer: AbortSignal) {
-    this.signal = AbortSignal.any([outer, this.#own.signal]);
+    this.#deadline = new Deadline({ signal: outer });
     const milliseconds = Math.min(seconds * 1000, 2 ** 31 - 1);
     this.#timer = setTimeout(() => {
       this.#isDue = true;
@@ -24,15 +26,22 @@ export class Detachment implements Disposable {
     this.#detach();
   }
 
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+
   get isDetached(): boolean {
-    return this.#own.signal.aborted;
+    return this.#isDetached;
   }
 
   #detach(): void {
-    if (this.#isDue && this.#isPossible) this.#own.abort(new Error('left to itself'));
+    if (!this.#isDue || !this.#isPossible || this.signal.aborted) return;
+    this.#isDetached = true;
+    this.#deadline.abort(new Error('left to itself'));
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
+    this.#deadline.close();
   }
 }

@@ -4,11 +4,12 @@ import {
   type JsonObject,
   LegateError,
   toLegateError,
+  until,
 } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { Call } from '../../executor/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
-import { TimeLimit, untilAborted } from '../patience.ts';
+import { timeLimit } from '../patience.ts';
 import { askAgent, recallMs } from './ask-agent.ts';
 import { connectAgent, type ExternalParts } from './connect-agent.ts';
 import { failedOutput, isGivenUp, isPassing, isTaskGone } from './peer-failures.ts';
@@ -45,28 +46,28 @@ export class ExternalCaller {
     const { agent } = this.#parts;
     let client: Client;
     try {
-      client = await untilAborted(this.#client(), call.signal);
+      client = await until(this.#client(), call.signal);
     } catch (error) {
       call.signal.throwIfAborted();
       return this.#failure(input.id, error, call.logger);
     }
     const isStreaming = client.card.capabilities.streaming === true;
     const seconds = agent.timeout ?? (isStreaming ? longestStream : agent.maxPollingTime);
-    using limit = new TimeLimit(seconds, call.signal);
+    using limit = timeLimit(seconds, call.signal);
     const progress = new PeerProgress(agent.name, artifactsOf(call.metadata));
     try {
       await this.#follow(client, progress, { call, input, signal: limit.signal });
     } catch (error) {
-      if (isGivenUp(call.signal) || limit.isOver) {
+      if (isGivenUp(call.signal) || limit.hasExpired) {
         await cancel(client, progress.taskId ?? taskOf(call.metadata), agent.name, call.logger);
       }
       call.signal.throwIfAborted();
-      if (!limit.isOver && isTaskGone(error) && input.metadata['task_id'] !== undefined) {
+      if (!limit.hasExpired && isTaskGone(error) && input.metadata['task_id'] !== undefined) {
         // The task ended without us; what the user said begins another one of the conversation.
         const { task_id: _, ...metadata } = input.metadata;
         return this.run(call, { ...input, id: `${input.id}-anew`, metadata });
       }
-      if (!limit.isOver) return this.#failure(input.id, error, call.logger);
+      if (!limit.hasExpired) return this.#failure(input.id, error, call.logger);
       const errorMessage = `took longer than ${seconds} s`;
       return { id: input.id, status: 'fatal_error', errorMessage };
     }
@@ -125,14 +126,14 @@ export class ExternalCaller {
     }
     const { agent } = this.#parts;
     try {
-      const client = await untilAborted(this.#client(), call.signal);
+      const client = await until(this.#client(), call.signal);
       const task = await client.getTask(taskId, { signal: call.signal, timeoutMs: 30_000 });
       const progress = new PeerProgress(agent.name, artifactsOf(call.metadata));
       progress.accept({ task });
       const { state } = task.status;
       // It went on without us: whatever comes of it is told when it is there.
       if (!isTerminal(state) && progress.status === undefined) {
-        using limit = new TimeLimit(agent.maxPollingTime, call.signal);
+        using limit = timeLimit(agent.maxPollingTime, call.signal);
         const ended = await client.waitForEnd(taskId, { signal: limit.signal });
         progress.accept({ task: ended });
       }

@@ -4,7 +4,7 @@ import type { Call } from '../../executor/index.ts';
 import type { ReactAgent } from '../../project/index.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from '../model.ts';
-import { type Sleep, TimeLimit } from '../patience.ts';
+import { type Sleep, timeLimit } from '../patience.ts';
 import { ReactRun } from './react-run.ts';
 import { openToolBox } from './tool-box.ts';
 
@@ -25,14 +25,14 @@ export async function runReactAgent(
   input: AgentInput,
 ): Promise<AgentOutput> {
   const { agent, pool, module } = parts;
-  using limit = new TimeLimit(agent.timeout, call.signal);
+  using limit = timeLimit(agent.timeout, call.signal);
   const { signal } = limit;
   try {
     const tools = await openToolBox({ agent, pool, module, signal });
     return await new ReactRun({ ...parts, call, input, tools, signal }).take();
   } catch (error) {
     call.signal.throwIfAborted();
-    const reason = limit.isOver
+    const reason = limit.hasExpired
       ? `took longer than ${agent.timeout ?? 0} s`
       : error instanceof LegateError
         ? error.message

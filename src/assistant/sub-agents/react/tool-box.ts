@@ -1,10 +1,10 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { metaOf, selectTools } from '../../../mcp/index.ts';
-import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import { type JsonObject, type JsonValue, until } from '../../../protocol/index.ts';
 import type { ReactAgent } from '../../project/index.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { StructuredResult, SubAgentModule } from '../model.ts';
-import { TimeLimit, untilAborted } from '../patience.ts';
+import { timeLimit } from '../patience.ts';
 
 /** What a tool needs to know of the moment in which it is called. */
 export interface ToolMoment {
@@ -99,9 +99,9 @@ async function attempt(
   outer: AbortSignal,
   work: (signal: AbortSignal) => Promise<JsonValue>,
 ): Promise<StructuredResult> {
-  using limit = new TimeLimit(seconds, outer);
+  using limit = timeLimit(seconds, outer);
   try {
-    const result = await untilAborted(work(limit.signal), limit.signal);
+    const result = await until(work(limit.signal), limit.signal);
     return { name, result };
   } catch (error) {
     outer.throwIfAborted();
