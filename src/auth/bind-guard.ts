@@ -1,5 +1,5 @@
 import { LegateError } from '../protocol/index.ts';
-import { addressKind } from '../push/index.ts';
+import { isLoopbackHost } from './local.ts';
 
 /**
  * Where a server wants to listen.
@@ -28,14 +28,4 @@ export function checkBind(options: BindOptions): void {
       'authentication: configure auth, listen on 127.0.0.1, or set ' +
       'dangerouslyAllowUnauthenticatedRemote',
   );
-}
-
-/**
- * Whether only this machine can reach a server that listens there.
- * @example isLoopbackHost('127.0.0.1') // true
- */
-export function isLoopbackHost(host: string | undefined): boolean {
-  if (host === undefined) return false;
-  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-  return bare.toLowerCase() === 'localhost' || addressKind(bare) === 'loopback';
 }

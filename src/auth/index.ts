@@ -4,7 +4,7 @@ export { AuthError, CredentialRefused } from './auth-error.ts';
 export type { AuthRequest } from './auth-request.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
 export { bearerTokenVerifier, type BearerTokenOptions } from './bearer-token.ts';
-export { type BindOptions, checkBind, isLoopbackHost } from './bind-guard.ts';
+export { type BindOptions, checkBind } from './bind-guard.ts';
 export { CallerLimits, type CallerLimitsOptions } from './caller-limits.ts';
 export { canonicalJson } from './canonical-json.ts';
 export type { CardForm } from './card-forms.ts';
@@ -20,6 +20,16 @@ export { challenge, type ChallengeOptions } from './challenge.ts';
 export { ConcurrencyLimit } from './concurrency-limit.ts';
 export { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 export { type JwtAlgorithm, jwtAlgorithms, type JwtKeySource } from './jwt-keys.ts';
+export {
+  hostName,
+  hostPort,
+  isLocalName,
+  isLocalOnly,
+  isLocalRequest,
+  isLoopbackHost,
+  type RequestOrigin,
+  type ServerReach,
+} from './local.ts';
 export { mtlsVerifier, type MtlsOptions, type TlsPeer, tlsPeer } from './mtls.ts';
 export {
   ClusterRate,

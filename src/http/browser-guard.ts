@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AuthError } from '../auth/index.ts';
-import { addressKind } from '../push/index.ts';
+import { AuthError, hostName, isLocalName } from '../auth/index.ts';
 
 /**
  * Refuses what a web page sends in the name of whoever looks at it. A browser adds `Origin` to all
@@ -25,29 +24,11 @@ export function refuseForeignPages(
  * it point here (DNS rebinding), and a page of that name would then be of the server's own origin.
  */
 export function refuseForeignNames(request: IncomingMessage, known: readonly string[]): void {
-  const { host } = request.headers;
-  if (host !== undefined && isKnown(host, known)) return;
+  const name = hostName(request.headers.host);
+  if (name !== undefined && (isLocalName(name) || known.includes(name))) return;
   throw new AuthError(
     'PERMISSION_DENIED',
     'this server is not known by the name in the Host header; call it by localhost, or set url',
     [],
   );
-}
-
-/** Good `Host` headers, by the names they were held against: the same few come again and again. */
-const passed = new WeakMap<readonly string[], Set<string>>();
-const maxPassed = 100;
-
-function isKnown(host: string, known: readonly string[]): boolean {
-  const hosts = passed.get(known) ?? new Set();
-  if (hosts.has(host)) return true;
-  const name = URL.parse(`http://${host}`)?.hostname;
-  if (name === undefined || !(isLocal(name) || known.includes(name))) return false;
-  if (hosts.size < maxPassed) passed.set(known, hosts.add(host));
-  return true;
-}
-
-function isLocal(name: string): boolean {
-  if (name === 'localhost' || name.endsWith('.localhost')) return true;
-  return addressKind(name.replaceAll(/^\[|\]$/g, '')) === 'loopback';
 }

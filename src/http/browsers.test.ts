@@ -137,7 +137,16 @@ test('pages of the server itself may call', async () => {
 
 test('a local server is not to be reached by a name that somebody let point at it', async () => {
   const port = await start();
-  for (const host of [`evil.example:${port}`, 'evil.example', `127.0.0.1.evil.example:${port}`]) {
+  const foreign = [
+    `evil.example:${port}`,
+    'evil.example',
+    `127.0.0.1.evil.example:${port}`,
+    'evil.example@localhost',
+    'localhost#.evil.example',
+    String.raw`localhost\.evil.example`,
+    'local\thost',
+  ];
+  for (const host of foreign) {
     const headers = { host, origin: `http://${host}`, 'content-type': 'application/json' };
     const answers = [
       await ask(port, { headers: { host } }),

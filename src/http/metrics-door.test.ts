@@ -81,7 +81,7 @@ test('where callers must prove who they are, readers of metrics must too', async
 
 test('where everybody may call, metrics are for this machine, and a proxy on it is not this machine', async () => {
   const { url } = await served({ prometheus: true });
-  for (const name of ['x-forwarded-for', 'forwarded', 'via']) {
+  for (const name of ['x-forwarded-for', 'x-forwarded-host', 'x-client-ip', 'forwarded', 'via']) {
     const { status, text } = await read(`${url}/metrics`, { [name]: '10.0.0.1' });
     expect(status).toBe(403);
     expect(text).not.toContain('legate_turns');

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLoopbackHost } from '../auth/index.ts';
+import { isLocalRequest } from '../auth/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { prometheusType, type Telemetry } from '../telemetry/index.ts';
 import { authenticate } from './entrance.ts';
@@ -19,9 +19,6 @@ export interface PrometheusOptions {
    */
   readonly access?: 'callers' | 'local' | 'everybody';
 }
-
-/** Headers by which proxies say that they speak for others. */
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 /** The metrics of the process, for Prometheus to read. */
 export class MetricsDoor {
@@ -76,13 +73,11 @@ export class MetricsDoor {
   }
 }
 
-/** A proxy on this machine is not this machine. */
-function requireThisMachine({ socket, headers }: IncomingMessage): void {
-  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const isForwarded = forwarding.some((name) => headers[name] !== undefined);
-  if (isLoopbackHost(address) && !isForwarded) return;
+function requireThisMachine(request: IncomingMessage): void {
+  if (isLocalRequest(request)) return;
   throw new LegateError(
     'PERMISSION_DENIED',
-    'metrics are for this machine only; set prometheus.access to let others read them',
+    'metrics are for this machine only, called by a local name and not through a proxy; ' +
+      'set prometheus.access to let others read them',
   );
 }

@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { addressKind } from '../push/index.ts';
+
+/**
+ * Who counts as local. Everything that treats this machine differently from others asks here: the bind
+ * guard, the default webhook policy, metrics, the HTTP API and the inspector's proxy.
+ */
+
+/** What tells whether a request was sent by a program on this machine. */
+export interface RequestOrigin {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/** Headers by which a proxy passes on who called it. */
+const forwardingHeader =
+  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-original-(?:forwarded-for|host)|x-real-ip|x-(?:cluster-)?client-ip|x-envoy-external-address|(?:true|fastly)-client-ip|cf-connecting-ip(?:v6)?)$/;
+
+/**
+ * Whether a request comes from a program on this machine that called the server by a local name. A
+ * request that a proxy forwarded does not, wherever the proxy runs. A proxy that adds no header can't
+ * be told from a local program: whatever must not be public needs a credential besides.
+ * @example if (!isLocalRequest(request)) throw new LegateError('PERMISSION_DENIED', 'for this machine only');
+ */
+export function isLocalRequest({ headers, socket }: RequestOrigin): boolean {
+  if (addressKind(socket.remoteAddress ?? '') !== 'loopback') return false;
+  if (Object.keys(headers).some((name) => forwardingHeader.test(name))) return false;
+  const name = hostName(headers.host);
+  return name !== undefined && isLocalName(name);
+}
+
+/**
+ * Where a server can be reached.
+ * @example const reach: ServerReach = { host: '127.0.0.1', url: 'https://agents.example.com' };
+ */
+export interface ServerReach {
+  /** The address it listens on; unset listens on every address. */
+  readonly host?: string | undefined;
+  /** Where callers reach it: a public name means that a proxy forwards to it. */
+  readonly url?: string | undefined;
+  /** Further names under which it is called. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
+/**
+ * Whether only this machine can reach a server, as far as its configuration tells.
+ * @example isLocalOnly({ host: '127.0.0.1', url: 'https://agents.example.com' }) // false: behind a proxy
+ */
+export function isLocalOnly({ host, url, hosts = [] }: ServerReach): boolean {
+  const names = url === undefined ? hosts : [...hosts, URL.parse(url)?.hostname ?? ''];
+  return isLoopbackHost(host) && names.every((name) => isLocalName(name.toLowerCase()));
+}
+
+/**
+ * Whether a server that listens there takes connections from this machine only.
+ * @example isLoopbackHost('127.0.0.1') // true
+ */
+export function isLoopbackHost(host: string | undefined): boolean {
+  if (host === undefined) return false;
+  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  return bare.toLowerCase() === 'localhost' || addressKind(bare) === 'loopback';
+}
+
+/** `uri-host [ ":" port ]` of RFC 9110, 7.2, with names of letters, digits, `.`, `_` and `-` only. */
+const hostField = /^(?<name>[\w.-]+|\[[\da-f:.]+\])(?::(?<port>\d{0,5}))?$/i;
+
+/**
+ * The host of a `Host` field in lower case; undefined where the field is missing or malformed. Read by
+ * its grammar: a URL parser takes `evil.example@localhost` and `localhost#.evil.example` for localhost.
+ * @example hostName('LOCALHOST:5005') // 'localhost'
+ */
+export function hostName(field: string | undefined): string | undefined {
+  return hostField.exec(field ?? '')?.groups?.['name']?.toLowerCase();
+}
+
+/**
+ * The port of a `Host` field; undefined where it names none.
+ * @example hostPort('localhost:5005') // 5005
+ */
+export function hostPort(field: string | undefined): number | undefined {
+  const port = hostField.exec(field ?? '')?.groups?.['port'];
+  return port === undefined || port === '' ? undefined : Number(port);
+}
+
+/** In full: `127.1` and `0x7f.0.0.1` are names by the grammar, and no client of ours sends them. */
+const dottedQuad = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+
+/**
+ * Whether a host, as `hostName` returns it, stands for this machine whatever DNS says.
+ * @example isLocalName('[::1]') // true
+ */
+export function isLocalName(name: string): boolean {
+  if (name === 'localhost' || /^(?:[\w-]+\.)+localhost$/.test(name)) return true;
+  if (name.startsWith('[')) return addressKind(name.slice(1, -1)) === 'loopback';
+  return dottedQuad.test(name) && addressKind(name) === 'loopback';
+}
