@@ -1,4 +1,4 @@
-import { checkBind } from '../auth/index.ts';
+import { checkBind, isLocalOnly } from '../auth/index.ts';
 import type { Service, TlsFiles } from '../http/index.ts';
 import type { AgentInterface } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -66,6 +66,7 @@ export async function openGrpc(options: GrpcOptions): Promise<GrpcDoor> {
     isAuthenticated: !service.auth.isOpen,
     dangerouslyAllowUnauthenticatedRemote,
   });
+  if (!isLocalOnly({ host })) service.reach.widen();
   const { startServer } = await import('./server.ts');
   const server = await startServer({
     service,

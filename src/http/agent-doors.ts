@@ -107,6 +107,7 @@ export async function openDoors(
     callerLimits,
     load,
     corsOrigins: cors,
+    reach: shared.reach,
     jwks: push?.jwks,
   };
   return {

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { checkBind, isLoopbackHost } from '../auth/index.ts';
+import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
 import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { AuditLog, describeRequest } from './audit.ts';
@@ -60,6 +60,8 @@ export interface HttpServer {
   readonly server: Server | SecureServer;
   readonly url: string;
   readonly port: number;
+  /** Whether only this machine can reach it. */
+  readonly isLocalOnly: boolean;
   handle(handler: Handler): void;
   /** Takes no new connections, lets `drain` do its work, then lets go of what is left. */
   close(drain: () => Promise<void>): Promise<void>;
@@ -113,6 +115,7 @@ export async function openServer(
   return {
     server,
     port: address.port,
+    isLocalOnly: isLocalOnly({ ...options, host }),
     url: options.url ?? addressOf(host, address.port, secure !== undefined),
     handle(next) {
       handler = next;

@@ -1,7 +1,7 @@
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import {
   type BodySigner,
-  httpsOrLoopbackPolicy,
+  publicHttpsPolicy,
   type PushAttempt,
   PushDispatcher,
   type PushDispatcherOptions,
@@ -11,11 +11,15 @@ import {
 import type { Store } from '../store/index.ts';
 import { type PushHooks, readTaskAt, type Scheduler } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import type { Reach } from './reach.ts';
 
 export type PushOptions = Partial<
   Omit<PushDispatcherOptions, 'store' | 'replica' | 'scheduler' | 'logger' | 'taskAt' | 'policy'>
 > & {
-  /** Where webhooks may be. @default https anywhere public, http on loopback */
+  /**
+   * Where webhooks may be. @default https anywhere public; where only this machine can reach the
+   * server, loopback too
+   */
   readonly policy?: UrlPolicy;
 };
 
@@ -30,6 +34,7 @@ export class PushService implements PushHooks {
     options: PushOptions & {
       readonly store: Store;
       readonly replica: string;
+      readonly reach: Reach;
       readonly scheduler: Scheduler;
       readonly logger: Logger;
     },
@@ -39,7 +44,7 @@ export class PushService implements PushHooks {
     this.jwks = signer === undefined ? undefined : () => signer.jwks();
     this.dispatcher = new PushDispatcher({
       ...options,
-      policy: options.policy ?? httpsOrLoopbackPolicy,
+      policy: options.policy ?? policyFor(options.reach),
       onAttempt: (attempt) => {
         options.onAttempt?.(attempt);
         for (const watcher of this.#watchers) watcher(attempt);
@@ -80,4 +85,14 @@ export class PushService implements PushHooks {
   async stop(): Promise<void> {
     await this.dispatcher.stop();
   }
+}
+
+/** Callers from elsewhere must not make us call this machine; those on it could call it themselves. */
+function policyFor(reach: Reach): UrlPolicy {
+  return {
+    ...publicHttpsPolicy,
+    get allowLoopback() {
+      return reach.isLocalOnly;
+    },
+  };
 }

@@ -42,6 +42,12 @@ export interface SharedOptions {
   telemetry?: TelemetryOptions;
   /** Shows the metrics to Prometheus at `/metrics`. @default false */
   prometheus?: boolean | PrometheusOptions;
+  /**
+   * Whether only this machine can reach the server: webhooks may then be on loopback, and the
+   * inspector calls agents of your network. `serve` and `serveAll` decide it by `host`, `url` and
+   * `hosts`. @default false
+   */
+  isLocalOnly?: boolean;
   /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
@@ -115,6 +121,7 @@ export function agentOptionsOf(options: RouterOptions): Omit<RouterOptions, keyo
     logger: _logger,
     telemetry: _telemetry,
     prometheus: _prometheus,
+    isLocalOnly: _isLocalOnly,
     scheduler: _scheduler,
     ...rest
   } = options;

@@ -75,8 +75,8 @@ export async function serveAll(
     ...(cors !== undefined && { cors }),
   };
   const opened = await openServer({ ...options, isAuthenticated: auth?.isOpen === false });
-  const { url, port, server } = opened;
-  const shared = await openShared(options).catch(async (error: unknown) => {
+  const { url, port, server, isLocalOnly } = opened;
+  const shared = await openShared({ isLocalOnly, ...options }).catch(async (error: unknown) => {
     await opened.close(async () => undefined);
     throw error;
   });

@@ -38,8 +38,8 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   const { drainMs = 10_000, noticeMs = 0 } = options;
   const isAuthenticated = options.auth?.isOpen === false;
   const opened = await openServer({ ...options, isAuthenticated });
-  const { url, port, server } = opened;
-  const made = await router(agent, { ...routerOptionsOf(options), url }).catch(
+  const { url, port, server, isLocalOnly } = opened;
+  const made = await router(agent, { isLocalOnly, ...routerOptionsOf(options), url }).catch(
     async (error: unknown) => {
       await opened.close(async () => undefined);
       throw error;

@@ -6,6 +6,7 @@ import type { AuditLog } from './audit.ts';
 import type { Cards } from './cards.ts';
 import type { Load } from './load.ts';
 import type { MetricsDoor } from './metrics-door.ts';
+import type { Reach } from './reach.ts';
 
 /** Bounds and habits of the HTTP doors. */
 export interface HttpLimits {
@@ -52,6 +53,8 @@ export interface Service {
   readonly protectsCard: boolean;
   /** Origins of web pages that may call; `*` for all. */
   readonly corsOrigins: readonly string[];
+  /** Whether other machines can reach the agent. */
+  readonly reach: Reach;
   /** Keys by which receivers of webhooks verify them. */
   readonly jwks: (() => PublicKeySet) | undefined;
 }

@@ -5,6 +5,7 @@ import { type Logger, silentLogger, startTelemetry } from '../telemetry/index.ts
 import { Load } from './load.ts';
 import { MetricsDoor } from './metrics-door.ts';
 import { PushService } from './push-service.ts';
+import { Reach } from './reach.ts';
 import { Readiness } from './readiness.ts';
 import type { SharedOptions } from './router-options.ts';
 
@@ -22,12 +23,14 @@ export interface Shared {
   readonly scheduler: Scheduler;
   /** The name under which webhooks are claimed; the first engine lives under it too. */
   readonly replica: string;
+  readonly reach: Reach;
   /** Lets go of the store, if it was opened here. */
   close(): Promise<void>;
 }
 
 export async function openShared(options: SharedOptions): Promise<Shared> {
   const { store: storeOption = { type: 'memory' }, logger = silentLogger } = options;
+  const reach = new Reach(options.isLocalOnly ?? false);
   const { prometheus = false } = options;
   const shown = prometheus === false ? undefined : prometheus === true ? {} : prometheus;
   if (shown !== undefined) MetricsDoor.check(shown);
@@ -50,6 +53,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
           ...options.push,
           store,
           replica,
+          reach,
           scheduler,
           logger,
         });
@@ -72,6 +76,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
     metricsDoor,
     scheduler,
     replica,
+    reach,
     async close() {
       await telemetry?.close();
       if (isOwnStore) await store.close();

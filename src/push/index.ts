@@ -23,6 +23,7 @@ export {
   checkUrl,
   type CheckUrlOptions,
   httpsOrLoopbackPolicy,
+  publicHttpsPolicy,
   sealedPolicy,
   type UrlPolicy,
   UrlRefused,

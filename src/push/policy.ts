@@ -43,6 +43,16 @@ export const sealedPolicy: UrlPolicy = Object.freeze({
 });
 
 /**
+ * https anywhere on the public network; loopback and private targets never.
+ * @example await serve(greeter, { push: { policy: { ...publicHttpsPolicy, ports: [443] } } });
+ */
+export const publicHttpsPolicy: UrlPolicy = Object.freeze({
+  schemes: ['https'] as const,
+  allowLoopback: false,
+  allowPrivate: false,
+});
+
+/**
  * https anywhere on the public network, or anything on this machine.
  * @example await serve(greeter, { push: { policy: httpsOrLoopbackPolicy } });
  */

@@ -1,9 +1,11 @@
 /** §3.1.7 to §3.1.10: push configurations, inline and by themselves, in every dialect. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
-import { sealedPolicy } from '../../src/push/index.ts';
+import { serveGrpc } from '../../src/grpc/index.ts';
+import { router, serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
+import { httpsOrLoopbackPolicy, sealedPolicy } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
 import { actor } from './support/agents.ts';
+import { tokenAuthenticator } from './support/callers.ts';
 import {
   type Answer,
   codeOf,
@@ -298,4 +300,67 @@ test('one task has a bounded number of webhooks', async () => {
   }
   expect(codeOf(await create({ url: hook.url }))).toBe('INVALID_PARAMS');
   resultOf(rpc, await create({ id: 'c0', url: hook.url }));
+});
+
+describe('the default policy, by who can reach the server', () => {
+  const loopback = [
+    'http://127.0.0.1:8099/hook',
+    'http://localhost:8099/hook',
+    'https://[::1]:8099/hook',
+  ];
+  const plain = 'http://hooks.example.com/hook';
+  const auth = async () => ({ auth: await tokenAuthenticator() });
+  const registers = async (serving: Serving, url: string): Promise<boolean> => {
+    const { push } = serving.router;
+    const credentials = { scheme: 'Bearer', credentials: 'secret' };
+    const outcome = push?.validate({ taskId: 't', url, authentication: credentials });
+    return outcome?.then(
+      () => true,
+      (error: unknown) => {
+        expect(error).toMatchObject({ code: 'INVALID_PARAMS' });
+        return false;
+      },
+    ) as Promise<boolean>;
+  };
+
+  test('a server on loopback only may call loopback, and https elsewhere', async () => {
+    await start();
+    if (server === undefined) throw new Error('not started');
+    for (const url of loopback) expect([url, await registers(server, url)]).toEqual([url, true]);
+    expect(await registers(server, 'https://hooks.example.com/hook')).toBe(true);
+    expect(await registers(server, plain)).toBe(false);
+    expect(await registers(server, 'https://10.0.0.7/hook')).toBe(false);
+  });
+
+  test.each([
+    ['listens on every address', { host: '0.0.0.0' }],
+    ['has a public URL, so stands behind a proxy', { url: 'https://agents.example.com' }],
+    ['is called by a public name', { hosts: ['agents.example.com'] }],
+    ['is said to be reachable', { isLocalOnly: false }],
+  ])('a server that %s calls neither loopback nor plain http', async (_, options) => {
+    await start({ ...(await auth()), ...options });
+    if (server === undefined) throw new Error('not started');
+    for (const url of [...loopback, plain, 'https://10.0.0.7/hook', 'https://intranet/hook']) {
+      expect([url, await registers(server, url)]).toEqual([url, false]);
+    }
+    expect(await registers(server, 'https://hooks.example.com/hook')).toBe(true);
+  });
+
+  test('a mounted router does not know who can reach it, so it is sealed; a policy opens it', async () => {
+    await using mounted = await router(actor, { push: {} });
+    const check = (made: typeof mounted, url: string) => made.push?.validate({ taskId: 't', url });
+    await expect(check(mounted, 'http://127.0.0.1:8099/')).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+    });
+    await using opened = await router(actor, { push: { policy: httpsOrLoopbackPolicy } });
+    await expect(check(opened, 'http://127.0.0.1:8099/')).resolves.toBeUndefined();
+  });
+
+  test('a gRPC port for other machines seals a server that was local before', async () => {
+    await start(await auth());
+    if (server === undefined) throw new Error('not started');
+    expect(await registers(server, 'http://127.0.0.1:8099/hook')).toBe(true);
+    await using _door = await serveGrpc(server.router, { host: '0.0.0.0' });
+    expect(await registers(server, 'http://127.0.0.1:8099/hook')).toBe(false);
+  });
 });

@@ -177,7 +177,13 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
       const made =
         agent === first
           ? server.router
-          : await router(toAgent(agent), { ...tuning, card: cardOf(agent), store, url });
+          : await router(toAgent(agent), {
+              isLocalOnly: server.router.service.reach.isLocalOnly,
+              ...tuning,
+              card: cardOf(agent),
+              store,
+              url,
+            });
       routers.set(agent.name, made);
     }
     if (follows) {
