@@ -2,6 +2,7 @@ export * from './bot-message.ts';
 export * from './command.ts';
 export * from './conversation.ts';
 export * from './model.ts';
+export { eventProblem } from './event-problem.ts';
 export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
 export {
   type Action,

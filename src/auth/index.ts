@@ -39,5 +39,6 @@ export {
   TokenBuckets,
   type TokenBucketOptions,
 } from './rate-limit.ts';
+export { isSameSecret } from './same-secret.ts';
 export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';
 export type { Identity, Verifier } from './verifier.ts';

@@ -111,7 +111,11 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     api: {
       ...(options.authToken !== undefined && { token: options.authToken }),
       ...(options.jwtSecret !== undefined && {
-        jwt: { secret: options.jwtSecret, algorithm: options.jwtMethod },
+        jwt: {
+          secret: options.jwtSecret,
+          algorithm: options.jwtMethod,
+          requireExpiry: options.jwtWithoutExpiry !== true,
+        },
       }),
     },
     cors: options.cors ?? [],

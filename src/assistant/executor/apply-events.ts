@@ -16,7 +16,7 @@ export const NOT_OF_AGENTS: ReadonlySet<string> = new Set([...OURS, 'rewind', 'u
 const MAX_TAKEN_BACK = 100;
 
 /** Slots travel with every turn of the conversation: they hold facts, not files. */
-const MAX_SLOT_CHARACTERS = 64 * 1024;
+export const MAX_SLOT_CHARACTERS = 64 * 1024;
 
 /**
  * Events of actions and agents, in their order. Those that make no sense are left out and logged.

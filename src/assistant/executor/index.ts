@@ -1,4 +1,4 @@
-export { applyEvents } from './apply-events.ts';
+export { applyEvents, MAX_SLOT_CHARACTERS } from './apply-events.ts';
 export type { Call, CallHandler, CallOutcome, LeftCall } from './call-handler.ts';
 export { Dialogue, type DialogueOptions, type History, type TurnFacts } from './dialogue.ts';
 export { ensureSession, expiryOf } from './ensure-session.ts';
@@ -14,5 +14,5 @@ export {
 export { isAtWork, leftAgents, tellAgents, workingAgents } from './leave-agents.ts';
 export { readableName } from './readable-name.ts';
 export { restartAgent } from './restart-agent.ts';
-export { run, runBetweenSteps } from './run.ts';
+export { canFollowUp, run, runBetweenSteps } from './run.ts';
 export { checkSlots } from './validation.ts';

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../conversation.ts';
+import type { Domain } from '../model.ts';
 import { actionExecuted } from '../tracker/index.ts';
 import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
+import { defaultActions } from './default-actions/index.ts';
 import type { Dialogue } from './dialogue.ts';
 import { breakOff, failStep, StepFailure, TooManySteps } from './failure.ts';
 import { runAction } from './run-action.ts';
@@ -70,6 +72,11 @@ function followup(dialogue: Dialogue): Prediction | undefined {
   countStep(dialogue);
   if (name === LISTEN) return { kind: 'listen' };
   return { kind: 'action', name, frame: dialogue.top };
+}
+
+/** Whether a follow-up action of this name can be run: a response, an action of the project, or ours. */
+export function canFollowUp(name: string, { actions, responses }: Domain): boolean {
+  return name === LISTEN || responses.has(name) || actions.has(name) || defaultActions.has(name);
 }
 
 /** A message that was taken back leads nowhere, unless something came up since. */

@@ -18,6 +18,7 @@ export interface RunCommandOptions extends PlaceOptions {
   readonly authToken?: string;
   readonly jwtSecret?: string;
   readonly jwtMethod: string;
+  readonly jwtWithoutExpiry?: boolean;
   readonly sslCertificate?: string;
   readonly sslKeyfile?: string;
   readonly sslCaFile?: string;
@@ -52,6 +53,7 @@ export function runCommand(): Command {
         .default('HS256')
         .env('JWT_METHOD'),
     )
+    .option('--jwt-without-expiry', 'accept tokens that have no exp claim and never expire')
     .option('--ssl-certificate <file>', 'serve HTTPS with this certificate (PEM)')
     .option('--ssl-keyfile <file>', 'its private key (PEM)')
     .option('--ssl-ca-file <file>', 'authorities of client certificates (PEM)')

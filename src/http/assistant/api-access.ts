@@ -1,24 +1,35 @@
 import type { IncomingMessage } from 'node:http';
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { importSPKI, jwtVerify } from 'jose';
-import { AuthError } from '../../auth/index.ts';
+import { errors, importSPKI, jwtVerify } from 'jose';
+import { AuthError, isLocalRequest, isSameSecret } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 
 export interface ApiAccessOptions {
   /** `?token=` of every request. */
   readonly token?: string;
   /** Verifies `Authorization: Bearer`: with a secret, or with a public key in PEM. */
-  readonly jwt?: { readonly secret: string; readonly algorithm: string };
+  readonly jwt?: ApiJwtOptions;
+}
+
+export interface ApiJwtOptions {
+  /** A shared secret, or a public key in PEM. */
+  readonly secret: string;
+  readonly algorithm: string;
+  /** Refuses tokens without `exp`, which would hold for ever. @default true */
+  readonly requireExpiry?: boolean;
 }
 
 /** `admin` may do everything, `user` only what concerns the conversation of that name. */
 export type ApiRole = 'admin' | 'user';
 
-/** Who may use the HTTP API: whoever has the token, or a signed user. */
+/**
+ * Who may use the HTTP API: whoever has the token, or a signed user. Without either, programs on this
+ * machine only, unless the operator let everybody in.
+ */
 export class ApiAccess {
   readonly #options: ApiAccessOptions;
+  readonly #letsEverybodyIn: boolean;
 
-  constructor(options: ApiAccessOptions) {
+  constructor(options: ApiAccessOptions, letsEverybodyIn = false) {
     // What is empty would be the same as what is missing, and let everybody in.
     if (options.token === '' || options.jwt?.secret === '') {
       throw new LegateError(
@@ -28,6 +39,7 @@ export class ApiAccess {
       );
     }
     this.#options = options;
+    this.#letsEverybodyIn = letsEverybodyIn;
   }
 
   get isOpen(): boolean {
@@ -41,9 +53,17 @@ export class ApiAccess {
     conversation: string | undefined,
   ): Promise<ApiRole> {
     const { token, jwt } = this.#options;
-    if (this.isOpen) return 'admin';
-    if (token !== undefined && isSame(token, query.get('token') ?? '')) return 'admin';
-    const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (this.isOpen) {
+      if (!this.#letsEverybodyIn) requireLocal(request);
+      return 'admin';
+    }
+    const { authorization } = request.headers;
+    const given = token === undefined ? [] : query.getAll('token');
+    const isSigned = jwt !== undefined && authorization !== undefined;
+    // Of two credentials one would decide, and nobody could tell which.
+    if (given.length + (isSigned ? 1 : 0) > 1) throw unauthenticated();
+    if (token !== undefined && isSameSecret(token, given[0] ?? '')) return 'admin';
+    const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
     if (jwt === undefined || bearer === undefined) throw unauthenticated();
     const user = await userOf(bearer, jwt);
     if (user.role === 'admin') return 'admin';
@@ -53,32 +73,53 @@ export class ApiAccess {
   }
 }
 
+function requireLocal(request: IncomingMessage): void {
+  if (isLocalRequest(request)) return;
+  throw new AuthError(
+    'PERMISSION_DENIED',
+    'the HTTP API is for programs on this machine while it asks for no credential; set a token ' +
+      '(--auth-token) or a JWT secret (--jwt-secret) to use it from elsewhere or through a proxy',
+    [],
+  );
+}
+
 async function userOf(
   bearer: string,
-  { secret, algorithm }: { readonly secret: string; readonly algorithm: string },
+  { secret, algorithm, requireExpiry = true }: ApiJwtOptions,
 ): Promise<{ readonly username?: unknown; readonly role?: unknown }> {
   try {
     const key = secret.startsWith('-----BEGIN')
       ? await importSPKI(secret, algorithm)
       : new TextEncoder().encode(secret);
-    const { payload } = await jwtVerify(bearer, key, { algorithms: [algorithm] });
+    const { payload } = await jwtVerify(bearer, key, {
+      algorithms: [algorithm],
+      requiredClaims: requireExpiry ? ['exp'] : [],
+    });
     const { user } = payload;
     return typeof user === 'object' && user !== null ? user : {};
-  } catch {
-    // Which check failed is nobody's business.
+  } catch (error) {
+    // Only whoever has the key can make a token that gets this far.
+    if (isWithoutExpiry(error)) {
+      throw unauthenticated(
+        'authentication failed: the token never expires; give it an exp claim, or let such tokens ' +
+          'in with --jwt-without-expiry (in code api.jwt.requireExpiry: false)',
+      );
+    }
+    // Which other check failed is nobody's business.
     throw unauthenticated();
   }
 }
 
-function unauthenticated(): AuthError {
-  return new AuthError(
-    'UNAUTHENTICATED',
-    'authentication failed: the credentials are missing or not valid',
-    ['Bearer realm="legate"'],
+function isWithoutExpiry(error: unknown): boolean {
+  return (
+    error instanceof errors.JWTClaimValidationFailed &&
+    error.claim === 'exp' &&
+    error.reason === 'missing'
   );
 }
 
-function isSame(expected: string, given: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(expected), digest(given));
+function unauthenticated(
+  message = 'authentication failed: the credentials are missing or not valid',
+): AuthError {
+  return new AuthError('UNAUTHENTICATED', message, ['Bearer realm="legate"']);
 }

@@ -1,5 +1,10 @@
-import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
-import { appliedEvents, type EventDraft } from '../../assistant/index.ts';
+import {
+  invalidParams,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+} from '../../protocol/index.ts';
+import { appliedEvents, eventProblem } from '../../assistant/index.ts';
 import type { ApiCall, ApiOptions, Route } from './api.ts';
 import { bodyOf, isObject, objectOf, reply, replyNothing } from './api-body.ts';
 import { toRest } from './rest-channel.ts';
@@ -18,11 +23,7 @@ export const conversationRoutes: readonly (readonly [string, Route])[] = [
     'POST /conversations/{id}/tracker/events',
     async (api, call) => {
       const body = await bodyOf(api, call);
-      const events = Array.isArray(body) ? body : [body];
-      if (!events.every(isEvent)) {
-        throw invalidParams({ field: 'body', description: 'must be an event, or a list of them' });
-      }
-      await api.conversations.record(call.id, events);
+      await api.conversations.record(call.id, eventsOf(api, body));
       await showTracker(api, call);
     },
   ],
@@ -114,9 +115,20 @@ function applied(tracker: JsonObject): JsonObject {
   return { ...tracker, events: appliedEvents(events) };
 }
 
-function isEvent(value: unknown): value is EventDraft {
-  return isObject(value as JsonObject) && typeof (value as JsonObject)['event'] === 'string';
+/** One event or a list of them; all are taken, or none. */
+function eventsOf({ models }: ApiOptions, body: JsonValue): readonly JsonObject[] {
+  const events = Array.isArray(body) ? body : [body];
+  const { domain } = models.require().assistant;
+  const violations = events.flatMap((event: JsonValue, index) => {
+    const description = eventProblem(event, domain);
+    return description === undefined ? [] : [{ field: `[${index}]`, description }];
+  });
+  if (violations.length === 0) return events as readonly JsonObject[];
+  throw invalidParams(...violations.slice(0, MAX_VIOLATIONS));
 }
+
+/** Enough to see what is wrong. */
+const MAX_VIOLATIONS = 20;
 
 /** Commands of our own, which need no flow. */
 const special = ['session_start', 'session_end', 'restart', 'silence_timeout'];

@@ -48,7 +48,7 @@ export interface ServeAssistantOptions extends Pick<
   readonly store?: Store | StoreOptions;
   /** Opens the HTTP API; without it only webhooks and A2A answer. @default false */
   readonly enableApi?: boolean;
-  /** Who may use the HTTP API. @default everybody */
+  /** Who may use the HTTP API. @default programs on this machine */
   readonly api?: ApiAccessOptions;
   /** Origins of web pages that may call, or `*`. @default none */
   readonly cors?: readonly string[];
@@ -104,7 +104,10 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   const { a2aServer, store: settings, telemetry } = first.project.endpoints;
   const storage = options.store ?? storeOptionsOf(settings, places.directory);
   if (a2aServer !== undefined) checkWorkers(environment, storage, logger);
-  const access = new ApiAccess(options.api ?? {});
+  const access = new ApiAccess(
+    options.api ?? {},
+    options.dangerouslyAllowUnauthenticatedRemote === true,
+  );
   const hasRest = first.project.credentials.size === 0 || first.project.credentials.has('rest');
   checkReach(options, { a2aServer, hasRest, api: options.enableApi === true ? access : undefined });
 
