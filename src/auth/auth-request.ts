@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { TlsPeer } from './mtls.ts';
 import { CredentialRefused } from './auth-error.ts';
 
@@ -13,6 +14,19 @@ export interface AuthRequest {
   readonly query?: URLSearchParams;
   /** The certificate that the connection proved to hold. */
   readonly tlsPeer?: TlsPeer;
+}
+
+/**
+ * The headers of a request to `node:http`, with an `Authorization` that comes twice as a list: Node
+ * keeps the first and drops the others without a word.
+ * @example const caller = await auth.authenticate({ headers: authHeaders(request) });
+ */
+export function authHeaders({ headers, rawHeaders }: IncomingMessage): AuthRequest['headers'] {
+  if (headers.authorization === undefined) return headers;
+  const values = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
+  );
+  return values.length < 2 ? headers : { ...headers, authorization: values };
 }
 
 /** Longest credential that is looked at, in characters. */

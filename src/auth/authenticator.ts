@@ -4,6 +4,7 @@ import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { AuthError, CredentialRefused } from './auth-error.ts';
 import type { AuthRequest } from './auth-request.ts';
 import { challenge, type ChallengeOptions } from './challenge.ts';
+import { PresentedCredentials } from './presented-credentials.ts';
 import type { Verifier } from './verifier.ts';
 
 /**
@@ -16,7 +17,10 @@ import type { Verifier } from './verifier.ts';
  * };
  */
 export interface AuthenticatorOptions {
-  /** Tried in this order; the first that knows the caller decides. None: everybody is anonymous. */
+  /**
+   * Those that read the credential of a request are tried in this order, and the first that knows the
+   * caller decides; a request with several credentials is refused. None: everybody is anonymous.
+   */
   readonly verifiers: readonly Verifier[];
   /** Lets requests without any credential in as anonymous. A wrong one is still refused. @default false */
   readonly allowAnonymous?: boolean;
@@ -43,6 +47,7 @@ export class Authenticator {
   readonly #challengeOptions: ChallengeOptions;
   readonly #logger: Logger;
   readonly #schemes: Readonly<Record<string, SecurityScheme>>;
+  readonly #presented: PresentedCredentials;
 
   constructor(options: AuthenticatorOptions) {
     this.#verifiers = options.verifiers;
@@ -53,6 +58,7 @@ export class Authenticator {
     };
     this.#logger = options.logger ?? silentLogger;
     this.#schemes = mergeSchemes(options.verifiers);
+    this.#presented = new PresentedCredentials(options.verifiers);
     checkIssuers(options.verifiers);
     // An unusable realm is found now and not with the first refusal.
     this.challenges();
@@ -71,9 +77,11 @@ export class Authenticator {
   /** The caller. Rejects with `AuthError` (401), or `UNAVAILABLE` when it cannot be told now. */
   async authenticate(request: AuthRequest): Promise<Caller> {
     if (this.everybody !== undefined) return this.everybody;
+    const found = this.#presented.found(request);
+    if (found.length > 1) throw this.#refused([`several credentials: ${found.join(', ')}`]);
     const reasons: string[] = [];
     let unavailable: unknown;
-    for (const verifier of this.#verifiers) {
+    for (const verifier of this.#presented.verifiersFor(found[0])) {
       try {
         const caller = await verifier.verify(request);
         if (caller !== undefined) return caller;

@@ -1,7 +1,7 @@
 export { apiKeyVerifier, type ApiKeyVerifierOptions } from './api-key.ts';
 export { type ApiKeyRecord, ApiKeys, type ApiKeysOptions } from './api-keys.ts';
 export { AuthError, CredentialRefused } from './auth-error.ts';
-export type { AuthRequest } from './auth-request.ts';
+export { authHeaders, type AuthRequest } from './auth-request.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
 export { bearerTokenVerifier, type BearerTokenOptions } from './bearer-token.ts';
 export { type BindOptions, checkBind } from './bind-guard.ts';

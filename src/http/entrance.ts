@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
-import { type TlsPeer, tlsPeer } from '../auth/index.ts';
+import { authHeaders, type TlsPeer, tlsPeer } from '../auth/index.ts';
 import { operations, type Operation } from '../protocol/index.ts';
 import { refuseForeignPages } from './browser-guard.ts';
 import type { Service } from './service.ts';
@@ -19,7 +19,7 @@ export function authenticate(
   const peer = peerOf(request);
   return service.callerLimits.authentication(request.socket.remoteAddress ?? '', () =>
     service.auth.authenticate({
-      headers: request.headers,
+      headers: authHeaders(request),
       query,
       ...(peer !== undefined && { tlsPeer: peer }),
     }),
