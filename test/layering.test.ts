@@ -8,6 +8,7 @@ const rooms = [
   'config',
   'regex',
   'telemetry',
+  'net',
   'store',
   'push',
   'client',

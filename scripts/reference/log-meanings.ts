@@ -26,8 +26,11 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'assistant.model_changed': 'Another model is served from now on',
   'audit.api_key.created': 'An API key was made',
   'audit.api_key.revoked': 'An API key was revoked',
+  'audit.bodies_over_budget':
+    'A request body was refused because unfinished bodies hold all the memory they may (503); `refused` counts them',
   'audit.forbidden': 'Somebody known was refused (403)',
-  'audit.limited': 'Somebody asked for too much at a time (429)',
+  'audit.limited':
+    'A caller exceeded a limit (429): one line when it starts, then one in ten seconds with the number in `refused`',
   'audit.open_to_everybody': 'The server listens for other machines and asks nobody who they are',
   'audit.push.revived': 'A dead webhook delivery was sent again by hand',
   'audit.task_cancelled': 'Somebody cancelled a task in the inspector',

@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import type { Caller } from '../agents/index.ts';
+import { networkOf } from '../net/index.ts';
 import { AuthError } from './auth-error.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { FailureLimit } from './failure-limit.ts';
@@ -66,7 +66,7 @@ export class CallerLimits {
   /** Authenticates by `work`, unless the network has failed too often of late. */
   async authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
     if (this.#failures === undefined) return work();
-    const from = network(address);
+    const from = networkOf(address);
     this.#failures.check(from);
     try {
       return await work();
@@ -98,25 +98,5 @@ function limitOf(limit: number, what: string): ConcurrencyLimit | undefined {
 
 /** Unambiguous, whatever characters the parts have: no network is the JSON of a list. */
 function limitKey({ tenant, subject }: Caller, address: string): string {
-  return subject === '' ? network(address) : JSON.stringify([tenant, subject]);
-}
-
-/** Networks of addresses seen lately: a connection brings many requests from one address. */
-const networks = new Map<string, string>();
-const maxNetworks = 1_000;
-
-/** An IPv6 host has a whole /64 network to itself: that many addresses are still one caller. */
-function network(address: string): string {
-  const known = networks.get(address);
-  if (known !== undefined) return known;
-  const found = parseNetwork(address);
-  if (networks.size >= maxNetworks) networks.clear();
-  networks.set(address, found);
-  return found;
-}
-
-function parseNetwork(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
+  return subject === '' ? networkOf(address) : JSON.stringify([tenant, subject]);
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../agents/index.ts';
 import { AuthError } from '../auth/index.ts';
+import { BodyBudgetExceeded } from '../net/index.ts';
 import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
 import { counter, type Logger } from '../telemetry/index.ts';
@@ -26,43 +27,82 @@ const events: Readonly<Record<string, string>> = {
   RATE_LIMITED: 'audit.limited',
 };
 
+/** Refusals that a client can cause as fast as it sends: summarised, not logged one by one. */
+const summarised = new Set(['audit.limited', 'audit.bodies_over_budget']);
+/** How often a client's refusals are summarised, in milliseconds. */
+const summaryMs = 10_000;
+/** Clients whose refusals are summarised apart; those beyond it share one summary. */
+const maxSummaries = 1_000;
+
 /**
- * Tells who was refused what, one line each, marked by `audit: 'denied'`. Errors that are no matter of
- * security are left alone, so every error of a door may be given.
+ * Logs who was refused what, marked by `audit: 'denied'`: one line for each refusal of a credential, a
+ * permission or a URL. Refusals by a limit are logged when they start, and then at most once in ten
+ * seconds for each client, with their number in `refused`. Errors that are not security events are
+ * ignored, so doors pass every error.
  */
 export class AuditLog {
   readonly #logger: Logger;
+  /** Refusals since the last line, by event and client. */
+  readonly #refused = new Map<string, number>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  denied(error: LegateError, { address, what, caller }: DeniedRequest): void {
-    const event = error instanceof UrlRefused ? 'audit.url_refused' : events[error.code];
+  denied(error: LegateError, request: DeniedRequest): void {
+    const event = eventOf(error);
     if (event === undefined) return;
     denials.add(1, { code: error.code });
-    this.#logger.warn(
-      {
-        audit: 'denied',
-        code: error.code,
-        what,
-        address,
-        ...(caller !== undefined && {
-          tenant: caller.tenant,
-          subject: caller.subject,
-          method: caller.method,
-        }),
-        ...(error instanceof AuthError && error.reasons.length > 0 && { reasons: error.reasons }),
-        ...(error instanceof UrlRefused && { reasons: [error.message] }),
-      },
-      event,
-    );
+    const { address, what, caller } = request;
+    const fields = {
+      audit: 'denied',
+      code: error.code,
+      what,
+      address,
+      ...(caller !== undefined && {
+        tenant: caller.tenant,
+        subject: caller.subject,
+        method: caller.method,
+      }),
+      ...(error instanceof AuthError && error.reasons.length > 0 && { reasons: error.reasons }),
+      ...(error instanceof UrlRefused && { reasons: [error.message] }),
+    };
+    if (summarised.has(event)) this.#summarise(fields, event, request);
+    else this.#logger.warn(fields, event);
   }
 
   /** Something that only an operator does: a certificate taken up, an open door. */
   action(event: string, fields: Readonly<Record<string, unknown>>): void {
     this.#logger.info({ audit: 'action', ...fields }, event);
   }
+
+  #summarise(fields: object, event: string, { address, caller }: DeniedRequest): void {
+    const client = JSON.stringify([event, address, caller?.tenant, caller?.subject]);
+    const isKnown = this.#refused.has(client) || this.#refused.size < maxSummaries;
+    const key = isKnown ? client : event;
+    const count = this.#refused.get(key);
+    this.#refused.set(key, (count ?? 0) + 1);
+    if (count !== undefined) return;
+    this.#refused.set(key, 0);
+    this.#logger.warn({ ...fields, refused: 1 }, event);
+    this.#schedule(key, fields, event);
+  }
+
+  #schedule(key: string, fields: object, event: string): void {
+    setTimeout(() => {
+      const refused = this.#refused.get(key) ?? 0;
+      if (refused === 0) return void this.#refused.delete(key);
+      this.#refused.set(key, 0);
+      this.#logger.warn({ ...fields, refused }, event);
+      return this.#schedule(key, fields, event);
+    }, summaryMs).unref();
+  }
+}
+
+function eventOf(error: LegateError): string | undefined {
+  if (error instanceof UrlRefused) return 'audit.url_refused';
+  if (error instanceof BodyBudgetExceeded) return 'audit.bodies_over_budget';
+  return events[error.code];
 }
 
 /** A request in the words of the audit log. */

@@ -1,4 +1,5 @@
 import type { Authenticator, CallerLimits, SkillScopes } from '../auth/index.ts';
+import { type BodyLimits, defaultBodyLimits } from '../net/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { Engine } from '../tasks/index.ts';
@@ -9,21 +10,16 @@ import type { MetricsDoor } from './metrics-door.ts';
 import type { Reach } from './reach.ts';
 
 /** Bounds and habits of the HTTP doors. */
-export interface HttpLimits {
-  /** Largest request body, in bytes. @default 10 MiB */
-  readonly maxBodyBytes: number;
+export interface HttpLimits extends BodyLimits {
   /** Pause between keep-alive comments on a stream, in milliseconds. @default 15_000 */
   readonly keepAliveMs: number;
-  /** Longest time a body may take to arrive, in milliseconds. @default 30_000 */
-  readonly bodyTimeoutMs: number;
   /** Deepest nesting of a JSON body. @default 64 */
   readonly maxJsonDepth: number;
 }
 
 export const defaultLimits: HttpLimits = {
-  maxBodyBytes: 10 * 1024 * 1024,
+  ...defaultBodyLimits,
   keepAliveMs: 15_000,
-  bodyTimeoutMs: 30_000,
   maxJsonDepth: 64,
 };
 

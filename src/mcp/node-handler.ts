@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { defaultBodyLimits, readBytes } from '../net/index.ts';
+import { LegateError, statusOf, toJsonRpcError } from '../protocol/index.ts';
 
 export interface NodeHandlerOptions {
   /** Largest request body in bytes. @default 4 MiB */
@@ -15,10 +17,12 @@ export function toNodeHandler(
   return async (incoming, outgoing) => {
     const leaving = new AbortController();
     outgoing.once('close', () => leaving.abort());
-    const body = await readBody(incoming, maxBodyBytes);
-    if (body === undefined) {
-      outgoing.writeHead(413, { connection: 'close' }).end();
-      return;
+    let body: Buffer<ArrayBuffer>;
+    try {
+      body = await readBytes(incoming, { ...defaultBodyLimits, maxBodyBytes });
+    } catch (error) {
+      if (!(error instanceof LegateError)) throw error;
+      return refuse(outgoing, error);
     }
     const answer = await handle(toRequest(incoming, body, leaving.signal));
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
@@ -56,17 +60,14 @@ function toRequest(
   });
 }
 
-/** Undefined where it is too large. */
-async function readBody(
-  incoming: IncomingMessage,
-  limit: number,
-): Promise<Buffer<ArrayBuffer> | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+/** Answers a request whose body was not read, and closes its connection. */
+function refuse(outgoing: ServerResponse, error: LegateError): void {
+  if (outgoing.destroyed) return;
+  outgoing
+    .writeHead(statusOf(error.code).http, {
+      'content-type': 'application/json',
+      connection: 'close',
+      ...(error.retryAfter !== undefined && { 'retry-after': String(error.retryAfter) }),
+    })
+    .end(JSON.stringify({ jsonrpc: '2.0', id: null, error: toJsonRpcError(error) }));
 }

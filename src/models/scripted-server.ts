@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { defaultBodyLimits, readBytes } from '../net/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import { toRequest, writeAnswer } from './scripted-wire.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, ScriptPlayer } from './script.ts';
@@ -61,7 +62,9 @@ export async function startScriptedModelServer(
   let abandoned = 0;
 
   const complete = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = parseBody(await readBody(request, maxBodyBytes));
+    const body = parseBody(
+      (await readBytes(request, { ...defaultBodyLimits, maxBodyBytes })).toString('utf8'),
+    );
     if (body === undefined) return sendError(response, 400, 'the body is no JSON object');
     calls.push({ path: request.url ?? '', headers: request.headers, body });
     const asked = toRequest(body);
@@ -144,17 +147,6 @@ async function happened(
     return true;
   }
   return false;
-}
-
-async function readBody(request: IncomingMessage, limit: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw new Error(`the body is larger than ${limit} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parseBody(text: string): JsonObject | undefined {
