@@ -47,6 +47,8 @@ export async function answerStream(
   using place = new DisposableStack();
   const result = await audited(context, method, admission, () => {
     place.use(service.callerLimits.stream(admission.caller, admission.address));
+    // Streams are counted apart from calls, so that a caller with many of them can still cancel.
+    admission[Symbol.dispose]();
     return perform(context, method, call, admission);
   });
   if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);

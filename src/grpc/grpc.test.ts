@@ -346,6 +346,18 @@ describe('limits', () => {
     }
   });
 
+  test('open streams take no place of calls: a caller with all its streams open can still cancel', async () => {
+    const opened = await start({ callerLimits: { concurrentRequests: 1, openStreams: 2 } });
+    const client = await clientOf(opened);
+    const streams = [1, 2].map(() => client.stream('sendStreamingMessage', say('wait')));
+    for (const stream of streams) {
+      const { value } = await stream.next();
+      const { id } = (value as { task: { id: string } }).task;
+      expect(await client.call('cancelTask', { id })).toMatchObject({ id });
+    }
+    for (const stream of streams) await stream.return();
+  });
+
   test('requests of one caller have a bound, and their places come back', async () => {
     const opened = await start({ callerLimits: { concurrentRequests: 1 } });
     const client = await clientOf(opened);

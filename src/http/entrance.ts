@@ -55,13 +55,19 @@ export function enter(
   return place instanceof Promise ? place.then(leave) : leave(place);
 }
 
-/** A place among the caller's open streams, for operations that stream. */
+/**
+ * A place among the caller's open streams, for operations that stream. Streams are counted apart from
+ * calls: the call's own place is given back, so that open streams never keep a caller from cancelling.
+ */
 export function openStream(
   service: Service,
   request: IncomingMessage,
   caller: Caller,
   operation: Operation,
+  call: Disposable,
 ): Disposable | undefined {
   if (!operations[operation].streams) return undefined;
-  return service.callerLimits.stream(caller, request.socket.remoteAddress ?? '');
+  const stream = service.callerLimits.stream(caller, request.socket.remoteAddress ?? '');
+  call[Symbol.dispose]();
+  return stream;
 }

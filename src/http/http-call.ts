@@ -18,10 +18,7 @@ export function idempotencyKeyOf(key: string): string {
   );
 }
 
-/**
- * The call that a request's headers describe. A class, and not a literal with a getter: V8 makes a
- * hidden class for each such literal, which keeps whole requests alive past many collections.
- */
+/** The call that a request's headers describe. */
 class HttpCall implements Call {
   readonly caller: Caller;
   readonly version: '0.3' | '1.0';

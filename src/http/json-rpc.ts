@@ -42,15 +42,9 @@ export async function handleJsonRpc(
   let id: JsonRpcId = null;
   let caller: Caller | undefined;
   let what: string | undefined;
-  // Given back by hand: `using` costs several times as much, on the path of every request.
-  let place: Disposable | undefined;
-  let stream: Disposable | undefined;
   try {
-    // What is at hand is not awaited: that, too, is a cost on the path of every request.
-    const known = authenticate(service, request, response, query);
-    caller = known instanceof Promise ? await known : known;
-    const entered = enter(service, request, response, caller);
-    place = entered instanceof Promise ? await entered : entered;
+    caller = await authenticate(service, request, response, query);
+    using place = await enter(service, request, response, caller);
     requireJson(request);
     const text = await readBody(request, service.limits);
     const body = parseJson(text, { maxDepth: service.limits.maxJsonDepth });
@@ -65,7 +59,7 @@ export async function handleJsonRpc(
     }
     const dialect = dialects[method.version];
     const call = callOf(request, response, caller, dialect.version, method.operation);
-    stream = openStream(service, request, caller, method.operation);
+    using _stream = openStream(service, request, caller, method.operation, place);
     const result = await execute(service, method.operation, dialect, rpc.params, call);
     await answer(service, response, { id, dialect, result, call, closing });
   } catch (thrown) {
@@ -77,9 +71,6 @@ export async function handleJsonRpc(
       caller,
     });
     fail(service, response, error, id);
-  } finally {
-    stream?.[Symbol.dispose]();
-    place?.[Symbol.dispose]();
   }
 }
 

@@ -43,7 +43,7 @@ export async function handleRest(
       target.path.startsWith('/v1/') && !(request.headers['a2a-version'] ?? '').includes('1.');
     dialect = isV03 ? v03Rest : v1;
     caller = await authenticate(service, request, response, target.query);
-    using _place = await enter(service, request, response, caller);
+    using place = await enter(service, request, response, caller);
     const match = matchRest(method, isV03 ? target.path.slice(3) : target.path, dialect.version);
     if (match === undefined) {
       throw new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${target.path.slice(0, 200)}`);
@@ -64,7 +64,7 @@ export async function handleRest(
       callOf(request, response, caller, dialect.version, match.operation),
       tenant,
     );
-    using _stream = openStream(service, request, caller, match.operation);
+    using _stream = openStream(service, request, caller, match.operation, place);
     const result = await execute(service, match.operation, dialect, params, call);
     await answer(service, request, response, { dialect, result, call, closing });
   } catch (thrown) {

@@ -7,7 +7,15 @@ import { openMemory } from '../../src/store/index.ts';
 import { systemScheduler } from '../../src/tasks/index.ts';
 import { actor } from './support/agents.ts';
 import { bearer, tokenAuthenticator } from './support/callers.ts';
-import { type Answer, codeOf, type Dialect, dialects, resultOf, send } from './support/dialects.ts';
+import {
+  type Answer,
+  codeOf,
+  type Dialect,
+  dialects,
+  resultOf,
+  send,
+  type WireRequest,
+} from './support/dialects.ts';
 import { MemoryLog } from './support/log.ts';
 
 const open: Serving[] = [];
@@ -63,6 +71,44 @@ describe.each(dialects)('$name', (dialect) => {
       .toBe(200);
   });
 
+  test('open streams take no place of calls: a client with all its streams open can still cancel', async () => {
+    const log = new MemoryLog();
+    const url = await start({
+      callerLimits: { concurrentRequests: 2, openStreams: 3 },
+      logger: log,
+    });
+    const gone = new AbortController();
+    const contextId = 'held';
+    for (let count = 0; count < 3; count += 1) {
+      const {
+        path,
+        headers,
+        body = '',
+      } = dialect.request('sendStreamingMessage', {
+        text: 'hold',
+        contextId: `${contextId}-${count}`,
+      });
+      const init = { method: 'POST', headers, body, signal: gone.signal };
+      expect((await fetch(url + path, init)).status).toBe(200);
+    }
+    for (let count = 0; count < 50; count += 1) {
+      expectLimited(dialect, await send(url, dialect.request('sendStreamingMessage')));
+    }
+    const [dialectOfLists] = dialects;
+    if (dialectOfLists === undefined) throw new Error('no dialect');
+    const listed = resultOf(
+      dialectOfLists,
+      await send(url, dialectOfLists.request('listTasks')),
+    ) as { tasks: { id: string }[] };
+    expect(listed.tasks).toHaveLength(3);
+    for (const { id } of listed.tasks) {
+      resultOf(dialect, await send(url, dialect.request('cancelTask', { id })));
+    }
+    // One line says that it started; the rest are summarised later.
+    expect(log.audited('denied')).toMatchObject([{ event: 'audit.limited', refused: 1 }]);
+    gone.abort();
+  });
+
   test('requests under way beyond the limit are refused, and a place comes back', async () => {
     const url = await start({ callerLimits: { concurrentRequests: 1 } });
     const gone = new AbortController();
@@ -92,6 +138,27 @@ describe.each(dialects)('$name', (dialect) => {
       415,
       'UNSUPPORTED_ENCODING',
     ]);
+  });
+
+  test('unfinished bodies hold a bounded number of bytes, and one address cannot keep others out', async () => {
+    const log = new MemoryLog();
+    const url = await start({ limits: { maxUnfinishedBodyBytes: 100_000 }, logger: log });
+    const request = dialect.request('sendMessage', { text: 'x'.repeat(20_000) });
+    const greedy = Array.from({ length: 20 }, () => unfinished(url, request, 9_000));
+    // Eleven bodies of 9,000 bytes fit; the others are answered at once.
+    const refused = () => greedy.map(({ answer }) => answer()).filter((text) => text !== '');
+    await expect.poll(() => refused().length).toBe(9);
+    for (const text of refused()) {
+      expect(text).toContain('HTTP/1.1 503');
+      expect(text.toLowerCase()).toContain('retry-after: 1');
+      expect(text).toContain('UNAVAILABLE');
+    }
+    expect(codeOf(await send(url, request))).toBe('UNAVAILABLE');
+    const other = await completed(url, request, '127.0.0.2');
+    expect(other).toContain('HTTP/1.1 200');
+    expect(log.audited('denied').map(({ event }) => event)).toContain('audit.bodies_over_budget');
+    for (const { socket } of greedy) socket.destroy();
+    await expect.poll(async () => (await send(url, request)).status).toBe(200);
   });
 });
 
@@ -213,6 +280,33 @@ test('a caller that reads nothing keeps nobody else waiting, and holds its one p
   expectLimited(rpc, await send(url, rpc.request('sendStreamingMessage')));
   socket.destroy();
 });
+
+/** A request as it goes over the wire. */
+function wireOf({ path, headers, body = '' }: WireRequest): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** Sends a request of which only some bytes of the body arrive. */
+function unfinished(
+  url: string,
+  request: WireRequest,
+  bytes: number,
+): { readonly socket: Socket; readonly answer: () => string } {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const text = wireOf(request);
+  socket.write(text.slice(0, text.indexOf('\r\n\r\n') + 4 + bytes));
+  let received = '';
+  socket.on('error', () => undefined);
+  socket.on('data', (piece: Buffer) => (received += piece.toString()));
+  return { socket, answer: () => received };
+}
+
+function completed(url: string, request: WireRequest, localAddress: string): Promise<string> {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress });
+  socket.write(wireOf(request));
+  return untilClosed(socket, 'HTTP/1.1 ');
+}
 
 /** Writes as it is told, and reads until the text is there or the connection ends. */
 async function raw(url: string, text: string, until: string | undefined): Promise<string> {
