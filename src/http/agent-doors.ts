@@ -87,6 +87,7 @@ export async function openDoors(
     replica,
     extensions: declared.map(({ uri }) => uri),
     requiredExtensions: declared.filter(({ required }) => required).map(({ uri }) => uri),
+    duplicateStreams: 'attach',
     ...(push !== undefined && { push }),
     ...tuning,
   });

@@ -28,7 +28,7 @@ import { timestamp } from './timestamp.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 import type { Turns } from './turns.ts';
 
-export type Admitted = StartedTurn | QueuedTurn | AnsweredTurn;
+export type Admitted = StartedTurn | QueuedTurn | AnsweredTurn | RunningTurn;
 
 interface AdmittedTurn {
   readonly turn: TurnRecord;
@@ -55,6 +55,12 @@ export interface QueuedTurn extends AdmittedTurn {
 export interface AnsweredTurn {
   readonly kind: 'answered';
   readonly answer: { readonly task: Json<Task> } | { readonly message: Json<Message> };
+}
+
+/** The message came before, its turn is in flight, and the caller wants to follow it. */
+export interface RunningTurn {
+  readonly kind: 'running';
+  readonly taskId: string;
 }
 
 /** A message that begins a task, ready for the store. */
@@ -111,7 +117,7 @@ export class Admissions {
       inline === undefined ? undefined : await this.#pushConfigs.registration(inline, call);
     return message.taskId === undefined
       ? this.#begin(request, call, owner, push, follow)
-      : this.#continue(request, message.taskId, call, owner, push);
+      : this.#continue(request, message.taskId, call, owner, push, follow);
   }
 
   async #begin(
@@ -129,7 +135,8 @@ export class Admissions {
       let outcome = await store.admit(draft.admission);
       const isOverLimit = outcome.kind === 'context-limit';
       if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
-      if (outcome.kind !== 'admitted') return await this.#refuse(outcome, owner, draft.message);
+      if (outcome.kind !== 'admitted')
+        return await this.#refuse(outcome, owner, draft.message, follow);
       const begun = this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
       if (outcome.stored !== undefined) await untilStored(outcome.stored, begun);
       return begun;
@@ -233,6 +240,7 @@ export class Admissions {
     call: Call,
     owner: string,
     push: PushRegistration | undefined,
+    follow: boolean,
   ): Promise<Admitted> {
     const { store, scheduler, agent } = this.#settings;
     const known = await store.load(taskId, owner);
@@ -258,7 +266,7 @@ export class Admissions {
       dedupe: this.#dedupe(request.message, contextId, call, now),
       maxContexts: 0,
     });
-    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message);
+    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message, follow);
     if (push !== undefined) await store.push.put(taskId, push);
     const record = (await store.load(taskId)) ?? known;
     const before = taskOf(record);
@@ -289,11 +297,15 @@ export class Admissions {
     outcome: Exclude<AdmitOutcome, { kind: 'admitted' }>,
     owner: string,
     message: Message & { readonly taskId: string },
-  ): Promise<AnsweredTurn> {
+    follow: boolean,
+  ): Promise<AnsweredTurn | RunningTurn> {
     const { taskId } = message;
     switch (outcome.kind) {
       case 'duplicate': {
         if (!outcome.ended) {
+          if (follow && this.#settings.duplicateStreams === 'attach') {
+            return { kind: 'running', taskId: outcome.taskId };
+          }
           this.#settings.logger.info(
             { taskId: outcome.taskId },
             'a2a_server.sanic_app.message_in_flight_conflict',

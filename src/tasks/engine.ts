@@ -104,6 +104,7 @@ export class Engine {
     const owner = this.#owner(call);
     const admitted = await this.#admissions.admit(request, call, owner, false);
     const historyLength = request.configuration?.historyLength;
+    if (admitted.kind === 'running') throw new TypeError('only streams follow a running turn');
     const returnImmediately = request.configuration?.returnImmediately === true;
     if (admitted.kind === 'answered') return withLength(admitted.answer, historyLength);
     call.onAdmitted?.({ taskId: admitted.turn.taskId, contextId: admitted.before.value.contextId });
@@ -138,6 +139,7 @@ export class Engine {
     if (admitted.kind === 'answered') {
       return new EventStream({ first: [onlyEvent(withLength(admitted.answer, historyLength))] });
     }
+    if (admitted.kind === 'running') return this.#attach(admitted.taskId, request, call);
     if (admitted.kind === 'started' && this.#settings.agent.replies === 'message') {
       const outcome = await Promise.race([admitted.run.spoken(), admitted.outcome]);
       if (outcome?.kind === 'message') {
@@ -148,14 +150,7 @@ export class Engine {
     const { taskId } = admitted.turn;
     const reader =
       (admitted.kind === 'started' ? admitted.reader : undefined) ??
-      new LogReader({
-        store: this.#settings.store,
-        hub: this.#hub,
-        taskId,
-        cursor: admitted.version,
-        behind: true,
-        mayVanish: this.#mayVanish,
-      });
+      this.#follow(taskId, admitted.version);
     return new EventStream({
       first: [taskEvent(withHistory(admitted.before, historyLength), admitted.version)],
       reader,
@@ -164,6 +159,61 @@ export class Engine {
       ...(admitted.isContinuation && { awaitedMessage: admitted.message.messageId }),
       ...(call.signal !== undefined && { signal: call.signal }),
     });
+  }
+
+  /**
+   * The stream of a turn that an earlier copy of the message has started: the task as it is, or what
+   * came after the last event that the caller has seen, then all further events.
+   */
+  async #attach(taskId: string, request: SendMessageRequest, call: Call): Promise<EventStream> {
+    const { store } = this.#settings;
+    if (this.#mayVanish && !(await this.#isTask(taskId, call.signal))) {
+      return this.stream(request, call);
+    }
+    const record = await store.load(taskId, this.#owner(call));
+    if (record === undefined) throw taskNotFound(taskId);
+    const task = taskOf(record);
+    const shown = withHistory(task, request.configuration?.historyLength);
+    if (isTerminal(record.state)) return new EventStream({ first: [onlyEvent({ task: shown })] });
+    const { messageId } = request.message;
+    const { lastEventId: seen = 0 } = call;
+    // A later message of the task may not be in its log yet, and then states belong to earlier turns.
+    const isFirst = task.value.history?.[0]?.messageId === messageId;
+    const resumes = isFirst && seen >= 1 && seen <= record.version;
+    return new EventStream({
+      first: resumes ? [] : [taskEvent(shown, record.version)],
+      reader: this.#follow(taskId, resumes ? seen : record.version),
+      closes: closesOnInput,
+      ...(!hasMessage(task.value, messageId) && { awaitedMessage: messageId }),
+      ...(call.signal !== undefined && { signal: call.signal }),
+    });
+  }
+
+  /** Waits until the agent has decided: true for a task with events, false for a plain message. */
+  async #isTask(taskId: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const reader = this.#follow(taskId, 1);
+    const leave = (): void => reader.close();
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      while (reader.take() === undefined) {
+        signal?.throwIfAborted();
+        await reader.arrival();
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof LegateError && error.code === 'TASK_NOT_FOUND') return false;
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', leave);
+      reader.close();
+    }
+  }
+
+  /** Reads the log after an event; it may have grown since that event was known. */
+  #follow(taskId: string, cursor: number): LogReader {
+    const { store } = this.#settings;
+    const mayVanish = this.#mayVanish;
+    return new LogReader({ store, hub: this.#hub, taskId, cursor, behind: true, mayVanish });
   }
 
   async getTask(request: GetTaskRequest, call: Call): Promise<Json<Task>> {
@@ -213,15 +263,7 @@ export class Engine {
     }
     return new EventStream({
       first: resumes ? [] : [taskEvent(taskOf(record), record.version)],
-      reader: new LogReader({
-        store,
-        hub: this.#hub,
-        taskId: id,
-        cursor: resumes ? seen : record.version,
-        // The log may have grown since the record was loaded.
-        behind: true,
-        mayVanish: this.#mayVanish,
-      }),
+      reader: this.#follow(id, resumes ? seen : record.version),
       ...(call.signal !== undefined && { signal: call.signal }),
     });
   }
@@ -282,7 +324,7 @@ export class Engine {
 
   /** For turns that wait their place, run on another replica, or were ended by another writer. */
   async #outcomeFromStore(
-    admitted: Exclude<Admitted, { kind: 'answered' }>,
+    admitted: Extract<Admitted, { kind: 'started' | 'queued' }>,
     owner: string,
     call: Call,
   ): Promise<SendOutcome> {

@@ -31,6 +31,12 @@ export interface EngineOptions {
   store: Store;
   /** Whether messages may be answered by a stream and tasks subscribed to. @default true */
   streaming?: boolean;
+  /**
+   * What a message that is sent again for a stream gets while its first one is in flight: the stream
+   * of the running task, or `MESSAGE_IN_FLIGHT`. @default 'refuse'; 'attach' with `serve`, `serveAll`
+   * and `router`
+   */
+  duplicateStreams?: 'attach' | 'refuse';
   /** Checks and shows webhooks; without it the capability is off. */
   push?: PushHooks;
   /** The name under which this process runs turns; no two may share one. @default random */
@@ -91,6 +97,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     agent: options.agent,
     store: options.store,
     streaming: options.streaming ?? true,
+    duplicateStreams: options.duplicateStreams ?? 'refuse',
     push: options.push,
     replica: options.replica ?? (options.scheduler ?? systemScheduler).uuid(),
     extensions: options.extensions ?? [],

@@ -10,6 +10,7 @@ import {
   in1x,
   noList,
   noTenants,
+  openStream,
   type ResultRow,
   say,
   send,
@@ -87,6 +88,21 @@ export const results: { readonly [name: string]: ResultRow } = {
       return [first.id, (await taskOf(send(through, 'do', same))).id];
     },
     expected: ['id 1', 'id 1'],
+  },
+  'SendStreamingMessage, again while the first one is in flight': {
+    run: async (through) => {
+      const request = { message: say('hold', { contextId: crypto.randomUUID() }) };
+      const stream = await openStream(through, request);
+      const again = await openStream(through, request);
+      if (!('task' in again.first)) throw new Error('the first event is no task');
+      await through.call('cancelTask', { id: again.first.task.id }, {});
+      await stream.rest();
+      return [again.first, (await again.rest()).at(-1)];
+    },
+    expected: [
+      { task: { status: { state: 'TASK_STATE_WORKING' } } },
+      { statusUpdate: { status: { state: 'TASK_STATE_CANCELED' } } },
+    ],
   },
   'SendMessage, the same first message twice, with and without an Idempotency-Key': {
     run: async (through) => {

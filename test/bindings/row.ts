@@ -89,6 +89,24 @@ export const eventsOf = async (
   const frames = await Array.fromAsync(await through.stream('sendStreamingMessage', request, {}));
   return frames.map(({ response }) => response);
 };
+/** Opens a stream and reads its first event; `rest` reads on to its end. */
+export const openStream = async (
+  through: Transport,
+  request: SendMessageRequest,
+): Promise<{ first: StreamResponse; rest: () => Promise<StreamResponse[]> }> => {
+  const stream = await through.stream('sendStreamingMessage', request, {});
+  const frames = stream[Symbol.asyncIterator]();
+  const { value, done } = await frames.next();
+  if (done === true) throw new Error('the stream has no event');
+  const rest = async (): Promise<StreamResponse[]> => {
+    const events: StreamResponse[] = [];
+    for (let next = await frames.next(); next.done !== true; next = await frames.next()) {
+      events.push(next.value.response);
+    }
+    return events;
+  };
+  return { first: value.response, rest };
+};
 export const subscribe = (through: Transport, id: string) =>
   through.stream('subscribeToTask', { id }, {});
 export const as = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });

@@ -26,6 +26,8 @@ export async function a2aOptions(
     taskTimeoutMs: server.taskTimeoutSeconds * 1000,
     messageCacheTtlMs: server.messageCacheTtlSeconds * 1000,
     maxContexts: server.maxContexts,
+    // Orchestrators expect 409 for a message that is in flight, whether it streams or not.
+    duplicateStreams: 'refuse',
     setsContextHints: true,
     ...(server.pushNotificationsEnabled && {
       push: {

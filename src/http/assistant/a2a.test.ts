@@ -126,6 +126,10 @@ test('a repeat of a message that is being worked on is answered 409', async () =
   await expect.poll(() => house.gate.entered).toBe(1);
   const second = await house.rpc('message/send', params);
   expect(second.status).toBe(409);
+  // Before a stream opens, too: the answer is one of JSON and no event.
+  const streamed = await house.rpc('message/stream', params);
+  expect(streamed.status).toBe(409);
+  expect(streamed.body).toMatchObject({ error: { code: -32050 } });
   expect(second.body).toMatchObject({ jsonrpc: '2.0', id: 1, error: { code: expect.any(Number) } });
   expect(house.logged).toContain('a2a_server.sanic_app.message_in_flight_conflict');
   house.gate.open();
