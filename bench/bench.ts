@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployedFlags, type Helper, type HelperOptions, ownFlags, startHelper } from './ipc.ts';
+import { type Helper, type HelperOptions, startHelper } from './ipc.ts';
 import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
 import { buildSdkServer, findSystemNode, type SystemNode } from './system-node.ts';
 
@@ -90,10 +90,10 @@ export class Bench implements AsyncDisposable {
   #program(name: ServerName, directory: string): HelperOptions {
     switch (name) {
       case 'memory':
-        return { file: 'servers/ours.ts', arguments: [name], flags: ownFlags };
+        return { file: 'servers/ours.ts', arguments: [name] };
       case 'sqlite':
       case 'sqlite-stored':
-        return { file: 'servers/ours.ts', arguments: [name, directory], flags: deployedFlags };
+        return { file: 'servers/ours.ts', arguments: [name, directory] };
       case 'sdk-system':
         if (this.systemNode === undefined) throw new Error('the machine has no Node of its own');
         return { file: buildSdkServer(), node: this.systemNode.path };

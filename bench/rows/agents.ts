@@ -1,4 +1,4 @@
-import { deployedFlags, startHelper } from '../ipc.ts';
+import { startHelper } from '../ipc.ts';
 import { atMost, type Row } from '../row.ts';
 import type { AgentQuestion } from '../servers/agents.ts';
 import type { Delays, ReadingJob } from '../token-reader.ts';
@@ -16,7 +16,6 @@ export const agents: Row = {
     // Kept on no processor: time is what counts here, and V8 collects on threads of its own.
     const { helper, ready } = await startHelper<AgentQuestion, number, { port: number }>({
       file: 'servers/agents.ts',
-      flags: deployedFlags,
     });
     const { helper: reader } = await startHelper<ReadingJob, Delays, unknown>({
       file: 'token-reader.ts',

@@ -11,7 +11,7 @@ import {
   type BusLoadResult,
   inFlight,
 } from '../bus-protocol.ts';
-import { type Helper, ownFlags, startHelper } from '../ipc.ts';
+import { type Helper, startHelper } from '../ipc.ts';
 import type { Usage } from '../protocol.ts';
 import { atLeast, type Row } from '../row.ts';
 
@@ -38,7 +38,6 @@ export const bus: Row = {
         const { helper } = await startHelper<unknown, Usage, unknown>({
           file: 'servers/bus.ts',
           arguments: [kind, url, directory],
-          flags: ownFlags,
         });
         servers.set(kind, helper);
         helpers.push(helper);
@@ -46,7 +45,6 @@ export const bus: Row = {
       const { helper: load } = await startHelper<BusLoad, BusLoadResult, unknown>({
         file: 'bus-load.ts',
         arguments: [url],
-        flags: ownFlags,
       });
       helpers.push(load);
       const measure = async (kind: BusKind): Promise<Measured> => {

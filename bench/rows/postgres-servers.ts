@@ -1,4 +1,4 @@
-import { deployedFlags, type Helper, startHelper } from '../ipc.ts';
+import { type Helper, startHelper } from '../ipc.ts';
 
 /** What our server on PostgreSQL tells about itself; the SDK's tells of its processor time only. */
 export interface PostgresUsage {
@@ -30,7 +30,6 @@ export async function startContender(
       await startHelper<unknown, PostgresUsage, { readonly port: number }>({
         file: options.file,
         arguments: [options.database],
-        flags: deployedFlags,
         core: 0,
       }),
     );

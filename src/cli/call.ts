@@ -29,22 +29,17 @@ export async function call(
   const peers = await peersOf(agent, options);
   const place = await readBusPlace('.', options);
   const isOverHttp = peers.some(({ name, url }) => isSame(name, request.agent) && url);
-  const bus = isOverHttp ? undefined : await openBusAt(place);
-  await using stack = new AsyncDisposableStack();
-  if (bus !== undefined) stack.use(bus);
-  const network = stack.use(
-    await joinPeers({
-      name: options.name,
-      store: openMemory(),
-      ...(bus !== undefined && { bus, ...(await identityAt(place, options.name)) }),
-      wellKnown: peers,
-      isShortLived: true,
-      operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },
-      logger: createLogger(options.logLevel),
-    }),
-  );
-  const lines = new Answers(options.answer ?? [], message !== '-');
-  stack.defer(() => lines.close());
+  await using bus = isOverHttp ? null : await openBusAt(place);
+  await using network = await joinPeers({
+    name: options.name,
+    store: openMemory(),
+    ...(bus !== null && { bus, ...(await identityAt(place, options.name)) }),
+    wellKnown: peers,
+    isShortLived: true,
+    operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },
+    logger: createLogger(options.logLevel),
+  });
+  using lines = new Answers(options.answer ?? [], message !== '-');
   const ended = await converse(network, request, lines);
   show(ended, options);
   process.exitCode = exitCodes[ended.outcome?.end ?? 'error'];
@@ -86,7 +81,7 @@ async function converse(
 }
 
 /** Answers given beforehand, then those of standard input, line by line. */
-class Answers {
+class Answers implements Disposable {
   readonly #given: string[];
   readonly #readsInput: boolean;
   #lines: ReturnType<typeof createInterface> | undefined;
@@ -106,7 +101,7 @@ class Answers {
     return line.done === true ? undefined : line.value;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#lines?.close();
   }
 }

@@ -47,10 +47,7 @@ export async function serveGateway(
   await using _telemetry = (await telemetryAt(place, options.name, logger)) ?? null;
   const hosted = options.work ?? [];
   await using bus = await openBusAt(place, { allowsMemory: hosted.length > 0 });
-  await using workers = new AsyncDisposableStack();
-  for (const worker of hosted) {
-    workers.use(await hostHere(worker, { bus, place, store, options, logger }));
-  }
+  await using _workers = await hostAll(hosted, { bus, place, store, options, logger });
   await using serving = await gateway({
     bus,
     agents: [first, ...others],
@@ -83,16 +80,30 @@ export async function serveGateway(
   console.error('Stopping: waiting for what is under way.');
 }
 
-async function hostHere(
-  worker: string,
-  from: {
-    readonly bus: Bus;
-    readonly place: BusPlace;
-    readonly store: StoreOptions;
-    readonly options: GatewayCommandOptions;
-    readonly logger: Logger;
-  },
-): Promise<AsyncDisposable> {
+interface HostContext {
+  readonly bus: Bus;
+  readonly place: BusPlace;
+  readonly store: StoreOptions;
+  readonly options: GatewayCommandOptions;
+  readonly logger: Logger;
+}
+
+/** Hosts the workers in order; disposing stops them in reverse order. */
+async function hostAll(workers: readonly string[], from: HostContext): Promise<AsyncDisposable> {
+  const hosts: AsyncDisposable[] = [];
+  const stop = async (): Promise<void> => {
+    for (const host of hosts.toReversed()) await host[Symbol.asyncDispose]();
+  };
+  try {
+    for (const worker of workers) hosts.push(await hostHere(worker, from));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { [Symbol.asyncDispose]: stop };
+}
+
+async function hostHere(worker: string, from: HostContext): Promise<AsyncDisposable> {
   const { bus, place, store, logger } = from;
   const { agent } = await loadAgent(worker, { logger });
   return hostOnBus(agent, {

@@ -44,13 +44,14 @@ export async function answerStream(
 ): Promise<void> {
   const { service, entrance, closing } = context;
   using admission = entrance.take(call.metadata);
-  using place = new DisposableStack();
-  const result = await audited(context, method, admission, () => {
-    place.use(service.callerLimits.stream(admission.caller, admission.address));
-    // Streams are counted apart from calls, so that a caller with many of them can still cancel.
-    admission[Symbol.dispose]();
-    return perform(context, method, call, admission);
-  });
+  using _stream = await audited(context, method, admission, async () =>
+    service.callerLimits.stream(admission.caller, admission.address),
+  );
+  // Streams are counted apart from calls, so that a caller with many of them can still cancel.
+  admission[Symbol.dispose]();
+  const result = await audited(context, method, admission, () =>
+    perform(context, method, call, admission),
+  );
   if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
   const { stream } = result;
   const stop = (): void => stream.close();

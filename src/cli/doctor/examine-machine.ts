@@ -4,13 +4,19 @@ import { join } from 'node:path';
 import { cardProblems } from '../check/card-rules.ts';
 import { type Diagnosis, doubtful, good, patienceMs, skipped, wrong } from './diagnosis.ts';
 
-const neededNode = 24;
+const neededNode = { major: 22, minor: 18 };
 
 export function examineNode(version = process.versions.node): Diagnosis {
-  const major = Number(version.split('.')[0]);
-  return major >= neededNode
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isNewEnough =
+    major > neededNode.major || (major === neededNode.major && minor >= neededNode.minor);
+  return isNewEnough
     ? good('Node', version)
-    : wrong('Node', `${version} is too old`, `install Node ${neededNode} or newer`);
+    : wrong(
+        'Node',
+        `${version} is too old`,
+        `install Node ${neededNode.major}.${neededNode.minor} or newer`,
+      );
 }
 
 /** Whether a server could listen; where one already does, whether it is an agent with a card in order. */

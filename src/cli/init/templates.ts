@@ -131,7 +131,7 @@ function packageFile({ name, description }: Plan, start: string): string {
     type: 'module',
     scripts: { start, test: 'node --test' },
     dependencies: { legate: `^${packageVersion()}` },
-    engines: { node: '>=24' },
+    engines: { node: '>=22.18' },
   };
   return `${JSON.stringify(content, undefined, 2)}\n`;
 }

