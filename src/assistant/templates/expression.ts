@@ -1,80 +1,9 @@
 import type { JsonValue } from '../../protocol/index.ts';
+import { filters } from './filters.ts';
+import { methods } from './methods.ts';
+import type { Arguments, BinaryOperator, Expression } from './syntax.ts';
+import { tests } from './tests.ts';
 import { describe, type Tokens } from './tokens.ts';
-
-export type BinaryOperator =
-  | 'and'
-  | 'or'
-  | '=='
-  | '!='
-  | '<'
-  | '<='
-  | '>'
-  | '>='
-  | 'in'
-  | 'not in'
-  | '~'
-  | '+'
-  | '-'
-  | '*'
-  | '/'
-  | '//'
-  | '%';
-
-export interface Arguments {
-  readonly positional: readonly Expression[];
-  readonly named: ReadonlyMap<string, Expression>;
-}
-
-/** `offset` is where the part stands in the template, for errors while rendering. */
-export type Expression = { readonly offset: number } & (
-  | { readonly kind: 'literal'; readonly value: JsonValue }
-  | { readonly kind: 'name'; readonly name: string }
-  | { readonly kind: 'list'; readonly items: readonly Expression[] }
-  | {
-      readonly kind: 'mapping';
-      readonly entries: readonly { readonly key: Expression; readonly value: Expression }[];
-    }
-  | { readonly kind: 'member'; readonly of: Expression; readonly key: Expression }
-  | {
-      readonly kind: 'slice';
-      readonly of: Expression;
-      readonly from: Expression | undefined;
-      readonly to: Expression | undefined;
-    }
-  | {
-      readonly kind: 'method';
-      readonly of: Expression;
-      readonly name: string;
-      readonly arguments: Arguments;
-    }
-  | {
-      readonly kind: 'filter';
-      readonly of: Expression;
-      readonly name: string;
-      readonly arguments: Arguments;
-    }
-  | {
-      readonly kind: 'test';
-      readonly of: Expression;
-      readonly name: string;
-      readonly negated: boolean;
-      readonly arguments: Arguments;
-    }
-  | { readonly kind: 'not'; readonly of: Expression }
-  | { readonly kind: 'minus'; readonly of: Expression }
-  | {
-      readonly kind: 'binary';
-      readonly operator: BinaryOperator;
-      readonly left: Expression;
-      readonly right: Expression;
-    }
-  | {
-      readonly kind: 'choice';
-      readonly condition: Expression;
-      readonly yes: Expression;
-      readonly no: Expression | undefined;
-    }
-);
 
 const constants: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ['true', true],
@@ -158,37 +87,67 @@ function comparisonOperator(tokens: Tokens): BinaryOperator | undefined {
 }
 
 function parseSum(tokens: Tokens): Expression {
-  const product = () => parseLeft(tokens, ['*', '/', '//', '%'], () => parseUnary(tokens));
+  const power = () => parseLeft(tokens, ['**'], () => parseUnary(tokens));
+  const product = () => parseLeft(tokens, ['*', '/', '//', '%'], power);
   const joined = () => parseLeft(tokens, ['~'], product);
   return parseLeft(tokens, ['+', '-'], joined);
 }
 
+/** A sign binds tighter than filters: `-3 | abs` is 3. */
 function parseUnary(tokens: Tokens): Expression {
-  if (tokens.accept('+')) return tokens.nested(() => parseUnary(tokens));
-  if (!tokens.is('-')) return parseSuffixes(tokens);
-  const { offset } = tokens.take();
-  return { kind: 'minus', of: tokens.nested(() => parseUnary(tokens)), offset };
+  return parseFilters(tokens, parseSigned(tokens));
 }
 
-/** `.name`, `[key]`, `.method(...)`, `| filter` and `is test`, in any number. */
-function parseSuffixes(tokens: Tokens): Expression {
+function parseSigned(tokens: Tokens): Expression {
+  if (tokens.accept('+')) return tokens.nested(() => parseSigned(tokens));
+  if (!tokens.is('-')) return parsePostfix(tokens);
+  const { offset } = tokens.take();
+  return { kind: 'minus', of: tokens.nested(() => parseSigned(tokens)), offset };
+}
+
+/** On one value, so that evaluating it cannot exhaust the call stack. */
+const maximumSuffixes = 200;
+
+/** `.name`, `[key]` and `.method(...)`, in any number. */
+function parsePostfix(tokens: Tokens): Expression {
   let of = parsePrimary(tokens);
   for (let count = 0; ; count += 1) {
-    if (count > 200) tokens.fail('too many accesses and filters on one value');
+    if (count > maximumSuffixes) tokens.fail('too many accesses and filters on one value');
     const { offset } = tokens.current;
     if (tokens.accept('.')) of = parseDot(tokens, of, offset);
     else if (tokens.accept('[')) of = parseIndex(tokens, of, offset);
-    else if (tokens.accept('|')) {
-      const name = tokens.expectName('the name of a filter');
-      of = { kind: 'filter', of, name, arguments: parseOptionalArguments(tokens), offset };
-    } else if (tokens.accept('is', 'name')) {
+    else if (tokens.is('(') && of.kind === 'name') {
+      of = { kind: 'call', name: of.name, arguments: parseArguments(tokens), offset: of.offset };
+    } else if (tokens.is('(')) tokens.fail('only macros and the methods of values can be called');
+    else return of;
+  }
+}
+
+/** `| filter` and `is test`, in any number. */
+export function parseFilters(tokens: Tokens, first: Expression): Expression {
+  let of = first;
+  for (let count = 0; ; count += 1) {
+    if (count > maximumSuffixes) tokens.fail('too many accesses and filters on one value');
+    const { offset } = tokens.current;
+    if (tokens.accept('|')) of = parseFilter(tokens, of, offset);
+    else if (tokens.accept('is', 'name')) {
       const negated = tokens.accept('not', 'name');
-      const name = tokens.expectName('the name of a test');
+      const name = known(tokens, 'test', tests);
       of = { kind: 'test', of, name, negated, arguments: parseTestArguments(tokens), offset };
-    } else if (tokens.is('(')) {
-      tokens.fail('only the methods of values can be called');
     } else return of;
   }
+}
+
+/** The name of a filter and its arguments, without the `|` before it. */
+export function parseFilter(tokens: Tokens, of: Expression, offset: number): Expression {
+  const name = known(tokens, 'filter', filters);
+  return { kind: 'filter', of, name, arguments: parseArguments(tokens), offset };
+}
+
+function known(tokens: Tokens, what: string, table: Readonly<Record<string, unknown>>): string {
+  const { offset } = tokens.current;
+  const name = tokens.expectName(`the name of a ${what}`);
+  return Object.hasOwn(table, name) ? name : tokens.fail(`no ${what} named ${name}`, offset);
 }
 
 function parseDot(tokens: Tokens, of: Expression, offset: number): Expression {
@@ -196,34 +155,41 @@ function parseDot(tokens: Tokens, of: Expression, offset: number): Expression {
     const key = Number(tokens.take().value);
     return { kind: 'member', of, key: { kind: 'literal', value: key, offset }, offset };
   }
+  const { offset: at } = tokens.current;
   const name = tokens.expectName('a name after the dot');
   if (tokens.is('(')) {
-    return { kind: 'method', of, name, arguments: parseOptionalArguments(tokens), offset };
+    if (!Object.hasOwn(methods, name)) tokens.fail(`no method named ${name}`, at);
+    return { kind: 'method', of, name, arguments: parseArguments(tokens), offset };
   }
   return { kind: 'member', of, key: { kind: 'literal', value: name, offset }, offset };
 }
 
 function parseIndex(tokens: Tokens, of: Expression, offset: number): Expression {
-  const from = tokens.is(':') ? undefined : parseExpression(tokens);
-  if (tokens.accept(':')) {
-    const to = tokens.is(']') ? undefined : parseExpression(tokens);
-    tokens.expect(']');
-    return { kind: 'slice', of, from, to, offset };
-  }
+  const part = () =>
+    tokens.is(':') || tokens.is(']') ? undefined : tokens.nested(() => parseExpression(tokens));
+  const from = part();
+  if (from !== undefined && tokens.accept(']')) return { kind: 'member', of, key: from, offset };
+  tokens.expect(':');
+  const to = part();
+  const step = tokens.accept(':') ? part() : undefined;
   tokens.expect(']');
-  return { kind: 'member', of, key: from as Expression, offset };
+  return { kind: 'slice', of, from, to, step, offset };
 }
 
 /** `is divisibleby 3` has its argument without parentheses. */
 function parseTestArguments(tokens: Tokens): Arguments {
   const { kind, value } = tokens.current;
   const isOperand =
-    kind === 'number' || kind === 'text' || (kind === 'name' && !reserved.has(value));
-  if (!isOperand) return parseOptionalArguments(tokens);
-  return { positional: [parsePrimary(tokens)], named: new Map() };
+    kind === 'number' ||
+    kind === 'text' ||
+    (kind === 'name' && !reserved.has(value)) ||
+    (kind === 'operator' && (value === '[' || value === '{'));
+  if (!isOperand) return parseArguments(tokens);
+  return { positional: [parsePostfix(tokens)], named: new Map() };
 }
 
-function parseOptionalArguments(tokens: Tokens): Arguments {
+/** Empty when there are no parentheses. */
+export function parseArguments(tokens: Tokens): Arguments {
   const positional: Expression[] = [];
   const named = new Map<string, Expression>();
   if (!tokens.accept('(')) return { positional, named };
@@ -243,7 +209,7 @@ function parsePrimary(tokens: Tokens): Expression {
   const { kind, value, offset } = tokens.current;
   if (kind === 'number') {
     tokens.take();
-    return { kind: 'literal', value: Number(value), offset };
+    return { kind: 'literal', value: Number(value.replaceAll('_', '')), offset };
   }
   if (kind === 'text') {
     let text = tokens.take().value;
@@ -264,14 +230,14 @@ function parsePrimary(tokens: Tokens): Expression {
   return tokens.fail(`expected a value, found ${describe(tokens.current)}`);
 }
 
-/** `(a)` is a, `(a, b)` is a list. */
+/** `(a)` is a, `(a, b)` and `(a,)` are tuples. */
 function parseParenthesised(tokens: Tokens, offset: number): Expression {
   const isEmpty = tokens.is(')');
   const first = isEmpty ? undefined : parseExpression(tokens);
   if (first !== undefined && tokens.accept(')')) return first;
   if (first !== undefined) tokens.expect(',');
   const items = parseItems(tokens, ')');
-  return { kind: 'list', items: first === undefined ? items : [first, ...items], offset };
+  return { kind: 'tuple', items: first === undefined ? items : [first, ...items], offset };
 }
 
 function parseItems(tokens: Tokens, close: string): Expression[] {

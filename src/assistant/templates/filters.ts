@@ -1,94 +1,73 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import { formatPercent } from './format-percent.ts';
+import { tojson } from './json-filter.ts';
+import { argument, attributeOf, type Call, type Operation, toList, toNumber } from './operation.ts';
+import { round } from './round.ts';
 import { tests } from './tests.ts';
-import { isEqual, isList, isMapping, isTruthy, member, order, toText } from './value.ts';
-import type { Value } from './value.ts';
+import { textFilters } from './text-filters.ts';
+import { isMapping, isTruthy, order, toText, Tuple, type Value } from './value.ts';
 
-export interface Call {
-  readonly positional: readonly Value[];
-  readonly named: ReadonlyMap<string, Value>;
-}
-
-/** What a filter or method computes; throws `RangeError` with the reason when it cannot. */
-export type Operation = (value: Value, call: Call) => Value;
-
-/** The argument at a place, or of a name. */
-export function argument(call: Call, at: number, name: string): Value {
-  return call.named.get(name) ?? call.positional[at];
-}
-
-/** Anything that can be walked through, as a list. */
-export function toList(value: Value): readonly JsonValue[] {
-  if (isList(value)) return value;
-  if (typeof value === 'string') return Array.from(value);
-  return isMapping(value) ? Object.keys(value) : [];
-}
-
-function toNumber(value: Value, fallback: number): number {
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) ? number : fallback;
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
-}
-
-/** Values without an order stay where they are, behind those that have one. */
-function sorted(value: Value, call: Call): readonly JsonValue[] {
-  const attribute = argument(call, 2, 'attribute');
-  const ignoreCase = !isTruthy(argument(call, 1, 'case_sensitive'));
-  const key = (item: JsonValue): Value => {
+/** What items are compared by: an attribute or the item itself, without case unless asked for. */
+function keyOf(attribute: Value, caseSensitive: Value): (item: JsonValue) => Value {
+  const ignoreCase = !isTruthy(caseSensitive);
+  return (item) => {
     const by = attribute === undefined ? item : attributeOf(item, attribute);
     return ignoreCase && typeof by === 'string' ? by.toLowerCase() : by;
   };
-  const list = toList(value)
+}
+
+/** Values without an order stay where they are, behind those that have one. */
+function sorted<T>(list: readonly T[], key: (item: T) => Value, reverse: Value): T[] {
+  const sign = isTruthy(reverse) ? -1 : 1;
+  return list
     .map((item) => ({ item, key: key(item) }))
-    .sort((left, right) => order(left.key, right.key) ?? 0)
+    .sort((left, right) => sign * (order(left.key, right.key) ?? 0))
     .map(({ item }) => item);
-  return isTruthy(argument(call, 0, 'reverse')) ? list.reverse() : list;
 }
 
-/** `a.b` as an attribute goes two levels down. */
-function attributeOf(value: Value, attribute: Value): Value {
-  if (typeof attribute !== 'string') return member(value, attribute);
-  return attribute.split('.').reduce<Value>((of, key) => member(of, key), value);
+const sort: Operation = (value, call) =>
+  sorted(
+    toList(value),
+    keyOf(argument(call, 2, 'attribute'), argument(call, 1, 'case_sensitive')),
+    argument(call, 0, 'reverse'),
+  );
+
+const dictsort: Operation = (value, call) => {
+  const key = keyOf(
+    toText(argument(call, 1, 'by')) === 'value' ? 1 : 0,
+    argument(call, 0, 'case_sensitive'),
+  );
+  return sorted(pairs(value), key, argument(call, 2, 'reverse'));
+};
+
+function groupby(value: Value, call: Call): Value {
+  const key = keyOf(argument(call, 0, 'attribute'), argument(call, 2, 'case_sensitive') ?? true);
+  const fallback = argument(call, 1, 'default');
+  const groups = new Map<string, { key: Value; items: JsonValue[] }>();
+  for (const item of toList(value)) {
+    const by = key(item) ?? fallback;
+    const name = JSON.stringify(by ?? null);
+    const group = groups.get(name) ?? { key: by, items: [] };
+    group.items.push(item);
+    groups.set(name, group);
+  }
+  return sorted([...groups.values()], (group) => orderable(group.key), false).map((group) =>
+    Tuple.named(['grouper', 'list'], [group.key ?? null, group.items]),
+  );
 }
 
-function unique(value: Value): readonly JsonValue[] {
+/** Booleans are in order as 0 and 1 are. */
+function orderable(value: Value): Value {
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+const unique: Operation = (value, call) => {
+  const key = keyOf(argument(call, 1, 'attribute'), argument(call, 0, 'case_sensitive'));
   const seen = new Set<string>();
   return toList(value).filter((item) => {
-    const key = JSON.stringify(typeof item === 'string' ? item.toLowerCase() : item);
-    return !seen.has(key) && seen.add(key);
+    const text = JSON.stringify(key(item) ?? null);
+    return !seen.has(text) && seen.add(text);
   });
-}
-
-function replace(value: Value, call: Call): string {
-  const text = toText(value);
-  const old = toText(call.positional[0]);
-  const by = toText(call.positional[1]);
-  const most = toNumber(argument(call, 2, 'count'), Infinity);
-  if (old === '') return text;
-  const pieces = text.split(old);
-  // Before the text is made, so that no template can ask for more memory than there is.
-  if (text.length + pieces.length * by.length > 10_000_000) throw new RangeError('text too long');
-  if (pieces.length - 1 <= most) return pieces.join(by);
-  return [...pieces.slice(0, most), pieces.slice(most).join(old)].join(by);
-}
-
-function round(value: Value, call: Call): number {
-  const digits = Math.min(15, Math.max(-15, toNumber(argument(call, 0, 'precision'), 0)));
-  const method = toText(argument(call, 1, 'method')) || 'common';
-  const number = toNumber(value, 0);
-  const move = (by: number, exponent: number) => {
-    const [digits = '0', power = '0'] = String(by).split('e');
-    return Number(`${digits}e${Number(power) + exponent}`);
-  };
-  const operation = { common: Math.round, floor: Math.floor, ceil: Math.ceil }[method];
-  if (operation === undefined) throw new RangeError('round knows common, floor and ceil');
-  const sign = method === 'common' && number < 0 ? -1 : 1;
-  return sign * move(operation(move(sign * number, digits)), -digits);
-}
+};
 
 /** The filter `select` and its kin: keeps the items of which a test holds. */
 function select(keep: boolean, byAttribute: boolean): Operation {
@@ -97,29 +76,29 @@ function select(keep: boolean, byAttribute: boolean): Operation {
     const name = byAttribute ? second : first;
     const test = name === undefined ? isTruthy : tests[toText(name)];
     if (test === undefined) throw new RangeError(`no test named ${toText(name)}`);
-    const operands = byAttribute ? rest : call.positional.slice(1);
-    return toList(value).filter((item) => {
+    const operand = byAttribute ? rest[0] : second;
+    const list = toList(value);
+    // The test `in` looks through its operand for every item.
+    if (typeof operand === 'object' || typeof operand === 'string') {
+      call.spend(list.length * toList(operand).length);
+    }
+    return list.filter((item) => {
       const subject = byAttribute ? attributeOf(item, first) : item;
-      return test(subject, operands[0]) === keep;
+      return test(subject, operand) === keep;
     });
   };
 }
 
 function extreme(sign: 1 | -1): Operation {
-  return (value) =>
-    toList(value).reduce<Value>(
-      (best, item) => (best === undefined || order(item, best) === sign ? item : best),
+  return (value, call) => {
+    const key = keyOf(argument(call, 1, 'attribute'), argument(call, 0, 'case_sensitive'));
+    return toList(value).reduce<Value>(
+      (best, item) =>
+        best === undefined || order(key(item), key(best ?? null)) === sign ? item : best,
       undefined,
     );
+  };
 }
-
-const length: Operation = (value) => toList(value).length;
-const defaultTo: Operation = (value, call) => {
-  const alsoFalse = isTruthy(argument(call, 1, 'boolean'));
-  const isMissing = alsoFalse ? !isTruthy(value) : value === undefined;
-  return isMissing ? (argument(call, 0, 'default_value') ?? '') : value;
-};
-const items: Operation = (value) => (isMapping(value) ? Object.entries(value) : []);
 
 function map(value: Value, call: Call): Value {
   const attribute = call.named.get('attribute');
@@ -130,90 +109,93 @@ function map(value: Value, call: Call): Value {
   const name = toText(call.positional[0]);
   const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
   if (filter === undefined) throw new RangeError('map needs attribute= or the name of a filter');
-  const rest = { positional: call.positional.slice(1), named: call.named };
-  return toList(value).map((item) => filter(item, rest) ?? null);
+  const rest = { ...call, positional: call.positional.slice(1) };
+  return toList(value).map((item) => {
+    const result = filter(item, rest) ?? null;
+    call.spend(typeof result === 'string' ? result.length : 1);
+    return result;
+  });
+}
+
+const batch: Operation = (value, call) => {
+  const size = Math.max(1, toNumber(argument(call, 0, 'linecount'), 1));
+  const list = toList(value);
+  const fill = argument(call, 1, 'fill_with');
+  const rows = Array.from({ length: Math.ceil(list.length / size) }, (_, at) =>
+    list.slice(at * size, (at + 1) * size),
+  );
+  if (fill === undefined || rows.length === 0) return rows;
+  call.spend(size);
+  return rows.map((row) => [...row, ...Array.from({ length: size - row.length }, () => fill)]);
+};
+
+const slice: Operation = (value, call) => {
+  const list = toList(value);
+  const count = Math.min(10_000, Math.max(1, toNumber(argument(call, 0, 'slices'), 1)));
+  const size = Math.floor(list.length / count);
+  const longer = list.length % count;
+  const start = (at: number) => at * size + Math.min(at, longer);
+  return Array.from({ length: count }, (_, at) => list.slice(start(at), start(at + 1)));
+};
+
+const join: Operation = (value, call) => {
+  const attribute = argument(call, 1, 'attribute');
+  const list = toList(value).map((item) =>
+    toText(attribute === undefined ? item : attributeOf(item, attribute)),
+  );
+  const separator = toText(argument(call, 0, 'd'));
+  call.spend(list.length * separator.length);
+  return list.join(separator);
+};
+
+const length: Operation = (value) => toList(value).length;
+const defaultTo: Operation = (value, call) => {
+  const alsoFalse = isTruthy(argument(call, 1, 'boolean'));
+  const isMissing = alsoFalse ? !isTruthy(value) : value === undefined;
+  return isMissing ? (argument(call, 0, 'default_value') ?? '') : value;
+};
+
+export function pairs(value: Value): readonly Tuple[] {
+  return isMapping(value) ? Object.entries(value).map((pair) => Tuple.named([], pair)) : [];
 }
 
 /** By name, as templates call them. */
 export const filters: Readonly<Record<string, Operation>> = {
+  ...textFilters,
   abs: (value) => Math.abs(toNumber(value, 0)),
-  capitalize: (value) => capitalize(toText(value)),
+  batch,
   count: length,
   d: defaultTo,
   default: defaultTo,
-  dictsort: (value) =>
-    isMapping(value) ? Object.entries(value).sort(([a], [b]) => order(a, b) ?? 0) : [],
+  dictsort,
   first: (value) => toList(value)[0],
   float: (value, call) => toNumber(value, toNumber(argument(call, 0, 'default'), 0)),
-  format: (value, call) => formatPercent(toText(value), call.positional),
+  groupby,
   int: (value, call) => Math.trunc(toNumber(value, toNumber(argument(call, 0, 'default'), 0))),
-  items,
-  join: (value, call) => {
-    const attribute = argument(call, 1, 'attribute');
-    const list = toList(value).map((item) =>
-      toText(attribute === undefined ? item : attributeOf(item, attribute)),
-    );
-    const separator = toText(argument(call, 0, 'd'));
-    if (list.length * separator.length > 10_000_000) throw new RangeError('text too long');
-    return list.join(separator);
-  },
+  items: pairs,
+  join,
   last: (value) => toList(value).at(-1),
   length,
-  list: (value) => toList(value),
-  lower: (value) => toText(value).toLowerCase(),
+  list: (value) => [...toList(value)],
   map,
   max: extreme(1),
   min: extreme(-1),
   reject: select(false, false),
   rejectattr: select(false, true),
-  replace,
   reverse: (value) =>
     typeof value === 'string' ? Array.from(value).reverse().join('') : [...toList(value)].reverse(),
   round,
-  safe: (value) => value,
   select: select(true, false),
   selectattr: select(true, true),
-  sort: sorted,
-  string: (value) => toText(value),
+  slice,
+  sort,
   sum: (value, call) => {
     const attribute = argument(call, 0, 'attribute');
     return toList(value)
       .map((item) => toNumber(attribute === undefined ? item : attributeOf(item, attribute), 0))
-      .reduce((total, number) => total + number, 0);
+      .reduce((total, number) => total + number, toNumber(argument(call, 1, 'start'), 0));
   },
-  title: (value) => toText(value).replace(/[\p{L}\p{N}'’]+/gu, capitalize),
-  tojson: (value, call) => {
-    const indent = toNumber(argument(call, 0, 'indent'), 0);
-    return JSON.stringify(value ?? null, undefined, Math.min(8, Math.max(0, indent)));
-  },
-  trim: (value) => toText(value).trim(),
+  to_json_escaped_string: (value) => JSON.stringify(value ?? null),
+  tojson,
   unique,
-  upper: (value) => toText(value).toUpperCase(),
-};
-
-/** The few methods that templates call on texts, mappings and lists. */
-export const methods: Readonly<Record<string, Operation>> = {
-  capitalize: filters['capitalize'] as Operation,
-  count: (value, call) =>
-    isList(value)
-      ? value.filter((item) => isEqual(item, call.positional[0])).length
-      : toText(value).split(toText(call.positional[0]) || '\0').length - 1,
-  endswith: (value, call) => toText(value).endsWith(toText(call.positional[0])),
-  get: (value, call) => member(value, call.positional[0]) ?? call.positional[1] ?? null,
-  items,
-  join: (value, call) => toList(call.positional[0]).map(toText).join(toText(value)),
-  keys: (value) => (isMapping(value) ? Object.keys(value) : []),
-  lower: filters['lower'] as Operation,
-  replace,
-  split: (value, call) => {
-    const by = call.positional[0];
-    return by === undefined
-      ? toText(value).split(/\s+/).filter(Boolean)
-      : toText(value).split(toText(by));
-  },
-  startswith: (value, call) => toText(value).startsWith(toText(call.positional[0])),
-  strip: (value) => toText(value).trim(),
-  title: filters['title'] as Operation,
-  upper: filters['upper'] as Operation,
-  values: (value) => (isMapping(value) ? Object.values(value) : []),
 };

@@ -1,7 +1,11 @@
+import type { Call } from './operation.ts';
 import { toText, type Value } from './value.ts';
 
 /** `'%.2f of %s'|format(a, b)`: the conversions s, d, f and %, with width and precision. */
-export function formatPercent(text: string, values: readonly Value[]): string {
+export function formatPercent(
+  text: string,
+  { positional, spend }: Pick<Call, 'positional' | 'spend'>,
+): string {
   let next = 0;
   return text.replace(
     /%(?<flags>[-0+ ]*)(?<width>\d{0,3})(?:\.(?<precision>\d{1,2}))?(?<kind>[a-zA-Z%])/g,
@@ -9,9 +13,10 @@ export function formatPercent(text: string, values: readonly Value[]): string {
       const groups = match[match.length - 1] as Record<string, string | undefined>;
       const { flags = '', width = '', precision, kind = '' } = groups;
       if (kind === '%') return '%';
-      const value = values[next];
+      const value = positional[next];
       next += 1;
       if (value === undefined) throw new RangeError('format has fewer values than places');
+      spend(Number(width));
       const body = convert(kind, value, precision === undefined ? undefined : Number(precision));
       const signed =
         flags.includes('+') && kind !== 's' && !body.startsWith('-') ? `+${body}` : body;

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { TemplateScope } from './render.ts';
+import type { TemplateScope } from './evaluator.ts';
 import { toText } from './value.ts';
 
 /**

@@ -2,11 +2,11 @@ import { TemplateError } from './template-error.ts';
 import { scan, Tokens } from './tokens.ts';
 
 export type Segment =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly offset: number }
   | { readonly kind: 'output' | 'statement'; readonly tokens: Tokens; readonly offset: number };
 
 const opening = /\{\{|\{%|\{#/g;
-const endRaw = /\{%-?\s*endraw\s*(-?)%\}/g;
+const endRaw = /\{%[-+]?\s*endraw\s*(-?)\+?%\}/g;
 
 /**
  * Cuts a template into plain text, `{{ outputs }}` and `{% statements %}`, with comments gone and
@@ -14,14 +14,14 @@ const endRaw = /\{%-?\s*endraw\s*(-?)%\}/g;
  */
 export function* segments(template: string): Generator<Segment, undefined> {
   // One line break at the very end belongs to the file, not to the text.
-  const end = template.endsWith('\n') ? template.length - 1 : template.length;
+  const end = template.length - (/\r?\n$|\r$/.exec(template)?.[0].length ?? 0);
   let at = 0;
   let trimStart = false;
   const text = (to: number, trimEnd: boolean): Segment[] => {
-    let piece = template.slice(at, Math.min(to, end));
+    let piece = template.slice(at, Math.min(to, end)).replace(/\r\n?/g, '\n');
     if (trimStart) piece = piece.trimStart();
     if (trimEnd) piece = piece.trimEnd();
-    return piece === '' ? [] : [{ kind: 'text', text: piece }];
+    return piece === '' ? [] : [{ kind: 'text', text: piece, offset: at }];
   };
   for (;;) {
     opening.lastIndex = at;
@@ -31,9 +31,10 @@ export function* segments(template: string): Generator<Segment, undefined> {
       return undefined;
     }
     const offset = match.index;
-    const trimEnd = template[offset + 2] === '-';
-    yield* text(offset, trimEnd);
-    const inner = offset + (trimEnd ? 3 : 2);
+    const mark = template.charAt(offset + 2);
+    yield* text(offset, mark === '-');
+    // `+` asks to keep white space, which is what happens anyway.
+    const inner = offset + (mark === '-' || (mark === '+' && match[0] === '{%') ? 3 : 2);
     if (match[0] === '{#') {
       const close = template.indexOf('#}', inner);
       if (close === -1) throw new TemplateError(template, offset, 'missing the closing #}');

@@ -1,9 +1,12 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import { BoundedCache } from './bounded-cache.ts';
-import { type Expression, parseExpression } from './expression.ts';
-import { namesOf } from './names.ts';
-import { defaultLimits, Rendering, type RenderLimits, type TemplateScope } from './render.ts';
+import { defaultLimits, type RenderLimits } from './budget.ts';
+import type { TemplateScope } from './evaluator.ts';
+import { parseExpression } from './expression.ts';
+import { checkCalls, namesOf } from './names.ts';
+import { Rendering } from './rendering.ts';
 import { parseTemplate } from './statement.ts';
+import type { Expression } from './syntax.ts';
 import { TemplateError } from './template-error.ts';
 import { scan, Tokens } from './tokens.ts';
 
@@ -35,7 +38,7 @@ export function compileTemplate(text: string): Template {
       text,
       references: namesOf(statements),
       render: (scope, limits) =>
-        new Rendering(text, scope, { ...defaultLimits, ...limits }).run(statements),
+        new Rendering(text, scope, { ...defaultLimits, ...limits }).render(statements),
     };
   });
 }
@@ -57,6 +60,7 @@ export function compileExpression(text: string): Expression {
     const tokens = new Tokens(text, scan(text, 0, undefined).tokens);
     const expression = parseExpression(tokens);
     tokens.expectEnd();
+    checkCalls(text, [{ kind: 'output', expression, offset: 0 }]);
     return expression;
   });
 }

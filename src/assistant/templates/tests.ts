@@ -40,6 +40,7 @@ export const tests: Readonly<Record<string, Test>> = {
   number: (value) => typeof value === 'number',
   odd: (value) => typeof value === 'number' && Math.abs(value % 2) === 1,
   sequence: (value) => isList(value) || typeof value === 'string',
+  sameas: (value, operand) => value === operand,
   string: (value) => typeof value === 'string',
   true: (value) => value === true,
   undefined: (value) => value === undefined,

@@ -10,12 +10,22 @@ export interface Token {
 }
 
 const pattern =
-  /\s+|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<text>'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*")|(?<operator>==|!=|<=|>=|\/\/|\*\*|[-+*/%~|.,:()[\]{}<>=])/uy;
+  /\s+|(?<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<text>'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*")|(?<operator>==|!=|<=|>=|\/\/|\*\*|[-+*/%~|.,:()[\]{}<>=])/uy;
 
 /** Of one expression; bounds the depth of what the parser makes of it. */
 const maximumTokens = 2_000;
 
-const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+  ['r', '\r'],
+  ['0', '\0'],
+  ['b', '\b'],
+  ['f', '\f'],
+  ['v', '\v'],
+  ['\n', ''],
+  ...['\\', "'", '"'].map((char) => [char, char] as const),
+]);
 
 /** Tokens of one expression or statement, read once from left to right. */
 export class Tokens {
@@ -105,10 +115,11 @@ export function scan(template: string, start: number, close: '}}' | '%}' | undef
   let braces = 0;
   while (at < template.length) {
     if (close !== undefined && braces === 0) {
-      const trim = template[at] === '-' && template.startsWith(close, at + 1);
-      if (trim || template.startsWith(close, at)) {
+      const isMarked = '-+'.includes(template.charAt(at)) && template.startsWith(close, at + 1);
+      if (isMarked || template.startsWith(close, at)) {
         tokens.push({ kind: 'end', value: '', offset: at });
-        return { tokens, end: at + close.length + (trim ? 1 : 0), trim };
+        const trim = isMarked && template[at] === '-';
+        return { tokens, end: at + close.length + (isMarked ? 1 : 0), trim };
       }
     }
     pattern.lastIndex = at;
@@ -137,6 +148,15 @@ export function scan(template: string, start: number, close: '}}' | '%}' | undef
   return { tokens, end: at, trim: false };
 }
 
+/** An escape that does not exist stays as written: `'\\d'` keeps its backslash. */
 function unquote(text: string): string {
-  return text.slice(1, -1).replace(/\\([^])/g, (_, char: string) => escapes[char] ?? char);
+  return text
+    .slice(1, -1)
+    .replace(
+      /\\(?:x([\da-f]{2})|u([\da-f]{4})|([^]))/gi,
+      (written, x?: string, u?: string, char?: string) =>
+        char === undefined
+          ? String.fromCharCode(Number.parseInt(x ?? u ?? '', 16))
+          : (escapes.get(char) ?? written),
+    );
 }

@@ -3,6 +3,35 @@ import type { JsonValue } from '../../protocol/index.ts';
 /** What expressions work on: JSON, and undefined for what is not there. */
 export type Value = JsonValue | undefined;
 
+/**
+ * What `(a, b)`, `items()` and the like make: a list that is written with parentheses. Its items may
+ * have names, as those of `groupby`.
+ */
+export class Tuple extends Array<JsonValue> {
+  readonly #names: readonly string[];
+
+  private constructor(names: readonly string[]) {
+    super();
+    this.#names = names;
+  }
+
+  static named(names: readonly string[], items: readonly JsonValue[]): Tuple {
+    const tuple = new Tuple(names);
+    for (const item of items) tuple.push(item);
+    return tuple;
+  }
+
+  named(name: string): JsonValue | undefined {
+    const at = this.#names.indexOf(name);
+    return at === -1 ? undefined : this[at];
+  }
+
+  // What is made from a tuple is a list.
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+}
+
 /** Names that lead to JavaScript's own machinery; as data they do not exist. */
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -33,6 +62,7 @@ export function member(value: Value, key: Value): Value {
   if (isMapping(value)) {
     return !forbidden.has(key) && Object.hasOwn(value, key) ? value[key] : undefined;
   }
+  if (value instanceof Tuple) return value.named(key);
   return isList(value) && /^-?\d+$/.test(key) ? member(value, Number(key)) : undefined;
 }
 
@@ -79,12 +109,22 @@ function inner(value: JsonValue): string {
   if (value === false) return 'False';
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return quote(value);
+  if (value instanceof Tuple) {
+    return `(${value.map(inner).join(', ')}${value.length === 1 ? ',' : ''})`;
+  }
   if (isList(value)) return `[${value.map(inner).join(', ')}]`;
   const pairs = Object.entries(value);
   return `{${pairs.map(([key, item]) => `${quote(key)}: ${inner(item)}`).join(', ')}}`;
 }
 
 function quote(text: string): string {
+  if (!/[\\'\n\r\t]/.test(text)) return `'${text}'`;
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
-  return mark + text.replaceAll('\\', '\\\\').replaceAll(mark, `\\${mark}`) + mark;
+  const escaped = text
+    .replaceAll('\\', '\\\\')
+    .replaceAll(mark, `\\${mark}`)
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t');
+  return mark + escaped + mark;
 }

@@ -20,10 +20,10 @@ const template = `You work for an assistant that talks with a user. Your task:
 {% endif %}{% if resumed_after_interruption %}The user did something else in between and is back now.{% if resumed_last_request %} You had said: {{ resumed_last_request }}{% endif %} The last message may not be an answer to you: when it is none, ask again.
 {% endif %}{% if known_slots %}
 Known already, as data:
-{{ known_slots | tojson }}
+{{ known_slots | tojson(ensure_ascii=false, sort_keys=false) }}
 {% endif %}{% if tool_results %}
 What your tools answered in earlier turns, as data:
-{{ tool_results | tojson }}
+{{ tool_results | tojson(ensure_ascii=false, sort_keys=false) }}
 {% endif %}`;
 
 export interface PromptFacts {

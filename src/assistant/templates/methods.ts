@@ -1,0 +1,126 @@
+import { filters, pairs } from './filters.ts';
+import { formatBraces } from './format-braces.ts';
+import { argument, type Operation, toList, toNumber } from './operation.ts';
+import { strftime } from './strftime.ts';
+import { capitalize, pad, replace, strip } from './text-filters.ts';
+import { isEqual, isList, isMapping, member, toText, Tuple, type Value } from './value.ts';
+
+/** Whether a text has characters, and all are of a class. */
+const all =
+  (pattern: RegExp): Operation =>
+  (value) =>
+    pattern.test(toText(value));
+
+const split: Operation = (value, call) => {
+  const text = toText(value);
+  const by = argument(call, 0, 'sep') ?? null;
+  const most = toNumber(argument(call, 1, 'maxsplit'), -1);
+  if (by === '') throw new RangeError('split needs a separator that is not empty');
+  const pieces = by === null ? (text.match(/\S+/g) ?? []) : text.split(toText(by));
+  if (most < 0 || pieces.length <= most + 1) return pieces;
+  if (by !== null) return [...pieces.slice(0, most), pieces.slice(most).join(toText(by))];
+  const rest = text.trimStart().match(new RegExp(`^(?:\\S+\\s+){${Math.min(most, 10_000)}}`))?.[0];
+  return [...pieces.slice(0, most), text.trimStart().slice(rest?.length ?? 0)];
+};
+
+const rsplit: Operation = (value, call) => {
+  const by = argument(call, 0, 'sep') ?? null;
+  const most = toNumber(argument(call, 1, 'maxsplit'), -1);
+  const pieces = split(value, { ...call, positional: [by], named: new Map() }) as string[];
+  const cut = pieces.length - most;
+  if (most < 0 || cut <= 1) return pieces;
+  return [pieces.slice(0, cut).join(by === null ? ' ' : toText(by)), ...pieces.slice(cut)];
+};
+
+const count: Operation = (value, call) =>
+  isList(value)
+    ? value.filter((item) => isEqual(item, call.positional[0])).length
+    : toText(value).split(toText(call.positional[0]) || '\0').length - 1;
+
+const index: Operation = (value, call) => {
+  const [item] = call.positional;
+  const at = isList(value)
+    ? value.findIndex((one) => isEqual(one, item))
+    : toText(value).indexOf(toText(item));
+  if (at === -1) throw new RangeError(`index did not find ${toText(item).slice(0, 40)}`);
+  return at;
+};
+
+const partition: Operation = (value, call) => {
+  const [text, by] = [toText(value), toText(call.positional[0])];
+  const at = text.indexOf(by);
+  if (by === '' || at === -1) return Tuple.named([], [text, '', '']);
+  return Tuple.named([], [text.slice(0, at), by, text.slice(at + by.length)]);
+};
+
+/** `startswith(('a', 'b'))`: any of several. */
+const someOf = (options: Value, holds: (option: string) => boolean): boolean =>
+  (isList(options) ? options : [options]).some((option) => holds(toText(option)));
+
+/** Every letter behind something that is no letter. */
+const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => capitalize(word));
+
+/** The methods that templates call on texts, mappings and lists; those of Python. */
+export const methods: Readonly<Record<string, Operation>> = {
+  /** The evaluator does it, since it changes a variable. */
+  append: () => undefined,
+  capitalize: (value) => capitalize(toText(value)),
+  casefold: (value) => toText(value).toLowerCase(),
+  center: (value, call) => pad(value, call, 'both'),
+  count,
+  /** Of `loop`. */
+  cycle: (value, call) =>
+    call.positional[toNumber(member(value, 'index0'), 0) % Math.max(1, call.positional.length)],
+  endswith: (value, call) => someOf(call.positional[0], (end) => toText(value).endsWith(end)),
+  find: (value, call) => toText(value).indexOf(toText(call.positional[0])),
+  format: (value, call) => formatBraces(toText(value), call),
+  get: (value, call) => member(value, call.positional[0]) ?? call.positional[1] ?? null,
+  index,
+  isalnum: all(/^[\p{L}\p{N}]+$/u),
+  isalpha: all(/^\p{L}+$/u),
+  isdigit: all(/^\p{Nd}+$/u),
+  islower: (value) => /\p{Ll}/u.test(toText(value)) && !/\p{Lu}/u.test(toText(value)),
+  isoformat: (value) => toText(value),
+  isspace: all(/^\s+$/),
+  isupper: (value) => /\p{Lu}/u.test(toText(value)) && !/\p{Ll}/u.test(toText(value)),
+  items: pairs,
+  join: (value, call) => {
+    const list = toList(call.positional[0]).map(toText);
+    call.spend(list.length * toText(value).length);
+    return list.join(toText(value));
+  },
+  keys: (value) => (isMapping(value) ? Object.keys(value) : []),
+  ljust: (value, call) => pad(value, call, 'left'),
+  lower: filters['lower'] as Operation,
+  lstrip: (value, call) => strip(value, call.positional[0], 'start'),
+  partition,
+  removeprefix: (value, call) => {
+    const [text, prefix] = [toText(value), toText(call.positional[0])];
+    return text.startsWith(prefix) ? text.slice(prefix.length) : text;
+  },
+  removesuffix: (value, call) => {
+    const [text, suffix] = [toText(value), toText(call.positional[0])];
+    return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
+  },
+  replace,
+  rjust: (value, call) => pad(value, call, 'right'),
+  rsplit,
+  rstrip: (value, call) => strip(value, call.positional[0], 'end'),
+  split,
+  splitlines: (value) =>
+    toText(value)
+      .replace(/\r?\n$|\r$/, '')
+      .split(/\r\n|\r|\n/),
+  startswith: (value, call) =>
+    someOf(call.positional[0], (start) => toText(value).startsWith(start)),
+  strftime: (value, call) => strftime(toText(value), toText(call.positional[0])),
+  strip: (value, call) => strip(value, call.positional[0], 'both'),
+  swapcase: (value) =>
+    toText(value).replace(/\p{L}/gu, (letter) =>
+      letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase(),
+    ),
+  title,
+  upper: filters['upper'] as Operation,
+  values: (value) => (isMapping(value) ? Object.values(value) : []),
+  zfill: (value, call) => pad(value, call, 'right', '0'),
+};
