@@ -22,7 +22,8 @@ export type Command =
   | { readonly command: 'correct slots'; readonly slots: Readonly<Record<string, JsonValue>> }
   | { readonly command: 'cancel flow' }
   | { readonly command: 'clarify'; readonly options: readonly string[] }
-  | { readonly command: 'chitchat' }
+  /** `topic`: what the small talk is about, such as `greeting`; see `context.topic` of `pattern_chitchat`. */
+  | { readonly command: 'chitchat'; readonly topic?: string }
   | { readonly command: 'knowledge answer' }
   | { readonly command: 'skip question' }
   | { readonly command: 'human handoff' }

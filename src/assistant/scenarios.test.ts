@@ -252,11 +252,11 @@ test('13 and 14: a question for documents and small talk leave the pending quest
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));
   expect(await chat.say('what is customs?', search)).toEqual([
-    'I have no documents to look that up in.',
+    "Sorry, I can't answer that.",
     'Who is it for?',
   ]);
   expect(await chat.say('nice weather', chitchat)).toEqual([
-    'That is something I cannot help with.',
+    "Sorry, I can't help with that.",
     'Who is it for?',
   ]);
 });
@@ -373,7 +373,7 @@ test('19: an answer of the wrong type is refused with words of its own', async (
 test('20: a guarded flow is refused until its guard holds', async () => {
   const chat = open();
   expect(await chat.say('my history', start('history'))).toEqual([
-    'I did not understand that. Can you put it in other words?',
+    "Sorry, I didn't understand that. I can help you with sending a parcel, tracking a parcel, opening hours, holding mail and more.",
   ]);
   expect(chat.outcome.cannotHandle).toBe('cannot_handle_default');
   expect(await chat.say('redirect', start('redirect_parcel'))).toEqual(['Your PIN, please.']);

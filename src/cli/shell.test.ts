@@ -10,7 +10,10 @@ test(
     const input = 'water the Monstera\n/slots\n/stack\n/history\n';
     const { code, out } = await legate(['shell', folder.directory], { input });
     expect(code).toBe(0);
-    const [question, ...inside] = out.trimEnd().split('\n');
+    const [welcome = '', ...lines] = out.trimEnd().split('\n');
+    expect(welcome).toMatch(/^Hi! I can help you with watering, /);
+    expect(out.match(/^Hi!/gm)).toHaveLength(1);
+    const [question, ...inside] = lines.filter((line) => !/^  \d\) /.test(line));
     expect(question).toBe('How many litres?');
     expect(inside).toContain('plant: "Monstera"');
     expect(inside.filter((line) => line.startsWith('water_plants at '))).toHaveLength(1);

@@ -11,6 +11,7 @@ import {
   startFlows,
 } from '../executor/index.ts';
 import type { Command } from '../command.ts';
+import { smallTalkTopic } from '../small-talk/index.ts';
 import {
   activeSegment,
   isPattern,
@@ -101,7 +102,7 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
         clarification_options: '',
       });
     case 'chitchat':
-      return pushAside(dialogue, 'pattern_chitchat');
+      return pushAside(dialogue, 'pattern_chitchat', smallTalk(dialogue, command.topic));
     case 'knowledge answer':
       return pushAside(dialogue, 'pattern_search');
     case 'cannot handle':
@@ -122,9 +123,15 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'code change':
       return push(dialogue, 'pattern_code_change');
     case 'session start':
-      return push(dialogue, 'pattern_session_start');
+      // A project's own action_session_start greets by itself.
+      return push(dialogue, 'pattern_session_start', {
+        greets: !dialogue.domain.actions.has('action_session_start'),
+      });
     case 'restart':
-      return push(dialogue, 'pattern_restart');
+      // A program that sends /restart expects no words; a person who says so does.
+      return push(dialogue, 'pattern_restart', {
+        is_asked: !dialogue.options.userMessage.trim().startsWith('/'),
+      });
     case 'user silence':
       return push(dialogue, 'pattern_user_silence');
     case 'session end':
@@ -147,6 +154,14 @@ function push(dialogue: Dialogue, flowId: string, context: JsonObject = {}): voi
 function pushAside(dialogue: Dialogue, flowId: string, context: JsonObject = {}): void {
   interruptAgent(dialogue);
   dialogue.pushPattern(flowId, context);
+}
+
+/** The topic, found in the message where the generator named none, and the response for it. */
+function smallTalk({ domain, options }: Dialogue, named: string | undefined): JsonObject {
+  const topic = named ?? smallTalkTopic(options.userMessage);
+  if (topic === undefined) return {};
+  const own = `utter_small_talk_${topic}`;
+  return { topic, utter: domain.responses.has(own) ? own : 'utter_small_talk' };
 }
 
 function pushCancel(dialogue: Dialogue, cancelled: Segment | undefined): void {

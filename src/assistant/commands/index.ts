@@ -5,4 +5,4 @@ export type { ActiveCollect, AgentsView, CommandGenerator, GeneratorInput } from
 export { type IncomingMessage, readMessage, type ReadOptions } from './read-message.ts';
 export { type Intent, readSpecial, type SpecialMessage } from './special.ts';
 export { MAX_PAYLOAD_CHARACTERS, type Understanding } from './understand.ts';
-export { activeCollect, activeFlows, agentsView, startableFlows } from './view.ts';
+export { activeCollect, activeFlows, agentsView } from './view.ts';

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Dialogue } from '../executor/index.ts';
+import { type Dialogue, startableFlows } from '../executor/index.ts';
 import { cleanUp } from './clean-up.ts';
 import type { CommandGenerator } from './generator.ts';
 import { newSeeds, type Seed, seedsOf } from './orchestrator.ts';
 import { understand, type Understanding } from './understand.ts';
-import { activeCollect, agentsView, startableFlows } from './view.ts';
+import { activeCollect, agentsView } from './view.ts';
 
 export interface ReadOptions {
   readonly generator: CommandGenerator;

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../protocol/index.ts';
 import type { Dialogue } from '../executor/index.ts';
 import { agentOf } from '../executor/index.ts';
 import type { PatternFrame, StackFrame } from '../conversation.ts';
@@ -60,14 +59,6 @@ function validated(
     forceSlotFilling: false,
   };
   return { flow, step, slot };
-}
-
-/** User flows that a command may start now; `known` are slots that are about to be set. */
-export function startableFlows(dialogue: Dialogue, known?: JsonObject): readonly Flow[] {
-  return [...dialogue.flows.values()].filter(
-    (flow) =>
-      !flow.isPattern && (flow.if === undefined || dialogue.holds(flow.if, undefined, known)),
-  );
 }
 
 /** The flow nearest to the top, and the one that called it. */

@@ -137,7 +137,7 @@ test('small talk interrupts the agent, which is resumed by itself', async () => 
   const { chat, modes } = scripted({ finder: [asks('Which hotel?'), asks('So, which hotel?')] });
   await chat.say('to Rome', ...toRome);
   expect(await chat.say('nice day', chitchat)).toEqual([
-    'That is something I cannot help with.',
+    "Sorry, I can't help with that.",
     'So, which hotel?',
   ]);
   expect(chat.flowEvents).toEqual(['agent_interrupted finder', 'agent_resumed finder']);

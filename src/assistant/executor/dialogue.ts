@@ -13,6 +13,7 @@ import { botUttered, type Tracker } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
 import { fullTracker } from './full-tracker.ts';
 import type { WaitingAgent } from './leave-agents.ts';
+import { offerValues, withOffers } from './offers.ts';
 import type { BotMessage } from '../bot-message.ts';
 
 /** The last events before this turn, oldest first. */
@@ -164,22 +165,23 @@ export class Dialogue {
   }
 
   /** A response of the domain by its name, as a message. */
-  write(name: string, context: JsonObject, values: JsonObject = {}): Promise<BotMessage> {
+  async write(name: string, context: JsonObject, values: JsonObject = {}): Promise<BotMessage> {
     const { responder, channel, signal } = this.options;
     const { slots, state } = this.tracker;
     const { transcript } = state;
     const tracker = () => fullTracker(this);
-    return responder.respond({
+    const message = await responder.respond({
       name,
       channel,
       slots,
       context,
-      values,
+      values: { ...offerValues(this, name), ...values },
       transcript,
       tracker,
       signal,
       noting: { onPrompt: (note) => this.notePrompt(note), clock: this.options.clock },
     });
+    return withOffers(this, message);
   }
 
   async respond(name: string, context: JsonObject, values: JsonObject = {}): Promise<void> {

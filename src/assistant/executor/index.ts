@@ -12,6 +12,7 @@ export {
   startFlows,
 } from './interruption.ts';
 export { isAtWork, leftAgents, tellAgents, workingAgents } from './leave-agents.ts';
+export { startableFlows } from './offers.ts';
 export { readableName } from './readable-name.ts';
 export { restartAgent } from './restart-agent.ts';
 export { canFollowUp, run, runBetweenSteps } from './run.ts';

@@ -89,6 +89,7 @@ const flows = `flows:
     description: Tell when the restaurant is open.
     examples:
       - when are you open
+      - what time do you close
     steps:
       - action: utter_hours
 `;

@@ -125,9 +125,10 @@ export class FlowIndex {
       .flatMap((flow) => {
         const entry = best.get(flow);
         if (entry === undefined) return [];
-        const confidence = this.#confidence(words, entry.said);
+        const { share, isOnlyWeak } = this.#explained(words, entry.said);
         const { score, coverage } = entry;
-        const isExact = coverage >= 0.999 && confidence >= 0.999;
+        const confidence = isOnlyWeak ? share / 2 : share;
+        const isExact = coverage >= 0.999 && share >= 0.999;
         return [
           { flow, score, confidence, phraseCoverage: coverage, matched: entry.said.size, isExact },
         ];
@@ -135,7 +136,11 @@ export class FlowIndex {
       .toSorted((one, two) => Number(two.isExact) - Number(one.isExact) || two.score - one.score);
   }
 
-  #confidence(words: readonly Word[], said: ReadonlySet<string>): number {
+  /** The share of the words that was said, and whether they are all words of every request. */
+  #explained(
+    words: readonly Word[],
+    said: ReadonlySet<string>,
+  ): { readonly share: number; readonly isOnlyWeak: boolean } {
     let explained = 0;
     let open = 0;
     let isOnlyWeak = true;
@@ -147,9 +152,7 @@ export class FlowIndex {
         open += word.penalty;
       }
     }
-    if (explained === 0) return 0;
-    const share = explained / (explained + open);
-    return isOnlyWeak ? share / 2 : share;
+    return { share: explained === 0 ? 0 : explained / (explained + open), isOnlyWeak };
   }
 
   /** 1 for a word of one flow alone, less the more flows have it; words found by kinship count 1. */

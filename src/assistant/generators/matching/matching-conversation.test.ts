@@ -91,12 +91,12 @@ test.each<readonly [string, readonly string[], string]>([
   [
     '13: a question inside',
     ['send a parcel', 'what is customs?'],
-    'I have no documents to look that up in. Who is it for?',
+    "Sorry, I can't answer that. Who is it for?",
   ],
   [
     '14: small talk inside',
     ['send a parcel', 'one moment please'],
-    'That is something I cannot help with. Who is it for?',
+    "Alright. I'm here when you need me. Who is it for?",
   ],
   [
     '15: an ambiguous word',
@@ -120,7 +120,7 @@ test.each<readonly [string, readonly string[], string]>([
   [
     '20: a guarded flow',
     ['my history'],
-    'I did not understand that. Can you put it in other words?',
+    "Sorry, I didn't understand that. I can help you with sending a parcel, tracking a parcel, opening hours, holding mail and more.",
   ],
   [
     '20: and after its guard holds',

@@ -1,9 +1,10 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
+import { smallTalkTopic } from '../../small-talk/index.ts';
 import { messageOf } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
-import { afterCancel, bareText, steeringOf } from './phrases.ts';
+import { afterCancel, bareText } from './phrases.ts';
 import { setSlot, type Turn } from './turn.ts';
 import { findNumbers, readYesNo } from './values/index.ts';
 
@@ -88,10 +89,10 @@ function choice(turn: Turn): Command[] | undefined {
 function anythingElse(turn: Turn): Command[] | undefined {
   const { asked, message } = turn;
   if (asked === undefined || turn.requested.kind !== 'nothing') return undefined;
-  const isLeaving = /\b(?:bye|goodbye|see you|thanks?|thank you|cheers)\b/.test(message.folded);
+  const topic = smallTalkTopic(message.text);
+  const isLeaving = topic === 'thanks' || topic === 'farewell';
   const isDone = afterCancel(message)?.tokens.length === 0;
-  if (isDone || (isLeaving && steeringOf(message) === 'chitchat')) return [setSlot(asked, false)];
-  return undefined;
+  return isDone || isLeaving ? [setSlot(asked, false)] : undefined;
 }
 
 function satisfaction(turn: Turn): Command[] | undefined {

@@ -1,15 +1,10 @@
+import { smallTalkTopic, withoutClosing, withoutOpening } from '../../small-talk/index.ts';
 import { type Message, messageOf } from '../words/index.ts';
 
 /**
  * Fixed wordings: what people say to steer a conversation, whatever it is about. All patterns run on
  * folded text and are linear; each must fit a whole message or its beginning.
  */
-
-/** What may stand before anything. */
-const openers =
-  /^(?:(?:hi|hello|hey|hiya|greetings|good (?:morning|afternoon|evening|day)|ok|okay|so|well|um+|uh+|hm+|oh|ah|please|sorry|excuse me|thanks|thank you|alright|all right|right|yes|yeah|no|nope|actually|wait|you know what)(?: there| then)?\b[\s,.!;:-]*)+/;
-const closers =
-  /[\s,]*(?:(?:please|pls|thanks|thank you|thx|now|for now|ok|okay|actually)[\s,.!]*)*[\s.!?]*$/;
 
 const it = '(?:it|that|this|everything|all(?: of (?:it|this|that))?)';
 const cancelPhrases = [
@@ -63,41 +58,27 @@ const handoff = new RegExp(
   `\\b(?:talk|speak|chat|connect|transfer|put|get|pass|hand|switch|escalate)(?: me)?(?: over| through)? (?:to|with|onto|into)(?: (?:a|an|the|your|some|one of your))?(?: other)? ${person}\\b|^(?:i (?:want|need)(?: to)? |give me |get me )?(?:a |an )?(?:human(?: being)?|real person|live agent|human agent|real human|operator|customer (?:service|support|care))$`,
 );
 
-const moment = '(?:moment|second|sec|minute|min|bit)';
-const chitchat = whole(
-  '(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day|night))(?: there| again| everyone| friend| bot)?',
-  "how(?: are|'re) you(?: (?:doing|today|doing today|feeling))?",
-  "how(?:'s| is) it going|how do you do|what'?s up|sup|how have you been|how(?:'s| is) your day(?: going)?",
-  "(?:who|what) are you|what(?:'s| is|s) your name|do you have a name|who (?:made|built|created) you|how old are you|where are you from",
-  'are you (?:a |an )?(?:human|bot|robot|chatbot|machine|ai|real|real person|computer|person)(?: or .{1,30})?|am i (?:talking|speaking|chatting) (?:to|with) (?:a |an )?(?:human|bot|robot|person|machine)',
-  "tell me (?:a joke|a story|something(?: funny)?)|make me laugh|do you (?:like|love) .{1,30}|i love you|you(?: are|'re|r) (?:so |very |really )?(?:funny|nice|great|smart|cool|awesome|stupid|dumb|useless|amazing|the best)",
-  'thanks?(?: you)?(?: (?:so much|very much|a lot|for (?:your|the) help))?|thx|ty|cheers|much appreciated|i appreciate (?:it|that)',
-  '(?:good ?)?bye(?: bye)?|see (?:you|ya)(?: (?:later|soon))?|cya|take care|have a (?:nice|good|great) (?:day|one|evening|weekend)',
-  `(?:just )?(?:one|a|1) ${moment}|(?:hold|hang) on(?: (?:a|one|just a) ${moment})?|wait(?: (?:a|one|just a) ${moment}| up)?|give me (?:a|one) ${moment}|just ${moment}|let me (?:check|see|think|look)(?: .{1,40})?|brb|(?:i'll )?be right back|bear with me`,
-  'lol|haha+|hehe+|lmao|rofl|:\\)|nice|cool|awesome|wow|interesting|nice to meet you|good (?:job|work|bot)|well done|i see|got it|makes sense|my bad',
-);
-
 /** The message without greetings and politeness at either end. */
 export function bareText(message: Message): string {
-  return message.folded.replace(openers, '').replace(closers, '').trim();
+  return withoutClosing(withoutOpening(message.folded)).trim();
 }
 
 /** Greetings and politeness off the beginning; the rest as it was typed. */
 export function withoutOpeners(message: Message): Message {
-  const opener = openers.exec(message.folded)?.[0] ?? '';
-  return opener === '' ? message : messageOf(message.text.slice(opener.length));
+  const opening = message.text.length - withoutOpening(message.folded).length;
+  return opening === 0 ? message : messageOf(message.text.slice(opening));
 }
 
 /** What follows a cancelling phrase at the beginning; empty when nothing does. */
 export function afterCancel(message: Message): Message | undefined {
-  for (const text of [message.folded, message.folded.replace(openers, '')]) {
+  for (const text of [message.folded, withoutOpening(message.folded)]) {
     const match = cancel.exec(text);
     if (match === null) continue;
     const at = message.text.length - text.length + match[0].length;
     const rest = message.text
       .slice(at)
       .replace(/^(?:[\s,.;:!-]+|(?:and|but|instead|then|please|now|rather)\b)+/i, '');
-    return messageOf(rest.replace(closers, ''));
+    return messageOf(withoutClosing(rest));
   }
   return undefined;
 }
@@ -116,7 +97,6 @@ const steerings: readonly (readonly [Steering, RegExp])[] = [
   ['restart', restart],
   ['skip', skip],
   ['handoff', handoff],
-  ['chitchat', chitchat],
 ];
 
 /** The fixed wording that the whole message is, if it is one. */
@@ -130,9 +110,7 @@ export function steeringOf(message: Message): Steering | undefined {
     const steering = steerings.find(([, pattern]) => pattern.test(text));
     if (steering !== undefined) return steering[0];
   }
-  // Nothing but greetings and thanks.
-  const isPolite = bare === '' && /\b(?:hi|hello|hey|hiya|greetings|good|thanks?)\b/.test(plain);
-  return isPolite ? 'chitchat' : undefined;
+  return smallTalkTopic(message.text) === undefined ? undefined : 'chitchat';
 }
 
 const openQuestion =

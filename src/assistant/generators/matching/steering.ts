@@ -1,6 +1,9 @@
+import { present } from '../../../config/index.ts';
 import type { Command } from '../../command.ts';
 import type { Flow } from '../../model.ts';
+import { smallTalkTopic } from '../../small-talk/index.ts';
 import { synonymsOf } from '../words/index.ts';
+import { findAnswer } from './answers.ts';
 import { afterCancel, cancelledThing, steeringOf } from './phrases.ts';
 import { requestedIn } from './starting.ts';
 import type { Turn } from './turn.ts';
@@ -40,6 +43,9 @@ export function steered(turn: Turn): readonly Command[] | undefined {
   const isAnswer =
     (turn.asked?.kind === 'yes-no' || turn.asked?.kind === 'free') && isBareYesNo(turn.message);
   if (isAnswer && readYesNo(turn.message) !== undefined) return undefined;
+  // "Start" may be one of the choices that were offered.
+  const isChoice = turn.asked?.kind === 'category' && findAnswer(turn, turn.message) !== undefined;
+  if (steering === 'chitchat' && isChoice) return undefined;
   const { requested } = turn;
   const isFlow =
     requested.kind === 'start' &&
@@ -53,7 +59,7 @@ export function steered(turn: Turn): readonly Command[] | undefined {
     case 'handoff':
       return [{ command: 'human handoff' }];
     case 'chitchat':
-      return [{ command: 'chitchat' }];
+      return [{ command: 'chitchat', ...present({ topic: smallTalkTopic(turn.message.text) }) }];
     case 'skip':
       return turn.asked === undefined ? undefined : [{ command: 'skip question' }];
   }

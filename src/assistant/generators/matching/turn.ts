@@ -6,6 +6,7 @@ import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-question
 import { presentMoment } from '../present-moment.ts';
 import { type Message, messageOf, readMessage } from '../words/index.ts';
 import { flowIndexOf } from './flow-index.ts';
+import { withoutOpeners } from './phrases.ts';
 import { Reading } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
@@ -109,11 +110,17 @@ export class Turn {
 
   requestsIn(message: Message): Requested {
     const { allFlows, flows } = this.input;
-    return findRequests(message, {
-      index: flowIndexOf(allFlows),
-      isStartable: (flow) => this.isActive(flow) || flows.some((one) => one.id === flow.id),
-      ignored: this.read(message).values,
-    });
+    const find = (text: Message): Requested =>
+      findRequests(text, {
+        index: flowIndexOf(allFlows),
+        isStartable: (flow) => this.isActive(flow) || flows.some((one) => one.id === flow.id),
+        ignored: this.read(text).values,
+      });
+    const requested = find(message);
+    if (requested.kind !== 'nothing') return requested;
+    // "Good morning, ...": a greeting is no part of the request.
+    const bare = withoutOpeners(message);
+    return bare === message ? requested : find(bare);
   }
 
   /** Whether the flow is the one that runs, or called it. */

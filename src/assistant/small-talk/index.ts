@@ -1,0 +1,1 @@
+export { smallTalkTopic, withoutClosing, withoutOpening } from './small-talk.ts';

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { phrasePattern } from './phrase.ts';
+
+/** The table as its file has it. */
+interface Table {
+  readonly openers: readonly string[];
+  readonly closers: readonly string[];
+  readonly topics: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Topic {
+  readonly name: string;
+  readonly whole: RegExp;
+}
+
+interface SmallTalk {
+  readonly opener: RegExp;
+  readonly openers: RegExp;
+  readonly closers: RegExp;
+  readonly topics: readonly Topic[];
+}
+
+let known: SmallTalk | undefined;
+
+/** Read when the first message comes: most commands never need it. */
+function smallTalk(): SmallTalk {
+  known ??= compile(
+    parse(readFileSync(new URL('small-talk.yml', import.meta.url), 'utf8')) as Table,
+  );
+  return known;
+}
+
+function compile(table: Table): SmallTalk {
+  const anyOf = (phrases: readonly string[]): string =>
+    `(?:${phrases.map(phrasePattern).join('|')})`;
+  const opener = `^${anyOf(table.openers)}(?![\\p{L}\\p{N}'])[\\s,.!;:-]*`;
+  return {
+    opener: new RegExp(opener, 'u'),
+    openers: new RegExp(`^(?:${opener.slice(1)})+`, 'u'),
+    closers: new RegExp(
+      `(?:^|[\\s,]+)(?:${anyOf(table.closers)}(?![\\p{L}\\p{N}'])[\\s,.!]*)+[\\s.!?]*$|[\\s,.!?]+$`,
+      'u',
+    ),
+    topics: Object.entries(table.topics).map(([name, phrases]) => ({
+      name,
+      whole: new RegExp(`^${anyOf(phrases)}$`, 'u'),
+    })),
+  };
+}
+
+/** A folded message without the greetings and politeness it opens with. */
+export function withoutOpening(folded: string): string {
+  return folded.replace(smallTalk().openers, '');
+}
+
+/** A message without the politeness it closes with. */
+export function withoutClosing(text: string): string {
+  return text.replace(smallTalk().closers, '');
+}
+
+/**
+ * The topic of a message that asks for nothing: `greeting`, `thanks`, `capabilities`, ...; undefined for every
+ * other message. `small-talk.yml` has the topics and their phrases.
+ * @example smallTalkTopic('Good morning!'); // 'greeting'
+ */
+export function smallTalkTopic(message: string): string | undefined {
+  const folded = message.trim().toLowerCase();
+  const { topics, opener } = smallTalk();
+  // "Ok, thank you so much": what is left after each opener, the shortest first.
+  const rests = [folded];
+  for (let rest = folded; rests.length <= mostOpeners;) {
+    const next = rest.replace(opener, '');
+    if (next === rest) break;
+    rests.unshift((rest = next));
+  }
+  for (const text of rests.flatMap((rest) => [wordsOf(withoutClosing(rest)), wordsOf(rest)])) {
+    const found = text === '' ? undefined : topics.find(({ whole }) => whole.test(text));
+    if (found !== undefined) return found.name;
+  }
+  return undefined;
+}
+
+/** Openers that are taken off one by one. */
+const mostOpeners = 6;
+
+/** Without punctuation and apostrophes; a letter that is drawn out ("heyyy") stands once. */
+function wordsOf(text: string): string {
+  return text
+    .replaceAll(/['\u2018\u2019]/g, '')
+    .replaceAll(/[^\p{L}\p{N}\p{Extended_Pictographic}]+/gu, ' ')
+    .replaceAll(/(\p{L})\1{2,}/gu, '$1')
+    .trim();
+}
