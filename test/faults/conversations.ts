@@ -18,6 +18,14 @@ export interface Said {
   failure?: unknown;
 }
 
+/** How many conversations are held at a time, and how. */
+export interface ConversationsPlan {
+  /** @default 40 */
+  readonly count?: number;
+  /** The most milliseconds that a turn takes. @default 40 */
+  readonly longestPauseMs?: number;
+}
+
 const manners: readonly Manner[] = ['blocking', 'streaming', 'crowded', 'webhook'];
 
 /** One or more speakers who hold one conversation after the other. */
@@ -40,23 +48,29 @@ export class Conversations {
   readonly #client: Client;
   readonly #random: Random;
   readonly #webhook: string;
+  readonly #longestPauseMs: number;
   readonly #speakers: Promise<void>[] = [];
   #isOver = false;
 
-  private constructor(client: Client, random: Random, webhook: string) {
+  private constructor(
+    client: Client,
+    options: ConversationsPlan & { readonly random: Random; readonly webhook: string },
+  ) {
     this.#client = client;
-    this.#random = random;
-    this.#webhook = webhook;
+    this.#random = options.random;
+    this.#webhook = options.webhook;
+    this.#longestPauseMs = options.longestPauseMs ?? 40;
   }
 
-  static async start(options: {
-    cluster: Cluster;
-    random: Random;
-    count: number;
-    /** Where webhooks of the conversations go. */
-    webhook: string;
-  }): Promise<Conversations> {
-    const { cluster, random, count, webhook } = options;
+  static async start(
+    options: ConversationsPlan & {
+      readonly cluster: Cluster;
+      readonly random: Random;
+      /** Where webhooks of the conversations go. */
+      readonly webhook: string;
+    },
+  ): Promise<Conversations> {
+    const { cluster, count = 40 } = options;
     const client = await connect('http://127.0.0.1/', {
       fetch: cluster.fetch,
       retry: { attempts: 100, initialMs: 50, maximumMs: 1_000 },
@@ -64,7 +78,7 @@ export class Conversations {
       inactivityTimeoutMs: 10_000,
       timeoutMs: 120_000,
     });
-    const conversations = new Conversations(client, random, webhook);
+    const conversations = new Conversations(client, options);
     for (let index = 0; index < count; index += 1) conversations.#begin(index);
     return conversations;
   }
@@ -98,7 +112,7 @@ export class Conversations {
       }
       group.left -= 1;
       const contextId = `${group.name}-${group.conversation}`;
-      const said = message(`pause ${this.#random.between(0, 40)}`, { contextId });
+      const said = message(`pause ${this.#random.between(0, this.#longestPauseMs)}`, { contextId });
       const record: Said = { contextId, manner, messageId: said.messageId, events: [] };
       this.said.push(record);
       try {

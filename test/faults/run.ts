@@ -1,59 +1,94 @@
 import { Client } from 'pg';
+import { type BadNetwork, badNetwork } from '../../src/store/postgres/proxy.contract.ts';
 import { Cluster } from '../replicas/cluster.ts';
-import { startPostgres } from '../support/postgres.ts';
+import type { ReplicaSettings } from '../replicas/messages.ts';
+import { type Postgres, startPostgres } from '../support/postgres.ts';
 import { check } from './check.ts';
-import { Conversations } from './conversations.ts';
-import { Disturbance } from './disturbance.ts';
+import { Conversations, type ConversationsPlan, type Said } from './conversations.ts';
+import { type Fault, Injection } from './injection.ts';
 import { Random } from './random.ts';
-import type { Scenario } from './scenarios.ts';
+import type { ScenarioOptions, ScenarioResult } from './scenarios.ts';
 import { startWebhooks } from './webhooks.ts';
 
-const leaseMs = 2_000;
+export const leaseMs = 2_000;
 const reportEveryMs = 10_000;
 /** How long everything may take to come to rest after the last fault. */
 const restMs = 60_000;
 
+/** What a scenario has to disturb. */
+export interface Setting {
+  readonly cluster: Cluster;
+  readonly server: Postgres;
+  /** Between the replicas and their database. */
+  readonly network: BadNetwork;
+  readonly random: Random;
+}
+
+export interface ReplicasPlan {
+  readonly settings?: Partial<ReplicaSettings>;
+  /** How far the wall clock of each replica is ahead when it starts. @default three that are right */
+  readonly clockShiftsMs?: readonly number[];
+  readonly talk?: ConversationsPlan;
+  readonly faults: (setting: Setting) => Readonly<Record<string, Fault>>;
+  /** What else should hold at the end and does not. */
+  readonly check?: (
+    setting: Setting,
+    said: readonly Said[],
+  ) => Promise<readonly string[]> | readonly string[];
+}
+
 /**
- * Holds conversations with replicas on one database while these are killed, stopped and frozen and
- * the database restarts and crashes, and then checks each conversation against what was promised.
+ * Holds conversations with replicas on one database while faults are injected, and then checks each
+ * conversation against what was promised.
  */
-export const replicas: Scenario = async ({ seed, milliseconds, report }) => {
+export async function runReplicas(
+  { seed, milliseconds, report }: ScenarioOptions,
+  plan: ReplicasPlan,
+): Promise<ScenarioResult> {
   const random = new Random(seed);
   const server = await startPostgres();
   const database = await server.database();
+  await using network = await badNetwork(database);
   await using webhooks = await startWebhooks(new Random(seed + 1));
+  const common = { leaseMs, pollIntervalMs: 300, onInterrupted: 'run-again' as const };
   await using cluster = await Cluster.start(
-    { database, leaseMs, pollIntervalMs: 300, onInterrupted: 'run-again' },
+    { ...common, ...plan.settings, database: network.url },
     3,
+    plan.clockShiftsMs,
   );
   const conversations = await Conversations.start({
     cluster,
     random: new Random(seed + 2),
-    count: 40,
     webhook: webhooks.url,
+    ...plan.talk,
   });
-  const disturbance = new Disturbance({ cluster, database: server, random, leaseMs });
+  const setting = { cluster, server, network, random };
+  const injection = new Injection({ random, faults: plan.faults(setting) });
   const started = performance.now();
   while (performance.now() - started < milliseconds) {
     const left = milliseconds - (performance.now() - started);
     await new Promise((resolve) => setTimeout(resolve, Math.min(left, reportEveryMs)));
-    report(`${conversations.acknowledged} messages, ${JSON.stringify(disturbance.counts)}`);
+    report(`${conversations.acknowledged} messages, ${JSON.stringify(injection.counts)}`);
   }
-  await disturbance.end();
+  await injection.end();
   await conversations.end();
   const isAtRest = await rest(database);
   const { said, acknowledged } = conversations;
-  const violations = await check({ database, cluster, said, webhooks });
+  const violations = [
+    ...(isAtRest ? [] : ['it did not come to rest']),
+    ...(await check({ database, cluster, said, webhooks })),
+    ...((await plan.check?.(setting, said)) ?? []),
+  ];
   return {
-    injected: disturbance.counts,
+    injected: injection.counts,
     checked: {
       messages: acknowledged,
       conversations: conversations.conversations,
       'webhook calls': [...webhooks.taken.values()].reduce((sum, taken) => sum + taken.length, 0),
     },
-    violations: isAtRest ? violations : ['it did not come to rest', ...violations],
+    violations,
   };
-};
+}
 
 /** Waits until no turn is open and nothing is owed to a webhook. */
 async function rest(database: string): Promise<boolean> {

@@ -1,4 +1,6 @@
-import { replicas } from './run.ts';
+import { clockSkew } from './clock-skew.ts';
+import { frozenDatabase, halfOpen, slowDatabase } from './databases.ts';
+import { replicas } from './replicas.ts';
 
 /** What a scenario did and found. */
 export interface ScenarioResult {
@@ -25,4 +27,8 @@ export type Scenario = (options: ScenarioOptions) => Promise<ScenarioResult>;
 /** Every scenario by the name that `npm run faults -- --only` takes. None needs special rights. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   replicas,
+  'clock-skew': clockSkew,
+  'frozen-database': frozenDatabase,
+  'slow-database': slowDatabase,
+  'half-open': halfOpen,
 };

@@ -26,9 +26,18 @@ export class Cluster implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  static async start(settings: ReplicaSettings, replicas = 2): Promise<Cluster> {
+  /** `clockShiftsMs`: how far the wall clock of each replica is ahead, in milliseconds. */
+  static async start(
+    settings: ReplicaSettings,
+    replicas = 2,
+    clockShiftsMs: readonly number[] = [],
+  ): Promise<Cluster> {
     const cluster = new Cluster(settings);
-    await Promise.all(Array.from({ length: replicas }, () => cluster.add()));
+    await Promise.all(
+      Array.from({ length: replicas }, (_, index) =>
+        cluster.add({ clockShiftMs: clockShiftsMs[index] ?? 0 }),
+      ),
+    );
     return cluster;
   }
 
@@ -62,9 +71,11 @@ export class Cluster implements AsyncDisposable {
     return replica;
   }
 
-  async add(): Promise<Replica> {
+  /** `clockShiftMs`: how far its wall clock is ahead when it starts. */
+  async add({ clockShiftMs = 0 } = {}): Promise<Replica> {
     const child = fork(join(import.meta.dirname, 'server.ts'), [JSON.stringify(this.#settings)], {
-      execArgv: [],
+      execArgv: ['--import', join(import.meta.dirname, 'shifted-clock.ts')],
+      env: { ...process.env, CLOCK_SHIFT_MS: String(clockShiftMs) },
     });
     const port = await portOf(child);
     const replica = toReplica(child, port);

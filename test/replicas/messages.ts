@@ -7,6 +7,10 @@ export interface ReplicaSettings {
   readonly taskTimeoutMs?: number;
   readonly onInterrupted?: 'fail' | 'run-again';
   readonly serialise?: 'task';
+  /** The longest a statement may take. */
+  readonly statementTimeoutMs?: number;
+  /** Keeps its tasks in this SQLite file, and not in the database. */
+  readonly sqlite?: string;
   readonly callerLimits?: { readonly requestsPerSecond: number; readonly burst: number };
 }
 
@@ -18,7 +22,5 @@ export interface TurnBegan {
 
 export type ToParent = { readonly port: number } | TurnBegan;
 
-/** Opens the gate of that name. */
-export interface ToReplica {
-  readonly open: string;
-}
+/** Opens the gate of that name, or sets by how much the wall clock is wrong. */
+export type ToReplica = { readonly open: string } | { readonly clockShiftMs: number };

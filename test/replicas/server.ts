@@ -16,7 +16,9 @@ function gate(name: string): PromiseWithResolvers<void> {
   gates.set(name, found);
   return found;
 }
-process.on('message', (message: ToReplica) => gate(message.open).resolve());
+process.on('message', (message: ToReplica) => {
+  if ('open' in message) gate(message.open).resolve();
+});
 
 /** Waits for the gate of that name, but not beyond the turn's own end. */
 async function passed(name: string, { signal }: Turn): Promise<void> {
@@ -63,7 +65,16 @@ const server = await serve(
     },
   ),
   {
-    store: { type: 'postgres', url: settings.database },
+    store:
+      settings.sqlite === undefined
+        ? {
+            type: 'postgres',
+            url: settings.database,
+            ...(settings.statementTimeoutMs !== undefined && {
+              statementTimeoutMs: settings.statementTimeoutMs,
+            }),
+          }
+        : { type: 'sqlite', path: settings.sqlite },
     leaseMs: settings.leaseMs ?? 15_000,
     pollIntervalMs: settings.pollIntervalMs ?? 1_000,
     cancelGraceMs: 500,

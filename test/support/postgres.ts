@@ -19,6 +19,8 @@ export interface Postgres {
     readonly kill?: boolean;
     readonly meanwhile?: () => Promise<void>;
   }): Promise<void>;
+  /** Stops all its processes in their tracks until the returned function is called; only our own. */
+  freeze(): () => void;
 }
 
 let shared: Promise<Postgres> | undefined;
@@ -34,6 +36,9 @@ async function given(url: string): Promise<Postgres> {
   return {
     database: () => createDatabase(url),
     restart: () => Promise.reject(new Error('the server of DATABASE_URL is not ours to restart')),
+    freeze: () => {
+      throw new Error('the server of DATABASE_URL is not ours to freeze');
+    },
   };
 }
 
@@ -80,7 +85,31 @@ export async function startPostgres(): Promise<Postgres> {
       await meanwhile();
       child = await start();
     },
+    freeze() {
+      const stopped = [child.pid ?? 0, ...childrenOf(child.pid ?? 0)];
+      for (const pid of stopped) signal(pid, 'SIGSTOP');
+      return () => {
+        for (const pid of stopped) signal(pid, 'SIGCONT');
+      };
+    },
   };
+}
+
+/** Every connection has a process of its own, in a process group of its own. */
+function childrenOf(parent: number): number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
+}
+
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // A connection may have ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function findBinaries(): string | undefined {

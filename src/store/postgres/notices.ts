@@ -4,7 +4,7 @@ import type { Store } from '../contract.ts';
 import { Link } from './link.ts';
 import { fromPayload, toPayloads } from './notice-payload.ts';
 import type { Place } from './place.ts';
-import { send, type Statement } from './statement.ts';
+import { deadline, send, type Statement } from './statement.ts';
 import type { TrafficCount } from './traffic.ts';
 
 type Listener = Parameters<Store['watch']>[0];
@@ -21,6 +21,8 @@ const waitingLimit = 10_000;
 /** How often a store shows that it listens, and after how much silence it counts as gone. */
 const greetingMs = 30_000;
 const silenceMs = 100_000;
+/** A connection over which a notice takes longer to be sent counts as dead. */
+const answerMs = 10_000;
 /** How long a store that has heard of nobody takes it that others are about to greet. */
 const patienceMs = 5_000;
 
@@ -88,7 +90,8 @@ export class Notices {
 
   #greet(client: Client): void {
     for (const payload of toPayloads(this.#origin, new Map())) {
-      send(client, notify, [payload], () => {});
+      // A connection that answers nothing breaks, and comes back.
+      this.#sent(client, payload).catch(() => {});
     }
   }
 
@@ -113,7 +116,7 @@ export class Notices {
         this.#waiting = new Map();
         this.#traffic.roundTrips += 1;
         this.#traffic.statements += payloads.length;
-        await Promise.all(payloads.map((payload) => sent(client, payload)));
+        await Promise.all(payloads.map((payload) => this.#sent(client, payload)));
       }
     } catch {
       // Others look for themselves after a while.
@@ -121,6 +124,17 @@ export class Notices {
     } finally {
       this.#isSending = false;
     }
+  }
+
+  #sent(client: Client, payload: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const patience = deadline(answerMs, () => this.#link.cut(client));
+      send(client, notify, [payload], (error) => {
+        patience.end();
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
   }
 
   #receive({ payload }: Notification): void {
@@ -134,10 +148,4 @@ export class Notices {
       for (const { listener } of this.#watchers) listener({ taskId, version });
     }
   }
-}
-
-function sent(client: Client, payload: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    send(client, notify, [payload], (error) => (error === undefined ? resolve() : reject(error)));
-  });
 }

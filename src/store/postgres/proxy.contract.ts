@@ -7,14 +7,24 @@ export interface BadNetwork extends AsyncDisposable {
   readonly url: string;
   /** Whether answers get through; those that do not are lost for good. */
   answers: 'pass' | 'lose';
+  /** Milliseconds that every answer takes longer. */
+  latencyMs: number;
   /** Breaks every connection. */
   cut(): void;
+  /**
+   * Leaves every connection half open, for good: nothing gets through, and no end hears of it. So it
+   * is with new ones until the returned function is called.
+   */
+  stall(): () => void;
 }
 
 export async function badNetwork(url: string): Promise<BadNetwork> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
-  const network = { answers: 'pass' as BadNetwork['answers'] };
+  const network = { answers: 'pass' as BadNetwork['answers'], latencyMs: 0 };
+  /** Connections made before are dead. */
+  let generation = 0;
+  let isStalled = false;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
@@ -24,12 +34,25 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
     const far = connect(Number(target.port), target.hostname);
     keep(near);
     keep(far);
-    near.pipe(far);
-    far.on('data', (data) => {
-      if (network.answers === 'pass') near.write(data);
+    const born = generation;
+    const isDead = (): boolean => isStalled || born !== generation;
+    near.on('data', (data) => {
+      if (!isDead()) far.write(data);
     });
-    far.on('close', () => near.destroy());
-    near.on('close', () => far.destroy());
+    far.on('data', (data) => {
+      const pass = (): void => {
+        if (network.answers === 'pass' && !isDead()) near.write(data);
+      };
+      // Timers of one delay fire in order, and so do answers.
+      if (network.latencyMs > 0) setTimeout(pass, network.latencyMs);
+      else pass();
+    });
+    far.on('close', () => {
+      if (!isDead()) near.destroy();
+    });
+    near.on('close', () => {
+      if (!isDead()) far.destroy();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = new URL(url);
@@ -41,6 +64,21 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
     },
     set answers(answers) {
       network.answers = answers;
+    },
+    get latencyMs() {
+      return network.latencyMs;
+    },
+    set latencyMs(latencyMs) {
+      network.latencyMs = latencyMs;
+    },
+    stall: () => {
+      generation += 1;
+      isStalled = true;
+      return () => {
+        // Those that were made meanwhile never got an answer either.
+        generation += 1;
+        isStalled = false;
+      };
     },
     cut: () => {
       for (const socket of sockets) socket.destroy();
