@@ -157,6 +157,12 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'sub_agent.react.failed': 'A ReAct agent failed, or took too long',
   'sub_agent.retry': 'A sub agent is tried again',
   'sub_agent.startup_check_failed': 'A sub agent of the project is not there',
+  'store.clock_skew':
+    "The wall clock of this process is more than a second from the store's; leases and timers are not affected",
+  'store.clock_skew.over': "The wall clock agrees with the store's again",
+  'store.outage.ended': 'The store can be written again; says for how long it could not',
+  'store.outage.started':
+    'A write failed, and so may others until the end of the outage is logged; `/ready` says no meanwhile',
   'sub_agent.too_talkative': 'A sub agent said more on the way than users are shown',
   'tasks.agent.cleanup_failed': 'An agent threw while it was let go',
   'tasks.cancel.failed': 'A cancel is stored, but could not be carried out yet',

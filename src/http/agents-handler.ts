@@ -7,13 +7,14 @@ import { authenticate } from './entrance.ts';
 import { type Handler, only, sendKeys, sendWell } from './handler.ts';
 import { sendJson } from './respond.ts';
 import { errorHeaders } from './statuses.ts';
+import type { ReadyReport } from './readiness.ts';
 
 export interface ManyAgents {
   /** By the first segment of their paths. */
   readonly doors: ReadonlyMap<string, AgentDoors>;
   /** The root's own address, without a slash at the end. */
   readonly url: string;
-  readonly isReady: () => Promise<boolean>;
+  readonly isReady: () => Promise<ReadyReport>;
 }
 
 /** Leads below `/{agent}` to the doors of that agent; at the root are the catalogue and health. */
@@ -53,7 +54,7 @@ export function createAgentsHandler({ doors, url, isReady }: ManyAgents): Handle
     }
     if (path === '/health' || path === '/ready') {
       only(method, response, 'GET', 'HEAD');
-      return sendWell(response, path === '/health' || (await isReady()));
+      return sendWell(response, path === '/health' ? { isReady: true } : await isReady());
     }
     throw nothingAt(path);
   };

@@ -5,6 +5,7 @@ import { describeRequest } from './audit.ts';
 import { allowOrigin } from './cors.ts';
 import { authenticate } from './entrance.ts';
 import { handleJsonRpc } from './json-rpc.ts';
+import type { ReadyReport } from './readiness.ts';
 import { sendJson } from './respond.ts';
 import { handleRest } from './rest.ts';
 import type { Service } from './service.ts';
@@ -25,7 +26,7 @@ export interface HandlerOptions {
   /** Aborts when the server stops: streams are then closed. */
   readonly closing: AbortSignal;
   /** Whether requests are welcome, for `/ready`. */
-  readonly isReady: () => boolean | Promise<boolean>;
+  readonly isReady: () => Promise<ReadyReport>;
   /** Paths of other doors on the same port, asked first. */
   readonly before?: (
     request: IncomingMessage,
@@ -84,7 +85,7 @@ async function route(
   }
   if (path === '/health' || path === '/ready') {
     only(method, response, 'GET', 'HEAD');
-    return sendWell(response, path === '/health' || (await options.isReady()));
+    return sendWell(response, path === '/health' ? { isReady: true } : await options.isReady());
   }
   if (path === '/') {
     only(method, response, 'POST');
@@ -100,9 +101,9 @@ export function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   });
 }
 
-export function sendWell(response: ServerResponse, isWell: boolean): void {
-  const status = isWell ? 'ok' : 'unavailable';
-  sendJson(response, isWell ? 200 : 503, JSON.stringify({ status }));
+export function sendWell(response: ServerResponse, { isReady, ...details }: ReadyReport): void {
+  const status = isReady ? 'ok' : 'unavailable';
+  sendJson(response, isReady ? 200 : 503, JSON.stringify({ status, ...details }));
 }
 
 export function only(method: string, response: ServerResponse, ...allowed: string[]): void {

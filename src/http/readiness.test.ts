@@ -71,13 +71,16 @@ test('a server whose store fails is not ready, lives on, and is ready again with
   const moody = new Moody(memory);
   let now = 0;
   const readiness = new Readiness(moody.store, { ...systemScheduler, now: () => now });
-  expect(await readiness.check()).toBe(true);
+  expect(await readiness.check()).toEqual({ isReady: true });
   moody.mood = 'failing';
   now += 1_000;
-  expect(await readiness.check()).toBe(false);
+  expect(await readiness.check()).toEqual({
+    isReady: false,
+    reason: 'the store does not answer',
+  });
   moody.mood = 'well';
   now += 1_000;
-  expect(await readiness.check()).toBe(true);
+  expect(await readiness.check()).toEqual({ isReady: true });
   await memory.close();
 });
 
@@ -88,10 +91,21 @@ test('/ready tells of the store, /health does not', async () => {
   const url = `http://127.0.0.1:${server.port}`;
   moody.mood = 'failing';
   const ready = await fetch(`${url}/ready`);
-  expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable' }]);
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: 'unavailable', reason: 'the store does not answer' },
+  ]);
   expect(ready.headers.get('cache-control')).toBe('no-store');
   expect((await fetch(`${url}/health`)).status).toBe(200);
   moody.mood = 'well';
+});
+
+test('/ready shows a wall clock that is wrong, which is no reason not to be ready', async () => {
+  const memory = openMemory();
+  const clock = { now: () => memory.clock.now(), skewMs: () => 61_000 };
+  await using server = await serve(echo, { store: instead(memory, 'clock', clock) });
+  const ready = await fetch(`http://127.0.0.1:${server.port}/ready`);
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok', clockSkewMs: 61_000 }]);
 });
 
 test('a store that does not answer is not waited for', async () => {
@@ -102,7 +116,7 @@ test('a store that does not answer is not waited for', async () => {
   const readiness = new Readiness(moody.store, scheduler);
   const asked = readiness.check();
   scheduler.advance(2_000);
-  expect(await asked).toBe(false);
+  expect(await asked).toMatchObject({ isReady: false });
   await memory.close();
 });
 

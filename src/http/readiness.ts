@@ -1,23 +1,33 @@
 import { LegateError } from '../protocol/index.ts';
-import type { Store } from '../store/index.ts';
+import { smallSkewMs, type Store } from '../store/index.ts';
 import type { Scheduler } from '../tasks/index.ts';
 
 /** How long one look at the store is believed, in milliseconds: anybody may ask. */
 const believedMs = 1_000;
 /** A store that takes longer to answer is not ready, in milliseconds. */
 const patienceMs = 2_000;
+const leaving = 'the server is about to stop';
+
+/** What `/ready` says. */
+export interface ReadyReport {
+  readonly isReady: boolean;
+  /** Why not. */
+  readonly reason?: string;
+  /** How far the wall clock is ahead of the store's, in milliseconds; given when it is wrong. */
+  readonly clockSkewMs?: number;
+}
 
 /**
- * Whether requests are welcome: the store answers, and the process does not mean to stop. It is ready
- * or not by the store's answer, and once `leave` was called not ready for good.
+ * Whether requests are welcome: the store answers and takes writes, and the process does not mean to
+ * stop. It is ready or not by the store's answer, and once `leave` was called not ready for good.
  */
 export class Readiness {
-  readonly #store: Pick<Store, 'records'>;
+  readonly #store: Pick<Store, 'records' | 'health' | 'clock'>;
   readonly #scheduler: Scheduler;
   #isLeaving = false;
-  #known: { readonly until: number; readonly isReady: Promise<boolean> } | undefined;
+  #known: { readonly until: number; readonly doesAnswer: Promise<boolean> } | undefined;
 
-  constructor(store: Pick<Store, 'records'>, scheduler: Scheduler) {
+  constructor(store: Pick<Store, 'records' | 'health' | 'clock'>, scheduler: Scheduler) {
     this.#store = store;
     this.#scheduler = scheduler;
   }
@@ -26,13 +36,22 @@ export class Readiness {
     this.#isLeaving = true;
   }
 
-  check(): Promise<boolean> {
-    if (this.#isLeaving) return Promise.resolve(false);
+  async check(): Promise<ReadyReport> {
+    if (this.#isLeaving) return { isReady: false, reason: leaving };
     const now = this.#scheduler.now();
     if (this.#known === undefined || this.#known.until <= now) {
-      this.#known = { until: now + believedMs, isReady: this.#ask(now) };
+      this.#known = { until: now + believedMs, doesAnswer: this.#ask(now) };
     }
-    return this.#known.isReady.then((isReady) => isReady && !this.#isLeaving);
+    const doesAnswer = await this.#known.doesAnswer;
+    const skewMs = this.#store.clock.skewMs();
+    const details = Math.abs(skewMs) > smallSkewMs ? { clockSkewMs: skewMs } : {};
+    const { outage } = this.#store.health;
+    const reason = this.#isLeaving
+      ? leaving
+      : (outage?.reason ?? (doesAnswer ? undefined : 'the store does not answer'));
+    return reason === undefined
+      ? { isReady: true, ...details }
+      : { isReady: false, reason, ...details };
   }
 
   async #ask(now: number): Promise<boolean> {

@@ -35,6 +35,7 @@ import type {
 } from '../protocol/index.ts';
 import type { PushRegistration, PushStore } from './push-contract.ts';
 import type { RecordStore, RecordWrite } from './record-contract.ts';
+import type { StoreHealth } from './store-health.ts';
 
 export type {
   Delivery,
@@ -45,6 +46,7 @@ export type {
   PushStore,
 } from './push-contract.ts';
 export type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
+export type { Outage, Reporting, StoreHealth, StoreReporter } from './store-health.ts';
 
 /**
  * The clock that all replicas of a store share.
@@ -265,6 +267,7 @@ export interface Store {
   /** Whether other replicas may be at work on the same store. */
   readonly shared: boolean;
   readonly clock: StoreClock;
+  readonly health: StoreHealth;
 
   admit(admission: Admission): Promise<AdmitOutcome>;
   append(append: Append): Promise<AppendOutcome>;

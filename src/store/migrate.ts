@@ -6,8 +6,13 @@ export async function migrateStore(url: string): Promise<MigrationStatus> {
   return migrate(url);
 }
 
-/** Which version of the schema a PostgreSQL store has, and which this program wants. */
-export async function storeStatus(url: string): Promise<MigrationStatus> {
-  const { migrationStatus } = await import('./postgres/index.ts');
-  return migrationStatus(url);
+/**
+ * Which version of the schema a PostgreSQL store has, which this program wants, and how far the wall
+ * clock of this process is ahead of the database's.
+ */
+export async function storeStatus(
+  url: string,
+): Promise<MigrationStatus & { readonly skewMs: number }> {
+  const { databaseSkewMs, migrationStatus } = await import('./postgres/index.ts');
+  return { ...(await migrationStatus(url)), skewMs: await databaseSkewMs(url) };
 }

@@ -1,3 +1,5 @@
+import { type Reporting, smallSkewMs } from '../store/index.ts';
+import { observeGauge } from '../telemetry/index.ts';
 import type { Hub } from './hub.ts';
 import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
@@ -19,6 +21,10 @@ export class Maintenance {
   #lastHeartbeat: number | undefined;
   /** Until then nobody else is taken for dead. */
   #patientUntil = 0;
+  /** Whether this is the engine that reports on the store, among those that share it. */
+  readonly #reporting: Reporting;
+  readonly #unobserve: () => void;
+  #isSkewed = false;
   #isStopped = false;
 
   constructor(settings: EngineSettings, hub: Hub, turns: Turns, replica: string) {
@@ -26,6 +32,15 @@ export class Maintenance {
     this.#hub = hub;
     this.#turns = turns;
     this.#replica = replica;
+    const { store, logger } = settings;
+    this.#reporting = store.health.report({
+      started: ({ error }) => logger.error({ driver: store.driver, error }, 'store.outage.started'),
+      ended: ({ failedWrites }, milliseconds) =>
+        logger.info({ driver: store.driver, failedWrites, milliseconds }, 'store.outage.ended'),
+    });
+    this.#unobserve = observeGauge('legate.store.clock_skew', (result) =>
+      result.observe(store.clock.skewMs() / 1000),
+    );
   }
 
   async start(): Promise<void> {
@@ -42,6 +57,8 @@ export class Maintenance {
 
   stop(): void {
     this.#isStopped = true;
+    this.#reporting.end();
+    this.#unobserve();
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
   }
@@ -50,6 +67,7 @@ export class Maintenance {
     const { store, scheduler, leaseMs } = this.#settings;
     // Where nobody else could take over, life needs no proof.
     await store.heartbeat(this.#replica, store.shared ? leaseMs : Infinity);
+    this.#checkClock();
     // When our own signs of life did not get through, those of others did not either: they have yet
     // to show that they live.
     const now = scheduler.now();
@@ -58,6 +76,18 @@ export class Maintenance {
     if (!wasCutOff) return;
     this.#patientUntil = now + leaseMs;
     void this.#turns.probe();
+  }
+
+  /** Says once that the wall clock is wrong, and once that it is right again. */
+  #checkClock(): void {
+    const { store, logger } = this.#settings;
+    const skewMs = store.clock.skewMs();
+    const isSkewed = Math.abs(skewMs) > smallSkewMs;
+    if (isSkewed === this.#isSkewed) return;
+    this.#isSkewed = isSkewed;
+    if (!this.#reporting.isActive) return;
+    if (isSkewed) logger.warn({ skewMs }, 'store.clock_skew');
+    else logger.info({ skewMs }, 'store.clock_skew.over');
   }
 
   /** Notices were lost. */

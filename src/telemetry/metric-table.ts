@@ -36,6 +36,17 @@ export const metricTable = {
     help: 'How long attempts at webhooks took',
     labels: ['outcome'],
   },
+  'legate.store.write_failures': {
+    type: 'counter',
+    help: 'Writes that the store failed to make: a full disk, a database that is away',
+    labels: ['driver'],
+  },
+  'legate.store.clock_skew': {
+    type: 'gauge',
+    unit: 's',
+    help: "How far the wall clock of this process is ahead of the store's",
+    labels: [],
+  },
   'legate.http.denied': {
     type: 'counter',
     help: 'Requests refused for reasons of security, by the code of the error',

@@ -33,6 +33,7 @@ export class FaultyStore implements Store {
   readonly driver = 'memory';
   readonly shared = true;
   readonly clock: Store['clock'];
+  readonly health: Store['health'];
   readonly push: PushStore;
   readonly records: RecordStore;
   /** Times that a task or its log was read. */
@@ -45,6 +46,7 @@ export class FaultyStore implements Store {
     const { inner, ledger } = options;
     const { push, records } = inner;
     this.clock = inner.clock;
+    this.health = inner.health;
     this.push = {
       put: (taskId, registration) =>
         this.#call(

@@ -1,17 +1,18 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { utimesSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { postgres } from '../../../test/support/postgres.ts';
 import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { serve } from '../../http/index.ts';
 import { startScriptedModelServer } from '../../models/index.ts';
-import { openStore } from '../../store/index.ts';
+import { migrateStore, openStore } from '../../store/index.ts';
 import { legate, patient } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { examineClock, examineNode } from './examine-machine.ts';
+import { examineStore } from './examine-places.ts';
 
 async function examined(
   directory: string,
@@ -187,6 +188,25 @@ test('a clock that is off, by what servers and files say', patient, async () => 
   const later = new Date(now + 3_600_000);
   utimesSync(folder.path('config.yml'), later, later);
   expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'doubtful' });
+});
+
+test('a clock that is off by what the database says', patient, async () => {
+  const url = await (await postgres()).database();
+  await migrateStore(url);
+  expect(await examineStore({ type: 'postgres', url })).toMatchObject({ outcome: 'good' });
+  const { now } = Date;
+  const wrong = vi.spyOn(Date, 'now').mockImplementation(() => now() + 61_000);
+  try {
+    expect(await examineStore({ type: 'postgres', url })).toMatchObject({
+      outcome: 'doubtful',
+      found: expect.stringMatching(
+        /clock of this machine is 6[01]\.\d s ahead of that of PostgreSQL/,
+      ),
+      mend: expect.stringContaining('NTP'),
+    });
+  } finally {
+    wrong.mockRestore();
+  }
 });
 
 test('a Node that is too old is told to be', () => {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { storeStatus, type StoreOptions } from '../../store/index.ts';
+import { smallSkewMs, storeStatus, type StoreOptions } from '../../store/index.ts';
 import { openBusAt, readBusPlace } from '../bus-place.ts';
 import { type Diagnosis, doubtful, good, inTime, skipped, wordsOf, wrong } from './diagnosis.ts';
 
@@ -64,7 +64,15 @@ function existing(folder: string): string {
 
 async function examineDatabase(url: string): Promise<Diagnosis> {
   try {
-    const { current, latest, pending } = await inTime(storeStatus(url));
+    const { current, latest, pending, skewMs } = await inTime(storeStatus(url));
+    if (pending.length === 0 && Math.abs(skewMs) > smallSkewMs) {
+      const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
+      return doubtful(
+        'Store',
+        `the clock of this machine is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL`,
+        'set the clock, and keep it right with NTP ("timedatectl set-ntp true")',
+      );
+    }
     if (pending.length === 0) return good('Store', `PostgreSQL, schema version ${current}`);
     const found = `PostgreSQL has schema version ${current} of ${latest}`;
     return current === 0

@@ -9,6 +9,8 @@ const answerMargin = 5_000;
 /** The connections of one store, each kind for its own work, so that none holds up another. */
 export class Connections {
   readonly traffic = new TrafficCount();
+  /** Told of every write that failed. */
+  onFailure: (failure: unknown) => void = () => {};
   /** Changes made for callers: one connection, all of its writes in order and grouped. */
   readonly writes: GroupCommit;
   readonly reads: Pipeline;
@@ -24,6 +26,7 @@ export class Connections {
     },
   ) {
     const common = {
+      onFailure: (failure: unknown) => this.onFailure(failure),
       waitMs: options.waitMs,
       answerMs: options.statementTimeoutMs + Math.min(options.statementTimeoutMs, answerMargin),
       traffic: this.traffic,

@@ -74,6 +74,20 @@ export function closed(place: string): LegateError {
   return new LegateError('STORE_FAILED', `store ${place} is closed`);
 }
 
+/** Why the store cannot be written, in a few words. */
+export function outageReason({ cause }: LegateError): string {
+  switch (sqlState(cause)) {
+    case '53100':
+      return 'the disk of the database is full';
+    case '25006':
+      return 'the database is read-only';
+    case undefined:
+      return 'the database cannot be reached';
+    default:
+      return 'the database refuses writes';
+  }
+}
+
 /** A host with several addresses fails with an aggregate that has no message of its own. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError && error.message === '') {

@@ -1,5 +1,6 @@
 import { clearImmediate, setImmediate, setTimeout } from 'node:timers';
 import type { Client } from 'pg';
+import type { LegateError } from '../../protocol/index.ts';
 import { closed, isBreak, isLostRace, overrun, storeFailure, unanswered } from './failure.ts';
 import { Link } from './link.ts';
 import type { Place } from './place.ts';
@@ -53,6 +54,7 @@ export class GroupCommit {
   readonly #link: Link;
   readonly #answerMs: number;
   readonly #traffic: TrafficCount;
+  readonly #onFailure: ((failure: LegateError) => void) | undefined;
   #waiting: Waiting[] = [];
   #immediate: NodeJS.Immediate | undefined;
   #writing: Promise<void> | undefined;
@@ -64,9 +66,12 @@ export class GroupCommit {
       readonly waitMs: number;
       readonly answerMs: number;
       readonly traffic: TrafficCount;
+      /** Told of every write that failed. */
+      readonly onFailure?: (failure: LegateError) => void;
     },
   ) {
     this.#place = place;
+    this.#onFailure = options.onFailure;
     this.#link = new Link(place, options);
     this.#answerMs = options.answerMs;
     this.#traffic = options.traffic;
@@ -113,7 +118,7 @@ export class GroupCommit {
       try {
         await this.#writeGroup(group);
       } catch (error) {
-        for (const { reject } of group) reject(storeFailure(this.#place.name, error));
+        for (const operation of group) this.#fail(operation, error);
       }
     }
     this.#writing = undefined;
@@ -138,7 +143,13 @@ export class GroupCommit {
       failure = await this.#attempt([operation]);
       if (failure === undefined) return;
     }
-    operation.reject(storeFailure(this.#place.name, failure));
+    this.#fail(operation, failure);
+  }
+
+  #fail({ reject }: Waiting, thrown: unknown): void {
+    const failure = storeFailure(this.#place.name, thrown);
+    this.#onFailure?.(failure);
+    reject(failure);
   }
 
   /** Settles the group, or gives the reason why all of it was rolled back. */

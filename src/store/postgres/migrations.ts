@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { LegateError } from '../../protocol/index.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { sqlState, storeFailure, unreachable } from './failure.ts';
 import { type Place, placeOf, type PlaceOptions } from './place.ts';
 
@@ -78,6 +79,18 @@ export function migrationStatus(
   migrations: readonly Migration[] = readMigrations(),
 ): Promise<MigrationStatus> {
   return withClient(options, (client, place) => statusOf(client, migrations, place));
+}
+
+/** How far the wall clock of this process is ahead of the database's, in milliseconds. */
+export function databaseSkewMs(options: string | PlaceOptions): Promise<number> {
+  return withClient(options, async (client) => {
+    const text = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now';
+    const clock = new DatabaseClock(async () =>
+      Number((await client.query<{ now: number }>(text)).rows[0]?.now),
+    );
+    await clock.measure();
+    return clock.skewMs();
+  });
 }
 
 async function statusOf(

@@ -16,6 +16,7 @@ export class Pipeline {
   readonly #place: Place;
   readonly #answerMs: number;
   readonly #traffic: TrafficCount;
+  readonly #onFailure: ((failure: unknown) => void) | undefined;
   readonly #links: readonly { readonly link: Link; underWay: number }[];
   #isClosed = false;
 
@@ -26,9 +27,12 @@ export class Pipeline {
       readonly waitMs: number;
       readonly answerMs: number;
       readonly traffic: TrafficCount;
+      /** Told of every write that failed. */
+      readonly onFailure?: (failure: unknown) => void;
     },
   ) {
     this.#place = place;
+    this.#onFailure = options.onFailure;
     this.#answerMs = options.answerMs;
     this.#traffic = options.traffic;
     this.#links = Array.from({ length: options.connections }, () => ({
@@ -44,11 +48,20 @@ export class Pipeline {
     } catch (error) {
       if (!(error instanceof Broken)) throw storeFailure(this.#place.name, error);
     }
-    return this.write(statement, values);
+    return this.#once(statement, values);
   }
 
   /** Sent once only: it may have been carried out though its answer was lost. */
   async write(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
+    try {
+      return await this.#once(statement, values);
+    } catch (error) {
+      this.#onFailure?.(error);
+      throw error;
+    }
+  }
+
+  async #once(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     try {
       return await this.#run(statement, values);
     } catch (error) {

@@ -21,11 +21,12 @@ import type {
   TaskRecord,
   TurnRecord,
 } from '../contract.ts';
+import { probeRecords, WriteHealth } from '../store-health.ts';
 import type { Connections } from './connections.ts';
 import { ContextRoom } from './context-room.ts';
 import { ContextTable, contextValues } from './context-table.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { isTaskIdTaken } from './failure.ts';
+import { isTaskIdTaken, outageReason } from './failure.ts';
 import type { Notices } from './notices.ts';
 import { PushTable, registrationValues } from './push-table.ts';
 import { RecordTable, recordValues } from './record-table.ts';
@@ -106,6 +107,7 @@ export class PostgresStore implements Store {
   readonly driver = 'postgres';
   readonly shared = true;
   readonly clock: DatabaseClock;
+  readonly health: WriteHealth;
   readonly push: PushTable;
   readonly records: RecordTable;
   readonly #connections: Connections;
@@ -122,6 +124,12 @@ export class PostgresStore implements Store {
       const [row] = await connections.reads.read(statements.clock, []);
       return Number(row?.['now']);
     });
+    this.health = new WriteHealth({
+      driver: this.driver,
+      reasonOf: outageReason,
+      probe: () => probeRecords(this.records, this.clock),
+    });
+    connections.onFailure = (failure) => this.health.failed(failure);
     this.#tasks = new TaskReads(connections.reads);
     this.#contexts = new ContextTable(connections);
     this.push = new PushTable(connections);
@@ -272,6 +280,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.health.close();
     await this.#connections.close();
     await this.#notices.close();
   }

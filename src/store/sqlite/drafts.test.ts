@@ -48,7 +48,10 @@ class World {
 
   constructor() {
     migrate(this.database, readMigrations(), 'p');
-    this.tables = new Tables(this.database, 'p', processClock({ now: () => 5 }));
+    this.tables = new Tables(this.database, {
+      path: 'p',
+      clock: processClock({ now: () => 5 }),
+    });
   }
 
   perform(each: Step): unknown {

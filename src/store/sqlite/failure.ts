@@ -43,6 +43,21 @@ export function storeFailure(path: string, thrown: unknown): unknown {
   return new LegateError('STORE_FAILED', `store ${path}: ${text}`, { cause: thrown });
 }
 
+/** Why the store cannot be written, in a few words. */
+export function outageReason({ cause }: LegateError): string {
+  switch (primaryCode(cause)) {
+    case codes.full:
+      return 'the disk of the store is full';
+    case codes.readOnly:
+      return 'the store is read-only';
+    case codes.busy:
+    case codes.locked:
+      return 'the store is locked by another process';
+    default:
+      return 'the store fails to write';
+  }
+}
+
 function explain(code: number): string | undefined {
   switch (code) {
     case codes.full:

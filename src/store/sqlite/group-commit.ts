@@ -33,6 +33,8 @@ export interface GroupCommitHooks {
   readonly beforeCommit: () => void;
   /** Called after a rollback: whatever is kept in memory may be ahead of the file. */
   readonly onRollback: () => void;
+  /** Told of every operation that failed. */
+  readonly onFailure?: (failure: unknown) => void;
 }
 
 /** Operations of one transaction; further ones wait for the next one. */
@@ -254,7 +256,10 @@ export class GroupCommit {
 
   #reject(group: readonly Waiting[], { error }: Failure): void {
     const failure = storeFailure(this.#path, error);
-    for (const { reject } of group) reject(failure);
+    for (const { reject } of group) {
+      this.#hooks.onFailure?.(failure);
+      reject(failure);
+    }
   }
 }
 

@@ -17,9 +17,11 @@ import type {
   TaskRecord,
   TurnRecord,
 } from '../contract.ts';
+import { probeRecords, WriteHealth } from '../store-health.ts';
 import { attemptOf } from '../turn-queue.ts';
 import { admit } from './admit.ts';
 import { append } from './append.ts';
+import { outageReason } from './failure.ts';
 import { Tables } from './tables.ts';
 
 /**
@@ -30,6 +32,7 @@ export class SqliteStore implements Store {
   readonly driver = 'sqlite';
   readonly shared = false;
   readonly clock: StoreClock;
+  readonly health: WriteHealth;
   readonly push: PushStore;
   readonly records: RecordStore;
   readonly #database: DatabaseSync;
@@ -45,7 +48,15 @@ export class SqliteStore implements Store {
     this.#database = database;
     this.clock = options.clock;
     this.#onClose = options.onClose;
-    this.#tables = new Tables(database, options.path, options.clock);
+    this.health = new WriteHealth({
+      driver: this.driver,
+      reasonOf: outageReason,
+      probe: () => probeRecords(this.records, this.clock),
+    });
+    this.#tables = new Tables(database, {
+      ...options,
+      onFailure: (failure) => this.health.failed(failure),
+    });
     this.push = this.#tables.push;
     this.records = this.#tables.records;
   }
@@ -191,6 +202,7 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     if (!this.#database.isOpen) return;
+    this.health.close();
     this.#tables.commits.close();
     this.#database.close();
     this.#onClose();

@@ -28,7 +28,16 @@ export class Tables {
   readonly records: RecordTable;
   readonly list: TaskList;
 
-  constructor(database: DatabaseSync, path: string, clock: StoreClock) {
+  constructor(
+    database: DatabaseSync,
+    options: {
+      readonly path: string;
+      readonly clock: StoreClock;
+      /** Told of every write that failed. */
+      readonly onFailure?: (failure: unknown) => void;
+    },
+  ) {
+    const { path, clock, onFailure } = options;
     const counts = new TaskCounts(database);
     this.openContexts = new OpenContexts(database, () => this.tasks.write());
     this.tasks = new TaskTable(database, counts, this.openContexts);
@@ -38,6 +47,7 @@ export class Tables {
     this.contexts = new ContextTable(database);
     this.list = new TaskList(database, this.events, counts);
     this.commits = new GroupCommit(database, path, {
+      ...(onFailure !== undefined && { onFailure }),
       onForeignWrite: () => this.#invalidate(),
       beforeCommit: () => {
         this.write();

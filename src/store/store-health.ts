@@ -1,0 +1,186 @@
+// Named imports, so that a test's fake timers do not keep a store from recovering.
+import { clearTimeout, setTimeout } from 'node:timers';
+import { Json, LegateError } from '../protocol/index.ts';
+import { counter } from '../telemetry/index.ts';
+import type { StoreClock } from './contract.ts';
+import type { RecordStore } from './record-contract.ts';
+
+/** A time in which a store could not be written. */
+export interface Outage {
+  /** Why the first write failed, without place or address: `/ready` shows it to everybody. */
+  readonly reason: string;
+  readonly error: LegateError;
+  readonly failedWrites: number;
+}
+
+/**
+ * Is told when an outage starts and when it is over.
+ * @example
+ * const reporter: StoreReporter = {
+ *   started: ({ reason }) => pager.alert(reason),
+ *   ended: (_, milliseconds) => pager.resolve(milliseconds),
+ * };
+ */
+export interface StoreReporter {
+  started(outage: Outage): void;
+  ended(outage: Outage, milliseconds: number): void;
+}
+
+/** One of those who would report; see `StoreHealth.report`. */
+export interface Reporting {
+  /** Whether it is this one's turn to report on the store. */
+  readonly isActive: boolean;
+  end(): void;
+}
+
+/** Whether a store can be written. */
+export interface StoreHealth {
+  /** Undefined while writes succeed. */
+  readonly outage: Outage | undefined;
+  /**
+   * Engines of one process may share a store, and one of them reports: the first to ask, and when
+   * that one has ended, the next.
+   */
+  report(reporter: StoreReporter): Reporting;
+}
+
+/** Milliseconds that a wall clock may be from the store's without anybody being told. */
+export const smallSkewMs = 1_000;
+
+/** Milliseconds between attempts to write while writes fail. */
+const probeMs = 1_000;
+
+type After = (milliseconds: number, callback: () => void) => { cancel(): void };
+
+const systemAfter: After = (milliseconds, callback) => {
+  const timer = setTimeout(callback, milliseconds).unref();
+  return { cancel: () => clearTimeout(timer) };
+};
+
+const failures = counter('legate.store.write_failures');
+
+/**
+ * - **well**: the last write succeeded, or none was made.
+ * - **out**: a write failed. A probe is written every second; the outage is over when one succeeds
+ *   and no other write has failed since the probe before.
+ * - **closed**: for good; failures count no more.
+ */
+export class WriteHealth implements StoreHealth {
+  readonly #driver: string;
+  readonly #reasonOf: (failure: LegateError) => string;
+  readonly #probe: () => Promise<void>;
+  readonly #after: After;
+  readonly #reporters = new Set<StoreReporter>();
+  #outage: (Outage & { readonly since: number }) | undefined;
+  #failuresAtProbe = 0;
+  #timer: { cancel(): void } | undefined;
+  #isClosed = false;
+
+  /** `probe` writes something that needs room, and removes it again. */
+  constructor(options: {
+    readonly driver: string;
+    /** Why writes fail, in words that name neither place nor address. */
+    readonly reasonOf: (failure: LegateError) => string;
+    readonly probe: () => Promise<void>;
+    /** Runs a callback once after so many milliseconds. @default the system's timers */
+    readonly after?: After;
+  }) {
+    this.#after = options.after ?? systemAfter;
+    this.#driver = options.driver;
+    this.#reasonOf = options.reasonOf;
+    this.#probe = options.probe;
+  }
+
+  get outage(): Outage | undefined {
+    return this.#outage;
+  }
+
+  report(reporter: StoreReporter): Reporting {
+    // Each asks for itself, though two may be the same object.
+    const own: StoreReporter = { ...reporter };
+    this.#reporters.add(own);
+    if (this.#outage !== undefined && this.#reporters.size === 1) own.started(this.#outage);
+    const isFirst = (): boolean => this.#reporters.values().next().value === own;
+    return {
+      get isActive() {
+        return isFirst();
+      },
+      end: () => void this.#reporters.delete(own),
+    };
+  }
+
+  /** A write failed. What is not the medium's fault does not count. */
+  failed(error: unknown): void {
+    if (this.#isClosed || !(error instanceof LegateError) || error.code !== 'STORE_FAILED') return;
+    failures.add(1, { driver: this.#driver });
+    const before = this.#outage;
+    if (before !== undefined) {
+      this.#outage = { ...before, failedWrites: before.failedWrites + 1 };
+      return;
+    }
+    const reason = this.#reasonOf(error);
+    this.#outage = { reason, error, failedWrites: 1, since: performance.now() };
+    for (const reporter of this.#reporters) {
+      reporter.started(this.#outage);
+      break;
+    }
+    this.#probeLater();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  #probeLater(): void {
+    if (this.#isClosed) return;
+    this.#timer = this.#after(probeMs, () => void this.#tryAgain());
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      await this.#probe();
+    } catch {
+      // The driver has told of the failure already.
+      this.#failuresAtProbe = this.#outage?.failedWrites ?? 0;
+      this.#probeLater();
+      return;
+    }
+    const { outage } = this;
+    if (outage !== undefined && outage.failedWrites > this.#failuresAtProbe) {
+      this.#failuresAtProbe = outage.failedWrites;
+      this.#probeLater();
+      return;
+    }
+    this.#end();
+  }
+
+  #end(): void {
+    const outage = this.#outage;
+    this.#outage = undefined;
+    this.#failuresAtProbe = 0;
+    if (outage === undefined) return;
+    for (const reporter of this.#reporters) {
+      reporter.ended(outage, Math.round(performance.now() - outage.since));
+      break;
+    }
+  }
+}
+
+/** A store that is never out. */
+export const alwaysWell: StoreHealth = {
+  outage: undefined,
+  report: () => ({ isActive: true, end: () => {} }),
+};
+
+/** Characters of a probe: more than a page, so that it needs room of its own. */
+const probeSize = 16_384;
+
+/** Writes a record that needs room, and deletes it. */
+export async function probeRecords(records: RecordStore, clock: StoreClock): Promise<void> {
+  const place = { space: 'legate', key: `probe-${crypto.randomUUID()}` };
+  const now = clock.now();
+  const value = Json.of('x'.repeat(probeSize));
+  await records.write([{ ...place, value, expiresAt: now + probeMs }], now);
+  await records.write([place], now);
+}
