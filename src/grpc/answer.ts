@@ -14,7 +14,7 @@ export interface DoorContext {
   readonly entrance: Entrance;
   /** Bytes that may wait for the caller of a stream to read. */
   readonly maxWaitingBytes: number;
-  /** Aborts when the door closes: streams are then ended. */
+  /** Aborts when the door has drained: streams that are left are then ended. */
   readonly closing: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ export async function answerStream(
   );
   if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
   const { stream } = result;
-  const stop = (): void => stream.close();
+  const stop = (): void => stream.finish();
   closing.addEventListener('abort', stop, { once: true });
   if (closing.aborted) stop();
   try {

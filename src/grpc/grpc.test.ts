@@ -347,7 +347,8 @@ describe('limits', () => {
   });
 
   test('open streams take no place of calls: a caller with all its streams open can still cancel', async () => {
-    const opened = await start({ callerLimits: { concurrentRequests: 1, openStreams: 2 } });
+    const callerLimits = { concurrentRequests: 1, openStreams: 2 };
+    const opened = await start({ callerLimits, cancelGraceMs: 50 });
     const client = await clientOf(opened);
     const streams = [1, 2].map(() => client.stream('sendStreamingMessage', say('wait')));
     for (const stream of streams) {
@@ -507,23 +508,33 @@ describe('the door', () => {
     expect(listed().join()).not.toContain('GRPC');
   });
 
-  test('closing ends streams as UNAVAILABLE and waits for the other calls', async () => {
+  test('closing takes no new calls, and lets streams and calls under way end with their turns', async () => {
     const opened = await start();
     const client = await clientOf(opened);
-    const streaming = Array.fromAsync(client.stream('sendStreamingMessage', say('wait')));
-    const streamed = failure(streaming);
+    const streamed = Array.fromAsync(client.stream('sendStreamingMessage', say('wait')));
     const sent = client.call('sendMessage', say('wait'));
     await expect.poll(() => opened.router.engine.runningTurns).toBe(2);
-    const closed = opened.door.close({ graceMs: 10_000 });
+    const closed = opened.door.close({ graceMs: 60_000 });
+    const late = await failure(client.call('getTask', { id: 'no' }));
+    expect((late as unknown as ServiceError).code).toBe(grpcStatus.UNAVAILABLE);
+    gate.resolve();
+    expect(await sent).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
+    expect((await streamed).at(-1)).toMatchObject({
+      statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } },
+    });
+    await closed;
+  });
+
+  test('closing ends streams whose turn does not end in time as UNAVAILABLE', async () => {
+    const opened = await start();
+    const client = await clientOf(opened);
+    const streamed = failure(Array.fromAsync(client.stream('sendStreamingMessage', say('wait'))));
+    await expect.poll(() => opened.router.engine.runningTurns).toBe(1);
+    await opened.door.close({ graceMs: 100 });
     expect(await streamed).toMatchObject({
       code: 'UNAVAILABLE',
       message: 'the server is stopping; subscribe again to go on',
     });
-    gate.resolve();
-    expect(await sent).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
-    await closed;
-    const late = await failure(client.call('getTask', { id: 'no' }));
-    expect((late as unknown as ServiceError).code).toBe(grpcStatus.UNAVAILABLE);
   });
 
   test('closing twice is closing once, and calls that never end do not hold it', async () => {

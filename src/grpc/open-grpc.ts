@@ -50,7 +50,10 @@ export interface GrpcDoor extends AsyncDisposable {
   readonly url: string;
   /** What the card says of the door: 1.0, then 0.3. */
   readonly interfaces: readonly AgentInterface[];
-  /** Takes no new calls, ends streams, waits for the others, then lets go of what is left. @default graceMs 10_000 */
+  /**
+   * Takes no new calls (GOAWAY) and lets calls, streams and turns end for `graceMs`, then ends what is
+   * left. @default graceMs 20_000
+   */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -85,7 +88,7 @@ export async function openGrpc(options: GrpcOptions): Promise<GrpcDoor> {
     },
   });
   const url = options.url ?? `${shownHost(host)}:${server.port}`;
-  const close: GrpcDoor['close'] = ({ graceMs = 10_000 } = {}) => server.close(graceMs);
+  const close: GrpcDoor['close'] = ({ graceMs = 20_000 } = {}) => server.close(graceMs);
   return {
     port: server.port,
     url,

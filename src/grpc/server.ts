@@ -6,7 +6,7 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
 } from '@grpc/grpc-js';
-import type { Service, TlsFiles } from '../http/index.ts';
+import { type Service, type TlsFiles, waitAtMost } from '../http/index.ts';
 import { LegateError, toLegateError } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { answerOnce, answerStream, type DoorContext } from './answer.ts';
@@ -67,10 +67,8 @@ export async function startServer(options: {
     let closed: Promise<void> | undefined;
     return {
       port: bound,
-      close: (graceMs) => {
-        closing.abort();
-        return (closed ??= shutDown(server, graceMs).finally(stop));
-      },
+      close: (graceMs) =>
+        (closed ??= shutDown(server, service.engine, closing, graceMs).finally(stop)),
     };
   } catch (error) {
     stop();
@@ -128,13 +126,23 @@ function bind(
   });
 }
 
-/** Waits for the calls under way, but not for ever. */
-async function shutDown(server: Server, graceMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, graceMs);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+/** How long streams may take to send what is left of them, in milliseconds. */
+const flushMs = 1_000;
+
+/**
+ * Takes no new calls (GOAWAY), and lets those under way end for `graceMs`. Streams that are left when
+ * no turn runs here any more are then ended; their callers resume on another replica.
+ */
+async function shutDown(
+  server: Server,
+  engine: Service['engine'],
+  closing: AbortController,
+  graceMs: number,
+): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  const done = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  const left = (): number => Math.max(0, deadline - performance.now());
+  await waitAtMost(left(), Promise.race([done, engine.idle()]));
+  closing.abort();
+  await waitAtMost(Math.max(left(), Math.min(flushMs, graceMs)), done);
 }

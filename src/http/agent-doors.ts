@@ -16,7 +16,10 @@ export interface AgentDoors {
   readonly cards: Cards;
   readonly auth: Authenticator;
   readonly service: Service;
-  /** Closes streams with a last comment and lets turns end, or hands them over. */
+  /**
+   * Lets turns end by themselves for `graceMs`, then hands them over. Streams end with their turns;
+   * those that are left get a last comment.
+   */
   drain(options: { readonly graceMs: number }): Promise<void>;
 }
 
@@ -122,8 +125,8 @@ export async function openDoors(
     auth,
     service,
     async drain(grace) {
-      closing.abort();
       await engine.drain(grace);
+      closing.abort();
     },
   };
 }

@@ -23,7 +23,7 @@ import { errorHeaders } from './statuses.ts';
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface HandlerOptions {
-  /** Aborts when the server stops: streams are then closed. */
+  /** Aborts when the turns have been drained: streams that are left are then ended. */
   readonly closing: AbortSignal;
   /** Whether requests are welcome, for `/ready`. */
   readonly isReady: () => Promise<ReadyReport>;

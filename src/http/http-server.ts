@@ -1,14 +1,17 @@
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
 import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { AuditLog, describeRequest } from './audit.ts';
 import { refuseForeignNames } from './browser-guard.ts';
 import type { Handler } from './handler.ts';
+import { OpenResponses } from './open-responses.ts';
 import { readTarget } from './request-target.ts';
 import { sendJson } from './respond.ts';
+import { type Drain, shutDown } from './shut-down.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
 import { answerUnreadable, refuseBeforeStart, refuseWithoutHost } from './unreadable-request.ts';
 
@@ -46,11 +49,15 @@ export interface ListenOptions {
    * since a web page could otherwise reach it by a name of its own. @default []
    */
   hosts?: readonly string[];
-  /** How long turns may take to end by themselves when the server stops, in milliseconds. @default 10_000 */
+  /**
+   * How long turns may take to end by themselves when the server shuts down, in milliseconds. Turns
+   * that take longer are handed over to another replica, or failed as interrupted. @default 20_000
+   */
   drainMs?: number;
   /**
-   * How long `/ready` says no before the port is closed, so that load balancers learn of it, in
-   * milliseconds. @default 0
+   * How long `/ready` says no while everything is still served, before the port is closed, in
+   * milliseconds: longer than load balancers take to notice. @default 5_000 when `/ready` was asked for
+   * twice within the last minute, otherwise 0
    */
   noticeMs?: number;
 }
@@ -63,9 +70,16 @@ export interface HttpServer {
   /** Whether only this machine can reach it. */
   readonly isLocalOnly: boolean;
   handle(handler: Handler): void;
-  /** Takes no new connections, lets `drain` do its work, then lets go of what is left. */
-  close(drain: () => Promise<void>): Promise<void>;
+  /** Gives notice: from now on every response closes its connection. Resolves after the notice. */
+  leave(): Promise<void>;
+  /** Takes no new connections, waits for `drain`, then closes the connections that are left. */
+  close(drain: Drain): Promise<void>;
 }
+
+/** How long a load balancer that asks for `/ready` gets to notice the shutdown, in milliseconds. */
+const defaultNoticeMs = 5_000;
+/** Who asks for `/ready` more than once within this time watches it, in milliseconds. */
+const watchedMs = 60_000;
 
 /** Opens the port, if it may be opened. */
 export async function openServer(
@@ -85,8 +99,14 @@ export async function openServer(
   const names = !isAuthenticated && isLoopbackHost(host) ? knownNames(options) : undefined;
   const isStrict = tls !== undefined && hstsSeconds > 0;
   const strict = `max-age=${hstsSeconds}`;
+  const { noticeMs, drainMs = 20_000 } = options;
+  const responses = new OpenResponses();
+  /** When `/ready` was last asked for, and the time before: one question is not yet a watcher. */
+  let readyAsked: readonly [number, number] = [-Infinity, -Infinity];
   let handler: Handler = refuseBeforeStart;
   const listener: Handler = (request, response) => {
+    responses.add(response);
+    if (request.url?.endsWith('/ready') === true) readyAsked = [performance.now(), readyAsked[0]];
     if (isStrict) response.setHeader('strict-transport-security', strict);
     readTarget(request);
     if (refuseWithoutHost(request, response)) return;
@@ -120,8 +140,15 @@ export async function openServer(
     handle(next) {
       handler = next;
     },
+    async leave() {
+      responses.closeConnections();
+      const isWatched = performance.now() - readyAsked[1] < watchedMs;
+      const notice = noticeMs ?? (isWatched ? defaultNoticeMs : 0);
+      if (notice > 0) await wait(notice);
+    },
     async close(drain) {
-      await shutDown(server, drain);
+      responses.closeConnections();
+      await shutDown({ server, responses, drain, drainMs });
       secure?.stop();
     },
   };
@@ -144,17 +171,6 @@ function serverOptions(limits: Partial<ConnectionLimits> = {}): ServerOptions {
 function knownNames({ hosts = [], url }: ListenOptions & { readonly url?: string }): string[] {
   const own = url === undefined ? undefined : URL.parse(url)?.hostname;
   return [...hosts.map((name) => name.toLowerCase()), ...(own === undefined ? [] : [own])];
-}
-
-async function shutDown(server: Server | SecureServer, drain: () => Promise<void>): Promise<void> {
-  const isClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  server.closeIdleConnections();
-  await drain();
-  server.closeIdleConnections();
-  // Answers that are being written get a moment; a client that does not read must not hold us.
-  const timer = setTimeout(() => server.closeAllConnections(), 1_000);
-  await isClosed;
-  clearTimeout(timer);
 }
 
 /** The address to show: a server that listens everywhere is reached here by its local name. */

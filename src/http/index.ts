@@ -14,6 +14,7 @@ export { serveAll, type ServeAllOptions, type ServedAgent, type ServingAll } fro
 export { errorHeaders } from './statuses.ts';
 export { telemetryOf } from './telemetry-options.ts';
 export { contextOf as tlsContext, type TlsFiles } from './tls.ts';
+export { waitAtMost } from './wait-at-most.ts';
 export { defaultLimits, type HttpLimits, type Service } from './service.ts';
 export {
   type AssistantServing,

@@ -29,9 +29,17 @@ export interface Router extends AsyncDisposable {
   readonly auth: Authenticator;
   /** What doors of other kinds need to serve the same agent beside this one. */
   readonly service: Service;
-  /** From now on `/ready` says no; everything else is served as before. */
+  /**
+   * From now on `/ready` says no and every response closes its connection; everything else is served
+   * as before.
+   */
   leave(): void;
-  /** Closes streams with a last comment and lets turns end, or hands them over. */
+  /**
+   * Lets turns end by themselves for `graceMs`, then hands them over. Streams end with their turns;
+   * those that are left get a last comment.
+   */
+  drain(options: { readonly graceMs: number }): Promise<void>;
+  /** Drains and lets go of everything. @default graceMs 0 */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -52,8 +60,13 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
   );
   push?.start();
   let closed: Promise<void> | undefined;
-  const shutDown = async (graceMs: number): Promise<void> => {
+  let isLeaving = false;
+  const leave = (): void => {
+    isLeaving = true;
     readiness.leave();
+  };
+  const shutDown = async (graceMs: number): Promise<void> => {
+    leave();
     await doors.drain({ graceMs });
     // The claims of webhooks end with the replica, so they are settled before it retires.
     await push?.stop();
@@ -63,9 +76,13 @@ export async function router(agent: Agent, options: RouterOptions = {}): Promise
   const close: Router['close'] = ({ graceMs = 0 } = {}) => (closed ??= shutDown(graceMs));
   return {
     ...doors,
+    handler: (request, response) => {
+      if (isLeaving) response.setHeader('connection', 'close');
+      doors.handler(request, response);
+    },
     store,
     push,
-    leave: () => readiness.leave(),
+    leave,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

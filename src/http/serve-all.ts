@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent } from '../agents/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
@@ -68,7 +67,7 @@ export async function serveAll(
     'take' in entry ? { agent: entry } : entry,
   ]);
   checkNames(served);
-  const { auth, protectsCard, cors, drainMs = 10_000, noticeMs = 0 } = options;
+  const { auth, protectsCard, cors } = options;
   const common = {
     ...(auth !== undefined && { auth }),
     ...(protectsCard !== undefined && { protectsCard }),
@@ -81,9 +80,10 @@ export async function serveAll(
     throw error;
   });
   const doors = new Map<string, AgentDoors>();
-  const stop = async (graceMs: number): Promise<void> => {
-    shared.readiness.leave();
-    await Promise.all(Array.from(doors.values(), (each) => each.drain({ graceMs })));
+  const drain: AgentDoors['drain'] = async (grace) => {
+    await Promise.all(Array.from(doors.values(), (each) => each.drain(grace)));
+  };
+  const stop = async (): Promise<void> => {
     // The claims of webhooks end with the replica, so they are settled before it retires.
     await shared.push?.stop();
     for (const { engine } of doors.values()) await engine.stop();
@@ -96,7 +96,8 @@ export async function serveAll(
       doors.set(name, await openDoors(agent, place, shared, replica));
     }
   } catch (error) {
-    await opened.close(() => stop(0));
+    await opened.close(() => drain({ graceMs: 0 }));
+    await stop();
     throw error;
   }
   shared.push?.start();
@@ -104,8 +105,12 @@ export async function serveAll(
   let closed: Promise<void> | undefined;
   const shutDown = async (): Promise<void> => {
     shared.readiness.leave();
-    if (noticeMs > 0) await wait(noticeMs);
-    await opened.close(() => stop(drainMs));
+    await opened.leave();
+    try {
+      await opened.close(drain);
+    } finally {
+      await stop();
+    }
   };
   const close = (): Promise<void> => (closed ??= shutDown());
   const { store, push } = shared;

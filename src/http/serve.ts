@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent } from '../agents/index.ts';
 import { type ListenOptions, openServer } from './http-server.ts';
 import type { RouterOptions } from './router-options.ts';
@@ -35,7 +34,6 @@ export interface Serving extends AsyncDisposable {
  * }), { port: 8080 });
  */
 export async function serve(agent: Agent, options: ServeOptions = {}): Promise<Serving> {
-  const { drainMs = 10_000, noticeMs = 0 } = options;
   const isAuthenticated = options.auth?.isOpen === false;
   const opened = await openServer({ ...options, isAuthenticated });
   const { url, port, server, isLocalOnly } = opened;
@@ -49,8 +47,12 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   let closed: Promise<void> | undefined;
   const shutDown = async (): Promise<void> => {
     made.leave();
-    if (noticeMs > 0) await wait(noticeMs);
-    await opened.close(() => made.close({ graceMs: drainMs }));
+    await opened.leave();
+    try {
+      await opened.close((grace) => made.drain(grace));
+    } finally {
+      await made.close();
+    }
   };
   const close = (): Promise<void> => (closed ??= shutDown());
   return { url, port, server, router: made, close, [Symbol.asyncDispose]: close };

@@ -22,7 +22,10 @@ export interface EventSending {
   readonly logger: Logger;
   readonly keepAliveMs: number;
   readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Ends the stream with a last comment: the server stops, the task goes on. */
+  /**
+   * Ends the stream after the events that are stored by then: the server shuts down. A stream whose
+   * turn has not ended gets a last comment, and its client resumes on another replica.
+   */
   readonly closing?: AbortSignal;
 }
 
@@ -50,6 +53,8 @@ class EventSender {
   #pending = '';
   #state: 'new' | 'open' | 'over' = 'new';
   #isFlushing = false;
+  /** The event that ends the turn, or an error, is among what was sent. */
+  #isComplete = false;
   #flushed: (() => void) | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
 
@@ -71,6 +76,7 @@ class EventSender {
         'a2a_server.sanic_app.stream_sse.error',
       );
       this.#pending += this.#options.encodeError(error);
+      this.#isComplete = true;
     } finally {
       this.#end();
     }
@@ -87,7 +93,10 @@ class EventSender {
         continue;
       }
       this.#pending += frame(event, encode(event));
-      if (event.isLast) return;
+      if (event.isLast) {
+        this.#isComplete = true;
+        return;
+      }
       this.#flushSoon();
       if (this.#response.writableNeedDrain) await drained(this.#response);
       else if (this.#pending.length > maxPending) {
@@ -130,7 +139,7 @@ class EventSender {
     if (this.#pending === '') response.flushHeaders();
   }
 
-  readonly #onClosing = (): void => this.#stream.close();
+  readonly #onClosing = (): void => this.#stream.finish();
 
   readonly #onClose = (): void => {
     this.#state = 'over';
@@ -142,7 +151,7 @@ class EventSender {
     const { closing, extraHeaders } = this.#options;
     clearInterval(this.#keepAlive);
     this.#stream.close();
-    if (closing?.aborted === true)
+    if (closing?.aborted === true && !this.#isComplete)
       this.#pending += ': the server is stopping; subscribe again to go on\n\n';
     const text = this.#pending;
     if (this.#state === 'new') {

@@ -293,6 +293,11 @@ export class Engine {
     return this.pushConfigs.delete(request, this.#owner(call));
   }
 
+  /** Resolves when no turn runs in this process. */
+  idle(): Promise<void> {
+    return this.#turns.idle();
+  }
+
   /** Takes no more turns from others, and lets the running ones end or hands them over. */
   async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
     // Meanwhile it still shows that it lives: its turns are not for others to take.

@@ -37,6 +37,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   #awaitedMessage: string | undefined;
   readonly #outcome: Promise<TurnOutcome> | undefined;
   readonly #signal: AbortSignal | undefined;
+  #isFinishing = false;
   #isOver = false;
 
   constructor(options: {
@@ -73,9 +74,16 @@ export class EventStream implements AsyncIterable<StreamEvent> {
 
   /** Resolves when there may be something to take, or nothing more comes. */
   arrival(): Promise<void> {
-    if (this.#reader !== undefined) return this.#reader.arrival();
+    const isDone = this.#isFinishing && this.#reader?.isCurrent === true;
+    if (this.#reader !== undefined && !isDone) return this.#reader.arrival();
     this.close();
     return Promise.resolve();
+  }
+
+  /** Ends the stream after all events that are stored by now, the last one of the turn included. */
+  finish(): void {
+    this.#isFinishing = true;
+    this.#reader?.nudge();
   }
 
   /** The next event if it is here already; undefined tells nothing of those to come. */

@@ -83,6 +83,11 @@ export class LogReader implements Follower {
     });
   }
 
+  /** Everything that was stored when the store was last read, or offered since, has been taken. */
+  get isCurrent(): boolean {
+    return !this.#behind && this.#buffer.length === 0;
+  }
+
   /** The next event if it is here already. */
   take(): LogEvent | undefined {
     const event = this.#buffer.shift();

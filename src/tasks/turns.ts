@@ -185,10 +185,15 @@ export class Turns {
     const timer = this.#settings.scheduler.after(graceMs, () => this.#close());
     while (this.#isBusy || this.atWork.isClaiming) {
       await this.atWork.claimed();
-      if (this.#isBusy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+      await this.idle();
     }
     timer.cancel();
     this.#close();
+  }
+
+  /** Resolves when no turn runs here. */
+  async idle(): Promise<void> {
+    while (this.#isBusy) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   get #isBusy(): boolean {

@@ -39,7 +39,13 @@ import { SharedModel, type WantedModel } from './shared-model.ts';
  */
 export interface ServeAssistantOptions extends Pick<
   ServeOptions,
-  'port' | 'host' | 'tls' | 'drainMs' | 'dangerouslyAllowUnauthenticatedRemote' | 'scheduler'
+  | 'port'
+  | 'host'
+  | 'tls'
+  | 'drainMs'
+  | 'noticeMs'
+  | 'dangerouslyAllowUnauthenticatedRemote'
+  | 'scheduler'
 > {
   readonly places: ProjectPlaces;
   /** A packed model; without it the project folder is read. */
@@ -228,12 +234,13 @@ function namesOf(
 }
 
 function listening(options: ServeAssistantOptions): ServeOptions {
-  const { port, host, tls, drainMs, scheduler } = options;
+  const { port, host, tls, drainMs, noticeMs, scheduler } = options;
   return {
     ...(port !== undefined && { port }),
     ...(host !== undefined && { host }),
     ...(tls !== undefined && { tls }),
     ...(drainMs !== undefined && { drainMs }),
+    ...(noticeMs !== undefined && { noticeMs }),
     ...(scheduler !== undefined && { scheduler }),
     // Which doors are open to whom was looked at before, door by door.
     dangerouslyAllowUnauthenticatedRemote: true,
