@@ -24,7 +24,7 @@ export const inspector: Row = {
     const browser = await chromium();
     try {
       const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-      await page.goto(`${server.url}/inspect/`);
+      await page.goto(server.link);
       await page.getByRole('tab', { name: 'Wire' }).click();
       await say(page, 'stream 1000');
       const idle = await draw(page, () => page.waitForTimeout(2_000));

@@ -10,6 +10,7 @@ const variables: Readonly<Record<string, string>> = {
   AUTH_TOKEN: 'The token of the HTTP API; as `--auth-token`',
   JWT_SECRET: 'As `--jwt-secret`',
   JWT_METHOD: 'As `--jwt-method`',
+  INSPECT_TOKEN: 'The token in the link of the inspector; as `--inspect-token`',
   SSL_PASSWORD: 'Of the private key; as `--ssl-password`',
   SANIC_WORKERS: 'More than 1 is refused with a store in memory, and has no effect otherwise',
   CLARIFY_ON_MULTIPLE_START_FLOWS:

@@ -24,6 +24,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'agents.tool.outcome_unknown':
     'A tool was interrupted by a crash; whether it took effect is not known',
   'assistant.model_changed': 'Another model is served from now on',
+  'audit.agent_named': 'An operator named another agent for the inspector to call',
   'audit.api_key.created': 'An API key was made',
   'audit.api_key.revoked': 'An API key was revoked',
   'audit.bodies_over_budget':
@@ -32,6 +33,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'audit.limited':
     'A caller exceeded a limit (429): one line when it starts, then one in ten seconds with the number in `refused`',
   'audit.open_to_everybody': 'The server listens for other machines and asks nobody who they are',
+  'audit.push.hosts_opened':
+    'Webhooks may go to these hosts wherever they lead, private and loopback addresses included',
   'audit.push.revived': 'A dead webhook delivery was sent again by hand',
   'audit.task_cancelled': 'Somebody cancelled a task in the inspector',
   'audit.url_refused': 'A webhook was to go where it must not',

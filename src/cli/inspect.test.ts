@@ -16,12 +16,15 @@ test(
     try {
       await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
       const url = /at (http:\/\/localhost:\d+)/.exec(running.out)?.[1] ?? '';
-      expect(running.out).toContain(`Look:   ${url}/inspect/`);
-      const about = await fetch(`${url}/inspect/api/about`);
+      const token = /^Look: {3}\S+\/inspect\/\?token=([\w-]{43})$/m.exec(running.out)?.[1] ?? '';
+      expect(running.out).toContain(`Look:   ${url}/inspect/?token=${token}`);
+      expect((await fetch(`${url}/inspect/api/about`)).status).toBe(401);
+      const headers = { authorization: `Bearer ${token}` };
+      const about = await fetch(`${url}/inspect/api/about`, { headers });
       expect(((await about.json()) as About).agents).toMatchObject([{ name: 'tried' }]);
       const sent = await legate(['send', url, 'chunks']);
       expect(sent.out).toContain('  one two\n');
-      const tasks = await fetch(`${url}/inspect/api/tasks`);
+      const tasks = await fetch(`${url}/inspect/api/tasks`, { headers });
       expect(await tasks.text()).toContain('TASK_STATE_COMPLETED');
       const page = await fetch(`${url}/inspect/`);
       expect(page.headers.get('content-type')).toContain('text/html');

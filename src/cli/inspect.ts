@@ -20,6 +20,7 @@ export async function inspect(place: string, options: InspectCommandOptions): Pr
       jwtMethod: 'HS256',
       inspect: true,
       open: options.open,
+      ...(options.inspectToken !== undefined && { inspectToken: options.inspectToken }),
       logLevel: options.logLevel,
     });
     return;
@@ -43,12 +44,12 @@ async function inspectRemote(session: Session, options: InspectCommandOptions): 
   progress.clear();
   await using served = await serveAgent(agent, {
     port: options.port,
-    inspector: inspectorOptions('127.0.0.1'),
+    inspect: inspectorOptions(options),
     store: { type: 'memory' },
     logger: createLogger(options.logLevel),
   });
-  const { url } = served.serving;
-  console.log(agentGreeting(agent.name, url, true, undefined));
-  if (options.open) openPage(`${url}/inspect/`);
+  console.log(agentGreeting(served));
+  const { inspectorUrl } = served.serving;
+  if (options.open && inspectorUrl !== undefined) openPage(inspectorUrl);
   await untilSignal();
 }

@@ -1,22 +1,20 @@
 import { statSync } from 'node:fs';
-import { isLoopbackHost } from '../auth/index.ts';
 import {
   type AssistantServing,
-  inspectorDoor,
   type InspectorOptions,
   serveAssistant,
   type ServeAssistantOptions,
 } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import { httpsOrLoopbackPolicy, type UrlPolicy } from '../push/index.ts';
 import { callBindings } from './call-bindings.ts';
+import type { InspectTokenOptions } from './commands/options.ts';
 import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
 import { createLogger } from './logger.ts';
 import { openPage } from './open-page.ts';
 import { modelFile, placesOf, projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
-import { serveModule } from './serve-module.ts';
+import { type ServedModule, serveModule } from './serve-module.ts';
 import { untilSignal } from './signals.ts';
 
 /** Serves an assistant, or the agent of a module, until told to stop. */
@@ -28,7 +26,7 @@ export async function run(place: string, options: RunCommandOptions): Promise<vo
     ? await startModule(place, options)
     : await startAssistant(place, options);
   console.log(served.greeting);
-  if (options.open === true) openPage(`${served.url}/inspect/`);
+  if (options.open === true && served.inspectorUrl !== undefined) openPage(served.inspectorUrl);
   await untilSignal();
   console.error('Stopping: waiting for what is under way.');
 }
@@ -41,7 +39,7 @@ function nothingAt(place: string): LegateError {
 }
 
 interface Started extends AsyncDisposable {
-  readonly url: string;
+  readonly inspectorUrl: string | undefined;
   readonly greeting: string;
 }
 
@@ -53,45 +51,37 @@ async function startModule(place: string, options: RunCommandOptions): Promise<S
     cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     ...(options.authToken !== undefined && { token: options.authToken }),
-    ...(options.inspect === true && { inspector: inspectorOptions(options.interface) }),
+    ...(options.inspect === true && { inspect: inspectorOptions(options) }),
     ...(options.endpoints !== undefined && { endpoints: options.endpoints }),
     logLevel: options.logLevel,
   });
-  const { url } = served.serving;
+  const { inspectorUrl } = served.serving;
   return {
-    url,
-    greeting: agentGreeting(served.agent.name, url, options.inspect === true, served.file),
+    inspectorUrl,
+    greeting: agentGreeting(served),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }
 
-/**
- * The page may call other agents, too: it is for whoever runs the command. Where only this machine can
- * open it, it goes wherever the machine itself can, to agents of the same network among others.
- */
-export function inspectorOptions(host: string): InspectorOptions {
-  const anywhere: UrlPolicy = {
-    ...httpsOrLoopbackPolicy,
-    schemes: ['http', 'https'],
-    allowPrivate: true,
+/** The page may call other agents, too: it is for whoever runs the command. */
+export function inspectorOptions({ inspectToken }: InspectTokenOptions): InspectorOptions {
+  return {
+    proxy: true,
+    version: packageVersion(),
+    ...(inspectToken !== undefined && { token: inspectToken }),
   };
-  return { proxy: isLoopbackHost(host) ? { policy: anywhere } : true, version: packageVersion() };
 }
 
-export function agentGreeting(
-  name: string,
-  url: string,
-  isInspected: boolean,
-  file: string | undefined,
-): string {
+export function agentGreeting({ agent, serving, file }: ServedModule): string {
+  const { url, inspectorUrl } = serving;
   return [
-    `Serving the agent "${name}" at ${url}`,
+    `Serving the agent "${agent.name}" at ${url}`,
     '',
     'Talk to it:',
     `  legate send ${url} "hello"`,
     '',
     `Card:   ${url}/.well-known/agent-card.json`,
-    ...(isInspected ? [`Look:   ${url}/inspect/`] : []),
+    ...(inspectorUrl === undefined ? [] : [`Look:   ${inspectorUrl}`]),
     `Tasks:  kept in ${file ?? 'memory, until it stops'}`,
     'Stop:   Ctrl+C',
   ].join('\n');
@@ -122,15 +112,13 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     build: { bindings: callBindings },
     version: packageVersion(),
-    ...(options.inspect === true && {
-      inspector: inspectorDoor(inspectorOptions(options.interface)),
-    }),
+    ...(options.inspect === true && { inspect: inspectorOptions(options) }),
     logger,
   });
   progress.clear();
   return {
-    url: serving.url,
-    greeting: greeting(serving, options.inspect === true),
+    inspectorUrl: serving.inspectorUrl,
+    greeting: greeting(serving),
     [Symbol.asyncDispose]: () => serving.close(),
   };
 }
@@ -155,7 +143,7 @@ function tlsOf(options: RunCommandOptions): Pick<ServeAssistantOptions, 'tls'> {
 }
 
 /** How to reach it, with commands to paste. */
-function greeting({ url, models, storage }: AssistantServing, isInspected: boolean): string {
+function greeting({ url, inspectorUrl, models, storage }: AssistantServing): string {
   const { project } = models.require();
   const { a2aServer } = project.endpoints;
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);
@@ -193,7 +181,7 @@ function greeting({ url, models, storage }: AssistantServing, isInspected: boole
           '',
           `Card:   ${url}/.well-known/agent-card.json`,
         ]),
-    ...(isInspected ? [`Look:   ${url}/inspect/`] : []),
+    ...(inspectorUrl === undefined ? [] : [`Look:   ${inspectorUrl}`]),
     `Data:   kept in ${placeOf(storage)}`,
     'Stop:   Ctrl+C',
   ];

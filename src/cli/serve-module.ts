@@ -2,14 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Agent } from '../agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../auth/index.ts';
-import {
-  inspectorDoor,
-  type InspectorOptions,
-  serve,
-  type ServeOptions,
-  type Serving,
-  telemetryOf,
-} from '../http/index.ts';
+import { serve, type ServeOptions, type Serving, telemetryOf } from '../http/index.ts';
 import { type StoreOptions, storeOptionsOf } from '../store/index.ts';
 import { retentionOf } from '../tasks/index.ts';
 import { loadAgent } from './load-agent.ts';
@@ -18,12 +11,10 @@ import type { LogLevel } from './commands/options.ts';
 
 export interface ServeModuleOptions extends Pick<
   ServeOptions,
-  'port' | 'host' | 'tls' | 'cors' | 'dangerouslyAllowUnauthenticatedRemote'
+  'port' | 'host' | 'tls' | 'cors' | 'inspect' | 'dangerouslyAllowUnauthenticatedRemote'
 > {
   /** Bearer token that callers must show. @default nobody is asked */
   readonly token?: string;
-  /** Shows what goes on, below `/inspect`. @default no */
-  readonly inspector?: InspectorOptions;
   /** A file with `store:` and `telemetry:`. @default endpoints.yml beside the module, if there is one */
   readonly endpoints?: string;
   readonly logLevel: LogLevel;
@@ -73,28 +64,17 @@ async function readEndpoints(
   };
 }
 
-/** Serves an agent, and the inspector beside it where that is wanted. */
+/** Serves an agent; where there is a token, to those who have it. */
 export async function serveAgent(
   agent: Agent,
   options: Omit<ServeModuleOptions, 'logLevel' | 'endpoints'> & ServeOptions,
 ): Promise<ServedModule> {
-  const { token, inspector, ...listening } = options;
-  const door = inspector === undefined ? undefined : inspectorDoor(inspector);
+  const { token, ...listening } = options;
   const serving = await serve(agent, {
     ...listening,
-    ...(door !== undefined && { before: door.handle }),
     ...(token !== undefined && { auth: bearerAuth(token) }),
   });
-  const { service, store, push } = serving.router;
-  door?.open({ agents: [{ name: agent.name, service }], store, push });
-  return {
-    agent,
-    serving,
-    async [Symbol.asyncDispose]() {
-      door?.close();
-      await serving.close();
-    },
-  };
+  return { agent, serving, [Symbol.asyncDispose]: () => serving.close() };
 }
 
 function bearerAuth(token: string): Authenticator {

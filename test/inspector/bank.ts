@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import {
   type AssistantServing,
-  inspectorDoor,
   serveAssistant,
   type ServeAssistantOptions,
 } from '../../src/http/index.ts';
+import { inspectorToken } from '../../src/http/inspector/testing/inspected-server.ts';
 
 const directory = join(import.meta.dirname, '../../examples/bank');
 
@@ -13,7 +13,7 @@ export function bank(options: Partial<ServeAssistantOptions> = {}): Promise<Assi
   return serveAssistant({
     places: { directory },
     store: { type: 'memory' },
-    inspector: inspectorDoor({ version: '0.1.0' }),
+    inspect: { version: '0.1.0', token: inspectorToken },
     drainMs: 0,
     ...options,
   });

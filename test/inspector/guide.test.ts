@@ -3,31 +3,29 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agent, artifact, textOf } from '../../src/index.ts';
-import { inspectorDoor, serve } from '../../src/http/index.ts';
+import { serve, type Serving } from '../../src/http/index.ts';
 
 const root = join(import.meta.dirname, '../..');
 const guide = await readFile(join(root, 'docs/guides/inspector.md'), 'utf8');
 
 test('the code of the guide shows an agent in the inspector', async () => {
   const code = /^```ts title=inspect\.ts\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? '';
-  const names = 'agent, artifact, inspectorDoor, serve, textOf';
+  const names = 'agent, artifact, serve, textOf';
   expect(code).toContain(`import { ${names} } from 'legate';`);
   const body = code.replace(/^import .*\n/, '').replace('port: 8080', 'port: 0');
   const AsyncFunction = (async () => {}).constructor as new (
     ...parts: string[]
-  ) => (
-    ...values: unknown[]
-  ) => Promise<{ server: { url: string; close(): Promise<void> }; inspector: { close(): void } }>;
-  const run = new AsyncFunction(...names.split(', '), `${body}; return { server, inspector };`);
-  const { server, inspector } = await run(agent, artifact, inspectorDoor, serve, textOf);
-  try {
-    expect((await fetch(`${server.url}/inspect/`)).status).toBe(200);
-    const about = await fetch(`${server.url}/inspect/api/about`);
-    expect(await about.json()).toMatchObject({ agents: [{ name: 'greeter' }] });
-  } finally {
-    inspector.close();
-    await server.close();
-  }
+  ) => (...values: unknown[]) => Promise<Serving>;
+  const run = new AsyncFunction('console', ...names.split(', '), `${body}; return server;`);
+  const printed: unknown[] = [];
+  const console = { log: (line: unknown) => void printed.push(line) };
+  await using server = await run(console, agent, artifact, serve, textOf);
+  expect(printed).toEqual([server.inspectorUrl]);
+  expect((await fetch(`${server.url}/inspect/`)).status).toBe(200);
+  const token = new URL(server.inspectorUrl ?? '').searchParams.get('token') ?? '';
+  const headers = { authorization: `Bearer ${token}` };
+  const about = await fetch(`${server.url}/inspect/api/about`, { headers });
+  expect(await about.json()).toMatchObject({ agents: [{ name: 'greeter' }] });
 });
 
 test('every picture and page that the guide names exists', () => {

@@ -1,5 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { inspectorToken } from '../../src/http/inspector/testing/inspected-server.ts';
 import { chromium } from '../support/chromium.ts';
 
 /** For tests that look at many views, or wait for much: the machine may be busy with other things. */
@@ -16,9 +17,13 @@ export interface OpenPage extends AsyncDisposable {
 /** The inspector of a server in a browser of its own. Whatever the page does wrong is noted. */
 export async function openPage(
   url: string,
-  options: BrowserContextOptions & { readonly hash?: string } = {},
+  options: BrowserContextOptions & {
+    readonly hash?: string;
+    /** Whether the page is opened by its link, as operators do. @default true */
+    readonly byLink?: boolean;
+  } = {},
 ): Promise<OpenPage> {
-  const { hash = '', ...contextOptions } = options;
+  const { hash = '', byLink = true, ...contextOptions } = options;
   const context = await (
     await chromium()
   ).newContext({
@@ -40,7 +45,7 @@ export async function openPage(
       problems.push(`request: ${address}`);
     }
   });
-  await page.goto(`${url}/inspect/${hash}`);
+  await page.goto(`${url}/inspect/${byLink ? `?token=${inspectorToken}` : ''}${hash}`);
   return {
     page,
     problems,

@@ -231,7 +231,10 @@ async function ofAStranger(): Promise<void> {
   const tokens = [{ token: 'secret', subject: 'olga', scopes: ['inspect'] }];
   const auth = new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] });
   await using server = await inspectedServer({ auth });
-  await using open = await openPage(server.url, { viewport: { width: 1280, height: 800 } });
+  await using open = await openPage(server.url, {
+    viewport: { width: 1280, height: 800 },
+    byLink: false,
+  });
   await open.page.getByText('This inspector is for operators').waitFor();
   await shoot(open.page, 'access');
 }

@@ -3,7 +3,7 @@ import { agent, completed, textOf } from '../../src/agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { inspectedNetwork, joinPeers } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
-import { inspectorDoor, serve } from '../../src/http/index.ts';
+import { serve } from '../../src/http/index.ts';
 import { trustGate } from '../../src/peers/index.ts';
 import { message } from '../../src/protocol/index.ts';
 import { openMemory } from '../../src/store/index.ts';
@@ -27,19 +27,15 @@ async function bakerWithTrust() {
     { token: 'shop-token', subject: 'shop' },
     { token: 'operator-token', subject: 'olga', scopes: ['inspect'] },
   ];
-  const door = inspectorDoor({ network: inspectedNetwork(network, { name: 'baker' }) });
   const serving = await serve(trustGate(baker, { ledger, memory, proposals }), {
     store,
-    before: door.handle,
+    inspect: { network: inspectedNetwork(network, { name: 'baker' }) },
     auth: new Authenticator({ verifiers: [bearerTokenVerifier({ tokens })] }),
     drainMs: 0,
   });
-  const { service, push } = serving.router;
-  door.open({ agents: [{ name: 'baker', service }], store: serving.router.store, push });
   return {
     url: serving.url,
     async [Symbol.asyncDispose]() {
-      door.close();
       await serving.close();
       await network.close();
       await store.close();
@@ -52,7 +48,7 @@ test(
   patient,
   async () => {
     await using made = await bakerWithTrust();
-    await using open = await openPage(made.url, { hash: '#/peers' });
+    await using open = await openPage(made.url, { hash: '#/peers', byLink: false });
     const { page } = open;
     await page.getByLabel('Secret').fill('operator-token');
     await page.getByRole('button', { name: 'Look inside' }).click();

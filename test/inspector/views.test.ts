@@ -288,7 +288,7 @@ test('where callers say who they are, the page asks the operator too', async () 
     ],
   });
   await using server = await inspectedServer({ auth });
-  await using open = await openPage(server.url);
+  await using open = await openPage(server.url, { byLink: false });
   const { page } = open;
   await page.getByText('This inspector is for operators').waitFor();
   await page.getByLabel('Secret').fill('wrong');

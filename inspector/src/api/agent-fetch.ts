@@ -1,5 +1,5 @@
 import { about } from './about.ts';
-import { request } from './api.ts';
+import { post, request } from './api.ts';
 import { withCredential } from './credential.ts';
 import { place } from './place.ts';
 
@@ -15,6 +15,11 @@ export const agentFetch: typeof fetch = async (input, init = {}) => {
   }
   return about.peek()?.hasProxy === true ? throughServer(url, init) : fetch(url, init);
 };
+
+/** Tells the server's proxy which agent the operator chose: it calls no others. */
+export async function nameAgent(address: string): Promise<void> {
+  if (about.peek()?.hasProxy === true) await post('agents', { url: address });
+}
 
 async function throughServer(url: URL, init: RequestInit): Promise<Response> {
   const headers = Object.fromEntries(new Headers(init.headers));

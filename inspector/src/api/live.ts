@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { LiveNotice } from '../../../src/http/inspector/model.ts';
 import { SseParser } from '../../../src/protocol/index.ts';
 import { request } from './api.ts';
+import { refusal } from './credential.ts';
 
 export type LiveState = 'connecting' | 'following' | 'lost';
 export const liveState = signal<LiveState>('connecting');
@@ -40,8 +41,20 @@ export async function followServer(): Promise<void> {
       if (controller.signal.aborted) continue;
     }
     liveState.value = 'lost';
+    await admitted();
     await new Promise((resolve) => void setTimeout(resolve, pause));
   }
+}
+
+/** Resolves once the server lets us look: asking it before would only count as guessing. */
+function admitted(): Promise<void> {
+  return new Promise((resolve) => {
+    const leave = refusal.subscribe((reason) => {
+      if (reason !== '') return;
+      resolve();
+      queueMicrotask(() => leave());
+    });
+  });
 }
 
 async function follow(signal: AbortSignal, onOpen: () => void): Promise<void> {

@@ -24,8 +24,12 @@ export function Access() {
         </div>
         <h1>This inspector is for operators</h1>
         <p class="soft">
-          It shows the tasks of all callers. What you enter stays in this page and is forgotten when
-          you close it.
+          Open the link that the server printed when it started. It ends in{' '}
+          <code>/inspect/?token=…</code>. In code, the link is <code>server.inspectorUrl</code>.
+        </p>
+        <p class="soft">
+          Or enter the token of the link, or a credential of an operator. It stays in this page and
+          is forgotten when you close it.
         </p>
         {credential.value !== undefined && <Notice tone="bad">{refusal.value}</Notice>}
         <ChoiceField
@@ -33,7 +37,7 @@ export function Access() {
           value={kind}
           onChange={setKind}
           choices={[
-            ['bearer', 'Bearer token'],
+            ['bearer', 'Token of the link, or bearer token'],
             ['header', 'API key'],
             ['token', 'Token of the HTTP API'],
           ]}

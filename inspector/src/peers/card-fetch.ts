@@ -1,4 +1,4 @@
-import { agentFetch } from '../api/agent-fetch.ts';
+import { agentFetch, nameAgent } from '../api/agent-fetch.ts';
 
 const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json'] as const;
 const maxCharacters = 4_000_000;
@@ -8,6 +8,7 @@ const maxCharacters = 4_000_000;
  * well-known places below the address, then at the address itself.
  */
 export async function fetchCardJson(address: string): Promise<unknown> {
+  await nameAgent(address);
   let last = 'there is no agent card';
   for (const url of candidates(new URL(address))) {
     const response = await agentFetch(url.href, {

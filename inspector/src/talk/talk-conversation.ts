@@ -6,7 +6,7 @@ import {
   type Part,
   type SendMessageRequest,
 } from '../../../src/protocol/index.ts';
-import { agentFetch } from '../api/agent-fetch.ts';
+import { agentFetch, nameAgent } from '../api/agent-fetch.ts';
 import { Breather } from '../api/breather.ts';
 import { reasonOf } from '../api/reason.ts';
 import { WireLog } from '../wire/exchange.ts';
@@ -185,6 +185,7 @@ export class TalkConversation {
     const target = this.target.peek();
     const fetch = recordingFetch(agentFetch, this.wire, () => secretsOf(this.target.peek()));
     const known = target.own === undefined ? undefined : ownCard(target.own);
+    if (known === undefined) await nameAgent(target.url);
     const client = await connect(known ?? target.url, { ...clientOptions(target), fetch });
     const { protocolBinding, protocolVersion } = client.interface;
     this.card.value = client.card;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { agent } from '../../agents/index.ts';
-import { inspectorDoor, serve } from '../../http/index.ts';
+import { serve } from '../../http/index.ts';
 import { readTrustName } from '../../peers/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { openBus } from '../transport/index.ts';
@@ -81,28 +81,26 @@ test('proposals wait there for a decision', async () => {
 test('the page grants and lists over its own API', async () => {
   await using made = await start();
   const { network, view } = made;
-  const door = inspectorDoor({ network: view });
+  const token = 'the-token-of-the-inspector';
   await using server = await serve(
     agent({ name: 'me' }, async function* () {}),
-    { before: door.handle, drainMs: 0 },
+    { inspect: { network: view, token }, drainMs: 0 },
   );
-  const { service, store, push } = server.router;
-  door.open({ agents: [{ name: 'me', service }], store, push });
-  try {
-    const call = (path: string, body?: object) =>
-      fetch(`${server.url}/inspect/api/${path}`, {
-        headers: { 'content-type': 'application/json', origin: server.url },
-        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-      });
-    const path = `peers/${encodeURIComponent('peer::bob')}/trust`;
-    const set = await call(path, { level: 'act', approvedSkills: ['meet'] });
-    expect(set.status).toBe(200);
-    expect(await network.trust.mayAct(readTrustName('peer:bob'), 'meet')).toBe(true);
-    expect(await (await call('peers')).json()).toMatchObject({
-      canSetTrust: true,
-      peers: [{ name: 'bob', trust: 'act', approvedSkills: ['meet'] }],
+  const call = (path: string, body?: object) =>
+    fetch(`${server.url}/inspect/api/${path}`, {
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        origin: server.url,
+      },
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     });
-  } finally {
-    door.close();
-  }
+  const path = `peers/${encodeURIComponent('peer::bob')}/trust`;
+  const set = await call(path, { level: 'act', approvedSkills: ['meet'] });
+  expect(set.status).toBe(200);
+  expect(await network.trust.mayAct(readTrustName('peer:bob'), 'meet')).toBe(true);
+  expect(await (await call('peers')).json()).toMatchObject({
+    canSetTrust: true,
+    peers: [{ name: 'bob', trust: 'act', approvedSkills: ['meet'] }],
+  });
 });

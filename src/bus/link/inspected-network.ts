@@ -25,7 +25,7 @@ type PeerView = Awaited<ReturnType<NetworkProvider['peers']>>[number];
 /**
  * A network of agents for the inspector: peers that we call and callers that we know, what they may
  * do, and what waits for the user. What is decided there is noted in the audit log.
- * @example inspectorDoor({ network: inspectedNetwork(network, { name: 'me' }) })
+ * @example await serve(me, { inspect: { network: inspectedNetwork(network, { name: 'me' }) } })
  */
 export function inspectedNetwork(
   network: Pick<PeerNetwork, 'directory' | 'trust' | 'proposals' | 'invoker'>,

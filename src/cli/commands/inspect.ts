@@ -1,8 +1,14 @@
 import { Command } from 'commander';
 import { type ClientCommandOptions, withClient } from './client-options.ts';
-import { type LogLevel, logLevelOption, portOption } from './options.ts';
+import {
+  type InspectTokenOptions,
+  inspectTokenOption,
+  type LogLevel,
+  logLevelOption,
+  portOption,
+} from './options.ts';
 
-export interface InspectCommandOptions extends ClientCommandOptions {
+export interface InspectCommandOptions extends ClientCommandOptions, InspectTokenOptions {
   readonly port: number;
   readonly open: boolean;
   readonly logLevel: LogLevel;
@@ -12,13 +18,14 @@ export function inspectCommand(): Command {
   const command = new Command('inspect')
     .argument('[agent]', 'folder of an assistant, module that exports an agent, or URL', '.')
     .addOption(portOption(5005))
+    .addOption(inspectTokenOption())
     .option('--no-open', 'do not open the page in a browser')
     .addOption(logLevelOption('warn'))
     .addHelpText(
       'after',
       `
 An agent at a URL is called through this process, which keeps what is said until it stops. The flags
-for calls are for such agents alone. Only this machine can see the page.
+for calls are for such agents alone. The page needs the token in the link that is printed.
 
 Examples:
   legate inspect                       the assistant in this folder

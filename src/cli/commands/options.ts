@@ -42,3 +42,15 @@ export function logLevelOption(standard: LogLevel): Option {
     .default(standard)
     .env('LOG_LEVEL');
 }
+
+export interface InspectTokenOptions {
+  readonly inspectToken?: string;
+}
+
+/** The token in the link of the inspector. */
+export function inspectTokenOption(): Option {
+  return new Option(
+    '--inspect-token <token>',
+    'the token in the link of the inspector (default: a random one)',
+  ).env('INSPECT_TOKEN');
+}

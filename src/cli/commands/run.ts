@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
 import {
+  type InspectTokenOptions,
+  inspectTokenOption,
   type LogLevel,
   logLevelOption,
   type PlaceOptions,
@@ -7,7 +9,7 @@ import {
   withPlaces,
 } from './options.ts';
 
-export interface RunCommandOptions extends PlaceOptions {
+export interface RunCommandOptions extends PlaceOptions, InspectTokenOptions {
   readonly model?: string;
   readonly port: number;
   readonly interface: string;
@@ -33,7 +35,8 @@ export function runCommand(): Command {
     .option('-m, --model <file>', 'a packed model (see train), or the newest of a folder of them')
     .addOption(portOption(5005))
     .option('-i, --interface <host>', 'address to listen on', '127.0.0.1')
-    .option('--inspect', 'show what goes on as a page, below /inspect')
+    .option('--inspect', 'show what goes on as a page, at the link that is printed')
+    .addOption(inspectTokenOption())
     .option('--enable-api', 'open the HTTP API: trackers, domain, flows, model')
     .addOption(
       new Option(

@@ -32,7 +32,7 @@ ${description}
 legate validate          # everything that is wrong, with its place
 legate test e2e          # the conversations in tests/
 legate shell             # talk to it here
-legate run --inspect     # serve it; the inspector is at http://localhost:5005/inspect
+legate run --inspect     # serve it; the link that it prints opens the inspector
 \`\`\`
 `,
       '.gitignore': '.legate/\nmodels/\n',

@@ -50,8 +50,8 @@ test(
     const tested = await legate(['test', 'e2e'], { directory: project });
     expect(tested.out).toContain('2 passed, 0 failed');
     await using server = await served(['--inspect'], project);
-    expect(server.out).toContain(`Look:   ${server.url}/inspect/`);
-    expect((await fetch(`${server.url}/inspect/api/about`)).status).toBe(200);
+    expect(server.out).toContain(`Look:   ${server.url}/inspect/?token=`);
+    expect((await fetch(`${server.url}/inspect/`)).status).toBe(200);
     const sent = await legate(['send', server.url, 'when are you open']);
     expect(sent.out).toContain('We are open from noon to midnight.');
   },
@@ -65,14 +65,17 @@ test(
     const { directory } = folder;
     const options = ['--kind', 'agent', '--name', 'word-count', '-d', 'Counts "words".'];
     expect((await legate(['init', ...options], { directory })).code).toBe(0);
-    await using server = await served(['agent.ts', '--inspect'], directory);
+    const inspect = ['--inspect', '--inspect-token', 'open-sesame'];
+    await using server = await served(['agent.ts', ...inspect], directory);
     const sent = await legate(['send', server.url, 'one two three']);
     expect(sent.out).toContain('  3 words\n');
     const checked = await legate(['check', server.url]);
     expect(checked.code).toBe(0);
     const card = await legate(['card', server.url]);
     expect(card.out).toContain('Name: word-count\nDescription: Counts "words".');
-    expect((await fetch(`${server.url}/inspect/api/about`)).status).toBe(200);
+    const headers = { authorization: 'Bearer open-sesame' };
+    expect((await fetch(`${server.url}/inspect/api/about`, { headers })).status).toBe(200);
+    expect(server.out).toContain(`Look:   ${server.url}/inspect/?token=open-sesame`);
   },
 );
 

@@ -25,7 +25,7 @@ function agentTemplate(plan: Plan): Template {
 ${plan.description}
 
 \`\`\`sh
-legate run agent.ts --inspect          # serve it; the inspector is at /inspect
+legate run agent.ts --inspect          # serve it; the link that it prints opens the inspector
 legate send http://localhost:5005 "one two three"
 legate check http://localhost:5005     # what other agents will find right and wrong
 npm install && npm test                # its tests

@@ -13,8 +13,8 @@ import {
 } from '../../store/index.ts';
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { apiTokenAccess, type InspectorDoor } from '../inspector/index.ts';
-import { serve, type ServeOptions, type Serving } from '../serve.ts';
+import { apiTokenAccess, inspectorDoor, type InspectorOptions } from '../inspector/index.ts';
+import { either, serve, type ServeOptions, type Serving } from '../serve.ts';
 import { defaultLimits } from '../service.ts';
 import { telemetryOf } from '../telemetry-options.ts';
 import { a2aOptions } from './a2a-options.ts';
@@ -65,8 +65,8 @@ export interface ServeAssistantOptions extends Pick<
   readonly version?: string;
   /** Called as soon as the port is open, while the model is still being made ready. */
   readonly onListening?: (url: string) => void | Promise<void>;
-  /** Shows what goes on, below `/inspect`. @default none */
-  readonly inspector?: InspectorDoor;
+  /** Shows what goes on as a page below `/inspect`; `inspectorUrl` opens it. @default false */
+  readonly inspect?: boolean | InspectorOptions;
   readonly logger?: Logger;
 }
 
@@ -92,7 +92,8 @@ export interface AssistantServing extends Serving {
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
   const { logger = silentLogger, environment = process.env, places, version = '0.1.0' } = options;
-  const { inspector } = options;
+  const { inspect = false } = options;
+  const inspector = inspect === false ? undefined : inspectorDoor(inspect === true ? {} : inspect);
   // Conversations go on at other replicas: their times are the store's once it is open.
   let storeClock: StoreClock | undefined;
   const scheduler = options.scheduler ?? {
@@ -161,10 +162,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       ...listening(options),
       store: storage,
       ...retentionOf(settings),
-      before:
-        inspector === undefined
-          ? doors.handle
-          : async (...call) => (await inspector.handle(...call)) || doors.handle(...call),
+      before: inspector === undefined ? doors.handle : either(inspector.handle, doors.handle),
       cors: options.cors ?? [],
       logger,
       ...telemetryOf(telemetry, first.project.name),
@@ -220,7 +218,15 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     await close();
     throw error;
   }
-  return { ...serving, models, conversations, storage, close, [Symbol.asyncDispose]: close };
+  return {
+    ...serving,
+    ...(inspector !== undefined && { inspectorUrl: inspector.link(serving.url) }),
+    models,
+    conversations,
+    storage,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** Who listens on this machine only is called by names of this machine, or by its public one. */

@@ -1,9 +1,10 @@
-import type { IncomingMessage } from 'node:http';
-import { request as httpRequest } from 'node:http';
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
-import { admitOperator, callersAccess } from './access.ts';
-import { inspectedServer } from './testing/inspected-server.ts';
+import { router } from '../router.ts';
+import { serve } from '../serve.ts';
+import { inspectorDoor } from './inspector-door.ts';
+import { bakery, inspectedServer, inspectorToken } from './testing/inspected-server.ts';
 
 const auth = new Authenticator({
   verifiers: [
@@ -17,41 +18,188 @@ const auth = new Authenticator({
 });
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
+interface Got {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
 /** With headers that `fetch` does not let one set. */
-function statusWith(port: number, headers: Record<string, string>): Promise<number | undefined> {
+function ask(
+  port: number,
+  headers: Record<string, string>,
+  path = '/inspect/api/about',
+): Promise<Got> {
   return new Promise((resolve, reject) => {
-    const call = httpRequest(
-      { port, host: '127.0.0.1', path: '/inspect/api/about', headers },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      },
-    );
+    const call = httpRequest({ port, host: '127.0.0.1', path, headers }, (response) => {
+      response.resume();
+      resolve({ status: response.statusCode, headers: response.headers });
+    });
     call.once('error', reject);
     call.end();
   });
 }
 
-test('on this machine, without authentication, anybody may look', async () => {
+async function statusWith(port: number, headers: Record<string, string>) {
+  return (await ask(port, { ...token, ...headers })).status;
+}
+
+const token = { authorization: `Bearer ${inspectorToken}` };
+
+/** The cookie that the link gives, as a browser sends it back. */
+async function cookieOf(link: string): Promise<string> {
+  const response = await fetch(link, { redirect: 'manual' });
+  return response.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+test.each([
+  'api/about',
+  'api/tasks',
+  'api/live',
+  'api/push/configs',
+  'api/push/deliveries',
+  'api/push/attempts',
+  'api/receiver',
+  'api/peers',
+  'api/network',
+  'api/approvals',
+  'a2a/bakery',
+  'a2a/bakery/tasks',
+])('%s is for those who have the token, also on this machine', async (path) => {
   await using server = await inspectedServer();
-  expect((await server.api('about')).status).toBe(200);
+  const response = await fetch(`${server.url}/inspect/${path}`, { redirect: 'manual' });
+  expect(response.status).toBe(401);
+  expect(await response.text()).toContain('open the link that the server printed');
+  for (const value of ['', 'wrong', inspectorToken.slice(1), `${inspectorToken}x`]) {
+    const { status } = await ask(server.serving.port, {
+      host: 'localhost',
+      authorization: `Bearer ${value}`,
+    });
+    expect(status).toBe(401);
+  }
 });
 
-test('a server that asks nobody shows nothing to other machines', async () => {
-  const open = callersAccess(new Authenticator({ verifiers: [] }));
-  const from = (remoteAddress: string) =>
-    ({ socket: { remoteAddress }, headers: { host: 'localhost' } }) as unknown as IncomingMessage;
-  const query = new URLSearchParams();
-  await expect(admitOperator([open], from('10.0.0.7'), query)).rejects.toMatchObject({
-    code: 'PERMISSION_DENIED',
-    message: expect.stringContaining('configure authentication') as string,
-  });
-  await expect(admitOperator([open], from('::ffff:127.0.0.1'), query)).resolves.toMatchObject({
-    method: 'anonymous',
-  });
+test.each([
+  ['POST', 'api/proxy'],
+  ['POST', 'api/agents'],
+  ['POST', 'api/cards/check'],
+  ['POST', 'api/push/deliveries/1/retry'],
+  ['DELETE', 'api/receiver'],
+  ['POST', 'api/peers/x/trust'],
+  ['POST', 'api/approvals/x'],
+  ['POST', 'a2a/bakery'],
+])('%s %s changes nothing without the token', async (method, path) => {
+  await using server = await inspectedServer({}, { proxy: true });
+  const response = await fetch(`${server.url}/inspect/${path}`, { method });
+  expect(response.status).toBe(401);
 });
 
-test('a name that was made to point here is refused', async () => {
+test('without a fixed token each start has another one, of 256 bits', async () => {
+  const links = new Set<string>();
+  for (let start = 0; start < 3; start += 1) {
+    await using serving = await serve(bakery, { drainMs: 0, inspect: true });
+    const given = new URL(serving.inspectorUrl ?? '').searchParams.get('token') ?? '';
+    expect(given).toMatch(/^[\w-]{43}$/);
+    links.add(given);
+    const about = await fetch(`${serving.url}/inspect/api/about`, {
+      headers: { authorization: `Bearer ${given}` },
+    });
+    expect(about.status).toBe(200);
+  }
+  expect(links.size).toBe(3);
+});
+
+test('a token that cannot be told from none stops the start', async () => {
+  for (const wrong of ['', ' ', 'with space', 'ümlaut']) {
+    await expect(serve(bakery, { inspect: { token: wrong } })).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+    });
+  }
+});
+
+test('the link is exchanged for a cookie, and leads to the page without the token', async () => {
+  await using server = await inspectedServer();
+  const { port } = server.serving;
+  expect(server.link).toBe(`${server.url}/inspect/?token=${inspectorToken}`);
+  const opened = await fetch(server.link, { redirect: 'manual' });
+  expect([opened.status, opened.headers.get('location')]).toEqual([303, './']);
+  expect(opened.headers.get('cache-control')).toBe('no-store');
+  expect(opened.headers.get('referrer-policy')).toBe('no-referrer');
+  const set = opened.headers.get('set-cookie') ?? '';
+  expect(set).toMatch(new RegExp(`^legate_inspect_${port}=[\\w-]{43}; HttpOnly; SameSite=Strict$`));
+  expect(set).not.toContain(inspectorToken);
+  const cookie = set.split(';')[0] ?? '';
+  const host = `localhost:${port}`;
+  expect((await ask(port, { host, cookie })).status).toBe(200);
+  expect((await ask(port, { host, cookie: `a=b; ${cookie}; c=d` })).status).toBe(200);
+  // The other server of this host may have set one of the same name.
+  const [name] = cookie.split('=');
+  expect((await ask(port, { host, cookie: `${name}=x; ${cookie}` })).status).toBe(200);
+  expect((await ask(port, { host, cookie: `${name}=${inspectorToken}` })).status).toBe(401);
+  expect((await ask(port, { host, cookie: `${cookie}x` })).status).toBe(401);
+});
+
+test('a wrong token gives no cookie; the page without one can still be loaded', async () => {
+  await using server = await inspectedServer();
+  for (const query of ['token=wrong', 'token=', 'token=a&token=b']) {
+    const response = await fetch(`${server.url}/inspect/?${query}`, { redirect: 'manual' });
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([303, null]);
+  }
+  const page = await fetch(`${server.url}/inspect/`);
+  expect([page.status, page.headers.get('set-cookie')]).toEqual([200, null]);
+  // In the query of the API it would end up in logs.
+  expect((await fetch(`${server.url}/inspect/api/about?token=${inspectorToken}`)).status).toBe(401);
+});
+
+test('the link works without its slash, and below a path of its own', async () => {
+  await using server = await inspectedServer();
+  const response = await fetch(server.link.replace('/?', '?'), { redirect: 'manual' });
+  expect([response.status, response.headers.get('location')]).toEqual([
+    308,
+    `inspect/?token=${inspectorToken}`,
+  ]);
+});
+
+test('behind TLS the cookie is for TLS only', async () => {
+  await using server = await inspectedServer();
+  const { port } = server.serving;
+  const path = `/inspect/?token=${inspectorToken}`;
+  const headers = { host: `localhost:${port}`, 'x-forwarded-proto': 'https' };
+  const { headers: answer } = await ask(port, headers, path);
+  expect(answer['set-cookie']?.[0]).toMatch(/; Secure$/);
+});
+
+test('two servers of one host do not take each other for themselves', async () => {
+  await using one = await inspectedServer({}, { token: 'token-of-the-first' });
+  await using other = await inspectedServer({}, { token: 'token-of-the-other' });
+  const cookies = [await cookieOf(one.link), await cookieOf(other.link)];
+  expect(new Set(cookies.map((cookie) => cookie.split('=')[0])).size).toBe(2);
+  // A browser sends both to both: cookies know no ports.
+  const cookie = cookies.join('; ');
+  for (const { serving } of [one, other]) {
+    expect((await ask(serving.port, { host: `localhost:${serving.port}`, cookie })).status).toBe(
+      200,
+    );
+  }
+  const { port } = other.serving;
+  const renamed = `legate_inspect_${port}=${cookies[0]?.split('=')[1]}`;
+  expect((await ask(port, { host: `localhost:${port}`, cookie: renamed })).status).toBe(401);
+});
+
+test('guessing the token is as slow as guessing credentials of callers', async () => {
+  const callerLimits = { failuresPerMinute: 2, clock: { now: () => 0 } };
+  await using server = await inspectedServer({ callerLimits });
+  const statuses: number[] = [];
+  for (let guess = 0; guess < 4; guess += 1) {
+    const response = await fetch(`${server.url}/inspect/?token=${guess}`, { redirect: 'manual' });
+    statuses.push(response.status);
+  }
+  expect(statuses).toEqual([303, 303, 303, 429]);
+  const right = await fetch(server.link, { redirect: 'manual' });
+  expect([right.status, right.headers.get('set-cookie')]).toEqual([429, null]);
+  expect((await server.api('about')).status).toBe(429);
+});
+
+test('a name that was made to point here is refused, with the token too', async () => {
   await using server = await inspectedServer();
   expect(await statusWith(server.serving.port, { host: 'evil.example' })).toBe(403);
   expect(await statusWith(server.serving.port, { host: 'localhost' })).toBe(200);
@@ -68,9 +216,19 @@ test('other pages may not even read, whatever origins may call the agent', async
   expect(await statusWith(port, { host, origin: `http://${host}` })).toBe(200);
 });
 
+test('an inspector that is mounted by hand has a link, too', async () => {
+  const door = inspectorDoor({ token: inspectorToken });
+  await using made = await router(bakery, { before: door.handle });
+  door.open({ agents: [{ name: bakery.name, service: made.service }], store: made.store });
+  expect(door.link('https://agents.example.com')).toBe(
+    `https://agents.example.com/inspect/?token=${inspectorToken}`,
+  );
+  door.close();
+});
+
 test('where callers say who they are, only operators may look', async () => {
   await using server = await inspectedServer({ auth });
-  const without = await server.api('about');
+  const without = await fetch(`${server.url}/inspect/api/about`);
   expect(without.status).toBe(401);
   expect(without.headers.has('www-authenticate')).toBe(false);
   expect((await server.api('about', bearer('wrong'))).status).toBe(401);

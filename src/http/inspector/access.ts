@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../../agents/index.ts';
-import { AuthError, type Authenticator, tlsPeer } from '../../auth/index.ts';
-import { addressKind } from '../../push/index.ts';
-import { refuseForeignNames } from '../browser-guard.ts';
+import { AuthError, type Authenticator, authHeaders, tlsPeer } from '../../auth/index.ts';
+import type { InspectorToken } from './inspector-token.ts';
 
 /** One way to prove that one may look. */
 export interface InspectorAccess {
@@ -21,10 +20,10 @@ export function callersAccess(
   return {
     isOpen: auth.isOpen,
     async admit(request, query) {
-      const { socket, headers } = request;
+      const { socket } = request;
       const peer = 'encrypted' in socket ? tlsPeer(socket as TLSSocket) : undefined;
       const caller = await auth.authenticate({
-        headers,
+        headers: authHeaders(request),
         query,
         ...(peer !== undefined && { tlsPeer: peer }),
       });
@@ -43,11 +42,22 @@ function hasScope(caller: Caller): boolean {
   return caller.scopes?.includes('inspect') === true;
 }
 
-const local: Caller = Object.freeze({ tenant: '', subject: '', method: 'anonymous' });
+/** Whoever opened the link of the inspector: by its cookie, or by the token as a bearer token. */
+export function tokenAccess(token: InspectorToken): InspectorAccess {
+  return {
+    isOpen: false,
+    async admit(request) {
+      const holder = token.holderByCookie(request);
+      if (holder !== undefined) return holder;
+      const bearer = /^Bearer +(?<token>\S+)$/i.exec(request.headers.authorization ?? '');
+      return token.holder([bearer?.groups?.['token'] ?? '']);
+    },
+  };
+}
 
 /**
- * Who looks, by the first of the ways that admits. Where none asks for anything, the inspector is for
- * this machine alone: a request must come from it and call it by a local name.
+ * Who looks, by the first of the ways that admits. A way that asks for nothing proves nothing: it is
+ * passed over.
  */
 export async function admitOperator(
   ways: readonly InspectorAccess[],
@@ -55,25 +65,14 @@ export async function admitOperator(
   query: URLSearchParams,
 ): Promise<Caller> {
   refuseOtherPages(request);
-  const closed = ways.filter(({ isOpen }) => !isOpen);
-  if (closed.length === 0) {
-    if (addressKind(request.socket.remoteAddress ?? '') !== 'loopback') {
-      throw new AuthError(
-        'PERMISSION_DENIED',
-        'the inspector answers this machine alone, for the server asks nobody who they are; ' +
-          'configure authentication to use it from elsewhere',
-        [],
-      );
-    }
-    refuseForeignNames(request, []);
-    return local;
-  }
   let refusal: unknown;
-  for (const way of closed) {
+  for (const way of ways.filter(({ isOpen }) => !isOpen)) {
     try {
       return await way.admit(request, query);
     } catch (error) {
-      refusal ??= error;
+      // Somebody known who may not look is told so, rather than to prove who they are.
+      const isKnown = error instanceof AuthError && error.code === 'PERMISSION_DENIED';
+      if (refusal === undefined || isKnown) refusal = error;
     }
   }
   throw refusal;

@@ -1,14 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
-import type { ApiCall } from './api-call.ts';
+import type { AgentProxy } from './agent-proxy.ts';
+import { type ApiCall, bodyOf, reply } from './api-call.ts';
 import type { Inspection, Route } from './inspection.ts';
 
 /**
- * Calls another agent for the page. The answer's status and headers travel as headers of their own:
+ * Calls another agent for the page, once the operator has named it. The answer's status and headers travel as headers of their own:
  * they are the other agent's, and no browser shall act on them as if they were ours.
  */
-export const proxyRoutes: readonly (readonly [string, Route])[] = [['POST proxy', forward]];
+export const proxyRoutes: readonly (readonly [string, Route])[] = [
+  ['POST agents', nameAgent],
+  ['POST proxy', forward],
+];
 
 /** What the page may not decide, or must not send in our name. */
 const ownHeaders = new Set([
@@ -20,13 +24,28 @@ const ownHeaders = new Set([
 ]);
 const methods = ['GET', 'POST', 'DELETE'];
 
-async function forward({ proxy }: Inspection, call: ApiCall): Promise<void> {
-  if (proxy === undefined) {
-    throw new LegateError(
-      'UNSUPPORTED_OPERATION',
-      'this server calls no other agents for the inspector; switch its proxy on',
-    );
+async function nameAgent(inspection: Inspection, call: ApiCall): Promise<void> {
+  const { url } = await bodyOf(call);
+  if (typeof url !== 'string') {
+    throw invalidParams({ field: 'url', description: 'must be the address of an agent' });
   }
+  required(inspection).name(url, call.request);
+  const { tenant, subject } = call.operator;
+  const { origin } = new URL(url);
+  inspection.agents[0]?.service.audit.action('audit.agent_named', { origin, tenant, subject });
+  reply(call.response, {});
+}
+
+function required({ proxy }: Inspection): AgentProxy {
+  if (proxy !== undefined) return proxy;
+  throw new LegateError(
+    'UNSUPPORTED_OPERATION',
+    'this server calls no other agents for the inspector; switch its proxy on',
+  );
+}
+
+async function forward(inspection: Inspection, call: ApiCall): Promise<void> {
+  const proxy = required(inspection);
   const { request, response } = call;
   const url = headerOf(call, 'x-inspect-url');
   const method = headerOf(call, 'x-inspect-method');
@@ -37,13 +56,11 @@ async function forward({ proxy }: Inspection, call: ApiCall): Promise<void> {
   const body = await readBody(request, call.limits);
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
-  const answer = await proxy(url, {
-    method,
-    headers,
-    redirect: 'manual',
-    signal: leaving.signal,
-    ...(method === 'POST' && { body }),
-  });
+  const answer = await proxy.fetch(
+    url,
+    { method, headers, signal: leaving.signal, ...(method === 'POST' && { body }) },
+    request,
+  );
   response.writeHead(200, {
     'content-type': 'application/octet-stream',
     'cache-control': 'no-store, no-transform',

@@ -1,6 +1,6 @@
 import type { Store } from '../../store/index.ts';
-import type { GuardedFetch } from '../../push/index.ts';
 import type { PushService } from '../push-service.ts';
+import type { AgentProxy } from './agent-proxy.ts';
 import type { ApiCall } from './api-call.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Live } from './live.ts';
@@ -20,7 +20,7 @@ export interface Inspection {
   readonly live: Live;
   readonly network: NetworkProvider | undefined;
   /** Undefined where the page calls other agents itself. */
-  readonly proxy: GuardedFetch | undefined;
+  readonly proxy: AgentProxy | undefined;
   readonly version: string;
   /** Milliseconds since 1970. */
   now(): number;

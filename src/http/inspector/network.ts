@@ -93,7 +93,7 @@ export interface NetworkPicture {
 /**
  * Whoever knows the network: a directory of peers and what they are trusted with.
  * @example
- * inspectorDoor({ network: { levels, peers: () => directory.list(), setTrust: (id, change) => trust.set(id, change) } })
+ * await serve(agent, { inspect: { network: { levels, peers: () => directory.list(), setTrust } } });
  */
 export interface NetworkProvider {
   readonly levels: readonly TrustLevel[];

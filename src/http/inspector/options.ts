@@ -15,6 +15,7 @@ import type { NetworkProvider } from './network.ts';
  *   isOperator: ({ subject }) => subject === 'ada',
  *   proxy: true,
  *   receiverLimit: 50,
+ *   token: process.env.INSPECT_TOKEN ?? '', // unset: refused at the start
  * };
  */
 export interface InspectorOptions {
@@ -24,10 +25,15 @@ export interface InspectorOptions {
    */
   readonly isOperator?: (caller: Caller) => boolean;
   /**
-   * Lets the page call other agents through the server, for agents that no web page may call. `true`
-   * lets it call https anywhere public and anything on this machine. @default false
+   * Lets the page call other agents through the server: those that the operator names on it. `true`
+   * lets it call them anywhere where only this machine can reach the server, and at public https
+   * addresses where others can. @default false
    */
   readonly proxy?: boolean | { readonly policy: UrlPolicy };
+  /**
+   * The token that the page asks for; `link` has it. @default a random one for each start
+   */
+  readonly token?: string;
   /** Other agents, their trust, and calls between them. @default none */
   readonly network?: NetworkProvider;
   /** Calls that the webhook receiver keeps. @default 200 */

@@ -13,7 +13,6 @@ import {
 } from '../../../agents/index.ts';
 import { artifact, data, file } from '../../../protocol/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../serve.ts';
-import { inspectorDoor, type InspectorDoor } from '../inspector-door.ts';
 import type { InspectorOptions } from '../options.ts';
 
 const form = {
@@ -105,12 +104,17 @@ export const bakery: Agent = agent(
   take,
 );
 
+/** The token of inspectors in tests, so that pages can be opened by the address of their server. */
+export const inspectorToken = 'the-token-of-the-inspector-in-tests';
+
 /** A server with an inspector. */
 export interface InspectedServer extends AsyncDisposable {
   /** Without a slash at the end. */
   readonly url: string;
   readonly serving: Serving;
-  readonly door: InspectorDoor;
+  /** The link with the token. */
+  readonly link: string;
+  /** As the operator, by the token, unless the request has a credential of its own. */
   api(path: string, init?: RequestInit): Promise<Response>;
   get<T>(path: string): Promise<T>;
 }
@@ -119,21 +123,20 @@ export async function inspectedServer(
   options: ServeOptions = {},
   inspector: InspectorOptions = {},
 ): Promise<InspectedServer> {
-  const door = inspectorDoor(inspector);
-  const serving = await serve(bakery, { drainMs: 0, ...options, before: door.handle });
-  const { service, store, push } = serving.router;
-  door.open({ agents: [{ name: bakery.name, service }], store, push });
+  const inspect = { token: inspectorToken, ...inspector };
+  const serving = await serve(bakery, { drainMs: 0, ...options, inspect });
   const url = `http://localhost:${serving.port}`;
-  const api = (path: string, init?: RequestInit) => fetch(`${url}/inspect/api/${path}`, init);
+  const api = (path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    if (!headers.has('authorization')) headers.set('authorization', `Bearer ${inspectorToken}`);
+    return fetch(`${url}/inspect/api/${path}`, { ...init, headers });
+  };
   return {
     url,
     serving,
-    door,
+    link: serving.inspectorUrl ?? '',
     api,
     get: async <T>(path: string) => (await (await api(path)).json()) as T,
-    async [Symbol.asyncDispose]() {
-      door.close();
-      await serving.close();
-    },
+    [Symbol.asyncDispose]: () => serving.close(),
   };
 }
