@@ -15,7 +15,7 @@ import { type Bus, gateway, type GatewayOptions, hostOnBus } from '../bus/index.
 import { suggest } from '../config/index.ts';
 import { telemetryOf } from '../http/index.ts';
 import { LegateError, parseJson } from '../protocol/index.ts';
-import { sealedPolicy } from '../push/index.ts';
+import { type UrlPolicy, sealedPolicy } from '../push/index.ts';
 import type { StoreOptions } from '../store/index.ts';
 import { retentionOf } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -67,7 +67,7 @@ export async function serveGateway(
     }),
     protectsCard: options.protectCard === true,
     callerLimits: limitsOf(options),
-    ...pushOf(options),
+    ...pushOf(options, logger),
     cors: options.cors ?? [],
     ...tlsOf(options),
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
@@ -188,12 +188,33 @@ function limitsOf(options: GatewayCommandOptions): CallerLimitsOptions {
   };
 }
 
-function pushOf({ pushHosts }: GatewayCommandOptions): Pick<GatewayOptions, 'push'> {
+function pushOf(
+  { pushHosts }: GatewayCommandOptions,
+  logger: Logger,
+): Pick<GatewayOptions, 'push'> {
   if (pushHosts === undefined) return {};
-  const policy = pushHosts.includes('*')
-    ? sealedPolicy
-    : { ...sealedPolicy, allowedHosts: pushHosts };
+  const policy = pushPolicy(pushHosts);
+  const hosts = policy.allowedNames ?? [];
+  if (hosts.length > 0) logger.info({ audit: 'action', hosts }, 'audit.push.hosts_opened');
   return { push: { policy, resolveAtRegistration: true } };
+}
+
+/** A host as URLs name it. */
+const hostPattern = /^(?:[\w-]+(?:\.[\w-]+)*|\[[\da-f:.]+\])$/i;
+
+/**
+ * The hosts that the operator lists, by exactly these names and wherever they lead: in a cluster,
+ * webhooks are at private addresses. `*` adds every public host.
+ */
+export function pushPolicy(hosts: readonly string[]): UrlPolicy {
+  const allowedNames = hosts
+    .filter((host) => host !== '*')
+    .map((host) => {
+      if (hostPattern.test(host)) return new URL(`http://${host}`).hostname;
+      throw invalid(`--push-hosts ${host}: write names of hosts, without scheme, port or path`);
+    });
+  const isPublic = hosts.includes('*');
+  return { ...sealedPolicy, allowedNames, ...(!isPublic && { allowedHosts: [] }) };
 }
 
 function tlsOf({ sslCertificate, sslKeyfile }: GatewayCommandOptions): Pick<GatewayOptions, 'tls'> {

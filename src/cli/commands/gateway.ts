@@ -61,7 +61,10 @@ export function gatewayCommand(): Command {
     .option('--requests-per-second <count>', 'of one caller', positiveNumber)
     .option('--concurrent-requests <count>', 'of one caller (default: 1000)', count)
     .option('--open-streams <count>', 'of one caller (default: 100)', count)
-    .option('--push-hosts <host...>', 'open webhooks, to these hosts; * for all public ones')
+    .option(
+      '--push-hosts <host...>',
+      'open webhooks, to hosts of exactly these names, private ones too; * for all public ones',
+    )
     .option('--cors <origin...>', 'web pages that may call: origins, or * for all')
     .option('--ssl-certificate <file>', 'serve HTTPS with this certificate (PEM)')
     .option('--ssl-keyfile <file>', 'its private key (PEM)')
