@@ -1,5 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import {
+  nestedField,
+  type RawProperties,
+  rawProperties,
+  RawPublisher,
+  textField,
+} from '../../test/support/raw-amqp.ts';
+import { rabbitMq } from '../../test/support/rabbitmq.ts';
 import { agent } from '../agents/index.ts';
 import { hostOnBus, joinPeers, taskQueueName, topics } from '../bus/index.ts';
 import { openMemory } from '../store/index.ts';
@@ -67,6 +75,45 @@ test('dead letters are listed with their reason, and replayed into their queue',
   const none = await folder.run(['bus', 'dead', 'list', name]);
   expect(none).toMatchObject({ code: 0, out: '' });
   expect(none.err).toContain('There are no dead letters');
+});
+
+test('dead letters that no sender of ours writes are listed as well', slow, async () => {
+  await using folder = await busFolder();
+  const { bus, name } = folder;
+  await using host = await hostOnBus(
+    agent({ name }, async function* () {}),
+    { bus },
+  );
+  await using publisher = await RawPublisher.open((await rabbitMq()).url);
+  const routingKey = taskQueueName(host.name);
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  const messages: readonly (readonly [RawProperties, string])[] = [
+    [{ contentType: 'application/json' }, deep],
+    [{ headers: [nestedField('deep', 6_000)] }, '{}'],
+    [{ headers: [textField('big', 'x'.repeat(100_000))] }, '{}'],
+    [{ messageId: 'a\u001b[2J', type: '\u0007' }, '{}'],
+  ];
+  for (const [properties, body] of messages) {
+    const message = { messageId: 'x', ...properties };
+    await publisher.publish({
+      exchange: '',
+      routingKey,
+      properties: rawProperties(message),
+      body: Buffer.from(body),
+    });
+  }
+  await expect
+    .poll(() => bus.inspect(taskQueueName(name)), { timeout: 10_000 })
+    .toMatchObject({ deadLetters: 4 });
+  const { code, out } = await folder.run(['bus', 'dead', 'list', name]);
+  expect(code).toBe(0);
+  const lines = out.trim().split('\n').toSorted();
+  expect(lines).toEqual([
+    expect.stringMatching(/^a\\u001b\[2J {2}\S+ {2}\\u0007 .*message/),
+    expect.stringMatching(/^x .*nests deeper than 64 levels/),
+    expect.stringMatching(/^x {2}time unknown .*headers nest deeper than 8/),
+    expect.stringMatching(/^x {2}time unknown .*headers of 100\d{3} bytes/),
+  ]);
 });
 
 test('what is not there is said with what to do', slow, async () => {

@@ -110,7 +110,7 @@ function json(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
   const { type, topic, correlationId, replyTo, body } = message;
   return JSON.stringify({
     id,
-    diedAt: new Date(diedAt).toISOString(),
+    ...(diedAt > 0 && { diedAt: new Date(diedAt).toISOString() }),
     reason,
     attempts,
     type,
@@ -123,6 +123,11 @@ function json(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
 
 function line(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
   const { id, reason, diedAt, attempts, message } = letter;
-  const head = `${id}  ${new Date(diedAt).toISOString()}  ${message.type}  attempts ${attempts}  ${reason}`;
+  const died = diedAt > 0 ? new Date(diedAt).toISOString() : 'time unknown';
+  const facts = [id, died, message.type, `attempts ${attempts}`, reason];
+  // Senders choose most of these: what steers a terminal is shown, not obeyed.
+  const head = facts
+    .join('  ')
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, (sign) => JSON.stringify(sign).slice(1, -1));
   return bodies ? `${head}\n  ${message.body}` : head;
 }

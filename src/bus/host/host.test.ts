@@ -16,6 +16,8 @@ import { artifact, data, file, LegateError, message, text } from '../../protocol
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
+import { rawProperties, RawPublisher } from '../../../test/support/raw-amqp.ts';
+import { rabbitMq } from '../../../test/support/rabbitmq.ts';
 import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { describeBuses, nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
@@ -23,6 +25,7 @@ import {
   type Bus,
   discoveryQueue,
   done,
+  openBus,
   type OutgoingMessage,
   type PublishOptions,
   statusQueue,
@@ -719,4 +722,48 @@ describeBuses('a worker for one task', (buses) => {
     const second = await hostOnBus(worker(name), { bus, once: true, idleTimeoutMs: 20 });
     expect(await second.finished).toEqual({ kind: 'idle' });
   });
+});
+
+test('the sender of a task that cannot be decoded is told why', async () => {
+  const { url } = await rabbitMq();
+  await using bus = await openBus({ type: 'rabbitmq', url, maxBodyBytes: 1_000 });
+  const name = nameOf('agent');
+  await using host = await hostOnBus(
+    agent({ name }, async function* () {
+      yield completed('done');
+    }),
+    { bus },
+  );
+  const caller = await TestCaller.start(bus);
+  await using publisher = await RawPublisher.open(url);
+  const bodies = {
+    large: 'x'.repeat(2_000),
+    deep: `${'['.repeat(400)}${']'.repeat(400)}`,
+    bytes: Buffer.of(0xff),
+  };
+  for (const [correlationId, body] of Object.entries(bodies)) {
+    await publisher.publish({
+      routingKey: topics.task(host.name),
+      properties: rawProperties({
+        contentType: 'application/json',
+        correlationId,
+        replyTo: topics.response(caller.name),
+      }),
+      body: Buffer.from(body),
+    });
+  }
+  const told = () =>
+    Object.fromEntries(
+      caller.answers.map(({ message: { correlationId = '' }, error }) => [
+        correlationId,
+        error?.message,
+      ]),
+    );
+  await eventually(told).toEqual({
+    large: expect.stringContaining('larger than 1000') as unknown,
+    deep: expect.stringContaining('deeper than 64') as unknown,
+    bytes: expect.stringContaining('not UTF-8') as unknown,
+  });
+  const id = await caller.send(name, { message: message('hello') });
+  await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
 });

@@ -254,7 +254,12 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
           idle?.cancel();
           return door.handle(delivery);
         },
-        { prefetch, concurrency, ...(once && { limit: 1 }) },
+        {
+          prefetch,
+          concurrency,
+          ...(once && { limit: 1 }),
+          onRefused: (message, reason) => door.refused(message, reason),
+        },
       ),
     );
     if (announces) await announcer.start();

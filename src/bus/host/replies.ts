@@ -1,7 +1,7 @@
 import { LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { errorText, headerNames, type Sender } from '../exchange/index.ts';
-import { type Delivery, isResponseTopic } from '../transport/index.ts';
+import { type BusMessage, type Delivery, isResponseTopic } from '../transport/index.ts';
 
 /** Answers to those who sent a message and said where they listen. */
 export class Replies {
@@ -43,12 +43,12 @@ export class Replies {
   }
 
   /** Whether there was somebody to tell. */
-  error(delivery: Delivery, error: unknown, answers?: 'cancel'): Promise<boolean> {
+  error(delivery: BusMessage, error: unknown, answers?: 'cancel'): Promise<boolean> {
     return this.#final(delivery, 'error', errorText(error), answers);
   }
 
   async #final(
-    delivery: Delivery,
+    delivery: BusMessage,
     type: 'result' | 'error',
     body: string,
     answers: 'cancel' | undefined,

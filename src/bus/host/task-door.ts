@@ -18,7 +18,7 @@ import {
   readTask,
   resultText,
 } from '../exchange/index.ts';
-import { type Delivery, done, release, type Verdict } from '../transport/index.ts';
+import { type BusMessage, type Delivery, done, release, type Verdict } from '../transport/index.ts';
 import type { CancelWishes } from './cancel-wishes.ts';
 import type { Job, Jobs } from './job.ts';
 import type { Replies } from './replies.ts';
@@ -112,6 +112,11 @@ export class TaskDoor {
         jobs.remove(job);
       }
     }
+  }
+
+  /** The transport did not hand it out: its sender is told why. */
+  async refused(message: BusMessage, reason: string): Promise<void> {
+    await this.#options.replies.error(message, new LegateError('INVALID_REQUEST', reason));
   }
 
   /** The updates of one delivery are a series of their own, and numbered. */

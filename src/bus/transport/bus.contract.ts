@@ -400,8 +400,16 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
           'INVALID_PARAMS',
         );
       }
-      const headers = { long: 'x'.repeat(5_000) };
-      expect(await codeOf(bus.publish(queue.topic, { ...say(1), headers }))).toBe('INVALID_PARAMS');
+      const many = Array.from({ length: 1_000 }, (_, index) => [`h${index}`, '']);
+      for (const headers of [
+        { long: 'x'.repeat(6_000) },
+        { wide: '世'.repeat(2_000) },
+        { ['n'.repeat(256)]: '' },
+        Object.fromEntries(many) as Record<string, string>,
+      ]) {
+        const refused = bus.publish(queue.topic, { ...say(1), headers });
+        expect(await codeOf(refused)).toBe('INVALID_PARAMS');
+      }
       const correlationId = 'x'.repeat(256);
       expect(await codeOf(bus.publish(queue.topic, { ...say(1), correlationId }))).toBe(
         'INVALID_PARAMS',

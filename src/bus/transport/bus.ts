@@ -165,6 +165,11 @@ export interface ConsumeOptions {
   readonly concurrency?: number;
   /** Takes so many and no more. @default no limit */
   readonly limit?: number;
+  /**
+   * Told of a message that is not handed out, since it exceeds a bound or cannot be decoded: it has
+   * no body and no headers here, and becomes a dead letter. @default nobody is told
+   */
+  readonly onRefused?: (message: BusMessage, reason: string) => Promise<void>;
 }
 
 /**

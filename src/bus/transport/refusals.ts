@@ -18,9 +18,36 @@ export function checkQueueName(name: string): void {
   );
 }
 
-/** What fits beside a body in one frame of AMQP. */
-const maxHeaderLength = 4_096;
-const maxIdBytes = 255;
+/**
+ * What the headers of a message may take, in bytes. A header frame of AMQP has 8 KiB, and holds the
+ * ids, the reason of a dead letter and the topic besides: what was taken can always be sent again.
+ */
+export const maxHeaderBytes = 6_000;
+/** Ids and names are short strings of AMQP. */
+export const maxIdBytes = 255;
+/** Each header has a name with its length, a type, and the length of its value. */
+const bytesPerHeader = 6;
+
+/** The size of headers on the wire, in bytes. */
+export function headerBytes(headers: Readonly<Record<string, string>> = {}): number {
+  let size = 0;
+  for (const name in headers) {
+    const nameBytes = Buffer.byteLength(name);
+    // A name that does not fit cannot travel at all.
+    if (nameBytes > maxIdBytes) return Number.POSITIVE_INFINITY;
+    size += bytesPerHeader + nameBytes + Buffer.byteLength(headers[name] ?? '');
+  }
+  return size;
+}
+
+/** The beginning of a text that fits, in whole characters. */
+export function cutText(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text);
+  let end = maxBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}
 
 /** Throws for a message that must not travel. */
 export function checkOutgoing(topic: string, message: OutgoingMessage, maxBodyBytes: number): void {
@@ -28,12 +55,11 @@ export function checkOutgoing(topic: string, message: OutgoingMessage, maxBodyBy
   if (message.replyTo !== undefined) checkTopic(message.replyTo);
   checkId(message.id);
   checkId(message.correlationId);
-  let length = 0;
-  for (const name in message.headers) length += name.length + (message.headers[name]?.length ?? 0);
-  if (length > maxHeaderLength) {
+  const headersSize = headerBytes(message.headers);
+  if (headersSize > maxHeaderBytes) {
     throw new LegateError(
       'INVALID_PARAMS',
-      `headers of ${length} characters cannot travel on the bus: at most ${maxHeaderLength}`,
+      `headers of ${headersSize} bytes cannot travel on the bus: at most ${maxHeaderBytes}`,
     );
   }
   const size = Buffer.byteLength(message.body);

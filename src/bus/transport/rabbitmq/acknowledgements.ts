@@ -37,6 +37,13 @@ export class Acknowledgements {
     this.#channel.basicNack({ deliveryTag, requeue: true });
   }
 
+  /** Has the broker move it to the dead letters of its queue, or drop it where there are none. */
+  reject(deliveryTag: number): void {
+    if (!this.#channel.active) return;
+    this.#settle(deliveryTag);
+    this.#channel.basicNack({ deliveryTag, requeue: false });
+  }
+
   /** Tells what is done. On a lost channel nothing can be told: the broker gives it out again. */
   flush(): void {
     const untold = this.#untold;

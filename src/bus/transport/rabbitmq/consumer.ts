@@ -1,4 +1,5 @@
 import type { AsyncMessage, Channel, Connection } from 'rabbitmq-client';
+import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { ConsumeOptions, Consumption, Delivery, QueueSettings, Verdict } from '../bus.ts';
@@ -27,7 +28,6 @@ export interface RabbitConsumerOptions {
   readonly exchange: string;
   readonly queueType: QueueType;
   readonly settings: QueueSettings;
-  readonly maxBodyBytes: number;
   readonly handler: (delivery: Delivery) => Promise<Verdict>;
   readonly consume: ConsumeOptions;
   readonly scheduler: Scheduler;
@@ -179,10 +179,24 @@ export class RabbitConsumer implements Consumption {
     });
   }
 
+  /** The library calls this outside of any promise: whatever it throws would end the process. */
   #receive(channel: Channel, acknowledgements: Acknowledgements, received: AsyncMessage): void {
-    const { settings, scheduler, maxBodyBytes } = this.#options;
+    const { settings, logger } = this.#options;
+    try {
+      this.#take(channel, acknowledgements, received);
+    } catch (error) {
+      logger.error({ queue: settings.name, error }, 'bus.message.not_taken');
+      acknowledgements.reject(received.deliveryTag);
+    }
+  }
+
+  #take(channel: Channel, acknowledgements: Acknowledgements, received: AsyncMessage): void {
+    const { settings, scheduler } = this.#options;
     if (this.#isClosing || this.#left <= 0) return;
-    const { message, attempt, isRedelivered } = fromWire(received, () => scheduler.uuid());
+    const { message, attempt, isRedelivered, refusal } = fromWire(received, {
+      newId: () => scheduler.uuid(),
+      topics: settings.topics,
+    });
     const held: Held = {
       ...message,
       attempt,
@@ -192,15 +206,29 @@ export class RabbitConsumer implements Consumption {
       acknowledgements,
       tag: received.deliveryTag,
     };
-    if (Buffer.byteLength(message.body) > maxBodyBytes) {
-      const reason = `larger than ${maxBodyBytes} bytes (maxBodyBytes)`;
-      void this.#settle(held, { kind: 'dead', reason });
+    if (refusal !== undefined) {
+      void this.#refuse(held, refusal);
       return;
     }
     this.#left -= 1;
     // Before the first acknowledgement, so that the broker hands out nothing more meanwhile.
     if (this.#left <= 0) void this.#cancel();
     this.#intake.offer(held);
+  }
+
+  /**
+   * Rejected, so that the broker moves it to the dead letters as it came: we know its ids alone, and
+   * could not send it again.
+   */
+  async #refuse(held: Held, reason: string): Promise<void> {
+    const { settings, logger, consume } = this.#options;
+    logger.warn({ queue: settings.name, messageId: held.id, reason }, 'bus.message.refused');
+    try {
+      await consume.onRefused?.(held, reason);
+    } catch (error) {
+      logger.warn({ queue: settings.name, messageId: held.id, error }, 'bus.refusal.not_told');
+    }
+    held.acknowledgements.reject(held.tag);
   }
 
   #settle(held: Held, verdict: Verdict): void | Promise<void> {
@@ -215,17 +243,23 @@ export class RabbitConsumer implements Consumption {
     try {
       await this.#moveOn(held, verdict);
     } catch (error) {
-      acknowledgements.release(tag);
+      // The broker itself can always move it; it then says "rejected", and the log says why.
+      if (this.#isDead(held, verdict) || isRefusedMessage(error)) acknowledgements.reject(tag);
+      else acknowledgements.release(tag);
       throw error;
     }
     acknowledgements.done(tag);
+  }
+
+  #isDead({ attempt }: Held, { kind }: Verdict): boolean {
+    return kind === 'dead' || attempt > this.#options.settings.retryDelaysMs.length;
   }
 
   async #moveOn(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {
     const { settings, publisher, scheduler, logger } = this.#options;
     const { attempt } = held;
     const delay = settings.retryDelaysMs[attempt - 1];
-    if (verdict.kind === 'retry' && delay !== undefined) {
+    if (!this.#isDead(held, verdict) && delay !== undefined) {
       await this.#declareRetry(delay);
       const routingKey = retryQueueName(settings.name, delay);
       const envelope = toEnvelopeAgain(held, { attempt: attempt + 1 });
@@ -250,4 +284,9 @@ export class RabbitConsumer implements Consumption {
     await declareRetryQueue(connection, settings, delay, { queueType, logger });
     this.#retryQueues.add(delay);
   }
+}
+
+/** The message itself cannot be sent, now or later. */
+function isRefusedMessage(error: unknown): boolean {
+  return error instanceof LegateError && error.code === 'INVALID_PARAMS';
 }

@@ -1,4 +1,5 @@
 import type { Connection, SyncMessage } from 'rabbitmq-client';
+import type { Logger } from '../../../telemetry/index.ts';
 import type { DeadLetter } from '../bus.ts';
 import type { RabbitPublisher } from './publisher.ts';
 import { codeOf, deadQueueName, withChannel } from './topology.ts';
@@ -31,7 +32,7 @@ export function replayDeadLetters(
   connection: Connection,
   publisher: RabbitPublisher,
   queueName: string,
-  ids: readonly string[] | undefined,
+  { ids, logger }: { readonly ids: readonly string[] | undefined; readonly logger: Logger },
 ): Promise<number> {
   return whereQueueExists(0, () =>
     withChannel(connection, async (channel) => {
@@ -41,8 +42,13 @@ export function replayDeadLetters(
       for (let seen = 0; seen < Math.min(messageCount, mostLetters); seen += 1) {
         const received = await channel.basicGet({ queue });
         if (received === undefined) break;
-        const { message } = toDeadLetter(received);
+        const { message, refusal } = fromWire(received, options);
         if (ids !== undefined && !ids.includes(message.id)) continue;
+        if (refusal !== undefined) {
+          // It would be refused again at once, and its contents are known to the broker alone.
+          logger.warn({ queue, messageId: message.id, reason: refusal }, 'bus.replay.refused');
+          continue;
+        }
         const envelope = { ...toEnvelopeAgain(message, {}), routingKey: queueName };
         await publisher.send({ ...envelope, mandatory: true }, message.body, { confirm: true });
         channel.basicAck({ deliveryTag: received.deliveryTag });
@@ -53,12 +59,15 @@ export function replayDeadLetters(
   );
 }
 
+const options = { newId: () => 'unknown' };
+
 function toDeadLetter(received: SyncMessage): DeadLetter {
-  const { message, attempt, death } = fromWire(received, () => 'unknown');
+  const { message, attempt, death, refusal } = fromWire(received, options);
   return {
     id: message.id,
     message,
-    reason: death?.reason ?? 'unknown',
+    // The broker knows only that it was rejected.
+    reason: refusal ?? death?.reason ?? 'unknown',
     diedAt: death?.diedAt ?? 0,
     attempts: attempt,
   };

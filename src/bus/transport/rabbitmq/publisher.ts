@@ -73,6 +73,7 @@ export class RabbitPublisher {
       } catch (error) {
         if (error instanceof LegateError || options.signal?.aborted === true) throw error;
         if (codeOf(error) === 'NACK') throw queueFull(envelope.routingKey ?? '');
+        if (codeOf(error) === 'CODEC') throw unencodable(error);
         if (this.#isClosed) throw busClosed();
         if (this.#scheduler.now() >= deadline) throw brokerAway(this.#timeoutMs, error);
         this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.again');
@@ -171,6 +172,13 @@ export class RabbitPublisher {
       if (this.#waiting.size > 0) this.#watch();
     });
   }
+}
+
+/** Another attempt would fail as well, and costs the channel each time. */
+function unencodable(cause: unknown): LegateError {
+  return new LegateError('INVALID_PARAMS', 'the message cannot be encoded for the broker', {
+    cause,
+  });
 }
 
 function brokerAway(timeoutMs: number, cause?: unknown): LegateError {

@@ -133,7 +133,7 @@ describe('the bus over RabbitMQ, disturbed', () => {
     await eventually(() => seen).toEqual(['"small"']);
     await eventually(async () =>
       (await bus.deadLetters(queue.name)).map(({ reason }) => reason),
-    ).toEqual(['larger than 50 bytes (maxBodyBytes)']);
+    ).toEqual(['the body of 62 bytes is larger than 50 (maxBodyBytes)']);
   });
 
   test('a message that is given back too often is dead by the broker itself', async () => {

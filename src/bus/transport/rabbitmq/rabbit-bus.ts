@@ -1,3 +1,4 @@
+import type { TcpNetConnectOpts } from 'node:net';
 import { Connection } from 'rabbitmq-client';
 import { LegateError } from '../../../protocol/index.ts';
 import { type Scheduler, systemScheduler } from '../../../tasks/index.ts';
@@ -18,6 +19,7 @@ import {
   withDefaults,
 } from '../bus.ts';
 import { busClosed, checkOutgoing, checkQueue, checkQueueName } from '../refusals.ts';
+import { guardedReads } from './content-guard.ts';
 import { RabbitConsumer } from './consumer.ts';
 import { listDeadLetters, replayDeadLetters } from './dead-letters.ts';
 import { RabbitPublisher } from './publisher.ts';
@@ -90,8 +92,11 @@ export class RabbitBus implements Bus {
       );
     }
     checkQueueName(options.exchange ?? 'legate');
+    const { maxBodyBytes = defaultMaxBodyBytes } = options;
     const connection = new Connection({
       url: options.url,
+      // The library's type asks for a port, which it takes from the URL.
+      socket: guardedReads({ maxBodyBytes }) as TcpNetConnectOpts,
       connectionName: options.connectionName ?? 'legate',
       retryLow: 100,
       retryHigh: 5_000,
@@ -149,7 +154,6 @@ export class RabbitBus implements Bus {
       exchange: this.#exchange,
       queueType: this.#queueType,
       settings: withDefaults(queue),
-      maxBodyBytes: this.#maxBodyBytes,
       handler,
       consume: options,
       scheduler: this.#scheduler,
@@ -195,7 +199,10 @@ export class RabbitBus implements Bus {
     { ids }: { readonly ids?: readonly string[] } = {},
   ): Promise<number> {
     checkQueueName(queueName);
-    return replayDeadLetters(this.#connection, this.#publisher, queueName, ids);
+    return replayDeadLetters(this.#connection, this.#publisher, queueName, {
+      ids,
+      logger: this.#logger,
+    });
   }
 
   close(): Promise<void> {

@@ -1,5 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import type { AsyncMessage, Envelope, SyncMessage } from 'rabbitmq-client';
 import type { BusMessage, OutgoingMessage } from '../bus.ts';
+import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../refusals.ts';
+
+/** Why a message was refused before it was decoded: see `content-header.ts`. */
+export const refusedHeader = 'legate-refused';
 
 /** Headers of the transport itself; everything else in the table belongs to the message. */
 const own = {
@@ -10,6 +15,11 @@ const own = {
   /** Milliseconds since 1970. */
   diedAt: 'legate-died-at',
 } as const;
+
+/** The most that is kept of a reason, in bytes. */
+const maxReasonBytes = 500;
+/** Headers by which the broker routes or notes what it did: never part of a message, and not copied. */
+const brokersOwn = /^(?:b?cc|x-death|x-(?:first|last)-death-.*|x-delivery-count)$/i;
 
 type Received = AsyncMessage | SyncMessage;
 
@@ -24,6 +34,8 @@ export interface WireMessage {
   readonly attempt: number;
   readonly isRedelivered: boolean;
   readonly death: { readonly reason: string; readonly diedAt: number } | undefined;
+  /** Why it must not be handled. Its body is empty then, and only its ids are known. */
+  readonly refusal: string | undefined;
 }
 
 /** Made in one go and not by copies: this is on the path of every message. */
@@ -45,7 +57,6 @@ export function toEnvelope(
     messageId: way.id,
     type: message.type,
     contentType: 'application/json',
-    // Keeps the client library from parsing the body: that is done once, within bounds.
     contentEncoding: 'utf-8',
     durable: message.persistent ?? true,
     timestamp: Math.floor(way.now / 1000),
@@ -65,6 +76,7 @@ export function toEnvelopeAgain(
     readonly diedAt?: number;
   },
 ): Envelope {
+  const { attempt, reason, diedAt } = marks;
   return {
     messageId: message.id,
     type: message.type,
@@ -75,58 +87,88 @@ export function toEnvelopeAgain(
     ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
     headers: {
       ...message.headers,
-      [own.topic]: message.topic,
-      ...(marks.attempt !== undefined && { [own.attempt]: String(marks.attempt) }),
-      ...(marks.reason !== undefined && { [own.reason]: marks.reason.slice(0, 500) }),
-      ...(marks.diedAt !== undefined && { [own.diedAt]: String(marks.diedAt) }),
+      [own.topic]: cutText(message.topic, maxIdBytes),
+      ...(attempt !== undefined && { [own.attempt]: String(attempt) }),
+      ...(reason !== undefined && { [own.reason]: cutText(reason, maxReasonBytes) }),
+      ...(diedAt !== undefined && { [own.diedAt]: String(diedAt) }),
     },
   };
 }
 
-/** What came from the broker, whoever sent it: fields of other types count as absent. */
-export function fromWire(received: Received, newId: () => string): WireMessage {
+/**
+ * What came from the broker, whoever sent it: fields of other types count as absent. Never throws.
+ * `topics` are those of its queue: a message that says it came by another one came by its routing key.
+ */
+export function fromWire(
+  received: Received,
+  { newId, topics }: { readonly newId: () => string; readonly topics?: readonly string[] },
+): WireMessage {
   const table = (received.headers ?? {}) as Readonly<Record<string, unknown>>;
   const headers: Record<string, string> = {};
   for (const name of Object.keys(table)) {
     const value = table[name];
+    if (typeof value !== 'string' || name.startsWith('legate-') || brokersOwn.test(name)) continue;
     // A text that is assigned to `__proto__` is gone, and changes nothing.
-    if (typeof value === 'string' && !name.startsWith('legate-')) headers[name] = value;
+    headers[name] = value;
   }
-  const { correlationId, replyTo, messageId, type } = received;
+  const refusal = refusalOf(received, table, headers);
+  const topic = textOf(table[own.topic]);
   return {
     message: {
-      id: textOf(messageId) ?? newId(),
-      type: textOf(type) ?? '',
-      body: bodyOf(received.body),
-      topic: textOf(table[own.topic]) ?? received.routingKey,
-      correlationId: textOf(correlationId),
-      replyTo: textOf(replyTo),
-      headers,
+      id: idOf(received.messageId) ?? newId(),
+      type: idOf(received.type) ?? '',
+      body: refusal === undefined ? String(received.body) : '',
+      topic: topic !== undefined && topics?.includes(topic) !== false ? topic : received.routingKey,
+      correlationId: idOf(received.correlationId),
+      replyTo: idOf(received.replyTo),
+      headers: refusal === undefined ? headers : {},
     },
-    attempt: numberOf(table[own.attempt]) ?? 1,
+    attempt: Math.max(1, numberOf(table[own.attempt]) ?? 1),
     isRedelivered: received.redelivered,
     death: deathOf(table),
+    refusal,
   };
 }
+
+function refusalOf(
+  { body, correlationId, replyTo, messageId, type }: Received,
+  table: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>>,
+): string | undefined {
+  const refused = textOf(table[refusedHeader]);
+  if (refused !== undefined) return refused;
+  const size = headerBytes(headers);
+  if (size > maxHeaderBytes) return `headers of ${size} bytes: at most ${maxHeaderBytes}`;
+  const texts = [correlationId, replyTo, messageId, type, ...Object.entries(headers).flat()];
+  // No store keeps it, and no sender needs it.
+  if (texts.some((text) => text?.includes('\0') === true)) return 'a property contains NUL';
+  // The guard of the connection leaves bodies as bytes.
+  if (!Buffer.isBuffer(body)) return 'the body was decoded by the client library';
+  return isUtf8(body) ? undefined : 'the body is not UTF-8';
+}
+
+/** The latest time that a date can have, in milliseconds since 1970. */
+const latestDate = 8.64e15;
 
 function deathOf(table: Readonly<Record<string, unknown>>): WireMessage['death'] {
   const reason = textOf(table[own.reason]);
   if (reason !== undefined) return { reason, diedAt: numberOf(table[own.diedAt]) ?? 0 };
   const deaths: unknown = table['x-death'];
-  const latest = Array.isArray(deaths) ? (deaths[0] as Death | undefined) : undefined;
-  if (latest === undefined) return undefined;
+  const latest = Array.isArray(deaths) ? (deaths[0] as Death | null | undefined) : undefined;
+  if (latest === undefined || latest === null) return undefined;
   const seconds = typeof latest.time === 'number' ? latest.time : 0;
-  return { reason: textOf(latest.reason) ?? 'unknown', diedAt: seconds * 1000 };
-}
-
-/** The library gives text and parsed objects where a sender did not name an encoding. */
-function bodyOf(body: unknown): string {
-  if (Buffer.isBuffer(body)) return body.toString('utf8');
-  return typeof body === 'string' ? body : JSON.stringify(body);
+  const diedAt = Math.min(seconds * 1000, latestDate);
+  return { reason: textOf(latest.reason) ?? 'unknown', diedAt };
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Bytes that are no UTF-8 are read as characters of three bytes: what came whole may not fit again. */
+function idOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  return text === undefined ? undefined : cutText(text, maxIdBytes);
 }
 
 function numberOf(value: unknown): number | undefined {
