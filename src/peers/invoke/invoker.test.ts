@@ -12,7 +12,13 @@ import {
   type TaskState,
   text,
 } from '../../protocol/index.ts';
-import { openMemory, ownerKey, type Store } from '../../store/index.ts';
+import {
+  openMemory,
+  openStore,
+  ownerKey,
+  type RecordStore,
+  type Store,
+} from '../../store/index.ts';
 import { busInterface, Directory } from '../directory/index.ts';
 import { WorkingMemory } from '../memory/index.ts';
 import { TestClock } from '../testing.contract.ts';
@@ -733,4 +739,58 @@ test('a process that stops leaves at once, and what it asked the user is not ask
   await two.transport.answer(id, 'TASK_STATE_COMPLETED', [text('done')]);
   expect(await waited).toMatchObject({ outcome: { text: 'done' } });
   expect(told.notices).toEqual([]);
+});
+
+test.each(['memory', 'sqlite'] as const)(
+  'an invocation costs the store the same however many came before (%s)',
+  async (type) => {
+    const store = type === 'memory' ? openMemory() : await openStore({ type, path: ':memory:' });
+    cleanups.push(() => store.close());
+    let [calls, rows] = [0, 0];
+    const counted: RecordStore = {
+      get: async (...input) => {
+        calls += 1;
+        const found = await store.records.get(...input);
+        rows += found === undefined ? 0 : 1;
+        return found;
+      },
+      list: async (query) => {
+        calls += 1;
+        const found = await store.records.list(query);
+        rows += found.length;
+        return found;
+      },
+      write: (writes, now) => {
+        calls += writes.length;
+        return store.records.write(writes, now);
+      },
+      increment: (counter) => store.records.increment(counter),
+    };
+    const { transport, ask } = await start({ store, records: counted });
+    async function costOfOne() {
+      [calls, rows] = [0, 0];
+      const { id } = await ask();
+      await transport.answer(id, 'TASK_STATE_COMPLETED', []);
+      return { calls, rows };
+    }
+    const first = await costOfOne();
+    for (let before = 1; before < 500; before += 1) await costOfOne();
+    expect(await costOfOne()).toEqual(first);
+  },
+);
+
+test('what is open in a conversation is known after its deadline was moved, and not once it is over', async () => {
+  const { invoker, transport, clock, ask } = await start({ maxInFlight: 2 });
+  const { id } = await ask();
+  await transport.answer(id, 'TASK_STATE_INPUT_REQUIRED', [text('which one?')]);
+  clock.advance(23 * 60 * 60_000);
+  const second = await ask();
+  expect((await invoker.list(session)).map((each) => each.id).toSorted()).toEqual(
+    [id, second.id].toSorted(),
+  );
+  await expect(ask()).rejects.toThrow(/2 agent tasks of this conversation are under way/);
+  await invoker.cancel(id);
+  expect((await invoker.list(session)).map((each) => each.id)).toEqual([second.id]);
+  const elsewhere = { id: 'c1', caller: { ...caller, subject: 'somebody else' } };
+  expect(await invoker.list(elsewhere)).toEqual([]);
 });

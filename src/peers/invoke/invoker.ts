@@ -69,6 +69,8 @@ export interface InvokerOptions extends LoopLimits {
 }
 
 const minute = 60_000;
+/** More than a conversation may have under way by any sensible `maxInFlight`. */
+const mostListed = 1_000;
 
 /**
  * Gives tasks to other agents and joins what comes back to the conversation that asked: over the
@@ -156,10 +158,9 @@ export class Invoker {
 
   /** Those that are not over; of one conversation, or all. */
   async list(session?: InvocationSession): Promise<readonly Invocation[]> {
-    const all = await this.#workings.store.all();
-    return all.filter(
-      (each) => each.state !== 'ended' && (session === undefined || isOf(each, session)),
-    );
+    const { store } = this.#workings;
+    if (session !== undefined) return store.open(session, mostListed);
+    return (await store.all()).filter(({ state }) => state !== 'ended');
   }
 
   /**
@@ -260,10 +261,10 @@ export class Invoker {
 
   async #checkRoom(session: InvocationSession): Promise<void> {
     const { maxInFlight = 16 } = this.#options;
-    const { length } = await this.list(session);
-    if (length < maxInFlight) return;
+    const count = await this.#workings.store.countOpen(session, maxInFlight);
+    if (count < maxInFlight) return;
     throw invalid(
-      `${length} agent tasks of this conversation are under way, and more are not allowed. Wait for their results before invoking another agent.`,
+      `${count} agent tasks of this conversation are under way, and more are not allowed. Wait for their results before invoking another agent.`,
     );
   }
 
@@ -351,13 +352,6 @@ export class Invoker {
       logger.error({ invocation: id, error }, 'peers.timeout.failed');
     });
   }
-}
-
-function isOf(invocation: Invocation, { id, caller }: InvocationSession): boolean {
-  const own = invocation.session;
-  return (
-    own.id === id && own.caller.tenant === caller.tenant && own.caller.subject === caller.subject
-  );
 }
 
 function unknown(id: string): LegateError {
