@@ -93,9 +93,14 @@ export class ReplyBox {
 
   async #take(delivery: Delivery): Promise<Verdict> {
     const { logger } = this.#options;
-    const { correlationId = '', headers } = delivery;
+    const { correlationId = '', headers, type } = delivery;
     const inbox = this.#inboxes.get(correlationId);
-    if (inbox === undefined || headers[headerNames.answers] !== undefined) return done;
+    if (headers[headerNames.answers] !== undefined) return done;
+    if (inbox === undefined) {
+      // Updates may come after the end; what ends a task should find who asked.
+      if (type !== 'update') logger.warn({ correlationId, type }, 'bus.answer.not_taken');
+      return done;
+    }
     try {
       const { method, subject } = await identify(delivery, this.#options);
       const isProved = method === 'message-token';

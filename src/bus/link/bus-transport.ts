@@ -25,7 +25,7 @@ import {
   type Consumption,
   type Delivery,
   done,
-  ownResponseQueue,
+  type Queue,
   responseQueue,
   topics,
   type Verdict,
@@ -34,19 +34,20 @@ import {
 /**
  * How peers are called over the bus.
  * @example
- * const options: BusTransportOptions = { bus, name: 'desk', directory, ownReplies: 'desk-7f3a' };
+ * const replies = responseQueue('desk-7f3a');
+ * const options: BusTransportOptions = { bus, name: 'desk', directory, replies };
  */
 export interface BusTransportOptions extends Identification {
   readonly bus: Bus;
-  /** Our name on the bus: answers come to `agent.response.{name}`. */
+  /** Our name on the bus. */
   readonly name: string;
   readonly directory: Directory;
   readonly signer?: MessageSigner;
   /**
-   * Where answers come to when they are for this process alone: the queue goes soon after it.
-   * @default the name, whose queue stays for the next process
+   * Where answers come to, by its one topic. Only one store may wait for answers there: an answer is
+   * taken once, and nobody else knows what it answers. @default responseQueue(name)
    */
-  readonly ownReplies?: string;
+  readonly replies?: Queue;
   readonly logger?: Logger;
 }
 
@@ -63,6 +64,7 @@ export class BusTransport implements PeerTransport {
   readonly #options: BusTransportOptions;
   readonly #sender: Sender;
   readonly #logger: Logger;
+  readonly #replies: Queue;
   /** What is told of one task is heard in its order. */
   readonly #lanes = new Lanes();
   #listener: PeerListener | undefined;
@@ -71,6 +73,7 @@ export class BusTransport implements PeerTransport {
   constructor(options: BusTransportOptions) {
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
+    this.#replies = options.replies ?? responseQueue(options.name);
     const { bus, name, signer } = options;
     this.#sender = new Sender({ bus, name, signer });
   }
@@ -80,11 +83,10 @@ export class BusTransport implements PeerTransport {
   }
 
   async start(listener: PeerListener): Promise<void> {
-    const { bus, name, ownReplies } = this.#options;
+    const { bus } = this.#options;
     this.#listener = listener;
-    const queue = ownReplies === undefined ? responseQueue(name) : ownResponseQueue(ownReplies);
     const take = (delivery: Delivery): Promise<Verdict> => this.#take(delivery);
-    this.#consumption = await bus.consume(queue, take, { prefetch: 50 });
+    this.#consumption = await bus.consume(this.#replies, take, { prefetch: 50 });
   }
 
   async send(invocation: Invocation, message: Message): Promise<void> {
@@ -96,7 +98,7 @@ export class BusTransport implements PeerTransport {
         type: 'task',
         body,
         correlationId: invocation.id,
-        replyTo: this.#replyTo,
+        replyTo: this.#replies.topics[0],
         headers: { [headerNames.updates]: 'status' },
       },
       { mandatory: true },
@@ -113,7 +115,7 @@ export class BusTransport implements PeerTransport {
         type: 'cancel',
         body: JSON.stringify({ id: invocation.remote?.taskId ?? invocation.id }),
         correlationId: invocation.id,
-        replyTo: this.#replyTo,
+        replyTo: this.#replies.topics[0],
       },
       { mandatory: true },
     );
@@ -121,11 +123,6 @@ export class BusTransport implements PeerTransport {
 
   async stop(): Promise<void> {
     await this.#consumption?.close();
-  }
-
-  get #replyTo(): string {
-    const { name, ownReplies = name } = this.#options;
-    return topics.response(ownReplies);
   }
 
   async #nameOf({ agent }: Invocation): Promise<string> {
@@ -154,7 +151,9 @@ export class BusTransport implements PeerTransport {
     }
     for (const event of events) {
       if (await this.#listener?.(correlationId, event)) continue;
-      this.#logger.info({ correlationId, type: delivery.type }, 'bus.answer.not_taken');
+      // Not asked from this store, forgotten since, or sent by another than was asked.
+      const from = delivery.headers[headerNames.from];
+      this.#logger.warn({ correlationId, type: delivery.type, from }, 'bus.answer.not_taken');
     }
     return done;
   }

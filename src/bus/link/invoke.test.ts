@@ -27,12 +27,13 @@ import {
 import { artifact, data, file, type Task, text } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
-import { Engine } from '../../tasks/index.ts';
+import { Engine, systemScheduler } from '../../tasks/index.ts';
 import { busTest, type BusTest, nameOf, eventually } from '../testing.contract.ts';
 import { hostOnBus } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import { type Bus, topics } from '../transport/index.ts';
 import { joinPeers, type PeerNetwork, type PeerNetworkOptions } from './index.ts';
+import { replyName } from './reply-name.ts';
 
 const caller: Caller = { tenant: '', subject: 'user', method: 'test' };
 const session = { id: 'c1', caller };
@@ -601,9 +602,10 @@ describe('peers on the bus', () => {
       }),
       { bus, verifier, signer: new MessageSigner({ issuer: 'bob', key: theirs }) },
     );
+    const store = openMemory();
     await using network = await joinPeers({
       name: 'me',
-      store: openMemory(),
+      store,
       bus,
       verifier,
       requireSigned,
@@ -616,8 +618,8 @@ describe('peers on the bus', () => {
     });
     const task: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
     const body = JSON.stringify({ task });
-    const replyTo = topics.response('me');
-    await bus.publish(replyTo, {
+    const own = await replyName('me', store.records, systemScheduler);
+    await bus.publish(topics.response(own), {
       type: 'result',
       body,
       correlationId: id,
@@ -626,7 +628,7 @@ describe('peers on the bus', () => {
     gate.resolve();
     const { outcome } = await invoker.wait(id);
     expect(outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'for me' });
-    expect(await bus.deadLetters('legate.response.me')).toHaveLength(requireSigned ? 1 : 0);
+    expect(await bus.deadLetters(`legate.response.${own}`)).toHaveLength(requireSigned ? 1 : 0);
   });
 });
 

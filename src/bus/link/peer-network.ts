@@ -22,9 +22,16 @@ import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import type { Identification } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
-import type { Bus, Consumption } from '../transport/index.ts';
+import {
+  type Bus,
+  type Consumption,
+  ownResponseQueue,
+  type Queue,
+  responseQueue,
+} from '../transport/index.ts';
 import { BusTransport } from './bus-transport.ts';
 import { listenForAgents } from './discovery.ts';
+import { replyName } from './reply-name.ts';
 
 /**
  * Who we are among peers, whom we know, and how we call them.
@@ -157,7 +164,9 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
             logger,
             ...identification,
             ...(signer !== undefined && { signer }),
-            ...(isShortLived && { ownReplies: `${name.slice(0, 60)}-${scheduler.uuid()}` }),
+            replies: isShortLived
+              ? ownResponseQueue(`${name.slice(0, 60)}-${scheduler.uuid()}`)
+              : await lastingReplies(name, store, scheduler),
           }),
         ];
   const transports = [
@@ -208,4 +217,12 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+const hour = 60 * 60 * 1000;
+
+/** Answers wait for the store that knows what they answer; one in memory is soon gone. */
+async function lastingReplies(name: string, store: Store, scheduler: Scheduler): Promise<Queue> {
+  const own = await replyName(name, store.records, scheduler);
+  return responseQueue(own, store.driver === 'memory' ? { expiresAfterMs: hour } : {});
 }

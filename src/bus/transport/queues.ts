@@ -2,6 +2,7 @@ import type { DeadLetterLimits, Queue } from './bus.ts';
 import { checkBusName, topics } from './topics.ts';
 
 const minute = 60_000;
+const day = 24 * 60 * minute;
 
 /**
  * How the queue of an agent is kept.
@@ -63,14 +64,19 @@ export function ownCancelQueue(agent: string, replica: string): Queue {
 }
 
 /**
- * Where answers wait for a caller, also while it is not running.
+ * Where answers wait for a caller, also while it is not running; gone when nobody took them for days.
+ * Callers with stores of their own need names of their own: an answer is taken once.
  * @example await using answers = await bus.consume(responseQueue('me'), take, { prefetch: 50 });
  */
-export function responseQueue(caller: string): Queue {
+export function responseQueue(
+  caller: string,
+  { expiresAfterMs = 7 * day }: { readonly expiresAfterMs?: number } = {},
+): Queue {
   return {
     name: `legate.response.${checkBusName(caller, 'the caller')}`,
     topics: [topics.response(caller)],
-    messageTtlMs: 7 * 24 * 60 * minute,
+    messageTtlMs: 7 * day,
+    expiresAfterMs,
   };
 }
 

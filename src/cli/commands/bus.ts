@@ -70,7 +70,7 @@ Examples:
 function deadListCommand(): Command {
   return withBus(new Command('list'))
     .description('show the dead letters of an agent, the oldest first')
-    .argument('<agent>', 'its name on the bus, or the name of a queue (legate.response.alice)')
+    .argument('<agent>', 'its name on the bus, or the name of a queue (legate.task.alice)')
     .option('--limit <count>', 'at most so many', count, 100)
     .option('--bodies', 'with what was in them')
     .option('--json', 'one JSON object a line')

@@ -263,9 +263,15 @@ export class RabbitConsumer implements Consumption {
       await this.#declareRetry(delay);
       const routingKey = retryQueueName(settings.name, delay);
       const envelope = toEnvelopeAgain(held, { attempt: attempt + 1 });
-      await publisher.send({ ...envelope, routingKey, mandatory: true }, held.body, {
-        confirm: true,
-      });
+      try {
+        await publisher.send({ ...envelope, routingKey, mandatory: true }, held.body, {
+          confirm: true,
+        });
+      } catch (error) {
+        // It may have expired or been deleted: declared again the next time.
+        this.#retryQueues.delete(delay);
+        throw error;
+      }
       return;
     }
     const { reason } = verdict;

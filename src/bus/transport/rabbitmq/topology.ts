@@ -4,6 +4,8 @@ import type { QueueSettings } from '../bus.ts';
 
 export type QueueType = 'quorum' | 'classic';
 
+const day = 24 * 60 * 60 * 1000;
+
 type Arguments = Record<string, string | number>;
 
 export function deadQueueName(queueName: string): string {
@@ -55,6 +57,10 @@ export async function declareRetryQueue(
     'x-message-ttl': delayMs,
     'x-dead-letter-exchange': '',
     'x-dead-letter-routing-key': settings.name,
+    // What waits here must have the time to go back.
+    ...(settings.expiresAfterMs !== undefined && {
+      'x-expires': settings.expiresAfterMs + 2 * delayMs,
+    }),
     ...(options.queueType === 'quorum' && {
       'x-queue-type': 'quorum',
       // Keeps the message until its queue has it, also when that is full for the moment.
@@ -66,7 +72,8 @@ export async function declareRetryQueue(
 
 function mainArguments(settings: QueueSettings, queueType: QueueType): Arguments {
   const { name, messageTtlMs, expiresAfterMs, maxMessages, deadLetters } = settings;
-  const isQuorum = queueType === 'quorum' && expiresAfterMs === undefined;
+  // A queue of one process is not worth the copies.
+  const isQuorum = queueType === 'quorum' && (expiresAfterMs ?? day) >= day;
   return {
     'x-max-length': maxMessages,
     'x-overflow': 'reject-publish',

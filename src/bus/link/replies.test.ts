@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agent, type Caller, completed, textOf } from '../../agents/index.ts';
+import { openMemory, openStore, type Store } from '../../store/index.ts';
+import { systemScheduler } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { hostOnBus } from '../host/index.ts';
+import { describeBuses, eventually, nameOf } from '../testing.contract.ts';
+import { type Bus, isBusName, topics } from '../transport/index.ts';
+import { joinPeers } from './peer-network.ts';
+import { replyName } from './reply-name.ts';
+
+const caller: Caller = { tenant: '', subject: 'user', method: 'test' };
+const session = { id: 'c1', caller };
+
+describeBuses('answers', (buses) => {
+  function joinNetwork(bus: Bus, name: string, store: Store, peer: string, logger?: Logger) {
+    const wellKnown = [{ name: peer }];
+    return joinPeers({ name, store, bus, wellKnown, ...(logger !== undefined && { logger }) });
+  }
+
+  async function slowAgent(bus: Bus) {
+    const gate = Promise.withResolvers<void>();
+    const host = await hostOnBus(
+      agent({ name: nameOf('slow'), skills: ['echo'] }, async function* (turn) {
+        await gate.promise;
+        yield completed(`heard ${textOf(turn.message)}`);
+      }),
+      { bus },
+    );
+    buses.after(() => host.close());
+    return { name: host.name, goOn: gate.resolve };
+  }
+
+  test('of a name that two processes share go to the one whose store asked', async () => {
+    const bus = await buses.open();
+    const peer = await slowAgent(bus);
+    const name = nameOf('shared');
+    const networks = await Promise.all(
+      [openMemory(), openMemory()].map((store) => joinNetwork(bus, name, store, peer.name)),
+    );
+    for (const network of networks) buses.after(() => network.close());
+    const messages = Array.from({ length: 5 }, (_, index) => String(index));
+    const calls = networks.flatMap(({ invoker }) =>
+      messages.map((message) => {
+        return invoker.call({ agent: peer.name, skill: 'echo', message }, session);
+      }),
+    );
+    peer.goOn();
+    const heard = messages.map((message) => `heard ${message}`);
+    const outcomes = await Promise.all(calls);
+    expect(outcomes.map(({ outcome }) => outcome?.text)).toEqual([...heard, ...heard]);
+  });
+
+  test('that come while nobody is there wait for the next process on the same store', async () => {
+    const bus = await buses.open();
+    const peer = await slowAgent(bus);
+    const name = nameOf('me');
+    const directory = await mkdtemp(join(tmpdir(), 'legate-replies-'));
+    buses.after(() => rm(directory, { recursive: true }));
+    const open = () => openStore({ type: 'sqlite', path: join(directory, 'me.db') });
+    const first = await open();
+    const before = await joinNetwork(bus, name, first, peer.name);
+    const request = { agent: peer.name, skill: 'echo', message: 'x' };
+    const { id } = await before.invoker.invoke(request, session);
+    await before.close();
+    await first.close();
+    peer.goOn();
+    const second = await open();
+    buses.after(() => second.close());
+    const after = await joinNetwork(bus, name, second, peer.name);
+    buses.after(() => after.close());
+    await eventually(async () => (await after.invoker.find(id))?.outcome?.text).toBe('heard x');
+  });
+
+  test('that nobody asked for are logged as a warning', async () => {
+    const bus = await buses.open();
+    const warnings: string[] = [];
+    const quiet = (): void => undefined;
+    const logger: Logger = {
+      debug: quiet,
+      info: quiet,
+      warn: (_fields, event) => void warnings.push(event),
+      error: quiet,
+      child: () => logger,
+    };
+    const store = openMemory();
+    const name = nameOf('me');
+    const network = await joinNetwork(bus, name, store, 'nobody', logger);
+    buses.after(() => network.close());
+    const topic = topics.response(await replyName(name, store.records, systemScheduler));
+    const body = '{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}}';
+    await bus.publish(topic, { type: 'result', body, correlationId: 'unknown' });
+    await eventually(() => warnings).toEqual(['bus.answer.not_taken']);
+  });
+});
+
+test('the name for answers is a name on the bus, and that of one agent in one store', async () => {
+  const [one, two] = [openMemory(), openMemory()];
+  const nameIn = (store: Store, name: string) => replyName(name, store.records, systemScheduler);
+  const long = 'x'.repeat(99);
+  const names = await Promise.all([
+    nameIn(one, 'me'),
+    nameIn(two, 'me'),
+    nameIn(one, 'you'),
+    nameIn(one, `${long}a`),
+    nameIn(one, `${long}b`),
+  ]);
+  expect(new Set(names).size).toBe(5);
+  expect(names.every(isBusName)).toBe(true);
+  expect(await nameIn(one, 'me')).toBe(names[0]);
+});
