@@ -40,6 +40,9 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'audit.url_refused': 'A webhook was to go where it must not',
   'bus.connection.lost': 'The broker is away; the connection is made again by itself',
   'bus.dead_letter': 'A message was given up, see `legate bus dead`',
+  'bus.message.not_taken': 'A message could not be read at all; it was moved to the dead letters',
+  'bus.message.refused':
+    'A message exceeds a bound or cannot be decoded; it was moved to the dead letters',
   'bus.handler.failed': 'A message could not be worked on; it is tried again',
   'http.internal_error': 'A fault of the server (500); callers see nothing of it',
   'http.tls.reload_failed': 'A new certificate cannot be read; the old one stays',
@@ -80,7 +83,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'bus.announcement.refused':
     'A peer announced something that is not valid; what is known of it stays',
   'bus.answer.not_believed': 'An answer is not from the agent that was asked; it was left out',
-  'bus.answer.not_taken': 'An answer to a call that nobody waits for any more',
+  'bus.answer.not_taken': 'An answer that no call of this store waits for',
   'bus.cancel.not_sent': 'An agent could not be told that its task is cancelled',
   'bus.channel.failed': 'The broker closed a channel; it is opened again',
   'bus.connection.blocked': 'The broker takes no messages at present',
@@ -92,8 +95,11 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'bus.publish.lost': 'Words on the way did not arrive; the result does not depend on them',
   'bus.queue.kept_with_other_arguments':
     'A queue exists with other arguments than it would be made with; it is used as it is',
+  'bus.refusal.not_told': 'The sender of a refused message could not be told',
+  'bus.replay.refused': 'A dead letter exceeds a bound and was not replayed',
   'bus.reply.nobody_listens': 'Whoever asked is gone; the result is kept',
-  'bus.settle.failed': 'A message could not be acknowledged; the broker delivers it again',
+  'bus.settle.failed':
+    'A message could not be settled; the broker delivers it again, or keeps it as a dead letter',
   'bus.status.not_told': 'Onlookers were not told how a task stands',
   'bus.task.failed': 'A task of the bus met a fault of the host; tried again',
   'call.failed': 'A `call` step threw; the flow goes on as it does when a call fails',

@@ -3,6 +3,7 @@ import {
   type AuditLine,
   type Proposal,
   Proposals,
+  taskOver,
   readTrustName,
   type TrustEntry,
   TrustLedger,
@@ -50,11 +51,15 @@ export async function revokeTrust(caller: string, options: GrantOptions): Promis
 
 /** Shows what waits for the user. */
 export async function listProposals(options: TrustOptions): Promise<void> {
-  await inStore(options, async ({ records }) => {
-    const open = await new Proposals({ records }).list();
+  await inStore(options, async (store) => {
+    const open = await proposalsOf(store).list();
     for (const proposal of open) print(options, proposal, proposalLine(proposal));
     if (open.length === 0 && options.json !== true) console.error('Nothing waits for you.');
   });
+}
+
+function proposalsOf(store: Store): Proposals {
+  return new Proposals({ records: store.records, isOver: taskOver(store) });
 }
 
 export async function decide(
@@ -62,8 +67,8 @@ export async function decide(
   id: string,
   options: GrantOptions,
 ): Promise<void> {
-  await inStore(options, async ({ records }) => {
-    const decided = await new Proposals({ records })[decision](id, options.by);
+  await inStore(options, async (store) => {
+    const decided = await proposalsOf(store)[decision](id, options.by);
     print(options, decided, `${decided.state}: ${proposalLine(decided)}`);
   });
 }

@@ -722,6 +722,30 @@ describeBuses('a worker for one task', (buses) => {
     const second = await hostOnBus(worker(name), { bus, once: true, idleTimeoutMs: 20 });
     expect(await second.finished).toEqual({ kind: 'idle' });
   });
+
+  test('the answer to a task that has ended is answered with an error, and is no dead letter', async () => {
+    const bus = await buses.open();
+    const name = nameOf('asking');
+    await using hosting = await hostOnBus(
+      agent({ name }, async function* () {
+        yield inputRequired('which one?');
+      }),
+      { bus },
+    );
+    const caller = await TestCaller.start(bus);
+    const id = await caller.send(name, { message: message('hello') });
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_INPUT_REQUIRED');
+    const asked = caller.answers.find(({ message: { correlationId } }) => correlationId === id);
+    const task =
+      asked?.result !== undefined && 'task' in asked.result ? asked.result.task : undefined;
+    const { id: taskId = '', contextId = '' } = task ?? {};
+    const known = { tenant: '', subject: `unverified:${caller.name}`, method: 'self-asserted' };
+    await hosting.engine.cancelTask({ id: taskId }, { caller: known, version: '1.0' });
+    const late = await caller.send(name, { message: message('this one', { taskId, contextId }) });
+    await eventually(() => caller.answers.at(-1)?.message.correlationId).toBe(late);
+    expect(caller.answers.at(-1)?.error?.message).toMatch(/ended|terminal|canceled/i);
+    expect(await bus.inspect(taskQueueName(name))).toMatchObject({ deadLetters: 0 });
+  });
 });
 
 test('the sender of a task that cannot be decoded is told why', async () => {

@@ -14,6 +14,7 @@ import {
   memoryTools,
   PlainTransport,
   Proposals,
+  taskOver,
   TrustLedger,
   WorkingMemory,
 } from '../../peers/index.ts';
@@ -146,7 +147,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     }),
   });
   const trust = new TrustLedger({ records, scheduler, logger });
-  const proposals = new Proposals({ records, scheduler });
+  const proposals = new Proposals({ records, scheduler, isOver: taskOver(store) });
   const memory = ({ tenant, subject }: Caller): WorkingMemory =>
     new WorkingMemory({
       records,

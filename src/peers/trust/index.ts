@@ -1,5 +1,5 @@
 export { AuditLog, type AuditLine } from './audit-log.ts';
-export { type Proposal, Proposals, type ProposalsOptions } from './proposals.ts';
+export { type Proposal, Proposals, type ProposalsOptions, taskOver } from './proposals.ts';
 export {
   matchSkill,
   type SkillAliases,

@@ -1,5 +1,11 @@
-import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { RecordStore } from '../../store/index.ts';
+import {
+  isTerminal,
+  Json,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+} from '../../protocol/index.ts';
+import type { RecordStore, Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { AuditLog } from './audit-log.ts';
 import { trustName, type TrustSubject } from './trust-subject.ts';
@@ -29,6 +35,11 @@ export interface Proposal extends TrustSubject {
 export interface ProposalsOptions {
   readonly records: RecordStore;
   readonly scheduler?: Scheduler;
+  /**
+   * Whether a task has ended, so that a decision on it changes nothing any more: see `taskOver`.
+   * @default no task is known to have ended
+   */
+  readonly isOver?: (taskId: string) => Promise<boolean>;
   /** How often to look for a decision that another process took, in milliseconds. @default 1_000 */
   readonly pollIntervalMs?: number;
 }
@@ -49,12 +60,14 @@ export class Proposals {
   readonly #records: RecordStore;
   readonly #scheduler: Scheduler;
   readonly #pollIntervalMs: number;
+  readonly #isOver: (taskId: string) => Promise<boolean>;
   readonly #audit: AuditLog;
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(options: ProposalsOptions) {
     this.#records = options.records;
     this.#scheduler = options.scheduler ?? systemScheduler;
+    this.#isOver = options.isOver ?? (async () => false);
     this.#pollIntervalMs = options.pollIntervalMs ?? 1_000;
     this.#audit = new AuditLog(this.#records, this.#scheduler);
   }
@@ -78,7 +91,8 @@ export class Proposals {
       });
       for (const { value } of page) {
         const proposal = value.value as unknown as Proposal;
-        if (proposal.state === 'open' && proposal.expiresAt > now) open.push(proposal);
+        if (proposal.state !== 'open' || proposal.expiresAt <= now) continue;
+        if (!(await this.#isOver(proposal.id))) open.push(proposal);
       }
       after = page.length < pageSize ? undefined : page.at(-1)?.key;
     } while (after !== undefined);
@@ -134,6 +148,12 @@ export class Proposals {
     ) {
       throw new LegateError('INVALID_PARAMS', `no proposal ${id} waits for a decision`);
     }
+    if (await this.#isOver(id)) {
+      throw new LegateError(
+        'INVALID_PARAMS',
+        `task ${id} has ended, so that nothing is done on a decision: its caller has to ask again`,
+      );
+    }
     const decided: Proposal = { ...open, state };
     const line = this.#audit.line({
       by,
@@ -174,4 +194,16 @@ export class Proposals {
       signal.addEventListener('abort', wake, { once: true });
     });
   }
+}
+
+/**
+ * Says of the tasks of a store whether they have ended. A task that the store does not know may be
+ * under way elsewhere.
+ * @example const proposals = new Proposals({ records: store.records, isOver: taskOver(store) });
+ */
+export function taskOver(store: Pick<Store, 'load'>): (taskId: string) => Promise<boolean> {
+  return async (taskId) => {
+    const task = await store.load(taskId);
+    return task !== undefined && isTerminal(task.state);
+  };
 }

@@ -16,6 +16,7 @@ import {
   matchSkill,
   peerSubject,
   Proposals,
+  taskOver,
   readTrustName,
   trustGate,
   type TrustGateOptions,
@@ -81,7 +82,7 @@ async function start(options: Partial<TrustGateOptions> = {}) {
   };
   const grant = (level: TrustLevel, skills: readonly string[] = []) =>
     ledger.grant(alice, { level, skills, by: 'user' });
-  return { ledger, memory, proposals, engine, send, grant, turns, notes };
+  return { store, ledger, memory, proposals, engine, send, grant, turns, notes };
 }
 
 const words = (task: Task): string =>
@@ -226,6 +227,20 @@ test('who may act does so with approved skills, and the outcome is remembered', 
   expect(turns).toHaveLength(3);
   await proposals.refuse((await proposals.list())[0]?.id ?? '', 'user');
   await pending;
+});
+
+test('a decision on a task that has ended is refused with the reason, and not shown as open', async () => {
+  const { send, grant, engine, proposals, store } = await start();
+  await grant('propose');
+  const pending = send(alice, 'all of it', 'transfer');
+  await expect.poll(() => proposals.list()).toHaveLength(1);
+  const id = (await proposals.list())[0]?.id ?? '';
+  await engine.cancelTask({ id }, { caller: alice, version: '1.0' });
+  expect((await pending).status.state).toBe('TASK_STATE_CANCELED');
+  const others = new Proposals({ records: store.records, isOver: taskOver(store) });
+  await expect(others.approve(id, 'user')).rejects.toThrow(/has ended.*ask again/);
+  await expect(others.refuse(id, 'user')).rejects.toThrow(/has ended/);
+  expect(await others.list()).toEqual([]);
 });
 
 test('what is revoked no longer holds for the next turn', async () => {
