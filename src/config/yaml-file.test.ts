@@ -64,10 +64,18 @@ test('variables are put into scalars, whole or in part, and remembered', () => {
 });
 
 test('a missing variable is a problem that names the variable and the key', () => {
-  expect(parse('a:\n  key: "x${LEGATE_NO_SUCH}"\n').problems).toEqual([
+  const environment = {};
+  expect(parse('a:\n  key: "x${LEGATE_NO_SUCH}"\n', { environment }).problems).toEqual([
     'a.yml:2:8 a.key: environment variable LEGATE_NO_SUCH is not set; set it, or write $${LEGATE_NO_SUCH} for a dollar sign and braces',
   ]);
-  expect(parse('key: "${toString}"').problems).toHaveLength(1);
+  expect(parse('key: "${toString}"', { environment }).problems).toHaveLength(1);
+});
+
+test('without an environment variables are text, and so is what escapes them', () => {
+  const { file, problems } = parse('price: "${amount} $${amount} $"\n');
+  expect(problems).toEqual([]);
+  expect(file.value).toEqual({ price: '${amount} $${amount} $' });
+  expect(file.isReference(['price'])).toBe(false);
 });
 
 test('keys that are there twice are reported at the second one', () => {

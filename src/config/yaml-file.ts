@@ -13,7 +13,7 @@ export interface Source {
 }
 
 export interface YamlOptions {
-  /** For `${NAME}` in scalars. @default {} */
+  /** For `${NAME}` in values of configuration. @default none: `${NAME}` is text like any other */
   readonly environment?: Environment;
   readonly limits?: Partial<YamlLimits>;
 }
@@ -74,7 +74,7 @@ export class YamlFile {
         problems.warn(place, firstSentence(message));
       }
       if (document.errors.length > 0) return broken;
-      const values = new Values(document, options.environment ?? {}, limits, report);
+      const values = new Values(document, options.environment, limits, report);
       return new YamlFile(source, lines, values.read());
     } catch (error) {
       // The parser walks the text recursively: only nesting beyond all reason ends here.

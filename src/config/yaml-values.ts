@@ -39,14 +39,20 @@ type MutableMapping = { [key: string]: JsonValue };
 /** Turns the nodes of a document into JSON and remembers where each value came from. */
 export class Values {
   readonly #document: Document;
-  readonly #environment: Environment;
+  readonly #environment: Environment | undefined;
   readonly #limits: YamlLimits;
   readonly #report: Report;
   readonly #spots = new Map<string, Spot>();
   #count = 0;
   #isOver = false;
 
-  constructor(document: Document, environment: Environment, limits: YamlLimits, report: Report) {
+  /** Without an environment, `${NAME}` is text. */
+  constructor(
+    document: Document,
+    environment: Environment | undefined,
+    limits: YamlLimits,
+    report: Report,
+  ) {
     this.#document = document;
     this.#environment = environment;
     this.#limits = limits;
@@ -141,6 +147,10 @@ export class Values {
   }
 
   #text(written: string, path: Path, spot: Spot): string {
+    if (this.#environment === undefined) {
+      this.#spots.set(path.join('\0'), { ...spot, text: written });
+      return written;
+    }
     const { text, missing, isReference, isInterpolated } = interpolate(written, this.#environment);
     for (const name of missing) {
       const hint = `set it, or write $\${${name}} for a dollar sign and braces`;

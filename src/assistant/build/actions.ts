@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LegateError } from '../../protocol/index.ts';
@@ -18,15 +18,19 @@ const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'acti
 export async function actionsOf(project: Project): Promise<ActionRunner | undefined> {
   const { actionEndpoint } = project.endpoints;
   const runners: ActionRunner[] = [];
-  const path = modulePath(project.directory, actionEndpoint?.actionsModule);
+  const path = modulePath(project);
   if (path !== undefined) runners.push(new InProcessActions(await loadActions(path)));
   if (actionEndpoint?.url !== undefined) runners.push(remote(actionEndpoint, actionEndpoint.url));
   return runners.length === 0 ? undefined : firstOf(...runners);
 }
 
-function modulePath(directory: string, named: string | undefined): string | undefined {
+function modulePath({ directory, domain, endpoints }: Project): string | undefined {
+  const { actionsModule: named, url } = endpoints.actionEndpoint ?? {};
   if (named === undefined) {
-    return usualPlaces.map((place) => join(directory, place)).find((place) => existsSync(place));
+    const usual = usualPlaces.map((place) => join(directory, place)).find(existsSync);
+    if (usual !== undefined || url !== undefined || domain.actions.size === 0) return usual;
+    if (isPython(join(directory, 'actions'))) throw inPython('actions', 'actions');
+    return undefined;
   }
   // The format names modules with dots: `my.actions`.
   const asPath = /[/\\]|\.[tj]s$/.test(named) ? named : named.replaceAll('.', '/');
@@ -41,9 +45,31 @@ function modulePath(directory: string, named: string | undefined): string | unde
     .map((place) => resolve(directory, place))
     .find((place) => /\.[tj]s$/.test(place) && existsSync(place));
   if (found !== undefined) return found;
+  const python = asPath.replace(/\.py$/, '');
+  if (isPython(resolve(directory, python))) {
+    if (url !== undefined) return undefined;
+    throw inPython(named, python.replace(/^\.\//, '').replaceAll('/', '.'));
+  }
   throw new LegateError(
     'CONFIGURATION_INVALID',
     `action_endpoint.actions_module: there is no module ${named} in the project; write a path such as ./actions/index.ts`,
+  );
+}
+
+/** Whether a path, without its ending, is a module or a package of Python. */
+function isPython(path: string): boolean {
+  if (existsSync(`${path}.py`)) return true;
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  return readdirSync(path).some((name) => name.endsWith('.py'));
+}
+
+function inPython(named: string, module: string): LegateError {
+  return new LegateError(
+    'CONFIGURATION_INVALID',
+    `the actions in "${named}" are written in Python, which runs in a server of its own; ` +
+      `start it with "python -m rasa_sdk --actions ${module}" in the project folder, ` +
+      `and write "action_endpoint: {url: http://localhost:5055/webhook}" in endpoints.yml ` +
+      `in place of actions_module`,
   );
 }
 

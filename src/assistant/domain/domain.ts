@@ -1,11 +1,4 @@
-import {
-  type Environment,
-  Field,
-  type Problems,
-  type Section,
-  type Source,
-  YamlFile,
-} from '../../config/index.ts';
+import { Field, type Problems, type Section, type Source, YamlFile } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { DeclaredAction, Domain, ResponseVariation, SessionConfig, Slot } from '../model.ts';
 import { builtinSlots } from './builtin-slots.ts';
@@ -15,8 +8,6 @@ import { readSlot } from './slot.ts';
 import type { Use } from './uses.ts';
 
 export interface LoadDomainOptions {
-  /** For `${NAME}`. @default {} */
-  readonly environment?: Environment;
   /** Read before the project's own files, which replace what they repeat. @default [] */
   readonly defaults?: readonly Source[];
 }
@@ -37,12 +28,12 @@ export interface LoadedDomain {
 export function loadDomain(
   sources: readonly Source[],
   problems: Problems,
-  { environment = {}, defaults = [] }: LoadDomainOptions = {},
+  { defaults = [] }: LoadDomainOptions = {},
 ): LoadedDomain {
   const base = new DomainReader(problems);
-  for (const source of defaults) base.read(source, environment);
+  for (const source of defaults) base.read(source);
   const own = new DomainReader(problems);
-  for (const source of sources) own.read(source, environment);
+  for (const source of sources) own.read(source);
   return own.over(base);
 }
 
@@ -63,8 +54,9 @@ class DomainReader {
     this.#problems = problems;
   }
 
-  read(source: Source, environment: Environment): void {
-    const file = YamlFile.parse(source, this.#problems, { environment });
+  read(source: Source): void {
+    // Responses are for users: `${price}` is a dollar sign before a slot, not a variable.
+    const file = YamlFile.parse(source, this.#problems);
     if (file.isBroken) this.#isComplete = false;
     if (file.value === null) return;
     const section = Field.root(file, this.#problems).section();

@@ -41,9 +41,7 @@ export async function findTests(
   const shared = new SharedNames(resolve(root), environment, problems);
   const cases: TestCase[] = [];
   for (const file of files) {
-    const yaml = YamlFile.parse({ file, text: await readFile(file, 'utf8') }, problems, {
-      environment,
-    });
+    const yaml = YamlFile.parse({ file, text: await readFile(file, 'utf8') }, problems);
     const inherited = await shared.of(dirname(resolve(file)));
     cases.push(...(readTestFile(yaml, inherited, problems) ?? []));
   }

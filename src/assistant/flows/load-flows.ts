@@ -1,17 +1,9 @@
-import {
-  type Environment,
-  Field,
-  type Problems,
-  type Source,
-  YamlFile,
-} from '../../config/index.ts';
+import { Field, type Problems, type Source, YamlFile } from '../../config/index.ts';
 import type { Use } from '../domain/index.ts';
 import type { Flow } from '../model.ts';
 import { readFlow } from './flow.ts';
 
 export interface LoadFlowsOptions {
-  /** For `${NAME}`. @default {} */
-  readonly environment?: Environment;
   /** Flows that exist unless the project has one of the same id: the patterns. @default [] */
   readonly defaults?: readonly Source[];
 }
@@ -36,10 +28,10 @@ export interface LoadedFlows {
 export function loadFlows(
   sources: readonly Source[],
   problems: Problems,
-  { environment = {}, defaults = [] }: LoadFlowsOptions = {},
+  { defaults = [] }: LoadFlowsOptions = {},
 ): LoadedFlows {
-  const base = readAll(defaults, problems, environment);
-  const own = readAll(sources, problems, environment);
+  const base = readAll(defaults, problems);
+  const own = readAll(sources, problems);
   const isReplaced = ({ flow }: Use) => flow !== undefined && own.flows.has(flow);
   return {
     flows: new Map([...base.flows, ...own.flows]),
@@ -50,17 +42,13 @@ export function loadFlows(
   };
 }
 
-function readAll(
-  sources: readonly Source[],
-  problems: Problems,
-  environment: Environment,
-): Omit<LoadedFlows, 'defaults'> {
+function readAll(sources: readonly Source[], problems: Problems): Omit<LoadedFlows, 'defaults'> {
   const flows = new Map<string, Flow>();
   const fields = new Map<string, Field>();
   const uses: Use[] = [];
   let isComplete = true;
   for (const source of sources) {
-    const file = YamlFile.parse(source, problems, { environment });
+    const file = YamlFile.parse(source, problems);
     if (file.isBroken) isComplete = false;
     if (file.value === null) continue;
     for (const [id, field] of flowEntries(Field.root(file, problems))) {

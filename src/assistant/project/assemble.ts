@@ -22,11 +22,8 @@ export async function assemble(
     source && YamlFile.parse(source, problems, { environment });
   const configFile = parse(parts.config);
   const config = configFile === undefined ? noConfig : readConfig(configFile, problems, uses);
-  const loadedDomain = loadDomain(parts.domain, problems, {
-    environment,
-    defaults: [defaultResponses],
-  });
-  const loadedFlows = loadFlows(parts.data, problems, { environment, defaults: [defaultFlows] });
+  const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
+  const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
   const endpointsFile = parse(parts.endpoints);
   const endpoints =
     endpointsFile === undefined ? noEndpoints : readEndpoints(endpointsFile, problems, uses);

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 
+import { projectFolder } from '../../../test/support/greenhouse.ts';
 import { formatProblem } from '../../config/index.ts';
+import { renderFormat } from '../templates/index.ts';
 import { loadProject } from './index.ts';
 
 const loan = fileURLToPath(new URL('__fixtures__/loan', import.meta.url));
@@ -315,4 +317,37 @@ test('what is set and has no effect is told', async () => {
   expect(await problemsOf(await copy({ 'endpoints.yml': rephrasing }))).toContainEqual(
     expect.stringContaining('"summarize_history" has no effect'),
   );
+});
+
+test('variables are for configuration: in responses and flows a dollar sign before a brace is text', async () => {
+  await using folder = await projectFolder({
+    'config.yml': 'assistant_id: ${ASSISTANT}\npipeline:\n  - name: MatchingCommandGenerator\n',
+    'domain.yml': `
+slots:
+  price: {type: float}
+responses:
+  utter_ask_price: [{text: "How many $?"}]
+  utter_price: [{text: "That is \${price}, not \${HOME} or $\${HOME}."}]
+`,
+    'data/flows.yml': `
+flows:
+  buy:
+    description: Buy for \${HOME}.
+    steps:
+      - collect: price
+      - action: utter_price
+`,
+    'endpoints.yml': 'action_endpoint: {url: "http://${ACTIONS}/webhook"}\nstore: {type: memory}\n',
+  });
+  const { project, problems } = await loadProject(
+    { directory: folder.directory },
+    { ASSISTANT: 'shop', ACTIONS: 'actions:5055', HOME: '/root' },
+  );
+  expect(problems.all).toEqual([]);
+  expect(project.name).toBe('shop');
+  expect(project.endpoints.actionEndpoint?.url).toBe('http://actions:5055/webhook');
+  expect(project.flows.get('buy')?.description).toBe('Buy for ${HOME}.');
+  const [variation] = project.domain.responses.get('utter_price') ?? [];
+  const said = renderFormat(variation?.text ?? '', { price: 5 });
+  expect(said).toBe('That is $5, not ${HOME} or $${HOME}.');
 });
