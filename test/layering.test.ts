@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 /** The rooms, lowest first: a room may use those before it and no other. */
 const rooms = [
+  'time',
   'protocol',
   'config',
   'regex',
@@ -68,8 +69,8 @@ function isTestSupport(file: string, target: string): boolean {
   return file.endsWith('.test.ts') && /(?:arbitraries|\.contract)\.ts$/.test(target);
 }
 
-test('client and protocol need no Node, so that they run in a browser', () => {
-  const nodeImports = globSync('{client,protocol}/**/*.ts', { cwd: source })
+test('client, protocol and time need no Node, so that they run in a browser', () => {
+  const nodeImports = globSync('{client,protocol,time}/**/*.ts', { cwd: source })
     .filter((file) => !file.includes('.test.') && !file.includes(`${sep}testing${sep}`))
     .filter((file) => /from 'node:/.test(readFileSync(join(source, file), 'utf8')));
   expect(nodeImports).toEqual([]);

@@ -6,7 +6,8 @@ import {
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose';
-import { Deadline, LegateError } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 import type { KeyFetching } from './jwt-keys.ts';
 
 /** Milliseconds after a failure in which the issuer is not asked again. */

@@ -1,4 +1,4 @@
-import { sleep } from '../protocol/index.ts';
+import { sleep } from '../time/index.ts';
 import type { ClientBinding } from './binding.ts';
 import type { Auth } from './credentials.ts';
 import type { OutgoingRequest } from './http.ts';

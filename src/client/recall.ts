@@ -3,8 +3,8 @@ import {
   type Message,
   type SendMessageResponse,
   type StreamResponse,
-  until,
 } from '../protocol/index.ts';
+import { until } from '../time/index.ts';
 import { isTransient } from './retry.ts';
 import type { Frame, TransportCall, TransportStream } from './transport.ts';
 

@@ -1,4 +1,5 @@
-import { Deadline, LegateError, type Message } from '../protocol/index.ts';
+import { LegateError, type Message } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 import type { RecallOptions } from './options.ts';
 import type { Peer } from './peer.ts';
 import { Recall } from './recall.ts';

@@ -1,4 +1,5 @@
-import { Deadline, isTerminal, LegateError, type Task, until } from '../protocol/index.ts';
+import { isTerminal, LegateError, type Task } from '../protocol/index.ts';
+import { Deadline, until } from '../time/index.ts';
 import type { Peer } from './peer.ts';
 import type { Recall } from './recall.ts';
 import { isTransient } from './retry.ts';

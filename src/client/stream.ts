@@ -1,4 +1,5 @@
-import { Deadline, LegateError, type Task } from '../protocol/index.ts';
+import { LegateError, type Task } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 import type { Delivery } from './delivery.ts';
 import type { Settings, StreamOptions } from './options.ts';
 import type { WatchOptions } from './recalls.ts';

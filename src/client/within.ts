@@ -1,4 +1,5 @@
-import { Deadline, LegateError } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 
 /** Runs something that must be answered in time; 0 for no limit. */
 export async function within<T>(

@@ -1,4 +1,5 @@
-import { Deadline, LegateError } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 import { requireSafeWire } from './safe-wire.ts';
 
 export interface TokenSourceOptions {

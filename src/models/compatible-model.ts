@@ -5,7 +5,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { Deadline, until } from '../protocol/index.ts';
+import { Deadline, until } from '../time/index.ts';
 import { timedOut } from './failure.ts';
 import type { ModelConfig } from './model-group.ts';
 import type { Endpoint } from './providers.ts';
@@ -22,6 +22,8 @@ export class CompatibleModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
   readonly provider: string;
   readonly modelId: string;
+  /** What to check when the service refuses the key. */
+  readonly keyHint: string | undefined;
   readonly supportedUrls = {};
   readonly supportsStructuredOutputs: boolean;
   readonly #config: ModelConfig;
@@ -33,6 +35,7 @@ export class CompatibleModel implements LanguageModelV4 {
   constructor(config: ModelConfig, endpoint: Endpoint, fetch?: typeof globalThis.fetch) {
     this.provider = config.provider;
     this.modelId = endpoint.modelId;
+    this.keyHint = endpoint.keyHint;
     this.supportsStructuredOutputs = endpoint.structuredOutput;
     this.#config = config;
     this.#endpoint = endpoint;

@@ -14,12 +14,25 @@ export interface ModelFailure {
   readonly retryAfterMs?: number;
 }
 
+/** The model that failed, and what to check when it refuses the key. */
+interface FailedModel {
+  readonly modelId: string;
+  readonly provider?: string;
+  /** `check OPENAI_API_KEY in the environment` */
+  readonly keyHint?: string | undefined;
+}
+
 /**
  * Any error of a model as ours. The text of the service is kept short and without the request,
  * which may hold what users said; keys never are part of either.
- * @example const { error, isRetryable } = describeFailure(thrown, model.modelId, Date.now());
+ * @example const { error, isRetryable } = describeFailure(thrown, model, Date.now());
  */
-export function describeFailure(thrown: unknown, model: string, now: number): ModelFailure {
+export function describeFailure(
+  thrown: unknown,
+  model: string | FailedModel,
+  now: number,
+): ModelFailure {
+  const asked: FailedModel = typeof model === 'string' ? { modelId: model } : model;
   if (thrown instanceof LegateError) {
     const inner = thrown.cause === undefined ? undefined : apiError(thrown.cause);
     const retryAfterMs = inner === undefined ? undefined : retryAfter(inner, now);
@@ -31,17 +44,19 @@ export function describeFailure(thrown: unknown, model: string, now: number): Mo
   const api = apiError(thrown);
   if (api === undefined) {
     const text = thrown instanceof Error ? thrown.message : 'unknown failure';
-    const error = new LegateError('UNAVAILABLE', `model ${model} failed: ${shorten(text)}`, {
-      cause: thrown,
-    });
+    const error = new LegateError(
+      'UNAVAILABLE',
+      `model ${asked.modelId} failed: ${shorten(text)}`,
+      {
+        cause: thrown,
+      },
+    );
     return { error, isRetryable: false };
   }
   const retryAfterMs = retryAfter(api, now);
-  const status =
-    api.statusCode === undefined ? 'could not be reached' : `answered ${api.statusCode}`;
   const error = new LegateError(
     api.statusCode === 429 ? 'RATE_LIMITED' : 'UNAVAILABLE',
-    `model ${model} ${status}: ${shorten(api.message)}`,
+    toMessage(api, asked),
     {
       cause: thrown,
       ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1000) }),
@@ -52,6 +67,16 @@ export function describeFailure(thrown: unknown, model: string, now: number): Mo
     isRetryable: api.isRetryable,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
+}
+
+function toMessage({ statusCode, message }: APICallError, model: FailedModel): string {
+  const { modelId, provider, keyHint = 'check its API key' } = model;
+  const why = shorten(message);
+  if (statusCode === undefined) return `model ${modelId} could not be reached: ${why}`;
+  if (statusCode !== 401 && statusCode !== 403)
+    return `model ${modelId} answered ${statusCode}: ${why}`;
+  const from = provider === undefined ? '' : ` of ${provider}`;
+  return `model ${modelId}${from} answered ${statusCode}: ${why}; ${keyHint}`;
 }
 
 export function timedOut(model: string, timeoutMs: number): LegateError {
@@ -78,7 +103,7 @@ function retryAfter(error: APICallError, now: number): number | undefined {
 function shorten(text: string): string {
   // Services quote keys in their complaints; a long run of key characters is cut to its beginning.
   const masked = text.replaceAll(
-    /\b(?:sk|pk|key|Bearer)[-_ ][\w.-]{8,}/g,
+    /\b(?:(?:sk|pk|key)[-_]|Bearer |key (?=\S*\d))[\w.-]{8,}/g,
     (run) => `${run.slice(0, 6)}...`,
   );
   return masked.length > 300 ? `${masked.slice(0, 300)}...` : masked;

@@ -67,7 +67,9 @@ test('does not retry what cannot get better', async () => {
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(LegateError);
-  expect((error as LegateError).message).toBe('model scripted answered 401: wrong: sk-abc...');
+  expect((error as LegateError).message).toBe(
+    'model scripted of scripted answered 401: wrong: sk-abc...; check its API key',
+  );
   expect(waits).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
-import { Deadline, until } from '../protocol/index.ts';
+import { Deadline, until } from '../time/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeFailure, timedOut } from './failure.ts';
 import { meterModelCall } from './model-meter.ts';
@@ -134,7 +134,7 @@ export async function generateText(
         return generated;
       } catch (thrown) {
         signal.throwIfAborted();
-        const failure = describeFailure(thrown, name, now());
+        const failure = describeFailure(thrown, model, now());
         if (!failure.isRetryable || attempt > retries) throw failure.error;
         const backoff = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
         const wait = failure.retryAfterMs ?? backoff * (0.5 + random() / 2);

@@ -79,6 +79,8 @@ export interface Endpoint {
   readonly baseUrl: string;
   readonly modelId: string;
   readonly apiKey?: string;
+  /** What to check when the service refuses the key. */
+  readonly keyHint?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly queryParameters?: Readonly<Record<string, string>>;
   readonly structuredOutput: boolean;
@@ -114,7 +116,7 @@ export function resolveEndpoint(
   }
   const structuredOutput = config.structured_output ?? provider.structuredOutput ?? false;
   const headers = config.extra_headers ?? {};
-  const key = apiKey ? { apiKey } : {};
+  const key = { ...(apiKey && { apiKey }), keyHint: keyHintOf(config, provider, where) };
 
   if (config.provider === 'azure') {
     return azureEndpoint(config, { where, environment, modelId, headers, key, structuredOutput });
@@ -129,12 +131,18 @@ export function resolveEndpoint(
   return { baseUrl: url.href.replace(/\/$/, ''), modelId, headers, structuredOutput, ...key };
 }
 
+function keyHintOf(config: ModelConfig, { keyVariable }: Provider, where: string): string {
+  if (config.api_key !== undefined) return `check api_key of ${where}`;
+  if (keyVariable === undefined) return `set api_key of ${where}`;
+  return `check ${keyVariable} in the environment, or set api_key of ${where}`;
+}
+
 interface AzureParts {
   readonly where: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly modelId: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly key: { readonly apiKey?: string };
+  readonly key: { readonly apiKey?: string; readonly keyHint: string };
   readonly structuredOutput: boolean;
 }
 
@@ -146,8 +154,11 @@ function azureEndpoint(config: ModelConfig, parts: AzureParts): Endpoint {
   }
   const base = checkUrl(given, parts.where).href.replace(/\/$/, '');
   const { modelId, structuredOutput } = parts;
+  const { keyHint } = parts.key;
   const headers = { ...(parts.key.apiKey && { 'api-key': parts.key.apiKey }), ...parts.headers };
-  if (base.endsWith('/openai/v1')) return { baseUrl: base, modelId, headers, structuredOutput };
+  if (base.endsWith('/openai/v1')) {
+    return { baseUrl: base, modelId, keyHint, headers, structuredOutput };
+  }
   const version = config.api_version ?? parts.environment['AZURE_API_VERSION'];
   if (version === undefined) {
     throw invalid(`${parts.where}: azure needs api_version, for example "2024-10-21"`);
@@ -155,6 +166,7 @@ function azureEndpoint(config: ModelConfig, parts: AzureParts): Endpoint {
   return {
     baseUrl: `${base}/openai/deployments/${encodeURIComponent(config.deployment ?? modelId)}`,
     modelId,
+    keyHint,
     headers,
     queryParameters: { 'api-version': version },
     structuredOutput,

@@ -90,9 +90,14 @@ export class RoutedModel implements LanguageModelV4 {
         last = thrown;
         member.failsInARow += 1;
         if (member.failsInARow >= allowedFails) member.restsUntil = now() + cooldownMs;
-        const { error } = describeFailure(thrown, member.model.modelId, now());
+        const { error } = describeFailure(thrown, member.model, now());
         logger.warn(
-          { group: this.modelId, model: member.model.modelId, code: error.code },
+          {
+            group: this.modelId,
+            model: member.model.modelId,
+            code: error.code,
+            reason: error.message,
+          },
           'model.failed_over',
         );
       }

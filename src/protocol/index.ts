@@ -40,12 +40,3 @@ export {
 } from './version.ts';
 export { sseComment, type SseFrame, sseFrame } from './sse-frame.ts';
 export { type SseEvent, SseParser, type SseParserOptions } from './sse-parser.ts';
-export {
-  Deadline,
-  type DeadlineOptions,
-  sleep,
-  type TimeLimit,
-  type Timers,
-  until,
-  within,
-} from './time/index.ts';

@@ -1,4 +1,5 @@
-import { Deadline, type Task } from '../protocol/index.ts';
+import type { Task } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { backoffDelay, type BackoffOptions, retryAfterDelay } from './backoff.ts';
 import type { BodySigner } from './body-signature.ts';

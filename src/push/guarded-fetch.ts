@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { Deadline, LegateError } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import { Deadline } from '../time/index.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
 import { outboundTimeouts } from './timeouts.ts';

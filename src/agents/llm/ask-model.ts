@@ -76,7 +76,7 @@ async function streamPatiently(options: AskOptions): Promise<ModelAnswer> {
       return await streamAnswer(model, call, { signal, silenceMs: timeoutMs, show });
     } catch (thrown) {
       signal.throwIfAborted();
-      const failure = judge(thrown, model.modelId, clock.now());
+      const failure = judge(thrown, model, clock.now());
       if (!failure.isRetryable || attempt > retries) throw failure.error;
       const backoff = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
       const wait = failure.retryAfterMs ?? backoff * (0.5 + random() / 2);
@@ -92,7 +92,7 @@ async function streamPatiently(options: AskOptions): Promise<ModelAnswer> {
 }
 
 /** A connection that breaks in the midst of an answer shows as an error of no known kind. */
-function judge(thrown: unknown, model: string, now: number): ModelFailure {
+function judge(thrown: unknown, model: LanguageModelV4, now: number): ModelFailure {
   const failure = describeFailure(thrown, model, now);
   const isBreak = thrown instanceof TypeError && failure.error.code === 'UNAVAILABLE';
   const isSilence = thrown instanceof LegateError && thrown.code === 'REQUEST_TIMEOUT';

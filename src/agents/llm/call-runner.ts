@@ -1,12 +1,11 @@
 import {
-  type DeadlineOptions,
   type JsonObject,
   type JsonValue,
   LegateError,
   type Message,
-  within,
 } from '../../protocol/index.ts';
 import { counter, endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
+import { type DeadlineOptions, within } from '../../time/index.ts';
 import type { Turn } from '../agent.ts';
 import { sessionOf } from '../sessions/passing-session.ts';
 import type { Credential } from '../tools/credentials.ts';

@@ -4,7 +4,8 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { createReasoningFilter, stripReasoning } from '../../models/index.ts';
-import { Deadline, type JsonObject, LegateError, until } from '../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { Deadline, until } from '../../time/index.ts';
 import type { RequestedCall, Thought } from './conversation.ts';
 import { type ModelAnswer, type Show, toRequestedCall, toUsage } from './model-answer.ts';
 import { noUsage, type Usage } from '../usage.ts';

@@ -1,6 +1,7 @@
 import type { Auth, Client, ClientOptions, PollOptions } from '../../client/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
-import { type AgentCard, type JsonObject, toLegateError, until } from '../../protocol/index.ts';
+import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
+import { until } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';

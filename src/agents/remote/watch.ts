@@ -1,4 +1,4 @@
-import { Deadline } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 
 /** A signal with two clocks: one for the whole, and one for silence, which every event restarts. */
 export class Watch {

@@ -1,4 +1,5 @@
-import { data, Deadline, type JsonObject, type Part, text } from '../../protocol/index.ts';
+import { data, type JsonObject, type Part, text } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import type { Agent, EndKind, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, textOf, working } from '../define.ts';
 import { isPause } from '../drive.ts';

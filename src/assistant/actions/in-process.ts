@@ -1,4 +1,4 @@
-import { Deadline, until } from '../../protocol/index.ts';
+import { Deadline, until } from '../../time/index.ts';
 import { slotSet, type EventDraft } from '../tracker/index.ts';
 import type { Action, ActionContext } from './define.ts';
 import { MessageStream } from './message-stream.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Deadline, type JsonObject, sleep } from '../../protocol/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import { Deadline, sleep } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Domain } from '../model.ts';
 import { readBounded } from './bounded-body.ts';

@@ -1,4 +1,4 @@
-import { Deadline } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import { readBounded, readResponse } from '../actions/index.ts';
 import type { ResponseWriter } from '../responses/index.ts';

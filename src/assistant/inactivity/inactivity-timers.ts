@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
 import {
-  Deadline,
   Json,
   type JsonObject,
   type JsonValue,
   LegateError,
   message,
 } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import { ownerKey, type Store, type StoredRecord } from '../../store/index.ts';
 import type { Engine, Scheduler, Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';

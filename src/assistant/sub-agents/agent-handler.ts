@@ -15,7 +15,7 @@ import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf } from './outcome.ts';
-import { until } from '../../protocol/index.ts';
+import { until } from '../../time/index.ts';
 import { type Sleep, timeLimit, withRetries } from './patience.ts';
 import { runReactAgent } from './react/react-agent.ts';
 import type { BotMessage } from '../bot-message.ts';

@@ -1,7 +1,8 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
 import { suggest } from '../../config/index.ts';
-import { LegateError, sleep as pause } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { sleep as pause } from '../../time/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { CallHandler } from '../executor/index.ts';
 import type { Project, SubAgent } from '../project/index.ts';

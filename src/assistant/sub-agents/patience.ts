@@ -1,4 +1,4 @@
-import { Deadline } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AgentOutput } from './model.ts';
 

@@ -11,7 +11,6 @@ import {
 import {
   type AgentSkill,
   data,
-  Deadline,
   LegateError,
   type Message,
   type SendMessageResponse,
@@ -19,6 +18,7 @@ import {
   text,
   toLegateError,
 } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import { TurnStopped } from '../../tasks/index.ts';
 import { headerNames, readError, readResult, readUpdate, Sender } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';

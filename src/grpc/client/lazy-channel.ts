@@ -1,5 +1,6 @@
 import type { BindingCall, BindingChannel } from '../../client/index.ts';
-import { LegateError, until } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { until } from '../../time/index.ts';
 
 /**
  * A channel that is made when it is needed. It is **away** until the first call, which **makes** it;

@@ -1,5 +1,6 @@
 import { fetchAgentCard } from '../../client/index.ts';
-import { type AgentCard, Deadline, LegateError, parseJson } from '../../protocol/index.ts';
+import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import {
   type GuardedFetch,
   guardedFetch,

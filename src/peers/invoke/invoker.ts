@@ -1,6 +1,5 @@
 import type { Caller } from '../../agents/index.ts';
 import {
-  Deadline,
   isInterrupted,
   isTerminal,
   LegateError,
@@ -9,6 +8,7 @@ import {
   toLegateError,
   toParts,
 } from '../../protocol/index.ts';
+import { Deadline } from '../../time/index.ts';
 import type { RecordStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';

@@ -1,5 +1,6 @@
 import type { Client } from '../../../client/index.ts';
-import { type JsonObject, LegateError, until } from '../../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../../protocol/index.ts';
+import { until } from '../../../time/index.ts';
 import type { Call } from '../../executor/index.ts';
 import { askAgent } from '../external/ask-agent.ts';
 import { connectAgent, type ExternalParts } from '../external/connect-agent.ts';

@@ -1,4 +1,4 @@
-import { Deadline } from '../../../protocol/index.ts';
+import { Deadline } from '../../../time/index.ts';
 
 /**
  * When a call is left to itself: after a time, but not before the task there is known, for without it

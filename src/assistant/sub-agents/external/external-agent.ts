@@ -4,8 +4,8 @@ import {
   type JsonObject,
   LegateError,
   toLegateError,
-  until,
 } from '../../../protocol/index.ts';
+import { until } from '../../../time/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { Call } from '../../executor/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';

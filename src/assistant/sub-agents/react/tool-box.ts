@@ -1,6 +1,7 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { metaOf, selectTools } from '../../../mcp/index.ts';
-import { type JsonObject, type JsonValue, until } from '../../../protocol/index.ts';
+import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import { until } from '../../../time/index.ts';
 import type { ReactAgent } from '../../project/index.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { StructuredResult, SubAgentModule } from '../model.ts';
