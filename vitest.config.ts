@@ -27,6 +27,8 @@ export default defineConfig({
         },
       },
     ],
+    // Agents that fail on purpose would fill the screen.
+    env: { LOG_LEVEL: 'silent' },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What is awaited comes late on a busy machine, and is no failure for that.

@@ -2,7 +2,8 @@ import { sources } from './scan.ts';
 
 /** Every variable of the environment that is read, with what it does. */
 const variables: Readonly<Record<string, string>> = {
-  LOG_LEVEL: 'What is logged: `debug`, `info`, `warn`, `error` or `silent`; as `--log-level`',
+  LOG_LEVEL:
+    'What is logged: `debug`, `info`, `warn`, `error` or `silent`; as `--log-level`. In programs that name no logger, too: `warn` unless set',
   LOG_FORMAT: '`json` or `pretty`; else pretty on a terminal',
   LEGATE_STORE: 'The store of commands that need one; as `--store`',
   DATABASE_URL: 'The database of `legate db`',

@@ -46,7 +46,7 @@ export interface AssistantOptions {
   readonly random?: () => number;
   /** Names sessions and messages. @default random UUIDs */
   readonly newId?: () => string;
-  /** @default silent */
+  /** @default warnings and errors on standard error */
   readonly logger?: Logger;
 }
 

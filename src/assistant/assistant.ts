@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../agents/index.ts';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import type { ActionRunner } from './actions/index.ts';
 import type { AssistantOptions, TurnRequest } from './assistant-options.ts';
 import {
@@ -73,7 +73,7 @@ export class Assistant implements AsyncDisposable {
     this.#options = options;
     this.#clock = options.clock ?? { now: () => Date.now() };
     this.#newId = options.newId ?? randomUUID;
-    this.#logger = options.logger ?? silentLogger;
+    this.#logger = options.logger ?? defaultLogger;
     this.#reading = {
       generator: options.generator,
       maxCharacters: options.maxCharacters ?? 420,

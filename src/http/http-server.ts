@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
 import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { AuditLog, describeRequest } from './audit.ts';
 import { refuseForeignNames } from './browser-guard.ts';
 import type { Handler } from './handler.ts';
@@ -90,7 +90,7 @@ export async function openServer(
     readonly isAuthenticated: boolean;
   },
 ): Promise<HttpServer> {
-  const { port = 0, host = '127.0.0.1', tls, isAuthenticated, logger = silentLogger } = options;
+  const { port = 0, host = '127.0.0.1', tls, isAuthenticated, logger = defaultLogger } = options;
   const { dangerouslyAllowUnauthenticatedRemote = false, hstsSeconds = 31_536_000 } = options;
   checkBind({ host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote });
   const audit = new AuditLog(logger);

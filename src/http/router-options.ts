@@ -33,7 +33,7 @@ export interface SharedOptions {
   clusterRate?: Omit<ClusterRateOptions, 'records'>;
   /** Webhooks; without it the capability is off. */
   push?: PushOptions;
-  /** Where lines go. @default nowhere */
+  /** Where lines go. @default warnings and errors on standard error */
   logger?: Logger;
   /**
    * Turns telemetry on for the process while this is served: see `startTelemetry`. @default off,

@@ -1,7 +1,7 @@
 import { CallerLimits, ClusterRate, type ClusterRateOptions, overReplicas } from '../auth/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { type Scheduler, storeScheduler } from '../tasks/index.ts';
-import { type Logger, silentLogger, startTelemetry } from '../telemetry/index.ts';
+import { defaultLogger, type Logger, startTelemetry } from '../telemetry/index.ts';
 import { Load } from './load.ts';
 import { MetricsDoor } from './metrics-door.ts';
 import { PushService } from './push-service.ts';
@@ -29,7 +29,7 @@ export interface Shared {
 }
 
 export async function openShared(options: SharedOptions): Promise<Shared> {
-  const { store: storeOption = { type: 'memory' }, logger = silentLogger } = options;
+  const { store: storeOption = { type: 'memory' }, logger = defaultLogger } = options;
   const reach = new Reach(options.isLocalOnly ?? false);
   const { prometheus = false } = options;
   const shown = prometheus === false ? undefined : prometheus === true ? {} : prometheus;

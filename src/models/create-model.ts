@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { CompatibleModel } from './compatible-model.ts';
 import { type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
 import { resolveEndpoint } from './providers.ts';
@@ -30,7 +30,7 @@ export interface CreateModelOptions {
  */
 export function createModel(config: unknown, options: CreateModelOptions = {}): LanguageModelV4 {
   const group = readModelGroup(config);
-  const { environment = process.env, logger = silentLogger } = options;
+  const { environment = process.env, logger = defaultLogger } = options;
   const keys = unknownKeys(group);
   if (keys.length > 0) logger.warn({ group: group.id, keys }, 'models.keys_ignored');
 

@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
-import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import { type Scheduler, storeScheduler, systemScheduler } from './scheduler.ts';
 
 /** What the engine needs of push notifications; without it the capability is off. */
@@ -78,7 +78,7 @@ export interface EngineOptions {
   pollIntervalMs?: number;
   /** Refuses tokens made by others; give all replicas the same. @default random */
   pageTokenKey?: string;
-  /** Where lines go. @default nowhere */
+  /** Where lines go. @default warnings and errors on standard error */
   logger?: Logger;
   /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
   scheduler?: Scheduler;
@@ -117,7 +117,7 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     leaseMs: options.leaseMs ?? 15_000,
     pollIntervalMs: options.pollIntervalMs ?? 1_000,
     pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
-    logger: options.logger ?? silentLogger,
+    logger: options.logger ?? defaultLogger,
     scheduler: options.scheduler ?? storeScheduler(options.store),
   };
 }

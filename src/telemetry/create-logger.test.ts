@@ -47,6 +47,19 @@ test.each([
     { pem: `-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----` },
     'hunter2',
   ],
+  [
+    'a password in the words of an error',
+    { error: new Error('no login: password=hunter2') },
+    'hunter2',
+  ],
+  ['a password with an @ in an address', { url: 'amqp://me:hun@ter2@host/x' }, 'ter2'],
+  ['a connection string', { why: 'Server=db;User Id=sa;Password=hunter2;' }, 'hunter2'],
+  ['a key in JSON in a text', { body: '{"api_key": "hunter2", "x": 1}' }, 'hunter2'],
+  ['a key in quotes', { why: `wrong apiKey='hunter2 hunter2'` }, 'hunter2'],
+  ['a secret after a colon', { why: 'client_secret: hunter2' }, 'hunter2'],
+  ['a header', { why: 'sent Authorization: hunter2, got 401' }, 'hunter2'],
+  ['a token', { why: 'ACCESS_TOKEN=hunter2' }, 'hunter2'],
+  ['a long token after a colon', { why: 'token: hunter2hunter2hunter2' }, 'hunter2'],
   ['deep down', { a: { b: { c: { d: [{ password: 'hunter2' }] } } } }, 'hunter2'],
   ['in an error and its cause', { error: failed() }, 'hunter2'],
 ])('%s is not logged', async (_, fields, secret) => {
@@ -64,6 +77,7 @@ test('what only sounds like a secret is logged', async () => {
     key: 'a',
     keys: ['b'],
     code: 'E',
+    why: 'Unexpected token: ] at 5; max_tokens=5, tokens: 12, key: a, the password is wrong',
   };
   logger.info(fields, 'x');
   expect(last()).toMatchObject(fields);

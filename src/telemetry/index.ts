@@ -1,3 +1,4 @@
+export { defaultLogger } from './default-logger.ts';
 export { type Logger, silentLogger } from './logger.ts';
 export {
   createLogger,

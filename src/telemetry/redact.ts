@@ -13,12 +13,23 @@ const longestText = 10_000;
 /** Credentials after their scheme, passwords in addresses, and tokens that speak for themselves. */
 const inText: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${censored}`],
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${censored}@`],
+  // Up to the last @: passwords may hold one.
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*):[^\s/]+@/gi, `$1:${censored}@`],
   [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, censored],
   [
     /([?&](?:[\w-]*(?:token|key|secret|password|signature)|sig|code)=)[^\s&#"']+/gi,
     `$1${censored}`,
   ],
+  // `password=x`, `"api_key": "x"`, `Secret: x`. A word after "token:" is mostly prose, a long run is not.
+  [
+    /((?:pass(?:word|wd|phrase)|pwd|secret|(?:api|access|private|signing)[_-]?key|authorization|credentials?)["']?\s{0,3}[=:]\s{0,3})(?:"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
+    `$1${censored}`,
+  ],
+  [
+    /(token(?:["']?\s{0,3}=\s{0,3}|["']\s{0,3}:\s{0,3}))(?:"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
+    `$1${censored}`,
+  ],
+  [/(token\s{0,3}:\s{0,3})[\w.~+/=-]{16,}/gi, `$1${censored}`],
   [/\bsk-[\w-]{16,}/g, censored],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, censored],
 ];

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toNodeHandler } from '../../mcp/index.ts';
 import type { Store } from '../../store/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { Agent, Caller } from '../agent.ts';
 
 /**
@@ -66,7 +66,7 @@ export async function mcpHandler(
   const { createMcpHandler } = await import('@modelcontextprotocol/server');
   const { Serving } = await import('./serving.ts');
   const { authenticate = () => anonymous, allowedOrigins = [], maxBodyBytes } = options;
-  const { logger = silentLogger } = options;
+  const { logger = defaultLogger } = options;
   const serving = new Serving(agent, options);
   const mcp = createMcpHandler(
     ({ authInfo }) =>

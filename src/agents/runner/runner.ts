@@ -6,7 +6,7 @@ import {
   type Part,
 } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, Store } from '../../store/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { Agent, Caller, Clock, EndKind, Reply, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { textOf } from '../define.ts';
 import { failureOf, isPause } from '../drive.ts';
@@ -39,6 +39,7 @@ export interface RunnerOptions {
   readonly keepMs?: number;
   /** Time that a run has to stop by itself after a cancel, in milliseconds. @default 5_000 */
   readonly cancelGraceMs?: number;
+  /** @default warnings and errors on standard error */
   readonly logger?: Logger;
   /** @default Date */
   readonly clock?: Clock;
@@ -304,7 +305,7 @@ export class Runner {
   }
 
   #turn(id: string, kept: KeptInvocation, session: LoadedSession, controller: AbortController) {
-    const { agent, isResumable = true, logger = silentLogger } = this.#options;
+    const { agent, isResumable = true, logger = defaultLogger } = this.#options;
     const records = turnRecords({
       records: this.#records,
       agent: agent.name,

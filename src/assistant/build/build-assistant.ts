@@ -2,7 +2,7 @@ import type { Clock } from '../../agents/index.ts';
 import type { ClientBinding } from '../../client/index.ts';
 import { createModels } from '../../models/index.ts';
 import { guardedFetch, type UrlPolicy } from '../../push/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { Assistant } from '../assistant.ts';
 import type { CallHandler } from '../executor/index.ts';
 import { createGenerator } from '../generators/index.ts';
@@ -60,7 +60,7 @@ export async function buildAssistant(
   project: Project,
   options: BuildOptions = {},
 ): Promise<Assistant> {
-  const { logger = silentLogger, environment = process.env } = options;
+  const { logger = defaultLogger, environment = process.env } = options;
   const { config, endpoints, files } = project;
   const models = createModels([...endpoints.modelGroups.values()], { environment, logger });
   const rephraser = rephraserOf(endpoints.nlg, { models, files, logger });

@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { suggest } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { CommandGenerator } from '../commands/index.ts';
 import type { GeneratorConfig } from '../project/index.ts';
 import { llmGenerator } from './llm/index.ts';
@@ -36,7 +36,7 @@ export function createGenerator(
   config: GeneratorConfig | undefined,
   options: CreateGeneratorOptions = {},
 ): CommandGenerator {
-  const { models = new Map<string, LanguageModelV4>(), logger = silentLogger } = options;
+  const { models = new Map<string, LanguageModelV4>(), logger = defaultLogger } = options;
   const withoutModel = (): CommandGenerator =>
     matchingGenerator({
       ...(config !== undefined && { timeZone: config.timezone }),

@@ -2,7 +2,7 @@ import { type Router, router, serve, type ServeOptions, type Serving } from '../
 import { type AgentCard, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
-import { silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger } from '../../telemetry/index.ts';
 import { type Identification, identify, readCard, readPresence } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
 import {
@@ -102,7 +102,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
   } = options;
   const serving = { maxAttempts: mostTakeovers, ...given };
   const name = checkBusName(givenName, 'the gateway');
-  const { logger = silentLogger } = serving;
+  const { logger = defaultLogger } = serving;
   const agents = listed.map((agent) => (typeof agent === 'string' ? { name: agent } : agent));
   const [first] = agents;
   if (first === undefined) {

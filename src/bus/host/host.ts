@@ -4,7 +4,7 @@ import { type AgentCard, type LegateError, type TaskState } from '../../protocol
 import type { SigningKey } from '../../push/index.ts';
 import { openStore, type Store, type StoreOptions } from '../../store/index.ts';
 import { Engine, type EngineOptions, type Scheduler, storeScheduler } from '../../tasks/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { busCard, type BusCardOptions, type Identification, Sender } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
 import {
@@ -136,7 +136,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
     idleTimeoutMs,
     verifier,
     requireSigned,
-    logger = silentLogger,
+    logger = defaultLogger,
     scheduler: givenScheduler,
     replica: givenReplica,
     ...tuning

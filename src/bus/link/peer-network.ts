@@ -20,7 +20,7 @@ import {
 } from '../../peers/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
 import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { Identification } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
 import {
@@ -124,7 +124,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     operatorPolicy,
     toolServers,
     scheduler = storeScheduler(store),
-    logger = silentLogger,
+    logger = defaultLogger,
     ...invoking
   } = options;
   const { records } = store;

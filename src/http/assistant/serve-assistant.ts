@@ -12,7 +12,7 @@ import {
   storeOptionsOf,
 } from '../../store/index.ts';
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { apiTokenAccess, inspectorDoor, type InspectorOptions } from '../inspector/index.ts';
 import { either, serve, type ServeOptions, type Serving } from '../serve.ts';
 import { defaultLimits } from '../service.ts';
@@ -91,7 +91,7 @@ export interface AssistantServing extends Serving {
  * await using bank = await serveAssistant({ places: { directory: 'examples/bank' }, port: 5005 });
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
-  const { logger = silentLogger, environment = process.env, places, version = '0.1.0' } = options;
+  const { logger = defaultLogger, environment = process.env, places, version = '0.1.0' } = options;
   const { inspect = false } = options;
   const inspector = inspect === false ? undefined : inspectorDoor(inspect === true ? {} : inspect);
   // Conversations go on at other replicas: their times are the store's once it is open.
