@@ -26,6 +26,11 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   'can you repeat that?': ['repeat message'],
   'what are your opening hours?': ['provide info'],
   'one moment please': ['offtopic reply'],
+  'one moment': ['offtopic reply'],
+  hi: ['offtopic reply'],
+  'what can you do?': ['offtopic reply'],
+  'send 20 to Ann': ['start flow transfer_money', 'set slot recipient Ann', 'set slot amount 20'],
+  'order me a pizza': ['cannot handle'],
   'book an appointment tomorrow at 3pm': [
     'start flow book_appointment',
     'set slot appointment_date 2026-11-16',

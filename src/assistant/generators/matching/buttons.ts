@@ -1,5 +1,5 @@
 import { fold, type Message, messageOf } from '../words/index.ts';
-import { ordinalOf } from './pattern-answers.ts';
+import { choiceByPlace } from './pattern-answers.ts';
 import type { Turn } from './turn.ts';
 
 /**
@@ -16,9 +16,9 @@ export function typedButton(turn: Turn): Message | undefined {
   }
   if (buttons.length === 0) return undefined;
   const said = fold(message.text).replace(/[.!?]+$/, '');
-  const isChoice = /\b(?:one|option|button|first|second|third|fourth|fifth|last)\b/.test(said);
-  const place =
-    isChoice && message.tokens.length <= 4 ? ordinalOf(said, buttons.length) : undefined;
+  // A bare number may be the answer itself.
+  const isNumber = /^\d+$/.test(said);
+  const place = isNumber ? undefined : choiceByPlace(message, buttons.length);
   const button =
     buttons.find((one) => fold(one.title.trim()) === said) ??
     (place === undefined ? undefined : buttons[place]);

@@ -432,6 +432,7 @@ test.each([
   ['the appointment please', 'book_appointment'],
   ['the first one', 'transfer_money'],
   ['the last one', 'book_appointment'],
+  ['I want the first option', 'transfer_money'],
   ['none', 'none'],
   ['neither', 'none'],
   ['no thanks', 'none'],
@@ -502,6 +503,17 @@ test.each([
 ])('while an agent waits: %s', async (text, done, expected) => {
   const agents = { active: 'hotel_finder', completed: done };
   expect(await said({ active: 'plan_trip', text, more: { agents } })).toBe(expected);
+});
+
+test('one moment chooses neither the first button nor the first flow', async () => {
+  const buttons = [
+    { title: 'Send it', payload: 'yes' },
+    { title: 'Leave it', payload: 'no' },
+  ];
+  const more = { transcript: [{ speaker: 'bot' as const, text: 'Send 20 to Ann?', buttons }] };
+  const asked = { active: 'transfer_money', asked: 'confirm', more };
+  expect(await said({ ...asked, text: 'one moment' })).toBe('chitchat');
+  expect(await said({ ...choosing, text: 'one moment' })).toBe('chitchat');
 });
 
 test('a typed button title stands for its payload', async () => {

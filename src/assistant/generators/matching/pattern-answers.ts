@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
 import { smallTalkTopic } from '../../small-talk/index.ts';
-import { messageOf } from '../words/index.ts';
+import { type Message, messageOf } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
 import { afterCancel, bareText } from './phrases.ts';
@@ -78,7 +78,7 @@ function choice(turn: Turn): Command[] | undefined {
   });
   const best = Math.max(0, ...scores);
   const winners = ids.filter((_, index) => best > 0 && scores[index] === best);
-  const ordinal = ordinalOf(message.folded, ids.length);
+  const ordinal = choiceByPlace(message, ids.length);
   const chosen = winners.length === 1 ? winners[0] : ids[ordinal ?? -1];
   if (chosen !== undefined) return [setSlot(asked, chosen)];
   const isNone = none.test(bareText(message)) || afterCancel(message)?.tokens.length === 0;
@@ -117,12 +117,26 @@ const ordinals = [
 ];
 
 /** "the second one", "last": the place in a list of so many, from 0. */
-export function ordinalOf(folded: string, length: number): number | undefined {
+function ordinalOf(folded: string, length: number): number | undefined {
   const text = folded.replace(/\bone\b\s*$/, (word) => (folded.trim() === word.trim() ? word : ''));
   if (length > 0 && /\blast\b/.test(text)) return length - 1;
   const found = ordinals.flatMap((pattern, index) => (pattern.test(text) ? [index] : []));
   const only = found.length === 1 ? found[0] : undefined;
   return only !== undefined && only < length ? only : undefined;
+}
+
+const place =
+  '(?:first|second|third|fourth|fifth|last|1st|2nd|3rd|4th|5th|[1-5]|one|two|three|four|five)';
+const choosing =
+  "(?:i(?:'d|'ll| will| would)? (?:take|want|like|choose|pick)|i mean|take|choose|pick|go with|the|option|button|number|choice)";
+const wholeChoice = new RegExp(
+  `^(?:${choosing} )*${place}(?: (?:one|option|button|choice|of (?:them|those|these)))?$`,
+);
+
+/** The place in a list of so many, from 0, of a message that is nothing but a choice. "One moment" is none. */
+export function choiceByPlace(message: Message, length: number): number | undefined {
+  const text = bareText(message);
+  return wholeChoice.test(text) ? ordinalOf(text, length) : undefined;
 }
 
 function texts(value: JsonValue | undefined): string[] {

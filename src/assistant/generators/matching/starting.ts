@@ -4,7 +4,7 @@ import type { Message } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
 import { isChangeWord } from './corrections.ts';
 import { type Fill, fillUnasked } from './fill.ts';
-import { ordinalOf } from './pattern-answers.ts';
+import { choiceByPlace } from './pattern-answers.ts';
 import { isQuestion, opensAsRequest } from './phrases.ts';
 import type { Request } from './requests.ts';
 import { setSlot, startFlow, type Turn } from './turn.ts';
@@ -13,9 +13,7 @@ import { isBareYesNo } from './values/index.ts';
 /** "The second one" of the flows that were offered. */
 export function byPlace(turn: Turn): readonly Command[] | undefined {
   const { message, offers } = turn;
-  const isChoice = /\b(?:first|second|third|last|[123]|one|two|three)\b/.test(message.folded);
-  if (offers.length === 0 || !isChoice || message.tokens.length > 4) return undefined;
-  const flow = offers[ordinalOf(message.folded, offers.length) ?? -1];
+  const flow = offers[choiceByPlace(message, offers.length) ?? -1];
   return flow === undefined ? undefined : [startFlow(flow)];
 }
 
