@@ -61,20 +61,30 @@ export function conversationTurns(tracker: JsonObject): readonly ConversationTur
         slots = initial;
       } else if (kind === 'stack') stack = stackIn(event) ?? stack;
     }
-    if (group[0]?.['event'] === 'user') number += 1;
+    const [first] = group;
+    const isOpening = turns.length === 0 && first !== undefined && isSessionStart(first);
+    if (first?.['event'] === 'user' && !isOpening) number += 1;
     turns.push({ ...turnOf(number, group), changes, slots, stack });
   }
   return turns;
 }
 
-/** Each user message begins a turn; the session begins before the first one. */
+/** Each user message begins a turn; the session and the welcome come before the first one. */
 function grouped(events: readonly JsonObject[]): readonly (readonly JsonObject[])[] {
   const groups: JsonObject[][] = [];
+  let hasMessage = false;
   for (const event of events) {
-    if (event['event'] === 'user' || groups.length === 0) groups.push([]);
+    const isMessage = event['event'] === 'user' && (hasMessage || !isSessionStart(event));
+    if (isMessage || groups.length === 0) groups.push([]);
+    hasMessage ||= event['event'] === 'user';
     groups.at(-1)?.push(event);
   }
   return groups;
+}
+
+/** Sent by a channel when a conversation opens; not said by anybody. */
+function isSessionStart({ event, text }: JsonObject): boolean {
+  return event === 'user' && text === '/session_start';
 }
 
 function turnOf(
@@ -86,7 +96,7 @@ function turnOf(
   const bots = events.filter(({ event }) => event === 'bot');
   return {
     number,
-    text: textOf(user?.['text']),
+    text: number === 0 ? '' : textOf(user?.['text']),
     time: Number((user ?? events[0])?.['timestamp'] ?? 0),
     commands: listOf(parsed['commands']),
     modelCalls: events.flatMap(modelCallsIn),

@@ -1,14 +1,16 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { AgentSkill } from '../../../src/protocol/index.ts';
 import { Button } from '../ui/button.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Empty, Notice } from '../ui/notice.tsx';
+import type { Choice } from './choices.ts';
 import { Composer } from './composer.tsx';
+import { useFollowing } from './following.ts';
 import type { TalkConversation } from './talk-conversation.ts';
 import { TargetDialog } from './target-dialog.tsx';
 import { current, end } from './talks.ts';
-import { TurnView } from './turn-view.tsx';
+import { TurnView, WelcomeView } from './turn-view.tsx';
 
 interface TalkColumnProps {
   readonly talk: TalkConversation;
@@ -116,64 +118,81 @@ const shownAtOnce = 40;
 function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
   const [more, setMore] = useState(0);
   const version = talk.version.value;
-  const box = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  useEffect(() => {
-    if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
-  }, [version]);
   const { turns } = talk;
+  const { box, content, hasNew, toEnd, onScroll } = useFollowing(version, turns.length);
   const first = Math.max(0, turns.length - shownAtOnce - more);
-  const examples = examplesOf(talk.card.value?.skills ?? []);
+  const welcome = talk.welcome.value;
+  const choose = ({ title, payload }: Choice): void =>
+    void talk.say({ parts: [{ text: payload }], shown: title });
   return (
-    <div
-      class="talk-log"
-      role="log"
-      aria-label="What was said"
-      tabIndex={0}
-      ref={box}
-      onScroll={({ currentTarget }) => {
-        const { scrollTop, clientHeight, scrollHeight } = currentTarget;
-        isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 40;
-      }}
-    >
-      {turns.length === 0 && (
-        <Empty icon="talk" title="Say something">
-          <p class="soft">{talk.card.value?.description}</p>
-          <div class="choices">
-            {examples.map((example) => (
-              <button
-                key={example}
-                type="button"
-                class="choice"
-                onClick={() => void talk.say({ parts: [{ text: example }] })}
-              >
-                {example}
-              </button>
-            ))}
-          </div>
-          <Button kind="quiet" icon="peers" onClick={onSettings}>
-            Talk to another agent
-          </Button>
-        </Empty>
+    <div class="talk-stage">
+      <div
+        class="talk-log"
+        role="log"
+        aria-label="What was said"
+        tabIndex={0}
+        ref={box}
+        onScroll={onScroll}
+      >
+        <div class="talk-turns" ref={content}>
+          {welcome !== undefined && first === 0 && (
+            <WelcomeView
+              welcome={welcome}
+              canChoose={turns.length === 0 && !talk.isBusy.value}
+              onChoose={choose}
+            />
+          )}
+          {turns.length === 0 && welcome === undefined && (
+            <NothingSaid talk={talk} onSettings={onSettings} />
+          )}
+          {first > 0 && (
+            <Button kind="quiet" onClick={() => setMore(more + shownAtOnce)}>
+              Show {Math.min(first, shownAtOnce)} earlier turns
+            </Button>
+          )}
+          {turns.slice(first).map((turn, index) => (
+            <TurnView
+              key={turn.number}
+              turn={turn}
+              isLast={first + index === turns.length - 1}
+              isBusy={talk.isBusy.value}
+              isOwn={talk.target.value.own !== undefined}
+              onChoose={choose}
+              onAnswer={(answer) => void talk.say({ parts: [{ data: answer }] })}
+            />
+          ))}
+        </div>
+      </div>
+      {hasNew && (
+        <button type="button" class="talk-new" onClick={toEnd}>
+          <Icon name="down" />
+          New messages
+        </button>
       )}
-      {first > 0 && (
-        <Button kind="quiet" onClick={() => setMore(more + shownAtOnce)}>
-          Show {Math.min(first, shownAtOnce)} earlier turns
-        </Button>
-      )}
-      {turns.slice(first).map((turn, index) => (
-        <TurnView
-          key={turn.number}
-          turn={turn}
-          isLast={first + index === turns.length - 1}
-          isBusy={talk.isBusy.value}
-          isOwn={talk.target.value.own !== undefined}
-          onChoose={({ title, payload }) =>
-            void talk.say({ parts: [{ text: payload }], shown: title })
-          }
-          onAnswer={(answer) => void talk.say({ parts: [{ data: answer }] })}
-        />
-      ))}
     </div>
+  );
+}
+
+/** Before the first message to an agent that does not speak first. */
+function NothingSaid({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
+  return (
+    <Empty icon="talk" title="Say something">
+      <p class="soft">{talk.card.value?.description}</p>
+      <div class="choices">
+        {examplesOf(talk.card.value?.skills ?? []).map((example) => (
+          <button
+            key={example}
+            type="button"
+            class="choice"
+            onClick={() => void talk.say({ parts: [{ text: example }] })}
+          >
+            {example}
+          </button>
+        ))}
+      </div>
+      <Button kind="quiet" icon="peers" onClick={onSettings}>
+        Talk to another agent
+      </Button>
+    </Empty>
   );
 }

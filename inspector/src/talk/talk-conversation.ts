@@ -6,6 +6,7 @@ import {
   type Part,
   type SendMessageRequest,
 } from '../../../src/protocol/index.ts';
+import { about } from '../api/about.ts';
 import { agentFetch, nameAgent } from '../api/agent-fetch.ts';
 import { Breather } from '../api/breather.ts';
 import { reasonOf } from '../api/reason.ts';
@@ -38,6 +39,8 @@ export class TalkConversation {
   readonly sending: Signal<Sending> = signal({ streams: true, pushUrl: undefined });
   readonly wire = new WireLog();
   readonly turns: TalkTurn[] = [];
+  /** What an assistant says before anything was said to it; no turn of the conversation. */
+  readonly welcome: Signal<TalkTurn | undefined> = signal(undefined);
   /** Grows with every change of `turns`; at most once per picture that the browser draws. */
   readonly version: Signal<number> = signal(0);
   readonly isBusy: Signal<boolean> = signal(false);
@@ -48,6 +51,8 @@ export class TalkConversation {
   readonly problem: Signal<string> = signal('');
   #client: Promise<Client> | undefined;
   #stopping: AbortController | undefined;
+  /** The welcome that is under way; the first message waits for it, so that it does not overtake it. */
+  #opening: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined;
   #isDue = false;
 
   constructor(number: number, target: Target) {
@@ -67,21 +72,58 @@ export class TalkConversation {
   /** Leaves what was said behind, and begins anew or goes on with a context that exists. */
   restart(contextId?: string): void {
     this.#stopping?.abort();
+    this.#opening?.stopping.abort();
+    this.#opening = undefined;
     this.turns.length = 0;
     this.contextId.value = contextId;
     this.problem.value = '';
     this.wire.clear();
+    this.welcome.value = undefined;
+    this.#open();
     this.#changed();
   }
 
-  /** Fetches the card, where there is one to fetch. */
+  /** Fetches the card, where there is one to fetch; an assistant opens the conversation. */
   async meet(): Promise<void> {
+    this.#open();
     try {
       await this.#connected();
       this.problem.value = '';
     } catch (error) {
       this.problem.value = reasonOf(error, 'something went wrong');
     }
+  }
+
+  /**
+   * Starts the session of a new conversation, once, with an assistant of this server: it answers with its
+   * welcome. To any other agent `/session_start` would be a message like others.
+   */
+  #open(): void {
+    const { own } = this.target.peek();
+    const agent = about.peek()?.agents.find(({ name }) => name === own);
+    const isNew = this.turns.length === 0 && this.contextId.peek() === undefined;
+    if (agent?.isAssistant !== true || !isNew) return;
+    const contextId = crypto.randomUUID();
+    const welcome = new TalkTurn(0, message('/session_start', { contextId }));
+    const stopping = new AbortController();
+    this.contextId.value = contextId;
+    this.welcome.value = welcome;
+    this.#opening = { stopping, ended: this.#greet(welcome, stopping.signal) };
+  }
+
+  async #greet(welcome: TalkTurn, signal: AbortSignal): Promise<void> {
+    try {
+      const client = await this.#connected();
+      const request = { message: welcome.message };
+      for await (const { response } of client.sendStreamingMessage(request, { signal })) {
+        welcome.take(response);
+        this.#changed();
+      }
+      welcome.close();
+    } catch (error) {
+      welcome.close(signal.aborted ? '' : reasonOf(error, 'something went wrong'));
+    }
+    this.#changed();
   }
 
   async say({ parts, metadata, shown }: Said): Promise<void> {
@@ -100,6 +142,7 @@ export class TalkConversation {
     this.#changed();
     await this.#follow(turn, async (client, signal) => {
       const request = this.#requestOf(said);
+      await this.#opening?.ended;
       if (this.sending.peek().streams) return client.sendStreamingMessage(request, { signal });
       return once(client.sendMessage(request, { signal }));
     });

@@ -37,15 +37,44 @@ export function TurnView({ turn, isLast, isBusy, isOwn, onChoose, onAnswer }: Tu
           onChoose={onChoose}
         />
       ))}
-      {turn.isOpen && turn.outputs.length === 0 && (
-        <p class="thinking" role="status">
-          <span class="hidden-label">The agent is at work</span>
-        </p>
-      )}
+      {turn.isOpen && turn.outputs.length === 0 && <Thinking />}
       {form !== undefined && <ReplyForm form={form} disabled={isBusy} onSubmit={onAnswer} />}
       {turn.problem !== '' && <Notice tone="bad">{turn.problem}</Notice>}
       <TurnFoot turn={turn} isOwn={isOwn} />
     </article>
+  );
+}
+
+interface WelcomeViewProps {
+  readonly welcome: TalkTurn;
+  readonly canChoose: boolean;
+  readonly onChoose: (choice: Choice) => void;
+}
+
+/** What an assistant says when a conversation opens. */
+export function WelcomeView({ welcome, canChoose, onChoose }: WelcomeViewProps) {
+  return (
+    <article class="welcome" aria-label="Welcome">
+      {welcome.outputs.map((output) => (
+        <OutputView
+          key={output.key}
+          output={output}
+          isOpen={welcome.isOpen}
+          canChoose={canChoose}
+          onChoose={onChoose}
+        />
+      ))}
+      {welcome.isOpen && welcome.outputs.length === 0 && <Thinking />}
+      {welcome.problem !== '' && <Notice tone="bad">{welcome.problem}</Notice>}
+    </article>
+  );
+}
+
+function Thinking() {
+  return (
+    <p class="thinking" role="status">
+      <span class="hidden-label">The agent is at work</span>
+    </p>
   );
 }
 

@@ -53,6 +53,12 @@ const table: readonly [string, Partial<TurnOutcome>, string, string][] = [
     'input-required',
     'completed',
   ],
+  [
+    'the session started, and the assistant said its welcome',
+    { raised: [{ flowId: 'pattern_session_start', context: {} }] },
+    'completed',
+    'completed',
+  ],
   ['out of scope', { cannotHandle: 'cannot_handle_not_supported' }, 'rejected', 'rejected'],
   [
     'out of scope inside a flow that is asked for again',

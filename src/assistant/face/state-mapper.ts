@@ -28,8 +28,15 @@ export function stateOf(
     [hasCompleted && !hasFlow, 'completed'],
     [asks && !hasFlow && options.includeConversationRepair && outcome.waiting, 'input-required'],
     [asks && !hasFlow, 'completed'],
+    // A welcome asks nothing: a task that waited for an answer would count as an open question.
+    [isWelcome(outcome) && !hasFlow, 'completed'],
     [outcome.waiting, 'input-required'],
   ];
   // What is left is a session that has ended, or one that somebody else has taken over.
   return rules.find(([holds]) => holds)?.[1] ?? 'completed';
+}
+
+/** The session started, and nothing else happened. */
+function isWelcome({ raised }: TurnOutcome): boolean {
+  return raised.length > 0 && raised.every(({ flowId }) => flowId === 'pattern_session_start');
 }

@@ -1,0 +1,77 @@
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** Pixels from the end that still count as the end. */
+const nearEnd = 40;
+
+export interface Following {
+  /** What scrolls. */
+  readonly box: RefObject<HTMLDivElement | null>;
+  /** What grows in it. */
+  readonly content: RefObject<HTMLDivElement | null>;
+  /** Something was added below what is in sight. */
+  readonly hasNew: boolean;
+  readonly toEnd: () => void;
+  readonly onScroll: () => void;
+}
+
+/**
+ * Keeps the end of a conversation in sight. It **follows** while the end is in sight, and moves to the end
+ * whenever the content grows. It **rests** once the reader scrolls up: nothing moves, and `hasNew` tells of
+ * what was added. It follows again when the reader comes back to the end, and with every message sent.
+ *
+ * Only a scroll position that goes up makes it rest. Scroll events come a frame late, when the content may
+ * have grown again: that the end is out of sight says nothing about the reader.
+ *
+ * @param version grows with every change of the content
+ * @param sent how many messages were sent
+ */
+export function useFollowing(version: number, sent: number): Following {
+  const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const lastTop = useRef(0);
+  const [hasNew, setNew] = useState(false);
+
+  const stay = (): void => {
+    const element = box.current;
+    if (element === null || !follows.current) return;
+    element.scrollTop = element.scrollHeight;
+    lastTop.current = element.scrollTop;
+  };
+  const toEnd = (): void => {
+    follows.current = true;
+    setNew(false);
+    stay();
+  };
+
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(stay);
+    for (const element of [box.current, content.current]) {
+      if (element !== null) observer.observe(element);
+    }
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(toEnd, [sent]);
+
+  useEffect(() => {
+    if (!follows.current) setNew(true);
+  }, [version]);
+
+  const onScroll = (): void => {
+    const element = box.current;
+    if (element === null) return;
+    const { scrollTop, clientHeight, scrollHeight } = element;
+    const isAtEnd = scrollTop + clientHeight >= scrollHeight - nearEnd;
+    if (isAtEnd) {
+      follows.current = true;
+      setNew(false);
+    } else if (scrollTop < lastTop.current) {
+      follows.current = false;
+    }
+    lastTop.current = scrollTop;
+  };
+
+  return { box, content, hasNew, toEnd, onScroll };
+}

@@ -1,0 +1,69 @@
+import { afterAll, expect, test } from 'vitest';
+import { closeChromium } from '../support/chromium.ts';
+import { inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { bank } from './bank.ts';
+import { openPage, patient } from './pages.ts';
+
+afterAll(closeChromium);
+
+test(
+  'a conversation with an assistant opens with its welcome, once, and its buttons',
+  patient,
+  async () => {
+    await using server = await bank();
+    await using open = await openPage(server.url);
+    const { page } = open;
+    const welcome = page.getByRole('article', { name: 'Welcome' });
+    await welcome.getByText('Welcome to Harbour Bank.').waitFor();
+    expect(await welcome.locator('.choice').allTextContents()).toEqual([
+      'Send money',
+      'Show my balance',
+      'Freeze a card',
+    ]);
+    await welcome.getByRole('button', { name: 'Send money' }).click();
+    await page.locator('.turn').getByText('Who is the money for?').waitFor();
+    expect(await page.locator('.turn .bubble.own').allTextContents()).toEqual(['Send money']);
+    expect(await welcome.locator('.choice').first().isDisabled()).toBe(true);
+
+    const id = (await page.locator('.talk-context code').getAttribute('title')) ?? '';
+    const { events } = (await server.conversations.tracker(id)) as {
+      readonly events: readonly { readonly event: string; readonly text?: string }[];
+    };
+    expect(events.filter(({ event }) => event === 'session_started')).toHaveLength(1);
+    expect(events.flatMap(({ event, text }) => (event === 'user' ? [text] : []))).toEqual([
+      '/session_start',
+      'I want to send money',
+    ]);
+  },
+);
+
+test('a new session is welcomed again; a conversation that goes on is not', patient, async () => {
+  await using server = await bank();
+  await server.conversations.say('ada', 'send money', { channel: 'rest' });
+  await using open = await openPage(server.url);
+  const { page } = open;
+  const context = page.locator('.talk-context code');
+  await page.locator('.welcome .bubble').waitFor();
+  const first = await context.getAttribute('title');
+  await open.say('hi');
+  await page.locator('.turn').getByText("I'm the assistant of Harbour Bank").waitFor();
+  await page.getByRole('button', { name: 'New session' }).click();
+  await page.locator('.welcome .bubble').waitFor();
+  await expect.poll(() => page.locator('.turn').count()).toBe(0);
+  expect(await context.getAttribute('title')).not.toBe(first);
+
+  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByLabel('Context to go on with').fill('ada');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await expect.poll(() => page.locator('.welcome').count()).toBe(0);
+  await open.say('Ann');
+  await page.locator('.turn').getByText('How much shall I send?').waitFor();
+});
+
+test('an agent that is no assistant is sent nothing when its page opens', patient, async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url);
+  await open.page.getByText('Say something').waitFor();
+  await open.say('report');
+  expect((await server.serving.router.store.list({ limit: 10 })).records).toHaveLength(1);
+});
