@@ -54,6 +54,17 @@ test('files, data and controls are shown as text', patient, async () => {
   expect(out).toContain('red [31mm end\n');
 });
 
+test(
+  'an assistant is read as text, and its buttons are taken by their numbers',
+  patient,
+  async () => {
+    const { out } = await shell('assistant\n2\n');
+    expect(out).toBe(
+      'Rent -780\nSalary 2450\nWhat next?\n  1) Send money\n  2) Show my balance\nYou chose Show my balance.\n',
+    );
+  },
+);
+
 test('pieces of an answer show up as they come', patient, async () => {
   let finish = (): void => undefined;
   await using agent = await rawAgent(({ path, body, response, url }) => {

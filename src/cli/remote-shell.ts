@@ -37,7 +37,8 @@ async function connected(session: Session, flags: ClientCommandOptions): Promise
 const help = `/history  what was said          /state   where the task stands
 /file     send a file            /restart begin a new conversation
 /wait     until somebody was let in elsewhere, where the agent waits for that
-/stop     end it                 Ctrl+C   cancel what the agent is doing`;
+1, 2, …   take a button          Ctrl+C   cancel what the agent is doing
+/stop     end it`;
 
 /**
  * Waits for a line (**listening**), sends it and shows what comes of it (**answering**), and listens
@@ -97,7 +98,7 @@ class RemoteConversation {
       if (command === '/wait') return await this.#awaitAuthorization(this.#taskId ?? '');
       const isFile = command === '/file';
       const flags = isFile ? [{ kind: 'file' as const, value: words[0] ?? '' }] : [];
-      const said = isFile ? words.slice(1) : [text];
+      const said = isFile ? words.slice(1) : [this.#transcript.payloadOf(text)];
       await this.#send(await partsOf(said, flags));
     } catch (error) {
       if (!(error instanceof LegateError)) throw error;

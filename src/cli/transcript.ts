@@ -1,5 +1,6 @@
 import { isInterrupted, isTerminal, type Message, type Part } from '../protocol/index.ts';
 import type { StreamResponse, Task } from '../protocol/index.ts';
+import { buttonsOf, type ShownButton, shownParts } from './client/shown-parts.ts';
 import { plain } from './client/text.ts';
 
 /** Lines that are kept to be shown again. */
@@ -14,12 +15,23 @@ export class Transcript {
   /** The artifact that the present line belongs to. */
   #artifactId: string | undefined;
   #line = '';
+  /** Texts that streamed in this answer: the message at its end may repeat them. */
+  readonly #streamed = new Set<string>();
+  #buttons: readonly ShownButton[] = [];
 
   /** What the caller said. */
   add(said: Message): void {
     this.#isFirst = true;
+    this.#streamed.clear();
+    this.#buttons = [];
     this.#shown.add(said.messageId);
     this.#keep(`you: ${said.parts.map(wordsOf).join(' ')}`);
+  }
+
+  /** What a number stands for: the button that was shown with it. */
+  payloadOf(text: string): string {
+    const button = /^\d+\)?$/.test(text) ? this.#buttons[Number.parseInt(text, 10) - 1] : undefined;
+    return button?.payload ?? text;
   }
 
   /** Shows an event; returns the words of an agent that is only on its way. */
@@ -72,6 +84,7 @@ export class Transcript {
     if (this.#line === '') return;
     if (!this.#line.endsWith('\n')) process.stdout.write('\n');
     this.#keep(`agent: ${this.#line.trimEnd()}`);
+    if (this.#artifactId !== undefined) this.#streamed.add(this.#line.trim());
     this.#line = '';
     this.#artifactId = undefined;
   }
@@ -80,11 +93,20 @@ export class Transcript {
     if (message === undefined || this.#shown.has(message.messageId)) return undefined;
     this.#shown.add(message.messageId);
     this.endLine();
-    for (const part of message.parts) {
+    for (const part of shownParts(message.parts, this.#streamed)) {
       this.#write(wordsOf(part));
       this.endLine();
+      this.#offer(buttonsOf(part));
     }
     return undefined;
+  }
+
+  #offer(buttons: readonly ShownButton[]): void {
+    for (const button of buttons) {
+      this.#buttons = [...this.#buttons, button];
+      this.#write(`  ${this.#buttons.length}) ${plain(button.title)}`);
+      this.endLine();
+    }
   }
 
   #pieces(artifactId: string, parts: readonly Part[], append: boolean): void {
@@ -112,10 +134,16 @@ function joinedWords(parts: readonly Part[]): string {
   return parts.map(wordsOf).join('');
 }
 
+/** Short data on one line, longer data on several. */
+function readable(data: unknown): string {
+  const line = JSON.stringify(data);
+  return line.length <= 80 ? line : JSON.stringify(data, undefined, 2);
+}
+
 /** A part as a line of text. */
 function wordsOf({ text, raw, url, data, filename, mediaType }: Part): string {
   if (text !== undefined) return plain(text);
-  if (data !== undefined) return plain(JSON.stringify(data));
+  if (data !== undefined) return plain(readable(data));
   const size = raw === undefined ? url : `${Buffer.byteLength(raw, 'base64')} bytes`;
   return plain(`[${filename ?? 'file'}, ${mediaType ?? 'of unknown type'}, ${size ?? 'empty'}]`);
 }

@@ -41,6 +41,7 @@ export async function listen(
         });
       }
     } finally {
+      output.closeStream();
       await receiver.close();
     }
   });

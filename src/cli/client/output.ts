@@ -7,6 +7,7 @@ import {
 import { authorizationPlaces } from './authorization.ts';
 import { quoted } from './choices.ts';
 import type { Session } from './session.ts';
+import { StreamText } from './stream-text.ts';
 import { TextWriter } from './text.ts';
 
 /** What of a task is shown besides what came of it. */
@@ -17,6 +18,7 @@ interface Shown {
 /** Puts results on standard output, in the format that was asked for. */
 export class Output {
   readonly text: TextWriter;
+  readonly #stream: StreamText;
   readonly #session: Session;
   readonly #indent: number | undefined;
 
@@ -25,10 +27,9 @@ export class Output {
     this.#session = session;
     this.#indent = isStream ? undefined : 2;
     const { isVerbose } = session.choices;
-    this.text = new TextWriter({
-      write: (line) => void process.stdout.write(`${line}\n`),
-      isVerbose,
-    });
+    const write = (text: string): void => void process.stdout.write(text);
+    this.text = new TextWriter({ write: (line) => write(`${line}\n`), isVerbose });
+    this.#stream = new StreamText({ write, isVerbose });
   }
 
   get isJson(): boolean {
@@ -47,8 +48,20 @@ export class Output {
     else render(this.text);
   }
 
+  /** One event of a stream; `closeStream` or `endStream` follows on the last. */
   event(response: StreamResponse): void {
-    this.line(response, (text) => text.event(response));
+    this.line(response, () => this.#stream.event(response));
+  }
+
+  /** Where the task of a stream stands at its end, and what its caller has to do. */
+  endStream(task: Task): void {
+    this.closeStream();
+    if (!this.isJson) this.text.place(task.id, task.contextId, task.status);
+    this.next(task);
+  }
+
+  closeStream(): void {
+    this.#stream.close();
   }
 
   response(response: SendMessageResponse, shown: Shown = {}): void {

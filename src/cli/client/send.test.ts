@@ -6,6 +6,7 @@ import { serve, type Serving } from '../../http/index.ts';
 import type { Message, Part, StreamResponse, Task } from '../../protocol/index.ts';
 import { fieldsOf, legate, start, patient } from '../testing/legate-process.ts';
 import { officialServer } from '../../../test/support/official-server.ts';
+import { rawAgent, rawCard, sendJson } from '../testing/raw-agent.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 
 let server: Serving;
@@ -297,6 +298,58 @@ describe('A2ACLI_OUT: output', () => {
     const { out } = await send('--stream', 'chunks');
     expect(out).toMatch(/\nTask: \S+\nContext: \S+\nState: TASK_STATE_COMPLETED\n$/);
   });
+
+  test('OUT_005: pieces of a text are one block, which grows as they arrive', patient, async () => {
+    let finish = (): void => undefined;
+    await using agent = await rawAgent(({ path, body, response, url }) => {
+      if (path.startsWith('/.well-known')) return sendJson(response, rawCard(url));
+      const at = { taskId: 't', contextId: 'c' };
+      const tell = (result: object) =>
+        response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: body.id, result })}\n\n`);
+      const piece = (text: string, append: boolean) =>
+        tell({
+          artifactUpdate: { ...at, artifact: { artifactId: 'a', parts: [{ text }] }, append },
+        });
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      tell({ task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } });
+      piece('Once upon ', false);
+      finish = () => {
+        for (const text of ['a ', 'time\nthere ', 'was']) piece(text, true);
+        tell({ statusUpdate: { ...at, status: { state: 'TASK_STATE_COMPLETED' } } });
+        response.end();
+      };
+      return undefined;
+    });
+    const running = start(['send', agent.url, '--stream', 'go']);
+    const place = 'Task: t\nContext: c\n';
+    const ended = 'State: TASK_STATE_COMPLETED\n';
+    const begun = `${place}State: TASK_STATE_WORKING\nArtifact: a\nText:\n  Once upon `;
+    await expect.poll(() => running.out, { timeout: 60_000 }).toBe(begun);
+    finish();
+    expect(await running.ended).toMatchObject({
+      code: 0,
+      out: `${begun}a time\n  there was\n\n${ended}${place}${ended}`,
+    });
+  });
+
+  test(
+    'an assistant is read as text: no state for orchestrators, nothing twice, its choices',
+    patient,
+    async () => {
+      const text = '  Rent -780\n  Salary 2450\n\n';
+      const answer = 'Text:\n  What next?\n\nChoice: Send money\nChoice: Show my balance\n';
+      const streamed = await send('--stream', 'assistant');
+      expect(streamed.out).toContain(
+        `Artifact: s\nText:\n${text}State: TASK_STATE_INPUT_REQUIRED\nMessage: agent\n${answer}`,
+      );
+      expect(streamed.out).not.toContain('Data:');
+      const whole = await send('assistant');
+      expect(whole.out).toContain(answer);
+      expect(whole.out).not.toContain('Data:');
+      const verbose = await send('--verbose', 'assistant');
+      expect(verbose.out).toContain('"active_flow": null');
+    },
+  );
 
   test.each([
     ['fail', 'TASK_STATE_FAILED', 'It broke'],

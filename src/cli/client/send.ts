@@ -58,9 +58,7 @@ export async function send(
     if (!isStream) {
       output.response(result, shown);
     } else if ('task' in result) {
-      const { task } = result;
-      if (!output.isJson) output.text.place(task.id, task.contextId, task.status);
-      output.next(task);
+      output.endStream(result.task);
     }
   });
 }

@@ -46,7 +46,6 @@ export async function subscribe(
     }
     const { task } = result;
     if (!isStream) return output.task(task);
-    if (!output.isJson) output.text.place(task.id, task.contextId, task.status);
-    output.next(task);
+    output.endStream(task);
   });
 }

@@ -1,11 +1,5 @@
-import type {
-  Artifact,
-  Message,
-  Part,
-  StreamResponse,
-  Task,
-  TaskStatus,
-} from '../../protocol/index.ts';
+import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/index.ts';
+import { buttonsOf, shownParts } from './shown-parts.ts';
 
 /**
  * Text for people that programs can read too (A2A CLI specification 11.2): one `Label: value` a
@@ -74,24 +68,13 @@ export class TextWriter {
   }
 
   parts(parts: readonly Part[]): void {
-    for (const part of this.#isVerbose ? parts : joined(parts)) this.#part(part);
+    for (const part of this.#isVerbose ? parts : joined(shownParts(parts))) this.#part(part);
   }
 
   /** A plain message: no task came of it. */
   reply(message: Message): void {
     this.field('Context', message.contextId);
     this.message(message);
-  }
-
-  event(response: StreamResponse): void {
-    if ('task' in response) this.task(response.task);
-    else if ('message' in response) this.reply(response.message);
-    else if ('artifactUpdate' in response) this.artifact(response.artifactUpdate.artifact);
-    else {
-      const { status } = response.statusUpdate;
-      this.field('State', status.state);
-      if (status.message !== undefined) this.message(status.message);
-    }
   }
 
   #part(part: Part): void {
@@ -107,6 +90,7 @@ export class TextWriter {
       const facts = [mediaType, size, url].filter((fact) => fact !== undefined);
       this.field('File', `${filename ?? 'without a name'} (${facts.join(', ')})`);
     }
+    for (const { title } of this.#isVerbose ? [] : buttonsOf(part)) this.field('Choice', title);
     if (this.#isVerbose && part.metadata !== undefined) {
       this.block('Metadata', JSON.stringify(part.metadata, undefined, 2));
     }

@@ -55,6 +55,19 @@ async function* answers(text: string, signal: AbortSignal, message: object): Ans
       yield chunk('c', 'one ');
       yield chunk('c', 'two', { append: true, last: true });
       break;
+    case 'assistant': {
+      // As an assistant answers: its state for orchestrators, and again what it streamed.
+      const buttons = ['Send money', 'Show my balance'].map((title) => ({ title, payload: title }));
+      const state = { state: 'input_required', active_flow: null, slots: { balance: 1250 } };
+      yield chunk('s', 'Rent -780\n');
+      yield chunk('s', 'Salary 2450', { append: true, last: true });
+      yield inputRequired([
+        { data: state },
+        { text: 'Rent -780\nSalary 2450' },
+        { text: 'What next?', metadata: { message: { buttons } } },
+      ]);
+      break;
+    }
     case 'files':
       yield artifact(
         [
