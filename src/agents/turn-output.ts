@@ -1,4 +1,10 @@
-import { type Artifact, type JsonObject, LegateError, type Part } from '../protocol/index.ts';
+import {
+  appendParts,
+  type Artifact,
+  type JsonObject,
+  LegateError,
+  type Part,
+} from '../protocol/index.ts';
 import type { ArtifactChunk, TurnEnd, TurnEvent } from './agent.ts';
 
 interface Gathered {
@@ -24,7 +30,7 @@ export class TurnOutput {
   /** The artifacts, in the order in which they were begun, or of the branches that made them. */
   artifacts(): readonly Artifact[] {
     return [...this.#artifacts.values()]
-      .map(({ head, parts }) => ({ ...head, parts: joinTexts(parts) }))
+      .map(({ head, parts }) => ({ ...head, parts }))
       .toSorted((one, other) => branchOf(one) - branchOf(other));
   }
 
@@ -51,31 +57,13 @@ export class TurnOutput {
     if (existing === undefined) {
       this.#artifacts.set(artifact.artifactId, { head: artifact, parts: [...artifact.parts] });
     } else {
-      existing.parts.push(...artifact.parts);
+      appendParts(existing.parts, artifact.parts);
     }
   }
 }
 
 function sizeOf(part: Part): number {
   return (part.text ?? part.raw ?? part.url)?.length ?? JSON.stringify(part.data).length;
-}
-
-/** Pieces of a text that came one by one are one text again. */
-function joinTexts(parts: readonly Part[]): readonly Part[] {
-  const joined: Part[] = [];
-  for (const part of parts) {
-    const before = joined.at(-1);
-    if (isPlainText(part) && before !== undefined && isPlainText(before)) {
-      joined[joined.length - 1] = { text: (before.text ?? '') + (part.text ?? '') };
-    } else {
-      joined.push(part);
-    }
-  }
-  return joined;
-}
-
-function isPlainText(part: Part): boolean {
-  return part.text !== undefined && Object.keys(part).length === 1;
 }
 
 function branchOf(artifact: Artifact): number {

@@ -1,10 +1,9 @@
 import {
   isInterrupted,
   isTerminal,
-  type Message,
   type SendMessageResponse,
-  type StreamResponse,
   type Task,
+  taskBefore,
   type TaskState,
 } from '../protocol/index.ts';
 import { TaskView } from './task-view.ts';
@@ -90,7 +89,7 @@ export class Delivery {
       return;
     }
     if (!('message' in response)) {
-      this.#view ??= new TaskView(beginning(response), this.#start.messageId);
+      this.#view ??= new TaskView(taskBefore(response), this.#start.messageId);
     } else if (this.#view === undefined) {
       this.#reply = response;
       this.#hasEnded = true;
@@ -144,13 +143,6 @@ export class Delivery {
       frame.sequence <= this.#lastSequence
     );
   }
-}
-
-/** The task of a peer that does not open its stream with one. */
-function beginning(response: Exclude<StreamResponse, { task: Task } | { message: Message }>): Task {
-  const { taskId, contextId } =
-    'statusUpdate' in response ? response.statusUpdate : response.artifactUpdate;
-  return { id: taskId, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' } };
 }
 
 /** The number that an id is, if it is one. */

@@ -1,21 +1,13 @@
 import {
   type Artifact,
+  ContentMark,
   isTerminal,
-  type JsonObject,
-  type JsonValue,
   type Message,
-  type Part,
   type StreamResponse,
   type Task,
+  TaskFold,
   type TaskStatus,
 } from '../protocol/index.ts';
-
-interface ViewedArtifact {
-  readonly head: Artifact;
-  /** Grows in place, so that a chunk costs the same however long the artifact is. */
-  readonly parts: Part[];
-  metadata: JsonObject | undefined;
-}
 
 /**
  * A task as its stream has told it so far, and what a snapshot tells beyond that.
@@ -24,50 +16,27 @@ interface ViewedArtifact {
 export class TaskView {
   readonly id: string;
   readonly contextId: string;
-  #status: TaskStatus;
-  #metadata: JsonObject | undefined;
-  #history: Message[] = [];
+  #fold: TaskFold;
   /** Ids of all messages known, the caller's own included. */
   readonly #messageIds = new Set<string>();
-  readonly #artifacts = new Map<string, ViewedArtifact>();
 
   constructor(task: Task, sentMessageId?: string) {
     this.id = task.id;
     this.contextId = task.contextId;
-    this.#status = task.status;
+    this.#fold = new TaskFold(task);
     if (sentMessageId !== undefined) this.#messageIds.add(sentMessageId);
-    this.#replace(task);
+    this.#noteMessages(task);
   }
 
   get status(): TaskStatus {
-    return this.#status;
+    return this.#fold.status;
   }
 
   apply(response: StreamResponse): void {
-    if ('statusUpdate' in response) {
-      const { status, metadata } = response.statusUpdate;
-      // A status message becomes history when the next status replaces it.
-      if (this.#status.message !== undefined) this.#history.push(this.#status.message);
-      this.#status = status;
-      if (status.message !== undefined) this.#messageIds.add(status.message.messageId);
-      if (metadata !== undefined) this.#metadata = { ...this.#metadata, ...metadata };
-    } else if ('artifactUpdate' in response) {
-      const { artifact, append } = response.artifactUpdate;
-      const existing = append === true ? this.#artifacts.get(artifact.artifactId) : undefined;
-      if (existing === undefined) {
-        this.#setArtifact(artifact);
-      } else {
-        for (const part of artifact.parts) existing.parts.push(part);
-        if (artifact.metadata !== undefined) {
-          existing.metadata = { ...existing.metadata, ...artifact.metadata };
-        }
-      }
-    } else if ('message' in response) {
-      this.#messageIds.add(response.message.messageId);
-      this.#history.push(response.message);
-    } else {
-      this.#replace(response.task);
-    }
+    this.#fold.apply(response);
+    if ('statusUpdate' in response) this.#noteMessage(response.statusUpdate.status.message);
+    else if ('message' in response) this.#noteMessage(response.message);
+    else if ('task' in response) this.#noteMessages(response.task);
   }
 
   /**
@@ -79,12 +48,14 @@ export class TaskView {
   catchUp(task: Task): readonly StreamResponse[] {
     const missing = [...this.#missing(task)];
     if (isTerminal(task.status.state)) {
-      this.#replace(task);
+      this.apply({ task });
       return missing;
     }
     // Artifacts only grow by what is delivered: a snapshot that is behind takes nothing back.
     for (const response of missing) this.apply(response);
-    this.#absorb(task);
+    const { artifacts: _, ...rest } = task;
+    const { artifacts } = this.#fold.toTask();
+    this.apply({ task: { ...rest, ...(artifacts !== undefined && { artifacts }) } });
     return missing;
   }
 
@@ -99,40 +70,22 @@ export class TaskView {
       const update = this.#missingOf(artifact);
       if (update !== undefined) yield { artifactUpdate: { taskId, contextId, ...update } };
     }
-    if (!isTerminal(task.status.state) && !isSameStatus(task.status, this.#status)) {
+    if (!isTerminal(task.status.state) && !isSameStatus(task.status, this.status)) {
       yield { statusUpdate: { taskId, contextId, status: task.status } };
     }
   }
 
   toTask(): Task {
-    const artifacts = [...this.#artifacts.values()].map(({ head, parts, metadata }) => ({
-      ...head,
-      parts: [...parts],
-      ...(metadata !== undefined && { metadata }),
-    }));
-    return {
-      id: this.id,
-      contextId: this.contextId,
-      status: this.#status,
-      ...(artifacts.length > 0 && { artifacts }),
-      ...(this.#history.length > 0 && { history: [...this.#history] }),
-      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
-    };
+    return this.#fold.toTask();
   }
 
-  #replace(task: Task): void {
-    this.#absorb(task);
-    this.#artifacts.clear();
-    for (const artifact of task.artifacts ?? []) this.#setArtifact(artifact);
+  #noteMessages({ history = [], status }: Task): void {
+    for (const message of history) this.#noteMessage(message);
+    this.#noteMessage(status.message);
   }
 
-  /** Takes over all of a snapshot but its artifacts. */
-  #absorb(task: Task): void {
-    this.#status = task.status;
-    this.#metadata = task.metadata;
-    this.#history = [...(task.history ?? [])];
-    for (const message of this.#history) this.#messageIds.add(message.messageId);
-    if (task.status.message !== undefined) this.#messageIds.add(task.status.message.messageId);
+  #noteMessage(message: Message | undefined): void {
+    if (message !== undefined) this.#messageIds.add(message.messageId);
   }
 
   /**
@@ -149,33 +102,18 @@ export class TaskView {
       .filter((each) => each.role === 'ROLE_AGENT' && each.messageId !== current);
   }
 
+  /** Peers may have joined or split chunks of text: only the content is compared. */
   #missingOf(artifact: Artifact): { artifact: Artifact; append: boolean } | undefined {
-    const known = this.#artifacts.get(artifact.artifactId);
-    if (known === undefined) return { artifact, append: false };
-    const told = known.parts;
-    const shared = countShared(told, artifact.parts);
-    // A snapshot that is behind has nothing to add.
-    if (shared === artifact.parts.length) return undefined;
-    if (shared === told.length) {
-      return { artifact: { ...artifact, parts: artifact.parts.slice(shared) }, append: true };
+    const told = this.#fold.partsOf(artifact.artifactId);
+    if (told === undefined) return { artifact, append: false };
+    const rest = ContentMark.of(told).rest(artifact.parts);
+    if (rest !== undefined) {
+      return rest.length === 0
+        ? undefined
+        : { artifact: { ...artifact, parts: rest }, append: true };
     }
-    // Some peers join chunks of text into one part.
-    const toldText = joinTexts(told);
-    const text = joinTexts(artifact.parts);
-    if (toldText === undefined || text?.startsWith(toldText) !== true) {
-      return { artifact, append: false };
-    }
-    const rest = text.slice(toldText.length);
-    if (rest === '') return undefined;
-    return { artifact: { ...artifact, parts: [{ text: rest }] }, append: true };
-  }
-
-  #setArtifact(artifact: Artifact): void {
-    this.#artifacts.set(artifact.artifactId, {
-      head: artifact,
-      parts: [...artifact.parts],
-      metadata: artifact.metadata,
-    });
+    const isBehind = ContentMark.of(artifact.parts).rest(told) !== undefined;
+    return isBehind ? undefined : { artifact, append: false };
   }
 }
 
@@ -186,37 +124,5 @@ function isSameStatus(one: TaskStatus, other: TaskStatus): boolean {
     (one.timestamp === undefined ||
       other.timestamp === undefined ||
       one.timestamp === other.timestamp)
-  );
-}
-
-/** How many parts are the same from the start on. */
-function countShared(one: readonly Part[], other: readonly Part[]): number {
-  const most = Math.min(one.length, other.length);
-  let count = 0;
-  while (count < most && isSame(one[count], other[count])) count += 1;
-  return count;
-}
-
-function joinTexts(parts: readonly Part[]): string | undefined {
-  let joined = '';
-  for (const part of parts) {
-    if (part.text === undefined) return undefined;
-    joined += part.text;
-  }
-  return joined;
-}
-
-type Comparable = JsonValue | Part | undefined;
-
-/** Whether two JSON values are equal, whatever the order of their members. */
-function isSame(one: Comparable, other: Comparable): boolean {
-  if (Object.is(one, other)) return true;
-  if (typeof one !== 'object' || typeof other !== 'object') return false;
-  if (one === null || other === null || Array.isArray(one) !== Array.isArray(other)) return false;
-  const left = Object.entries(one as JsonObject);
-  const right = other as JsonObject;
-  return (
-    left.length === Object.keys(right).length &&
-    left.every(([key, value]) => Object.hasOwn(right, key) && isSame(value, right[key]))
   );
 }

@@ -4,6 +4,7 @@ export * from './request-model.ts';
 export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
 export { Json } from './json.ts';
+export { appendParts, ContentMark, taskBefore, TaskFold } from './fold/index.ts';
 export {
   type ErrorCode,
   type ErrorOptions,

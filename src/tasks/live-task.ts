@@ -1,110 +1,12 @@
-import {
-  type Artifact,
-  Json,
-  type JsonObject,
-  type Message,
-  type Part,
-  type StreamResponse,
-  type Task,
-  type TaskStatus,
-} from '../protocol/index.ts';
+import { Json, type Task, TaskFold } from '../protocol/index.ts';
 import type { Store, TaskRecord } from '../store/index.ts';
 
-interface LiveArtifact {
-  readonly head: Artifact;
-  /** Owned by this task: grows in place, so that a chunk costs the same however long the artifact is. */
-  readonly parts: Part[];
-  metadata: JsonObject | undefined;
-}
-
-/**
- * A task while it changes: events are applied in place at constant cost. `toTask` gives the task as
- * it is now; do not apply further events after handing that out unless a copy was asked for.
- */
-export class LiveTask {
-  readonly id: string;
-  readonly contextId: string;
-  status: TaskStatus;
-  metadata: JsonObject | undefined;
-  readonly #history: Message[];
-  readonly #artifacts = new Map<string, LiveArtifact>();
-  /** The number of the last event applied. */
-  version: number;
-
-  constructor(task: Task, version: number) {
-    this.id = task.id;
-    this.contextId = task.contextId;
-    this.status = task.status;
-    this.metadata = task.metadata;
-    this.version = version;
-    this.#history = task.history === undefined ? [] : [...task.history];
-    for (const artifact of task.artifacts ?? []) this.#setArtifact(artifact);
-  }
-
+/** A task while it changes, from what the store has of it. */
+export class LiveTask extends TaskFold {
   static from(record: TaskRecord): LiveTask {
     const live = new LiveTask(record.snapshot.body.value, record.snapshot.version);
     for (const event of record.tail) live.apply(event.body.value, event.sequence);
     return live;
-  }
-
-  hasArtifact(artifactId: string): boolean {
-    return this.#artifacts.has(artifactId);
-  }
-
-  get history(): readonly Message[] {
-    return this.#history;
-  }
-
-  apply(body: StreamResponse, sequence: number): void {
-    this.version = sequence;
-    if ('statusUpdate' in body) {
-      const { status, metadata } = body.statusUpdate;
-      // A status message becomes history when the next status replaces it, so it never shows twice.
-      if (this.status.message !== undefined) this.#history.push(this.status.message);
-      this.status = status;
-      if (metadata !== undefined) this.metadata = { ...this.metadata, ...metadata };
-    } else if ('artifactUpdate' in body) {
-      const { artifact, append } = body.artifactUpdate;
-      const existing = append === true ? this.#artifacts.get(artifact.artifactId) : undefined;
-      if (existing === undefined) {
-        this.#setArtifact(artifact);
-      } else {
-        for (const part of artifact.parts) existing.parts.push(part);
-        if (artifact.metadata !== undefined) {
-          existing.metadata = { ...existing.metadata, ...artifact.metadata };
-        }
-      }
-    } else if ('message' in body) {
-      // The caller's follow-up: the question it answers goes before it.
-      if (this.status.message !== undefined) {
-        const { message, ...status } = this.status;
-        this.#history.push(message);
-        this.status = status;
-      }
-      this.#history.push(body.message);
-    }
-  }
-
-  toTask(): Task {
-    const artifacts = [...this.#artifacts.values()].map(({ head, parts, metadata }) =>
-      metadata === undefined ? { ...head, parts } : { ...head, parts, metadata },
-    );
-    return {
-      id: this.id,
-      contextId: this.contextId,
-      status: this.status,
-      ...(artifacts.length > 0 && { artifacts }),
-      ...(this.#history.length > 0 && { history: this.#history }),
-      ...(this.metadata !== undefined && { metadata: this.metadata }),
-    };
-  }
-
-  #setArtifact(artifact: Artifact): void {
-    this.#artifacts.set(artifact.artifactId, {
-      head: artifact,
-      parts: [...artifact.parts],
-      metadata: artifact.metadata,
-    });
   }
 }
 

@@ -20,7 +20,7 @@ import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../src/au
 import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
-import { type AgentCard, artifact, data, type Task } from '../../src/protocol/index.ts';
+import { type AgentCard, artifact, data, message, type Task } from '../../src/protocol/index.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -140,6 +140,32 @@ for (const streaming of [true, false]) {
     });
   }
 }
+
+test('a streamed answer reads as one text over a hop, and is not repeated after a question', async () => {
+  const streamer = agent({ name: 'streamer' }, async function* (turn) {
+    if (turn.isContinuation) return yield chunk('poem', 'blue', { append: true, last: true });
+    for (const [index, word] of ['Roses ', 'are ', 'red, '].entries()) {
+      yield chunk('poem', word, { append: index > 0 });
+    }
+    yield inputRequired('and violets?');
+  });
+  const far = remoteAgent((await start(streamer)).url, { name: 'relay' });
+  open.unshift(far);
+  const { url } = await start(far);
+  const client = await connect(url);
+  const asked = await client.sendAndWait('go');
+  if (!('task' in asked)) throw new Error('expected a task');
+  expect(asked.task.artifacts).toMatchObject([{ parts: [{ text: 'Roses are red, ' }] }]);
+  const events = [];
+  const answer = message('go on', { taskId: asked.task.id });
+  for await (const { response } of client.sendStreamingMessage(answer)) events.push(response);
+  const updates = events.filter((event) => 'artifactUpdate' in event);
+  expect(updates).toMatchObject([
+    { artifactUpdate: { append: true, artifact: { parts: [{ text: 'blue' }] } } },
+  ]);
+  const task = await client.getTask(asked.task.id);
+  expect(task.artifacts).toMatchObject([{ parts: [{ text: 'Roses are red, blue' }] }]);
+});
 
 test('a question crosses two hops, and so does its answer', async () => {
   const inner = await start(asker);

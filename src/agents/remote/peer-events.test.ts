@@ -24,7 +24,7 @@ test('what a peer adds to an artifact that it had sealed goes into another one, 
 
   const sealed = new PeerEvents('peer');
   told(sealed, update('one', { lastChunk: true }));
-  const later = new PeerEvents('peer', sealed.digests);
+  const later = new PeerEvents('peer', sealed.marks);
   expect(told(later, update('two', { append: true }))).toEqual([['a~2', false]]);
   expect(told(later, update('three', { append: true }))).toEqual([['a~2', true]]);
 });
@@ -32,12 +32,12 @@ test('what a peer adds to an artifact that it had sealed goes into another one, 
 test('an artifact of an earlier turn is gone on with, or replaced, under its own name', () => {
   const open = new PeerEvents('peer');
   told(open, update('one '));
-  expect(told(new PeerEvents('peer', open.digests), update('two', { append: true }))).toEqual([
+  expect(told(new PeerEvents('peer', open.marks), update('two', { append: true }))).toEqual([
     ['a', true],
   ]);
   const sealed = new PeerEvents('peer');
   told(sealed, update('one', { lastChunk: true }));
-  const later = new PeerEvents('peer', sealed.digests);
+  const later = new PeerEvents('peer', sealed.marks);
   expect(told(later, update('new '), update('version', { append: true }))).toEqual([
     ['a', false],
     ['a', true],
@@ -47,8 +47,31 @@ test('an artifact of an earlier turn is gone on with, or replaced, under its own
 test('what is known already is not told again, sealed or not', () => {
   const first = new PeerEvents('peer');
   told(first, update('one', { lastChunk: true }));
-  const later = new PeerEvents('peer', first.digests);
+  const later = new PeerEvents('peer', first.marks);
   const artifacts = [{ artifactId: 'a', parts: [{ text: 'one' }] }];
   const status = { state: 'TASK_STATE_WORKING' } as const;
   expect(told(later, { task: { id: 't', contextId: 'c', status, artifacts } })).toEqual([]);
+});
+
+test('text that came in chunks is known when a snapshot has it in one part, and its rest is added', () => {
+  const first = new PeerEvents('peer');
+  told(first, update('one '), update('two ', { append: true }));
+  const working = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } as const;
+  const snapshot = (text: string): StreamResponse => ({
+    task: { ...working, artifacts: [{ artifactId: 'a', parts: [{ text }] }] },
+  });
+  const same = new PeerEvents('peer', first.marks);
+  expect(told(same, snapshot('one two '))).toEqual([]);
+  const longer = new PeerEvents('peer', first.marks);
+  expect([...longer.accept(snapshot('one two three'))]).toEqual([
+    {
+      kind: 'chunk',
+      artifact: { artifactId: 'a', parts: [{ text: 'three' }] },
+      append: true,
+      lastChunk: false,
+    },
+  ]);
+  expect(told(new PeerEvents('peer', longer.marks), snapshot('one two three'))).toEqual([]);
+  const other = new PeerEvents('peer', first.marks);
+  expect(told(other, snapshot('another'))).toEqual([['a', false]]);
 });

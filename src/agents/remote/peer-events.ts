@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import {
   type Artifact,
+  ContentMark,
   type JsonObject,
   type Part,
   type StreamResponse,
@@ -21,15 +21,22 @@ const ends: Partial<Record<TaskState, EndKind>> = {
 
 type PassedOn = ArtifactChunk | Working;
 
+interface Begun {
+  readonly mark: ContentMark;
+  readonly isSealed: boolean;
+  /** Artifacts that took what came after the last chunk. */
+  readonly copies: number;
+}
+
 /**
  * What a peer's stream says, in the words of our own turns. Artifacts keep their ids; what a peer
  * adds to an artifact that it had closed goes into another one.
  */
 export class PeerEvents {
   readonly #name: string;
-  /** What the artifacts held when the question was asked. */
+  /** Marks of what the artifacts held when the question was asked. */
   readonly #known: Readonly<Record<string, string>>;
-  readonly #begun = new Map<string, { digest: string; isSealed: boolean; copies: number }>();
+  readonly #begun = new Map<string, Begun>();
   #isFirst = true;
   #status: TaskStatus | undefined;
   #metadata: JsonObject | undefined;
@@ -63,10 +70,10 @@ export class PeerEvents {
     return this.#status?.state === 'TASK_STATE_AUTH_REQUIRED';
   }
 
-  /** What each artifact holds and whether it is sealed, for the turn that continues the task. */
-  get digests(): Readonly<Record<string, string>> {
+  /** Marks of what each artifact holds, and whether it is sealed, for the turn that continues the task. */
+  get marks(): Readonly<Record<string, string>> {
     const own = [...this.#begun].map(
-      ([id, { digest, isSealed }]) => [id, isSealed ? sealed + digest : digest] as const,
+      ([id, { mark, isSealed }]) => [id, `${isSealed ? sealed : ''}${mark.toString()}`] as const,
     );
     return { ...this.#known, ...Object.fromEntries(own) };
   }
@@ -101,9 +108,7 @@ export class PeerEvents {
     if (task.metadata !== undefined) this.#metadata = { ...this.#metadata, ...task.metadata };
     // The client tells all of a later snapshot beforehand.
     for (const artifact of isFirst ? (task.artifacts ?? []) : []) {
-      if (this.#known[artifact.artifactId]?.replace(sealed, '') !== digestOf(artifact.parts)) {
-        yield* this.#chunk(artifact, false, false);
-      }
+      yield* this.#snapshot(artifact);
     }
     yield* this.#acceptStatus(task.status, undefined);
   }
@@ -116,6 +121,15 @@ export class PeerEvents {
     yield { kind: 'working', parts, ...(metadata !== undefined && { metadata }) };
   }
 
+  /** What a snapshot says of an artifact beyond what an earlier turn has told. */
+  *#snapshot(artifact: Artifact): Generator<PassedOn> {
+    const known = this.#known[artifact.artifactId];
+    const rest = known === undefined ? undefined : markIn(known)?.rest(artifact.parts);
+    if (rest === undefined || known?.startsWith(sealed) === true) {
+      if (rest?.length !== 0) yield* this.#chunk(artifact, false, false);
+    } else yield* this.#chunk({ ...artifact, parts: rest }, true, false);
+  }
+
   *#chunk(artifact: Artifact, append: boolean, lastChunk: boolean): Generator<PassedOn> {
     if (artifact.parts.length === 0) return;
     const { artifactId } = artifact;
@@ -126,11 +140,9 @@ export class PeerEvents {
     const isSealed = before?.isSealed ?? wasSealed;
     const copies = (before?.copies ?? 0) + (isSealed ? 1 : 0);
     const isAppended = append && isBegun && !isSealed;
-    this.#begun.set(artifactId, {
-      digest: digestOf(artifact.parts, isAppended ? before?.digest : undefined),
-      isSealed: lastChunk,
-      copies,
-    });
+    const mark = (isAppended ? this.#markOf(artifactId) : undefined) ?? ContentMark.of([]);
+    mark.add(artifact.parts);
+    this.#begun.set(artifactId, { mark, isSealed: lastChunk, copies });
     const id = copies === 0 ? artifactId : `${artifactId}~${copies + 1}`;
     yield {
       kind: 'chunk',
@@ -138,6 +150,10 @@ export class PeerEvents {
       append: isAppended,
       lastChunk,
     };
+  }
+
+  #markOf(artifactId: string): ContentMark | undefined {
+    return this.#begun.get(artifactId)?.mark ?? markIn(this.#known[artifactId] ?? '');
   }
 
   #note(taskId: string, contextId: string): void {
@@ -160,10 +176,9 @@ export class PeerEvents {
   }
 }
 
-/** Stands before the digests of artifacts whose last chunk has come; no digest has it. */
+/** Stands before the marks of artifacts whose last chunk has come; no mark starts with it. */
 const sealed = '!';
 
-/** Chunks that came one by one and the whole artifact have different digests; that costs a repeat. */
-function digestOf(parts: readonly Part[], before = ''): string {
-  return hash('sha256', before + JSON.stringify(parts), 'base64url').slice(0, 16);
+function markIn(known: string): ContentMark | undefined {
+  return ContentMark.parse(known.replace(sealed, ''));
 }

@@ -132,12 +132,12 @@ export class RemoteRun {
 
   #saved(end: TurnEnd | Reply): JsonObject {
     const { state, turn } = this.#options;
-    const { taskId, contextId, digests } = this.#events;
+    const { taskId, contextId, marks } = this.#events;
     state.contextId = contextId ?? state.contextId;
     state.tasks.delete(turn.taskId);
     if (end.kind !== 'message' && isPause(end) && taskId !== undefined) {
       const needsConsent = end.kind === 'auth-required';
-      state.pause(turn.taskId, { id: taskId, needsConsent, artifacts: digests });
+      state.pause(turn.taskId, { id: taskId, needsConsent, artifacts: marks });
     }
     return state.toValue();
   }

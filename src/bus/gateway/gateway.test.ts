@@ -133,6 +133,24 @@ describeBuses('the gateway', (buses) => {
     expect(JSON.stringify(events)).toContain('thinking');
   });
 
+  test('a streamed answer comes once, chunk by chunk, and reads as one text', async () => {
+    const name = nameOf('writer');
+    const { client } = await start(
+      agent({ name }, async function* () {
+        for (const [index, word] of ['Dear ', 'Ada', ', hello'].entries()) {
+          yield chunk('a', word, { append: index > 0 });
+        }
+      }),
+    );
+    const events = await collect(client.sendStreamingMessage('go'));
+    const chunks = events.flatMap((event) =>
+      'artifactUpdate' in event ? [event.artifactUpdate.artifact.parts] : [],
+    );
+    expect(chunks).toEqual([[text('Dear ')], [text('Ada')], [text(', hello')]]);
+    const task = taskOf(await client.sendMessage('go'));
+    expect(task.artifacts).toEqual([{ artifactId: 'a', parts: [text('Dear Ada, hello')] }]);
+  });
+
   test('a question is answered in the same task', async () => {
     const name = nameOf('asker');
     const seen: string[] = [];

@@ -121,3 +121,34 @@ test('a bare sign of work is passed on once, words always, and ends never', () =
   ].flatMap((event, sequence) => [...relay.update(event, 's', sequence)]);
   expect(told).toEqual([{ kind: 'working' }, { kind: 'working', parts: [{ text: 'one' }] }]);
 });
+
+test('a result that joins the text of its chunks repeats none of it', () => {
+  const { updates } = tellingOf(['a', 'a', 'a']);
+  const relay = new Relay();
+  for (const [sequence, update] of updates.entries()) {
+    const { artifactUpdate } = update as Extract<StreamResponse, { artifactUpdate: unknown }>;
+    // Unsealed, so that the result might add to it.
+    const open = { artifactUpdate: { ...artifactUpdate, lastChunk: false } };
+    expect([...relay.update(open, 's', sequence)]).toHaveLength(1);
+  }
+  const whole = (text: string): Artifact => ({ artifactId: 'a', parts: [{ text }] });
+  expect([...relay.artifacts([whole('0 1 2 ')], true)]).toEqual([]);
+  expect([...relay.artifacts([whole('0 1 2 3')], true)]).toEqual([
+    {
+      kind: 'chunk',
+      artifact: { artifactId: 'a', parts: [{ text: '3' }] },
+      append: true,
+      lastChunk: true,
+    },
+  ]);
+});
+
+test('an update may have any number of parts', () => {
+  const relay = new Relay();
+  const parts = Array.from({ length: 200_000 }, (_, index): Part => ({ data: index }));
+  const update = (append: boolean): StreamResponse => ({
+    artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts }, append },
+  });
+  expect([...relay.update(update(false), 's', 0)]).toHaveLength(1);
+  expect([...relay.update(update(true), 's', 1)]).toHaveLength(1);
+});

@@ -1,16 +1,16 @@
 import { type ArtifactChunk, type TurnEvent, working } from '../../agents/index.ts';
 import {
   type Artifact,
+  ContentMark,
   isInterrupted,
   isTerminal,
-  type Part,
   type StreamResponse,
   type TaskArtifactUpdateEvent,
   type TaskStatusUpdateEvent,
 } from '../../protocol/index.ts';
 
 interface Told {
-  readonly parts: Part[];
+  readonly mark: ContentMark;
   isSealed: boolean;
 }
 
@@ -66,30 +66,23 @@ export class Relay {
       this.#isLossy = true;
       return;
     }
-    if (append && told !== undefined) told.parts.push(...artifact.parts);
-    else this.#told.set(artifact.artifactId, { parts: [...artifact.parts], isSealed: false });
+    if (append && told !== undefined) told.mark.add(artifact.parts);
+    else this.#told.set(artifact.artifactId, toldOf(artifact));
     if (lastChunk) this.#seal(artifact.artifactId);
     yield { kind: 'chunk', artifact, append, lastChunk };
   }
 
   #missing(artifact: Artifact, lastChunk: boolean): ArtifactChunk | undefined {
-    const { artifactId, parts } = artifact;
-    const told = this.#told.get(artifactId);
+    const told = this.#told.get(artifact.artifactId);
     if (told?.isSealed === true) return undefined;
-    const shared = told === undefined ? 0 : countShared(told.parts, parts);
-    if (told !== undefined && shared === told.parts.length) {
-      if (shared === parts.length) return undefined;
-      const rest = parts.slice(shared);
-      told.parts.push(...rest);
-      return {
-        kind: 'chunk',
-        artifact: { ...artifact, parts: rest },
-        append: true,
-        lastChunk,
-      };
+    const rest = told?.mark.rest(artifact.parts);
+    if (told === undefined || rest === undefined) {
+      this.#told.set(artifact.artifactId, toldOf(artifact));
+      return { kind: 'chunk', artifact, append: false, lastChunk };
     }
-    this.#told.set(artifactId, { parts: [...parts], isSealed: false });
-    return { kind: 'chunk', artifact, append: false, lastChunk };
+    if (rest.length === 0) return undefined;
+    told.mark.add(rest);
+    return { kind: 'chunk', artifact: { ...artifact, parts: rest }, append: true, lastChunk };
   }
 
   #seal(artifactId: string): void {
@@ -98,10 +91,6 @@ export class Relay {
   }
 }
 
-/** How many parts are the same from the start on. */
-function countShared(one: readonly Part[], other: readonly Part[]): number {
-  const most = Math.min(one.length, other.length);
-  let count = 0;
-  while (count < most && JSON.stringify(one[count]) === JSON.stringify(other[count])) count += 1;
-  return count;
+function toldOf({ parts }: Artifact): Told {
+  return { mark: ContentMark.of(parts), isSealed: false };
 }

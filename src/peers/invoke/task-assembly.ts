@@ -1,11 +1,11 @@
 import {
-  type Artifact,
   isInterrupted,
   isTerminal,
   type SendMessageResponse,
   type StreamResponse,
   type Task,
-  type TaskStatus,
+  taskBefore,
+  TaskFold,
 } from '../../protocol/index.ts';
 
 /**
@@ -16,54 +16,46 @@ import {
  * console.log(assembly.isOver, assembly.response);
  */
 export class TaskAssembly {
-  readonly #artifacts = new Map<string, Artifact>();
-  #ids: { readonly id: string; readonly contextId: string } | undefined;
-  #status: TaskStatus | undefined;
+  #fold: TaskFold | undefined;
   #message: SendMessageResponse | undefined;
 
   add(event: StreamResponse): void {
-    if ('message' in event) {
-      if (this.#ids === undefined) this.#message = event;
-    } else if ('task' in event) {
-      const { id, contextId, status, artifacts = [] } = event.task;
-      this.#ids = { id, contextId };
-      this.#status = status;
-      for (const artifact of artifacts) this.#artifacts.set(artifact.artifactId, artifact);
-    } else if ('statusUpdate' in event) {
-      const { taskId: id, contextId, status } = event.statusUpdate;
-      this.#ids = { id, contextId };
-      this.#status = status;
+    if ('task' in event) this.#snapshot(event.task);
+    else if ('message' in event) {
+      if (this.#fold === undefined) this.#message = event;
     } else {
-      const { taskId: id, contextId, artifact, append = false } = event.artifactUpdate;
-      this.#ids ??= { id, contextId };
-      const before = append ? this.#artifacts.get(artifact.artifactId) : undefined;
-      const parts = [...(before?.parts ?? []), ...artifact.parts];
-      this.#artifacts.set(artifact.artifactId, { ...before, ...artifact, parts });
+      this.#fold ??= new TaskFold(taskBefore(event));
+      this.#fold.apply(event);
     }
   }
 
   get ids(): { readonly id: string; readonly contextId: string } | undefined {
-    return this.#ids;
+    return this.#fold === undefined
+      ? undefined
+      : { id: this.#fold.id, contextId: this.#fold.contextId };
   }
 
   /** The plain message or the task as it is now; undefined while there is neither. */
   get response(): SendMessageResponse | undefined {
-    if (this.#message !== undefined || this.#ids === undefined || this.#status === undefined) {
-      return this.#message;
-    }
-    const artifacts = [...this.#artifacts.values()];
-    const task: Task = {
-      ...this.#ids,
-      status: this.#status,
-      ...(artifacts.length > 0 && { artifacts }),
-    };
-    return { task };
+    if (this.#message !== undefined) return this.#message;
+    if (this.#fold?.status.state === 'TASK_STATE_UNSPECIFIED') return undefined;
+    return this.#fold && { task: this.#fold.toTask() };
   }
 
   /** Whether the turn is over. */
   get isOver(): boolean {
-    const state = this.#status?.state;
+    const state = this.#fold?.status.state;
     if (this.#message !== undefined) return true;
     return state !== undefined && (isTerminal(state) || isInterrupted(state));
+  }
+
+  /** Artifacts that a later snapshot leaves out are kept. */
+  #snapshot(task: Task): void {
+    const { artifacts = [] } = this.#fold?.toTask() ?? {};
+    const named = new Set(task.artifacts?.map(({ artifactId }) => artifactId));
+    const kept = artifacts.filter(({ artifactId }) => !named.has(artifactId));
+    const whole = { ...task, artifacts: [...kept, ...(task.artifacts ?? [])] };
+    if (this.#fold === undefined) this.#fold = new TaskFold(whole);
+    else this.#fold.apply({ task: whole });
   }
 }

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
-import type {
-  Artifact,
-  JsonObject,
-  Part,
-  StreamResponse,
-  Task,
-  TaskStatus,
+import {
+  appendParts,
+  type Artifact,
+  type JsonObject,
+  type Part,
+  type StreamResponse,
+  type Task,
+  type TaskStatus,
 } from '../../../protocol/index.ts';
 import type { AgentOutput, AgentStatus, StructuredResult } from '../model.ts';
 
@@ -122,12 +123,17 @@ export class PeerProgress {
   }
 
   #acceptArtifact({ artifactId, name, parts }: Artifact, append: boolean): void {
-    this.#count += parts.length;
-    if (this.#count > mostParts) return;
     const known = append ? this.#artifacts.get(artifactId) : undefined;
+    if (this.#count + parts.length > mostParts) return;
     if (known === undefined) {
+      this.#count += parts.length;
       this.#artifacts.set(artifactId, { name: name ?? artifactId, parts: [...parts] });
-    } else known.parts.push(...parts);
+      return;
+    }
+    // Text that continues adds no part.
+    this.#count -= known.parts.length;
+    appendParts(known.parts, parts);
+    this.#count += known.parts.length;
   }
 
   #at(taskId: string, contextId: string): void {

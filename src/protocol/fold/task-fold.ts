@@ -1,0 +1,140 @@
+import type {
+  Artifact,
+  JsonObject,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskStatus,
+} from '../model.ts';
+import { appendParts } from './parts.ts';
+
+interface FoldedArtifact {
+  head: Artifact;
+  /** Owned by the fold: grows in place. */
+  readonly parts: Part[];
+  metadata: JsonObject | undefined;
+}
+
+/**
+ * The state of a task after the events of its log or stream. Applying an event costs the same however
+ * many came before.
+ *
+ * - A status message moves to the history when the next status or message arrives.
+ * - Metadata is merged; a later name or description of an artifact wins.
+ * - An append to an unknown artifact creates it. Text that is appended continues the text before it.
+ */
+export class TaskFold {
+  readonly id: string;
+  readonly contextId: string;
+  /** The number of the last event applied. */
+  version: number;
+  #status: TaskStatus;
+  #metadata: JsonObject | undefined;
+  #history: Message[] = [];
+  readonly #artifacts = new Map<string, FoldedArtifact>();
+
+  constructor(task: Task, version = 0) {
+    this.id = task.id;
+    this.contextId = task.contextId;
+    this.version = version;
+    this.#status = task.status;
+    this.#replace(task);
+  }
+
+  get status(): TaskStatus {
+    return this.#status;
+  }
+
+  get history(): readonly Message[] {
+    return this.#history;
+  }
+
+  hasArtifact(artifactId: string): boolean {
+    return this.#artifacts.has(artifactId);
+  }
+
+  /** What an artifact holds now; undefined where there is none of that id. */
+  partsOf(artifactId: string): readonly Part[] | undefined {
+    return this.#artifacts.get(artifactId)?.parts;
+  }
+
+  apply(event: StreamResponse, sequence = this.version + 1): void {
+    this.version = sequence;
+    if ('statusUpdate' in event) {
+      const { status, metadata } = event.statusUpdate;
+      this.#moveStatusMessage();
+      this.#status = status;
+      if (metadata !== undefined) this.#metadata = { ...this.#metadata, ...metadata };
+    } else if ('artifactUpdate' in event) {
+      const { artifact, append } = event.artifactUpdate;
+      const existing = append === true ? this.#artifacts.get(artifact.artifactId) : undefined;
+      if (existing === undefined) this.#setArtifact(artifact);
+      else extend(existing, artifact);
+    } else if ('message' in event) {
+      this.#moveStatusMessage();
+      this.#history.push(event.message);
+    } else {
+      this.#replace(event.task);
+    }
+  }
+
+  /** The task as it is now; later events don't change what was returned. */
+  toTask(): Task {
+    const artifacts = [...this.#artifacts.values()].map(({ head, parts, metadata }) => ({
+      ...head,
+      parts: [...parts],
+      ...(metadata !== undefined && { metadata }),
+    }));
+    return {
+      id: this.id,
+      contextId: this.contextId,
+      status: this.#status,
+      ...(artifacts.length > 0 && { artifacts }),
+      ...(this.#history.length > 0 && { history: [...this.#history] }),
+      ...(this.#metadata !== undefined && { metadata: this.#metadata }),
+    };
+  }
+
+  #moveStatusMessage(): void {
+    const { message, ...status } = this.#status;
+    if (message === undefined) return;
+    this.#history.push(message);
+    this.#status = status;
+  }
+
+  #replace({ status, metadata, history = [], artifacts = [] }: Task): void {
+    this.#status = status;
+    this.#metadata = metadata;
+    this.#history = [...history];
+    this.#artifacts.clear();
+    for (const artifact of artifacts) this.#setArtifact(artifact);
+  }
+
+  #setArtifact(artifact: Artifact): void {
+    this.#artifacts.set(artifact.artifactId, {
+      head: artifact,
+      parts: [...artifact.parts],
+      metadata: artifact.metadata,
+    });
+  }
+}
+
+function extend(existing: FoldedArtifact, { parts, metadata, ...head }: Artifact): void {
+  appendParts(existing.parts, parts);
+  if (metadata !== undefined) existing.metadata = { ...existing.metadata, ...metadata };
+  const { name, description } = head;
+  if (name !== undefined && name !== existing.head.name) existing.head = { ...existing.head, name };
+  if (description !== undefined && description !== existing.head.description) {
+    existing.head = { ...existing.head, description };
+  }
+}
+
+/** The task that an update belongs to, for peers that don't start their stream with one. */
+export function taskBefore(
+  update: Exclude<StreamResponse, { task: Task } | { message: Message }>,
+): Task {
+  const { taskId, contextId } =
+    'statusUpdate' in update ? update.statusUpdate : update.artifactUpdate;
+  return { id: taskId, contextId, status: { state: 'TASK_STATE_UNSPECIFIED' } };
+}
