@@ -102,6 +102,9 @@ export class Peer {
   }
 }
 
+/** A key that the caller gives takes the place of ours. */
 function withKey<C extends TransportCall>(request: SendMessageRequest, call: C): C {
+  const given = Object.keys(call.headers ?? {}).map((name) => name.toLowerCase());
+  if (given.includes('idempotency-key')) return call;
   return { ...call, headers: { ...idempotencyHeaders(request), ...call.headers } };
 }

@@ -15,12 +15,17 @@ export function toRequest(input: Sendable): SendMessageRequest {
   return 'message' in input ? input : { message: input };
 }
 
+/** Longest key that servers take, in characters. */
+const maxKeyLength = 256;
+
 /**
- * A message that is sent again carries the same key, so that a peer which knows either the message
- * id or the key does the work once.
+ * The `Idempotency-Key` of a message: the same for every attempt to send it. Servers can't tell the
+ * first messages of anonymous callers apart by their ids alone, and deduplicate them by this key.
  */
 export function idempotencyHeaders(request: SendMessageRequest): Record<string, string> {
   const { messageId } = request.message;
-  // What a header cannot carry stays in the message alone.
-  return /^[\x21-\x7e]+$/.test(messageId) ? { 'Idempotency-Key': messageId } : {};
+  const isHeaderValue = /^[\x21-\x7e]+$/.test(messageId);
+  const key = isHeaderValue ? messageId : encodeURIComponent(messageId.toWellFormed());
+  // Servers read the message id as well, so a key that was cut is no worse.
+  return { 'Idempotency-Key': key.slice(0, maxKeyLength) };
 }

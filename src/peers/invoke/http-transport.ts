@@ -73,9 +73,8 @@ export class HttpTransport implements PeerTransport {
     const controller = this.#control(invocation.id);
     const { signal } = controller;
     const { metadata = {} } = message;
-    const headers = { 'Idempotency-Key': message.messageId };
     const recall = { isMeant: isGivenUp, onFailure: this.#notRecalled(invocation) };
-    const events = client.sendStreamingMessage({ message, metadata }, { signal, headers, recall });
+    const events = client.sendStreamingMessage({ message, metadata }, { signal, recall });
     const isStreaming = client.card.capabilities.streaming === true;
     const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
     const { protocolVersion } = client.interface;
