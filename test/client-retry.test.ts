@@ -94,3 +94,26 @@ test('two messages are two, and a key that the caller gives is the one that coun
   }
   expect(runs).toHaveLength(4);
 });
+
+test('anonymous callers who use the same message id do not share a task', async () => {
+  const { server, runs } = await counting();
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'SendMessage',
+    params: { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
+  });
+  const send = async (key?: string): Promise<string> => {
+    const headers = {
+      'A2A-Version': '1.0',
+      'Content-Type': 'application/json',
+      ...(key !== undefined && { 'Idempotency-Key': key }),
+    };
+    const response = await fetch(server.url, { method: 'POST', headers, body });
+    return ((await response.json()) as { result: { task: Task } }).result.task.id;
+  };
+  const tasks = [await send(), await send(), await send('a'), await send('b'), await send('a')];
+  expect(new Set(tasks).size).toBe(4);
+  expect(tasks[4]).toBe(tasks[2]);
+  expect(runs).toHaveLength(4);
+});
