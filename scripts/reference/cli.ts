@@ -12,9 +12,9 @@ export async function cliPage(): Promise<string> {
   }
   return [
     '# Commands',
-    'What `legate --help` and `legate COMMAND --help` say. Standard output has the result and nothing else; whatever is said about it goes to standard error. `LOG_LEVEL` and the other variables named below stand in for their flags.',
+    'The output of `legate --help` and `legate COMMAND --help`. Commands print their result to standard output and everything else to standard error. Environment variables named below, such as `LOG_LEVEL`, replace their flags.',
     ...parts,
-    'Exit codes are those of the [errors](errors.md): 0 when all went well.',
+    'Exit codes: see [errors](errors.md). 0 means success.',
   ].join('\n\n');
 }
 

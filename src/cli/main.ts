@@ -9,10 +9,10 @@ import { packageVersion } from './commands/version.ts';
 export async function main(args: readonly string[]): Promise<void> {
   leaveWithReaders(args);
   const program = new Command('legate')
-    .description('Serve agents on the Agent-to-Agent network, and call them.')
-    .version(packageVersion(), '-v, --version', 'show the version')
+    .description('Build, serve and call agents over the Agent-to-Agent (A2A) protocol.')
+    .version(packageVersion(), '-v, --version', 'print the version')
     .showSuggestionAfterError()
-    .showHelpAfterError('(--help shows what is possible)')
+    .showHelpAfterError('(run with --help to see all commands and options)')
     .addHelpText(
       'after',
       `
@@ -21,8 +21,8 @@ Examples:
   legate send http://localhost:5005 "Book a table"
   legate check http://localhost:5005
 ` +
-        '\nExit codes: 0 done, 1 failed or refused, or what was checked has failures, 2 wrong usage ' +
-        'or\nconfiguration, 3 not reachable, 4 not authenticated, 5 out of time.',
+        '\nExit codes: 0 success, 1 failed, rejected or checks failed, 2 invalid usage or configuration,\n' +
+        '3 unreachable, 4 not authenticated, 5 timed out.',
     );
   for (const entry of catalogue) {
     const { name, aliases = [], group, summary, load } = entry;

@@ -33,34 +33,36 @@ Examples:
 
 function loginCommand(): Command {
   const command = new Command('login')
-    .description('get a token from the authority of an agent, for the calls to come')
-    .argument('[agent]', 'the agent, where no flag names it')
-    .addOption(
-      new Option('--flow <flow>', 'how (default: the first that the card declares)').choices(
-        loginFlows,
-      ),
+    .description(
+      'get a token from the authorization server of an agent and store it for later calls',
     )
+    .argument('[agent]', 'the agent, unless --agent-card names it')
     .addOption(
-      new Option('--client-id <id>', 'who this program is to the authority').env(
-        'A2ACLI_CLIENT_ID',
-      ),
+      new Option(
+        '--flow <flow>',
+        'OAuth flow (default: the first one that the card declares)',
+      ).choices(loginFlows),
     )
+    .addOption(new Option('--client-id <id>', 'OAuth client id').env('A2ACLI_CLIENT_ID'))
     .addOption(
-      option('--scope <scope>', 'what to ask for; repeatable', "the card's").argParser(collect),
+      option('--scope <scope>', 'scope to request; repeatable', "the card's scopes").argParser(
+        collect,
+      ),
     )
     .addOption(
       option(
         '--redirect-port <port>',
-        'of this machine, where the browser comes back to with an authorization code',
-        'any that is free',
+        'local port for the redirect of the authorization code flow',
+        'any free port',
       ).argParser(readPort),
     )
     .addHelpText(
       'after',
       `${clientNotes}
-An authority that speaks OpenID Connect is asked where it does what. A device code is confirmed in any
-browser; for an authorization code a browser of this machine comes back here (PKCE). The secret of a client comes from A2ACLI_CLIENT_SECRET. Tokens are kept in ~/.config/a2a-cli/tokens.json,
-which only you can read, and are sent to the agent they are for and to no other.
+Endpoints of OpenID Connect providers are discovered. Confirm a device code in any browser; the
+authorization code flow (PKCE) needs a browser on this machine. Set A2ACLI_CLIENT_SECRET if the client
+has a secret. Tokens are stored in ~/.config/a2a-cli/tokens.json, readable by you only, and sent only
+to the agent they were issued for.
 
 Examples:
   legate auth login agent.example --client-id my-app
@@ -77,8 +79,8 @@ Examples:
 
 function logoutCommand(): Command {
   const command = new Command('logout')
-    .description('forget the token for an agent')
-    .argument('[agent]', 'the agent, where no flag names it')
+    .description('delete the stored token for an agent')
+    .argument('[agent]', 'the agent, unless --agent-card names it')
     .addHelpText('after', `${clientNotes}\n\nExample:\n  legate auth logout agent.example`);
   return withClient(command).action(
     async (agent: string | undefined, options: ClientCommandOptions) => {

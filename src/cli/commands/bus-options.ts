@@ -8,32 +8,28 @@ export interface BusPlaceOptions {
 
 export function withBus(command: Command): Command {
   return command
-    .option(
-      '--bus-url <url>',
-      'address of RabbitMQ, instead of bus: in endpoints.yml (or else AMQP_URL)',
-    )
+    .option('--bus-url <url>', 'RabbitMQ URL; overrides bus: in endpoints.yml and AMQP_URL')
     .option(
       '--endpoints <file>',
-      'file with the sections bus: and store:, instead of endpoints.yml',
+      'file with the sections bus: and store: (default: endpoints.yml)',
     );
 }
 
 export function storeOption(standard?: string): Option {
-  const option = new Option(
-    '--store <place>',
-    'file of the store, or address of its PostgreSQL database',
-  ).env('LEGATE_STORE');
+  const option = new Option('--store <place>', 'SQLite file or PostgreSQL URL of the store').env(
+    'LEGATE_STORE',
+  );
   return standard === undefined ? option : option.default(standard);
 }
 
 export function count(text: string): number {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number > 0) return number;
-  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+  throw new InvalidArgumentError('Must be an integer of at least 1.');
 }
 
 export function positiveNumber(text: string): number {
   const number = Number(text);
   if (Number.isFinite(number) && number > 0) return number;
-  throw new InvalidArgumentError('It must be a number above 0.');
+  throw new InvalidArgumentError('Must be a number greater than 0.');
 }

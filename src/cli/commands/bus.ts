@@ -26,15 +26,15 @@ export function busCommand(): Command {
       'after',
       `
 Examples:
-  legate bus declare researcher                     tasks wait there from now on
-  legate bus dead list researcher --json            what was given up, and why
-  legate bus dead replay researcher --all           all of it again
+  legate bus declare researcher                     creates its queues; tasks wait there
+  legate bus dead list researcher --json            dead letters with their reasons
+  legate bus dead replay researcher --all           retry all of them
   legate bus key alice --out keys                   keys/alice.pem and keys/alice.jwks.json`,
     )
     .addCommand(declareCommand())
     .addCommand(
       new Command('dead')
-        .description('messages that were given up')
+        .description('list and replay dead letters')
         .addHelpText(
           'after',
           `
@@ -50,10 +50,13 @@ Examples:
 
 function declareCommand(): Command {
   return withBus(new Command('declare'))
-    .description('make the queues of an agent, so that its tasks wait while it does not run')
-    .argument('<agent>', 'its name, or where it is, as for "legate work"')
-    .option('--name <name>', "its name on the bus, instead of the agent's own")
-    .option('--announce', 'make its card known too, for a day; needs the agent, not only its name')
+    .description('create the queues of an agent, so that tasks wait while no worker runs')
+    .argument('<agent>', 'name of the agent, or its module or folder as for "legate work"')
+    .option('--name <name>', "name on the bus (default: the agent's own name)")
+    .option(
+      '--announce',
+      'also announce its card, for a day; needs the module or folder, not just the name',
+    )
     .addHelpText(
       'after',
       `
@@ -69,11 +72,11 @@ Examples:
 
 function deadListCommand(): Command {
   return withBus(new Command('list'))
-    .description('show the dead letters of an agent, the oldest first')
-    .argument('<agent>', 'its name on the bus, or the name of a queue (legate.task.alice)')
-    .option('--limit <count>', 'at most so many', count, 100)
-    .option('--bodies', 'with what was in them')
-    .option('--json', 'one JSON object a line')
+    .description('list the dead letters of an agent, oldest first')
+    .argument('<agent>', 'name of the agent or of a queue (legate.task.alice)')
+    .option('--limit <count>', 'maximum number to list', count, 100)
+    .option('--bodies', 'include the message bodies')
+    .option('--json', 'print one JSON object per line')
     .addHelpText(
       'after',
       `
@@ -89,10 +92,10 @@ Examples:
 
 function deadReplayCommand(): Command {
   return withBus(new Command('replay'))
-    .description('put dead letters back into their queue, as if they were new')
-    .argument('<agent>', 'its name on the bus, or the name of a queue')
-    .argument('[ids...]', 'ids of dead letters, as shown by list')
-    .option('--all', 'all dead letters')
+    .description('move dead letters back to their queue')
+    .argument('<agent>', 'name of the agent or of a queue')
+    .argument('[ids...]', 'ids as printed by "bus dead list"')
+    .option('--all', 'replay all dead letters')
     .addHelpText(
       'after',
       `
@@ -108,14 +111,14 @@ Examples:
 
 function keyCommand(): Command {
   return new Command('key')
-    .description('make a key with which an agent or a gateway signs its messages')
-    .argument('<name>', 'of the agent or gateway')
-    .option('--out <folder>', 'where to write {name}.pem and {name}.jwks.json', '.')
+    .description('create a key pair for signing the messages of an agent or gateway')
+    .argument('<name>', 'name of the agent or gateway')
+    .option('--out <folder>', 'folder for {name}.pem and {name}.jwks.json', '.')
     .addHelpText(
       'after',
       `
-The .pem is the secret (bus.signing_key of its owner); the .jwks.json is for those who shall believe
-it (bus.trusted of the others).
+The .pem file is the private key (bus.signing_key of its owner). Give the .jwks.json file to those who
+verify its messages (bus.trusted).
 
 Example:
   legate bus key gateway --out keys`,

@@ -15,25 +15,25 @@ export interface CallCommandOptions extends BusPlaceOptions {
 
 export function callCommand(): Command {
   return withBus(new Command('call'))
-    .argument('<agent>', 'its name on the bus, its address (https://...), or a well-known agent')
-    .argument('<skill>', 'the id of one of its skills')
-    .argument('<message>', 'what to tell it; - reads standard input')
-    .option('--name <name>', 'our own name, by which the agent knows us', 'cli')
-    .option('--well-known <file>', 'agents with their addresses (well-known-agents.json)')
-    .option('--data <json>', 'a JSON object to send beside the words')
-    .option('--metadata <name=value...>', 'to send with the message')
-    .option('--timeout <minutes>', 'how long it may take; then it is cancelled', positiveNumber, 5)
-    .option('--answer <text...>', 'answers to what the agent asks, one after the other')
-    .option('--json', 'the outcome as JSON')
+    .argument('<agent>', 'name on the bus, URL (https://...), or name in --well-known')
+    .argument('<skill>', 'id of the skill to call')
+    .argument('<message>', 'the message; - reads it from standard input')
+    .option('--name <name>', 'name of the caller, as the agent sees it', 'cli')
+    .option('--well-known <file>', 'file with agents and their URLs (well-known-agents.json)')
+    .option('--data <json>', 'JSON object to send with the message')
+    .option('--metadata <name=value...>', 'metadata of the message')
+    .option('--timeout <minutes>', 'cancel the task after this time', positiveNumber, 5)
+    .option('--answer <text...>', 'answers to questions of the agent, in order')
+    .option('--json', 'print the result as JSON')
     .addOption(logLevelOption('warn'))
     .addHelpText(
       'after',
       `
-What the agent says on its way and what it asks goes to standard error, the result to standard
-output. Questions are answered by --answer, and then line by line from standard input.
+Progress and questions go to standard error, the result to standard output. Questions are answered
+from --answer first, then line by line from standard input.
 
-Exit codes: 0 completed, 1 failed, rejected, cancelled, or a question that nobody answers, 2 wrong
-usage, 3 not reachable, 4 it asks for authorization, 5 not in time.
+Exit codes: 0 completed, 1 failed, rejected, canceled or unanswered question, 2 invalid usage,
+3 unreachable, 4 authorization required, 5 timed out.
 
 Examples:
   legate call researcher research "How do bees find flowers?" --bus-url amqp://localhost

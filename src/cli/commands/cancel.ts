@@ -13,13 +13,13 @@ export interface CancelCommandOptions extends ClientCommandOptions {
 
 export function cancelCommand(): Command {
   const command = new Command('cancel')
-    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
-    .option('--metadata <json>', 'an object to go with the request')
+    .argument('[task...]', 'the agent (unless --agent-card names it) and the task id')
+    .option('--metadata <json>', 'JSON object to send with the request')
     .addOption(lineOption())
     .addHelpText(
       'after',
       `${clientNotes}
-A task that is canceled already stays so, and that is no error.
+Canceling a task that is already canceled is not an error.
 
 Examples:
   legate cancel http://localhost:8000 01a1…

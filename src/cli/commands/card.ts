@@ -17,7 +17,7 @@ export function cardCommand(): Command {
   return new Command('card').addCommand(cardGetCommand(), { isDefault: true }).addHelpText(
     'after',
     `
-"legate card <agent>" is "legate card get <agent>".
+"legate card <agent>" is short for "legate card get <agent>".
 
 Examples:
   legate card http://localhost:8000
@@ -27,12 +27,12 @@ Examples:
 
 function cardGetCommand(): Command {
   const command = new Command('get')
-    .description('fetch the card of an agent and show it')
-    .argument('[agent]', 'the agent, where no flag names it')
-    .option('--validate', 'check the card; the exit code is 1 when it is wrong')
-    .option('--extended', 'the card for authenticated callers')
+    .description('fetch the card of an agent and print it')
+    .argument('[agent]', 'the agent, unless --agent-card names it')
+    .option('--validate', 'validate the card; exit with 1 if it is invalid')
+    .option('--extended', 'fetch the extended card for authenticated callers')
     .addOption(lineOption())
-    .option('--trusted-keys <file>', 'JSON web keys that the signature must be made with')
+    .option('--trusted-keys <file>', 'JWKS file; fail unless one of its keys signed the card')
     .addHelpText(
       'after',
       `${clientNotes}

@@ -13,26 +13,22 @@ export interface CheckCommandOptions extends ClientCommandOptions {
 
 export function checkCommand(): Command {
   const command = new Command('check')
-    .argument('[agent]', 'the agent, where no flag names it')
+    .argument('[agent]', 'the agent, unless --agent-card names it')
     .addOption(
-      new Option('-f, --format <format>', 'of the report')
+      new Option('-f, --format <format>', 'format of the report')
         .choices(['text', 'json', 'html'] as const)
         .default('text' as const),
     )
-    .option('--report <file>', 'write the report there instead of to standard output')
-    .addOption(option('--message <text>', 'what to say to the agent').default('Hello'))
-    .option('--read-only', 'send no messages: look at the card and its caching alone')
-    .option('--all', 'list also what passed and what was not tried')
-    .option('--fail-on-warnings', 'take warnings for failures')
-    .option(
-      '--tck <folder>',
-      'run the demands of the A2A project instead, from a checkout of its kit (a2a-tck)',
-    )
+    .option('--report <file>', 'write the report to this file instead of standard output')
+    .addOption(option('--message <text>', 'message to send to the agent').default('Hello'))
+    .option('--read-only', 'send no messages; check only the card and its caching')
+    .option('--all', 'also list passed and skipped checks')
+    .option('--fail-on-warnings', 'treat warnings as failures')
+    .option('--tck <folder>', "run the A2A project's test kit instead, from a checkout of a2a-tck")
     .addHelpText(
       'after',
       `${clientNotes}
-Messages are sent, so tasks are made, and requests that are wrong on purpose. The exit code is 1 when
-something fails.
+The check sends messages, which create tasks, and invalid requests. Exits with 1 if a check fails.
 
 Examples:
   legate check http://localhost:8000

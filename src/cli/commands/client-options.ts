@@ -25,45 +25,45 @@ export interface ClientCommandOptions {
   readonly debug?: boolean;
 }
 
-const agentHelp = 'Calling the agent:';
+const agentHelp = 'Connection:';
 const outputHelp = 'Output:';
 
 export function withClient(command: Command): Command {
   const options = [
-    option('-a, --agent-card <ref>', 'the agent: a host, the URL of it or of its card, or a file'),
+    option('-a, --agent-card <ref>', 'the agent: host, URL, card URL or card file'),
     option(
       '--transport <binding>',
-      'preferred: JSONRPC, HTTP+JSON or GRPC; repeat for a second choice',
+      'preferred transport: JSONRPC, HTTP+JSON or GRPC; repeat for fallbacks',
       "the card's order",
     ).argParser(collect),
     option(
       '--a2a-version <version>',
-      'protocol to speak: 1.0, or 0.3 for old agents',
-      'the newest of the agent, at least 1.0',
+      'protocol version: 1.0 or 0.3',
+      'the newest that the agent supports, at least 1.0',
     ),
-    option('--bearer <token>', 'bearer token; better A2ACLI_BEARER, for flags show in ps'),
-    option('--api-key <key>', 'API key; better A2ACLI_API_KEY, for flags show in ps'),
-    option('--cert <file>', 'client certificate, PEM, for agents that ask for one (mutual TLS)'),
+    option('--bearer <token>', 'bearer token; prefer A2ACLI_BEARER, since flags are visible in ps'),
+    option('--api-key <key>', 'API key; prefer A2ACLI_API_KEY, since flags are visible in ps'),
+    option('--cert <file>', 'client certificate for mutual TLS (PEM)'),
     option(
       '--key <file>',
-      'its private key, PEM; A2ACLI_KEY_PASSPHRASE opens an encrypted one',
-      'in the file of the certificate',
+      'private key of the certificate (PEM); set A2ACLI_KEY_PASSPHRASE if it is encrypted',
+      'in the certificate file',
     ),
-    option('--ca <file>', 'authorities to trust, PEM', 'those of Node'),
-    option('--svc-param <name:value>', 'service parameter (a header) of every request').argParser(
+    option('--ca <file>', 'CA certificates to trust (PEM)', "Node's"),
+    option('--svc-param <name:value>', 'service parameter (header) to send; repeatable').argParser(
       collect,
     ),
-    option('-H, --header <name:value>', 'the same as --svc-param').argParser(collect),
-    option('--extension <uri>', 'protocol extension to ask for; repeatable').argParser(collect),
-    option('--timeout <duration>', 'give up after so long: 500ms, 30s, 5m', 'no limit'),
-    option('--insecure', 'do not verify TLS certificates (development only)', 'verified'),
-    option('--config <file>', 'settings from this .env file instead of the nearest one'),
+    option('-H, --header <name:value>', 'alias of --svc-param').argParser(collect),
+    option('--extension <uri>', 'protocol extension to request; repeatable').argParser(collect),
+    option('--timeout <duration>', 'time limit: 500ms, 30s, 5m', 'none'),
+    option('--insecure', 'skip TLS certificate verification (development only)'),
+    option('--config <file>', '.env file with settings', 'the nearest one'),
   ];
   const outputs = [
-    option('-o, --output <format>', 'text or json: the types of the protocol', 'text'),
-    option('--json', 'the same as --output json'),
-    option('--verbose', 'show every part and all that came with it', 'concise'),
-    option('--debug', 'log what goes over the wire to standard error, credentials blacked out'),
+    option('-o, --output <format>', 'text, or json for A2A objects', 'text'),
+    option('--json', 'alias of --output json'),
+    option('--verbose', 'print all parts and metadata'),
+    option('--debug', 'log requests and responses to standard error, with credentials redacted'),
   ];
   for (const one of options) command.addOption(one.helpGroup(agentHelp));
   for (const one of outputs) command.addOption(one.helpGroup(outputHelp));
@@ -78,22 +78,22 @@ export interface WaitCommandOptions {
 
 /** Of commands whose result is one object anyway (A2A CLI specification, appendix B). */
 export function lineOption(): Option {
-  return option('--stream', 'JSON on one line, for readers that go by lines');
+  return option('--stream', 'print JSON on one line');
 }
 
 export function awaitAuthOption(): Option {
   return option(
     '--await-auth',
-    'wait on while the agent waits for somebody to be let in elsewhere',
-    'stop and say where',
+    'keep waiting while the task is in auth-required',
+    'stop and print where to authorize',
   );
 }
 
 export function pollIntervalOption(): Option {
   return option(
     '--poll-interval <duration>',
-    'how often to look where agents do not stream',
-    '2s, growing',
+    'polling interval for agents that do not stream',
+    '2s, increasing',
   );
 }
 
@@ -112,10 +112,10 @@ export function collect(value: string, before: readonly string[] = []): readonly
 export function wholeNumber(text: string): number {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= 0 && text.trim() !== '') return number;
-  throw new InvalidArgumentError('It must be a whole number.');
+  throw new InvalidArgumentError('Must be a non-negative integer.');
 }
 
 /** The note that closes the help of every command that calls an agent. */
 export const clientNotes = `
-The agent is named by --agent-card, or by A2ACLI_AGENT_CARD, or else by the first argument.
-Every flag can be set as A2ACLI_<FLAG> in the environment or in a .env file ("legate config show").`;
+Name the agent with --agent-card, A2ACLI_AGENT_CARD or the first argument. Every flag can also be set
+as A2ACLI_<FLAG> in the environment or in a .env file (see "legate config show").`;

@@ -9,14 +9,16 @@ export function configCommand(): Command {
   return new Command('config')
     .addCommand(
       new Command('show')
-        .description('show what the environment and .env files set, and where; changes nothing')
-        .option('--config <file>', 'instead of the nearest .env file')
-        .option('--json', 'as JSON')
+        .description(
+          'print the settings from the environment and .env files, and where each comes from',
+        )
+        .option('--config <file>', '.env file to read (default: the nearest one)')
+        .option('--json', 'print JSON')
         .addHelpText(
           'after',
           `
-Flags come first, then the environment, then the nearest .env file upwards from here (or the one of
---config), then ~/.config/a2a-cli/.env, then the defaults. Credentials are not shown.
+Precedence: flags, environment, the nearest .env file in this or a parent folder (or --config),
+~/.config/a2a-cli/.env, defaults. Credentials are not printed.
 
 Example:
   A2ACLI_AGENT_CARD=agent.example legate config show`,

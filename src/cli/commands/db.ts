@@ -5,8 +5,8 @@ export function dbCommand(): Command {
   return new Command('db')
     .addCommand(
       new Command('status')
-        .description('show which version of the schema a database has, and which is wanted')
-        .argument('[url]', 'address of the database; else DATABASE_URL')
+        .description('print the current and the required schema version')
+        .argument('[url]', 'PostgreSQL URL (default: DATABASE_URL)')
         .addHelpText('after', '\nExample:\n  legate db status postgres://localhost/legate')
         .action(async (url: string | undefined) => {
           const { showStatus } = await import('../db.ts');
@@ -15,8 +15,8 @@ export function dbCommand(): Command {
     )
     .addCommand(
       new Command('migrate')
-        .description('bring a database up to date; safe while replicas start')
-        .argument('[url]', 'address of the database; else DATABASE_URL')
+        .description('migrate the schema; safe while replicas start')
+        .argument('[url]', 'PostgreSQL URL (default: DATABASE_URL)')
         .addHelpText(
           'after',
           '\nExample:\n  DATABASE_URL=postgres://localhost/legate legate db migrate',

@@ -9,12 +9,12 @@ export interface DoctorCommandOptions extends PlaceOptions {
 export function doctorCommand(): Command {
   return withPlaces(new Command('doctor'))
     .addOption(portOption(5005))
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-Looks at Node, the configuration, the store, the broker, models, the port, the clock and the card, and
-says how to mend what is wrong. Nothing is changed. The exit code is 1 when something is wrong.
+Checks Node, configuration, store, broker, models, port, clock and card, and says how to fix each
+problem. Changes nothing. Exits with 1 if it finds an error.
 
 Examples:
   legate doctor

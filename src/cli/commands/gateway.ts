@@ -38,50 +38,59 @@ export function gatewayCommand(): Command {
   return withBus(new Command('gateway'))
     .argument(
       '<agents...>',
-      'their names on the bus; the first is at the root, each at /agents/{name}',
+      'names on the bus; the first one is served at /, each one at /agents/{name}',
     )
     .addOption(portOption(8080))
     .option('-i, --interface <host>', 'address to listen on', '127.0.0.1')
-    .option('--url <url>', 'where callers reach it, for the cards')
-    .option('--name <name>', 'the name of the gateway on the bus', 'gateway')
-    .option('--work <agent...>', 'agents to host in this process too, as with "legate work"')
+    .option('--url <url>', 'public URL, for the agent cards')
+    .option('--name <name>', 'name of the gateway on the bus', 'gateway')
+    .option('--work <agent...>', 'agents to run in this process as well, as with "legate work"')
     .addOption(storeOption())
     .addOption(
-      new Option('-t, --auth-token <token>', 'the bearer token that callers must have').env(
+      new Option('-t, --auth-token <token>', 'bearer token that callers must send').env(
         'AUTH_TOKEN',
       ),
     )
-    .option('--api-keys <file>', 'JSON: [{"subject": "bob", "key": "..."}], sent as X-Api-Key')
-    .addOption(new Option('--jwt-secret <secret>', 'verifies tokens of callers').env('JWT_SECRET'))
-    .option('--jwks-url <url>', 'verifies tokens of callers by these public keys')
-    .option('--jwt-method <algorithm>', 'how they are signed (default: HS256, or RS256 by keys)')
-    .option('--jwt-issuer <issuer>', 'who must have issued them')
-    .option('--jwt-audience <audience>', 'whom they must be for')
-    .option('--protect-card', 'show the cards to authenticated callers only')
-    .option('--requests-per-second <count>', 'of one caller', positiveNumber)
-    .option('--concurrent-requests <count>', 'of one caller (default: 1000)', count)
-    .option('--open-streams <count>', 'of one caller (default: 100)', count)
+    .option(
+      '--api-keys <file>',
+      'JSON file with API keys: [{"subject": "bob", "key": "..."}]; callers send X-Api-Key',
+    )
+    .addOption(
+      new Option('--jwt-secret <secret>', 'secret that verifies JWTs of callers').env('JWT_SECRET'),
+    )
+    .option('--jwks-url <url>', 'JWKS URL that verifies JWTs of callers')
+    .option('--jwt-method <algorithm>', 'JWT algorithm (default: HS256, or RS256 with --jwks-url)')
+    .option('--jwt-issuer <issuer>', 'required JWT issuer')
+    .option('--jwt-audience <audience>', 'required JWT audience')
+    .option('--protect-card', 'require authentication for the agent cards')
+    .option('--requests-per-second <count>', 'rate limit per caller', positiveNumber)
+    .option(
+      '--concurrent-requests <count>',
+      'concurrent requests per caller (default: 1000)',
+      count,
+    )
+    .option('--open-streams <count>', 'open streams per caller (default: 100)', count)
     .option(
       '--push-hosts <host...>',
-      'open webhooks, to hosts of exactly these names, private ones too; * for all public ones',
+      'enable webhooks to exactly these hosts, private ones included; * for all public hosts',
     )
-    .option('--cors <origin...>', 'web pages that may call: origins, or * for all')
-    .option('--ssl-certificate <file>', 'serve HTTPS with this certificate (PEM)')
-    .option('--ssl-keyfile <file>', 'its private key (PEM)')
+    .option('--cors <origin...>', 'allowed CORS origins; * for all')
+    .option('--ssl-certificate <file>', 'TLS certificate (PEM); enables HTTPS')
+    .option('--ssl-keyfile <file>', 'private key of the certificate (PEM)')
     .option(
       '--dangerously-allow-unauthenticated-remote',
-      'listen where others can reach without asking who they are',
+      'listen on a non-loopback address without authentication',
     )
     .addOption(logLevelOption('info'))
     .addHelpText(
       'after',
       `
-Any number of gateways may stand before the same agents; those with one store share their tasks.
+Several gateways can serve the same agents. Gateways with the same store share their tasks.
 
 Examples:
   legate gateway researcher --bus-url amqp://localhost --port 8080
   AUTH_TOKEN=... legate gateway researcher bank -i 0.0.0.0 --requests-per-second 20
-  legate gateway researcher --work examples/research/researcher.ts   (one process does both)`,
+  legate gateway researcher --work examples/research/researcher.ts   (both in one process)`,
     )
     .action(async (agents: readonly string[], options: GatewayCommandOptions) => {
       const { serveGateway } = await import('../gateway.ts');

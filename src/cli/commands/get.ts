@@ -19,13 +19,13 @@ export interface GetCommandOptions extends ClientCommandOptions {
 
 export function getCommand(): Command {
   const command = new Command('get')
-    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
-    .option('--wait', 'wait until the task ends or asks for something')
-    .addOption(option('--watch', 'the same as --wait').implies({ wait: true }))
+    .argument('[task...]', 'the agent (unless --agent-card names it) and the task id')
+    .option('--wait', 'wait until the task ends or needs input')
+    .addOption(option('--watch', 'alias of --wait').implies({ wait: true }))
     .addOption(lineOption())
     .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
-    .option('--history <count>', 'the most messages of the past to show')
+    .option('--history <count>', 'maximum number of history messages to print')
     .addHelpText(
       'after',
       `${clientNotes}

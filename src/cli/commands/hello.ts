@@ -4,7 +4,7 @@ import { portOption } from './options.ts';
 export function helloCommand(): Command {
   return new Command('hello')
     .addOption(portOption(8000))
-    .option('--data <directory>', 'where tasks are kept', '.legate')
+    .option('--data <directory>', 'folder for the task database', '.legate')
     .addHelpText('after', '\nExamples:\n  legate hello\n  legate hello --port 0 --data /tmp/hello')
     .action(async (options: { readonly port: number; readonly data: string }) => {
       const { hello } = await import('../hello.ts');

@@ -13,26 +13,26 @@ export interface InitCommandOptions {
 
 export function initCommand(): Command {
   return new Command('init')
-    .argument('[folder]', 'where to make it; made when it is missing', '.')
+    .argument('[folder]', 'folder of the project; created if missing', '.')
     .addOption(
       new Option(
         '-k, --kind <kind>',
-        'assistant (flows), agent (code), worker (code, on the bus)',
+        'assistant (YAML flows), agent (code), worker (code, on RabbitMQ)',
       ).choices(projectKinds),
     )
-    .option('-n, --name <name>', 'what it is called')
-    .option('-d, --description <text>', 'what it does, in one sentence')
-    .option('-y, --yes', 'ask nothing: take what is usual for what is not given')
-    .option('--force', 'replace files that are there')
+    .option('-n, --name <name>', 'name of the project')
+    .option('-d, --description <text>', 'one-sentence description')
+    .option('-y, --yes', 'use defaults instead of asking')
+    .option('--force', 'overwrite existing files')
     .addHelpText(
       'after',
       `
-On a terminal it asks for what the flags do not say; elsewhere it takes what is usual.
+In a terminal, init asks for what the flags leave out. Otherwise it uses defaults.
 
 Examples:
   legate init
   legate init my-assistant --kind assistant --yes
-  legate init translator -k agent -d "Translates whatever it is sent."`,
+  legate init translator -k agent -d "Translates text into Latin."`,
     )
     .action(async (folder: string, options: InitCommandOptions) => {
       const { init } = await import('../init/init.ts');

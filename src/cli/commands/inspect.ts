@@ -16,16 +16,16 @@ export interface InspectCommandOptions extends ClientCommandOptions, InspectToke
 
 export function inspectCommand(): Command {
   const command = new Command('inspect')
-    .argument('[agent]', 'folder of an assistant, module that exports an agent, or URL', '.')
+    .argument('[agent]', 'assistant folder, module that exports an agent, or URL', '.')
     .addOption(portOption(5005))
     .addOption(inspectTokenOption())
-    .option('--no-open', 'do not open the page in a browser')
+    .option('--no-open', 'do not open a browser')
     .addOption(logLevelOption('warn'))
     .addHelpText(
       'after',
       `
-An agent at a URL is called through this process, which keeps what is said until it stops. The flags
-for calls are for such agents alone. The page needs the token in the link that is printed.
+For a URL, this process calls the agent and keeps the conversation until it stops; the connection
+options apply to URLs only. The inspector needs the token in the printed link.
 
 Examples:
   legate inspect                       the assistant in this folder

@@ -21,16 +21,16 @@ export interface ListCommandOptions extends ClientCommandOptions {
 
 export function listCommand(): Command {
   const command = new Command('list')
-    .argument('[agent]', 'the agent, where no flag names it')
-    .option('--status <state>', 'only tasks in this state: completed, input-required, …')
-    .option('--context-id <id>', 'only tasks of this conversation')
-    .option('--after <time>', 'only tasks that changed since, for instance 2026-11-15T08:00:00Z')
-    .addOption(option('--page-size <count>', 'tasks of one page, 1 to 100').argParser(wholeNumber))
-    .option('--page-token <token>', 'the page after another one')
-    .option('--all', 'all pages')
-    .option('--artifacts', 'with what the tasks made')
-    .option('--history <count>', 'the most messages of the past to show')
-    .option('--stream', 'with --json: one task a line')
+    .argument('[agent]', 'the agent, unless --agent-card names it')
+    .option('--status <state>', 'filter by state: completed, input-required, …')
+    .option('--context-id <id>', 'filter by context')
+    .option('--after <time>', 'only tasks updated after this time, e.g. 2026-11-15T08:00:00Z')
+    .addOption(option('--page-size <count>', 'tasks per page, 1 to 100').argParser(wholeNumber))
+    .option('--page-token <token>', 'token of the page to fetch')
+    .option('--all', 'fetch all pages')
+    .option('--artifacts', 'include artifacts')
+    .option('--history <count>', 'maximum number of history messages to print')
+    .option('--stream', 'with --json: print one task per line')
     .addHelpText(
       'after',
       `${clientNotes}

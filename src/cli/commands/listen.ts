@@ -17,17 +17,17 @@ export interface ListenCommandOptions extends ClientCommandOptions {
 
 export function listenCommand(): Command {
   const command = new Command('listen')
-    .description('receive the webhooks of a task, and show what they say')
-    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
+    .description('receive the webhooks of a task and print them')
+    .argument('[task...]', 'the agent (unless --agent-card names it) and the task id')
     .addOption(portOption(0))
     .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--url <url>', 'where the agent reaches this receiver, behind a proxy for instance')
-    .addOption(option('--count <count>', 'end after so many').argParser(wholeNumber))
+    .option('--url <url>', 'public URL of this receiver, for instance behind a proxy')
+    .addOption(option('--count <count>', 'exit after this many calls').argParser(wholeNumber))
     .addHelpText(
       'after',
       `${clientNotes}
-The webhook is registered with the agent, with a token of its own, and taken away at the end. It ends
-when the task does, after --count calls, or with Ctrl+C.
+Registers a webhook with its own token and deletes it on exit. Exits when the task ends, after --count
+calls, or on Ctrl+C.
 
 Examples:
   legate task push-config listen http://localhost:8000 01a1…

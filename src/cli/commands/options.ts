@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 export function portOption(standard: number): Option {
-  return new Option('-p, --port <port>', 'port to listen on; 0 for any that is free')
+  return new Option('-p, --port <port>', 'port to listen on; 0 for any free port')
     .default(standard)
     .argParser(readPort);
 }
@@ -9,7 +9,7 @@ export function portOption(standard: number): Option {
 export function readPort(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port;
-  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+  throw new InvalidArgumentError('Must be an integer from 0 to 65535.');
 }
 
 /** Where the parts of a project are, when not in their usual places. */
@@ -22,22 +22,22 @@ export interface PlaceOptions {
   readonly subAgents?: string;
 }
 
-export function withPlaces(command: Command, what = 'folder of the project'): Command {
+export function withPlaces(command: Command, what = 'project folder'): Command {
   return command
     .argument('[directory]', what, '.')
-    .option('--config <file>', 'instead of config.yml')
-    .option('--domain <path>', 'file or folder, instead of domain.yml and domain/')
-    .option('--data <path...>', 'files or folders with flows, instead of data/')
-    .option('--endpoints <file>', 'instead of endpoints.yml')
-    .option('--credentials <file>', 'instead of credentials.yml')
-    .option('--sub-agents <folder>', 'instead of sub_agents/');
+    .option('--config <file>', 'configuration file (default: config.yml)')
+    .option('--domain <path>', 'domain file or folder (default: domain.yml and domain/)')
+    .option('--data <path...>', 'files or folders with flows (default: data/)')
+    .option('--endpoints <file>', 'endpoints file (default: endpoints.yml)')
+    .option('--credentials <file>', 'credentials file (default: credentials.yml)')
+    .option('--sub-agents <folder>', 'folder of sub agents (default: sub_agents/)');
 }
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export function logLevelOption(standard: LogLevel): Option {
-  return new Option('--log-level <level>', 'what to tell on standard error')
+  return new Option('--log-level <level>', 'minimum level of log lines on standard error')
     .choices(logLevels)
     .default(standard)
     .env('LOG_LEVEL');

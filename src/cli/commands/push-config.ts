@@ -14,20 +14,25 @@ export type PushConfigVerb = 'create' | 'get' | 'list' | 'delete';
 export function pushConfigCommand(): Command {
   const command = new Command('push-config').description('manage the webhooks of a task');
   command.addCommand(
-    verb('create', 'have a webhook called when a task changes')
-      .requiredOption('--url <url>', 'what to call')
-      .option('--id <id>', 'its name')
-      .option('--token <token>', 'sent along, so that the receiver knows its own')
+    verb('create', 'register a webhook for a task')
+      .requiredOption('--url <url>', 'webhook URL')
+      .option('--id <id>', 'id of the webhook')
+      .option('--token <token>', 'token to send with each call, for the receiver to verify')
       .option(
         '--scheme <scheme>',
-        'of the credentials in A2ACLI_PUSH_CREDENTIALS, for instance Bearer',
+        'authentication scheme for A2ACLI_PUSH_CREDENTIALS, e.g. Bearer',
       ),
   );
   command.addCommand(
-    verb('get', 'show one webhook').option('--id <id>', 'its name; without it, the only one'),
+    verb('get', 'print a webhook').option(
+      '--id <id>',
+      'id of the webhook; optional if there is only one',
+    ),
   );
-  command.addCommand(verb('list', 'show the webhooks of a task'));
-  command.addCommand(verb('delete', 'take one away').requiredOption('--id <id>', 'its name'));
+  command.addCommand(verb('list', 'list the webhooks of a task'));
+  command.addCommand(
+    verb('delete', 'delete a webhook').requiredOption('--id <id>', 'id of the webhook'),
+  );
   command.addCommand(listenCommand());
   return command.addHelpText(
     'after',
@@ -42,7 +47,7 @@ Examples:
 function verb(name: PushConfigVerb, summary: string): Command {
   const command = new Command(name)
     .description(summary)
-    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
+    .argument('[task...]', 'the agent (unless --agent-card names it) and the task id')
     .addHelpText(
       'after',
       `${clientNotes}

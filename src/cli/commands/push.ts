@@ -21,10 +21,10 @@ export function pushCommand(): Command {
       'after',
       `
 Examples:
-  legate push list --state dead               what was given up, and why
-  legate push list --task 01a1… --json        what is owed to the webhooks of one task
-  legate push retry 17 18                     two deliveries again
-  legate push retry --all --store my/store.db all dead ones of another store`,
+  legate push list --state dead               dead deliveries with their reasons
+  legate push list --task 01a1… --json        deliveries of one task
+  legate push retry 17 18                     retry two deliveries
+  legate push retry --all --store my/store.db retry all of another store`,
     )
     .addCommand(listCommand())
     .addCommand(retryCommand());
@@ -32,13 +32,15 @@ Examples:
 
 function listCommand(): Command {
   return new Command('list')
-    .description('show deliveries: pending ones wait for their turn, dead ones were given up')
+    .description('list pending deliveries, and dead ones that ran out of attempts')
     .addOption(storeOption())
-    .addOption(new Option('--state <state>', 'only these').choices(['pending', 'dead'] as const))
-    .option('--task <id>', 'only those of one task')
-    .option('--after <id>', 'only those after this delivery', wholeNumber)
-    .option('--limit <count>', 'at most so many', wholeNumber, 100)
-    .option('--json', 'one JSON object a line')
+    .addOption(
+      new Option('--state <state>', 'filter by state').choices(['pending', 'dead'] as const),
+    )
+    .option('--task <id>', 'filter by task')
+    .option('--after <id>', 'only deliveries after this id', wholeNumber)
+    .option('--limit <count>', 'maximum number to list', wholeNumber, 100)
+    .option('--json', 'print one JSON object per line')
     .addHelpText(
       'after',
       `
@@ -54,12 +56,10 @@ Examples:
 
 function retryCommand(): Command {
   return new Command('retry')
-    .description(
-      'give dead deliveries another round of attempts, by a server that runs or the next one',
-    )
-    .argument('[ids...]', 'numbers of dead deliveries, as shown by list', collectNumbers)
+    .description('retry dead deliveries; a running server, or the next one to start, sends them')
+    .argument('[ids...]', 'ids of dead deliveries, as printed by list', collectNumbers)
     .addOption(storeOption())
-    .option('--all', 'all dead deliveries')
+    .option('--all', 'retry all dead deliveries')
     .addHelpText(
       'after',
       `
@@ -74,7 +74,7 @@ Examples:
 }
 
 function storeOption(): Option {
-  return new Option('--store <place>', 'file of the store, or address of its PostgreSQL database')
+  return new Option('--store <place>', 'SQLite file or PostgreSQL URL of the store')
     .default('.legate/store.db')
     .env('LEGATE_STORE');
 }
@@ -82,7 +82,7 @@ function storeOption(): Option {
 function wholeNumber(text: string): number {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= 0 && text.trim() !== '') return number;
-  throw new InvalidArgumentError('It must be a whole number.');
+  throw new InvalidArgumentError('Must be a non-negative integer.');
 }
 
 function collectNumbers(text: string, before: readonly number[] = []): readonly number[] {

@@ -31,40 +31,45 @@ export interface RunCommandOptions extends PlaceOptions, InspectTokenOptions {
 }
 
 export function runCommand(): Command {
-  return withPlaces(new Command('run'), 'folder of an assistant, or module that exports an agent')
-    .option('-m, --model <file>', 'a packed model (see train), or the newest of a folder of them')
+  return withPlaces(new Command('run'), 'assistant folder, or module that exports an agent')
+    .option(
+      '-m, --model <file>',
+      'packed model (see train), or a folder whose newest model is used',
+    )
     .addOption(portOption(5005))
     .option('-i, --interface <host>', 'address to listen on', '127.0.0.1')
-    .option('--inspect', 'show what goes on as a page, at the link that is printed')
+    .option('--inspect', 'serve the inspector UI at the printed link')
     .addOption(inspectTokenOption())
-    .option('--enable-api', 'open the HTTP API: trackers, domain, flows, model')
+    .option('--enable-api', 'enable the HTTP API: trackers, domain, flows, model')
     .addOption(
       new Option(
         '-t, --auth-token <token>',
-        'token that the HTTP API asks for; of a module, the agent itself',
+        'token that the HTTP API requires; for a module, that the agent requires',
       ).env('AUTH_TOKEN'),
     )
     .addOption(
       new Option(
         '--jwt-secret <secret>',
-        'verifies the users of the HTTP API; a public key in PEM for RS, ES, PS',
+        'secret that verifies JWTs for the HTTP API; a PEM public key for RS, ES, PS',
       ).env('JWT_SECRET'),
     )
     .addOption(
-      new Option('--jwt-method <algorithm>', 'how their tokens are signed')
+      new Option('--jwt-method <algorithm>', 'JWT algorithm')
         .choices(['HS256', 'HS384', 'HS512', 'RS256', 'RS512', 'ES256', 'ES512', 'PS256'])
         .default('HS256')
         .env('JWT_METHOD'),
     )
-    .option('--jwt-without-expiry', 'accept tokens that have no exp claim and never expire')
-    .option('--ssl-certificate <file>', 'serve HTTPS with this certificate (PEM)')
-    .option('--ssl-keyfile <file>', 'its private key (PEM)')
-    .option('--ssl-ca-file <file>', 'authorities of client certificates (PEM)')
-    .addOption(new Option('--ssl-password <password>', 'of the private key').env('SSL_PASSWORD'))
-    .option('--cors <origin...>', 'web pages that may call: origins, or * for all')
+    .option('--jwt-without-expiry', 'accept JWTs without an exp claim, which never expire')
+    .option('--ssl-certificate <file>', 'TLS certificate (PEM); enables HTTPS')
+    .option('--ssl-keyfile <file>', 'private key of the certificate (PEM)')
+    .option('--ssl-ca-file <file>', 'CA certificates for client certificates (PEM)')
+    .addOption(
+      new Option('--ssl-password <password>', 'passphrase of the private key').env('SSL_PASSWORD'),
+    )
+    .option('--cors <origin...>', 'allowed CORS origins; * for all')
     .option(
       '--dangerously-allow-unauthenticated-remote',
-      'listen for other machines without asking who calls',
+      'listen on a non-loopback address without authentication',
     )
     .addOption(logLevelOption('warn'))
     .addHelpText(
@@ -72,9 +77,9 @@ export function runCommand(): Command {
       `
 Examples:
   legate run                                   the project in this folder
-  legate run examples/bank -p 8080             another one, on another port
-  legate run agent.ts --inspect                an agent in code, and the inspector
-  legate run -m models --enable-api -t secret  the newest packed model, with the HTTP API`,
+  legate run examples/bank -p 8080             another project on another port
+  legate run agent.ts --inspect                an agent in code, with the inspector
+  legate run -m models --enable-api -t secret  the newest packed model with the HTTP API`,
     )
     .action(async (directory: string, options: RunCommandOptions) => {
       const { run } = await import('../run.ts');

@@ -37,49 +37,57 @@ export function sendCommand(): Command {
   };
   const mediaType = (type: string): string => {
     const last = parts.pop();
-    if (last === undefined) throw new InvalidArgumentError('It follows --text, --file or --data.');
+    if (last === undefined) throw new InvalidArgumentError('Must follow --text, --file or --data.');
     parts.push({ ...last, mediaType: type });
     return type;
   };
-  const group = 'The message:';
+  const group = 'Message:';
   const command = new Command('send')
-    .argument('[words...]', 'the agent, where no flag names it, and what to say; - reads it')
-    .addOption(
-      option('--text <text>', 'a text part; repeatable').argParser(part('text')).helpGroup(group),
+    .argument(
+      '[words...]',
+      'the agent (unless --agent-card names it) and the text; - reads standard input',
     )
     .addOption(
-      option('--file <path>', 'a file part: its bytes, its URL, or - for standard input')
+      option('--text <text>', 'text part; repeatable').argParser(part('text')).helpGroup(group),
+    )
+    .addOption(
+      option('--file <path>', 'file part: a path, a URL, or - for standard input; repeatable')
         .argParser(part('file'))
         .helpGroup(group),
     )
     .addOption(
-      option('--data <path>', 'a data part: a JSON file, - for standard input, or the JSON itself')
+      option(
+        '--data <path>',
+        'data part: a JSON file, inline JSON, or - for standard input; repeatable',
+      )
         .argParser(part('data'))
         .helpGroup(group),
     )
     .addOption(
-      option('--media-type <type>', 'of the part before it', 'from the name of the file')
+      option('--media-type <type>', 'media type of the preceding part', 'from the file name')
         .argParser(mediaType)
         .helpGroup(group),
     )
-    .addOption(option('--metadata <json>', 'an object to go with the message').helpGroup(group))
+    .addOption(option('--metadata <json>', 'JSON object to send as metadata').helpGroup(group))
     .addOption(
-      option('--message-id <id>', 'to send the same message again', 'a new one').helpGroup(group),
+      option('--message-id <id>', 'message id, to resend the same message', 'a new id').helpGroup(
+        group,
+      ),
     )
-    .option('--context-id <id>', 'go on with a conversation: a new task of this context')
-    .option('--task-id <id>', 'go on with a task, for instance to answer its question')
-    .addOption(option('--async', 'do not wait: give the ids at once').conflicts('stream'))
-    .addOption(option('--no-wait', 'the same as --async'))
-    .addOption(option('--return-immediately', 'the same as --async').implies({ async: true }))
-    .option('--wait', 'wait until the task ends or asks (default)')
-    .option('--stream', 'show what happens as it happens; JSON is then one object a line')
-    .option('--history <count>', 'the most messages of the past to show')
+    .option('--context-id <id>', 'continue a conversation with a new task')
+    .option('--task-id <id>', 'continue a task, for instance to answer its question')
+    .addOption(option('--async', 'do not wait; print the ids and exit').conflicts('stream'))
+    .addOption(option('--no-wait', 'alias of --async'))
+    .addOption(option('--return-immediately', 'alias of --async').implies({ async: true }))
+    .option('--wait', 'wait until the task ends or needs input (default)')
+    .option('--stream', 'print events as they arrive; with --json, one object per line')
+    .option('--history <count>', 'maximum number of history messages to print')
     .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
     .addHelpText(
       'after',
       `${clientNotes}
-The exit code is 0 when the agent answered, whatever it answered: see the state of the task.
+Exits with 0 if the agent answered, even if its task failed: check the task state.
 
 Examples:
   legate send http://localhost:8000 "Book a table for two"

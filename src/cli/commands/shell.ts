@@ -14,17 +14,17 @@ export interface ShellCommandOptions extends PlaceOptions, AgentFlags {
 type AgentFlags = Omit<ClientCommandOptions, 'config' | 'output' | 'json' | 'verbose' | 'timeout'>;
 
 export function shellCommand(): Command {
-  const places = withPlaces(new Command('shell'), 'folder of an assistant, or any A2A agent');
+  const places = withPlaces(new Command('shell'), 'assistant folder, or any A2A agent');
   return withAgentFlags(places)
-    .option('-m, --model <file>', 'a packed model, or the newest of a folder of them')
-    .option('--sender <id>', 'who speaks', 'shell')
+    .option('-m, --model <file>', 'packed model, or a folder whose newest model is used')
+    .option('--sender <id>', 'sender id of the conversation', 'shell')
     .addOption(logLevelOption('warn'))
     .addHelpText(
       'after',
       `
-One line is one message. /stop or the end of the input ends the conversation, /restart begins a
-new one, /help tells what else there is. Nothing is kept here. An agent is named as in "legate send"; its
-flags can be set as A2ACLI_<FLAG> in the environment or in a .env file.
+Each line is one message. /stop or end of input ends the conversation, /restart starts a new one, /help
+lists all commands. Nothing is stored. Name an agent as for "legate send"; the connection options can
+also be set as A2ACLI_<FLAG> in the environment or in a .env file.
 
 Examples:
   legate shell examples/bank
@@ -46,21 +46,29 @@ Examples:
 
 function withAgentFlags(command: Command): Command {
   const flags = [
-    option('-a, --agent-card <ref>', 'the agent: a host, the URL of it or of its card, or a file'),
-    option('--context-id <id>', 'go on with this conversation'),
-    option('--transport <binding>', 'preferred: JSONRPC, HTTP+JSON or GRPC').argParser(collect),
-    option('--a2a-version <version>', '1.0 or 0.3', 'the newest it speaks'),
-    option('--bearer <token>', 'bearer token; better A2ACLI_BEARER'),
-    option('--api-key <key>', 'API key; better A2ACLI_API_KEY'),
-    option('--cert <file>', 'client certificate, PEM (mutual TLS)'),
-    option('--key <file>', 'its private key, PEM', 'in the file of the certificate'),
-    option('--ca <file>', 'authorities to trust, PEM', 'those of Node'),
-    option('--svc-param <name:value>', 'a header of every request').argParser(collect),
-    option('--extension <uri>', 'protocol extension to ask for; repeatable').argParser(collect),
-    option('--insecure', 'do not verify TLS certificates (development only)', 'verified'),
-    option('--debug', 'log what goes over the wire, credentials blacked out'),
+    option('-a, --agent-card <ref>', 'the agent: host, URL, card URL or card file'),
+    option('--context-id <id>', 'continue this conversation'),
+    option('--transport <binding>', 'preferred transport: JSONRPC, HTTP+JSON or GRPC').argParser(
+      collect,
+    ),
+    option(
+      '--a2a-version <version>',
+      'protocol version: 1.0 or 0.3',
+      'the newest that the agent supports',
+    ),
+    option('--bearer <token>', 'bearer token; prefer A2ACLI_BEARER'),
+    option('--api-key <key>', 'API key; prefer A2ACLI_API_KEY'),
+    option('--cert <file>', 'client certificate for mutual TLS (PEM)'),
+    option('--key <file>', 'private key of the certificate (PEM)', 'in the certificate file'),
+    option('--ca <file>', 'CA certificates to trust (PEM)', "Node's"),
+    option('--svc-param <name:value>', 'service parameter (header) to send; repeatable').argParser(
+      collect,
+    ),
+    option('--extension <uri>', 'protocol extension to request; repeatable').argParser(collect),
+    option('--insecure', 'skip TLS certificate verification (development only)'),
+    option('--debug', 'log requests and responses, with credentials redacted'),
   ];
-  for (const flag of flags) command.addOption(flag.helpGroup('Talking to an agent:'));
+  for (const flag of flags) command.addOption(flag.helpGroup('Connection to an agent:'));
   return command;
 }
 

@@ -16,15 +16,15 @@ export interface SubscribeCommandOptions extends ClientCommandOptions {
 
 export function subscribeCommand(): Command {
   const command = new Command('subscribe')
-    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
-    .option('--stream', 'show what happens as it happens; JSON is then one object a line')
-    .option('--last-event-id <id>', 'go on after this event, where the agent numbers its events')
+    .argument('[task...]', 'the agent (unless --agent-card names it) and the task id')
+    .option('--stream', 'print events as they arrive; with --json, one object per line')
+    .option('--last-event-id <id>', 'resume after this event, if the agent numbers its events')
     .addOption(awaitAuthOption())
     .addOption(pollIntervalOption())
     .addHelpText(
       'after',
       `${clientNotes}
-Without --stream the task is shown when it has ended. A connection that breaks is taken up again.
+Without --stream, prints the task when it has ended. Broken connections are resumed.
 
 Examples:
   legate subscribe http://localhost:8000 --stream 01a1…

@@ -14,16 +14,16 @@ export interface DownloadCommandOptions extends ClientCommandOptions {
 /** The commands about tasks under the names of the A2A CLI specification. */
 export function taskCommand(): Command {
   return new Command('task')
-    .addCommand(getCommand().description('show a task'))
+    .addCommand(getCommand().description('print a task'))
     .addCommand(listCommand().description('list tasks'))
     .addCommand(cancelCommand().description('cancel a task'))
-    .addCommand(subscribeCommand().description('follow a task'))
+    .addCommand(subscribeCommand().description('follow the events of a task'))
     .addCommand(downloadCommand())
     .addCommand(pushConfigCommand())
     .addHelpText(
       'after',
       `
-get, list, cancel and subscribe are also there without "task".
+get, list, cancel and subscribe also work without "task".
 
 Examples:
   legate task get -a agent.example --wait 01a1…
@@ -33,14 +33,14 @@ Examples:
 
 function downloadCommand(): Command {
   const command = new Command('download')
-    .description('save what a task made')
-    .argument('[task...]', 'the agent, where no flag names it, and the id of the task')
-    .option('-d, --directory <folder>', 'where to save it', '.')
-    .option('--force', 'replace files that are there')
+    .description('save the artifacts of a task')
+    .argument('[task...]', 'the agent (unless --agent-card names it) and the task id')
+    .option('-d, --directory <folder>', 'target folder', '.')
+    .option('--force', 'overwrite existing files')
     .addHelpText(
       'after',
       `${clientNotes}
-The paths of the files are all that is printed. Files that agents only refer to are not fetched.
+Prints the paths of the saved files. Files that an agent refers to by URL are not downloaded.
 
 Examples:
   legate task download http://localhost:8000 01a1…

@@ -21,27 +21,27 @@ export function testCommand(): Command {
 
 function endToEnd(): Command {
   return new Command('e2e')
-    .description('hold the conversations of test files and compare what comes of them')
-    .argument('[path]', 'file or folder of tests; file::name for one of them', 'tests')
-    .option('--project <folder>', 'folder of the project (default: found from the path)')
-    .option('-m, --model <file>', 'a packed model, or the newest of a folder of them')
-    .option('--config <file>', 'instead of config.yml')
-    .option('--domain <path>', 'file or folder, instead of domain.yml and domain/')
-    .option('--data <path...>', 'files or folders with flows, instead of data/')
-    .option('--endpoints <file>', 'instead of endpoints.yml')
-    .option('--credentials <file>', 'instead of credentials.yml')
-    .option('--sub-agents <folder>', 'instead of sub_agents/')
+    .description('run end-to-end conversation tests')
+    .argument('[path]', 'test file or folder; file::name for one test', 'tests')
+    .option('--project <folder>', 'project folder (default: found from the path)')
+    .option('-m, --model <file>', 'packed model, or a folder whose newest model is used')
+    .option('--config <file>', 'configuration file (default: config.yml)')
+    .option('--domain <path>', 'domain file or folder (default: domain.yml and domain/)')
+    .option('--data <path...>', 'files or folders with flows (default: data/)')
+    .option('--endpoints <file>', 'endpoints file (default: endpoints.yml)')
+    .option('--credentials <file>', 'credentials file (default: credentials.yml)')
+    .option('--sub-agents <folder>', 'folder of sub agents (default: sub_agents/)')
     .option('--fail-fast', 'stop at the first failure')
     .option('-o, --output-results <folder>', 'write passed.yml and failed.yml')
-    .option('-f, --failed-results <file>', 'write the tests that failed, and why')
+    .option('-f, --failed-results <file>', 'write the failed tests with their reasons')
     .option('--junit <file>', 'write a JUnit report')
-    .option('--coverage-report', 'say which steps of which flows were reached')
+    .option('--coverage-report', 'print which flow steps were covered')
     .option('--coverage-output-path <folder>', 'write the coverage as CSV')
     .addOption(logLevelOption('error'))
     .addHelpText(
       'after',
       `
-The exit code is 1 when a test fails.
+Exits with 1 if a test fails.
 
 Examples:
   legate test e2e                                       tests/ of the project in this folder

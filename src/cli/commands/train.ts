@@ -9,13 +9,13 @@ export interface TrainCommandOptions extends PlaceOptions {
 
 export function trainCommand(): Command {
   return withPlaces(new Command('train'))
-    .option('--out <folder>', 'where the packed model goes (default: models/ of the project)')
-    .option('--fixed-model-name <name>', 'instead of a name with the time')
-    .option('--fail-on-validation-warnings', 'take warnings for errors')
+    .option('--out <folder>', 'folder for the packed model (default: models/ in the project)')
+    .option('--fixed-model-name <name>', 'file name (default: contains the time)')
+    .option('--fail-on-validation-warnings', 'treat warnings as errors')
     .addHelpText(
       'after',
       `
-The path of the model is all that is printed to standard output.
+Prints the path of the model to standard output.
 
 Examples:
   legate train                      models/<time>-<name>.tar.gz

@@ -23,9 +23,9 @@ export function trustCommand(): Command {
     .addHelpText(
       'after',
       `
-Levels: observe (what is asked is noted), learn (what is told is kept), propose (what is asked is put
-to you), act (skills that you approve are carried out). Everybody begins as an observer, and who
-proves nothing about itself stays one.
+Levels: observe (requests are recorded), learn (information is stored), propose (requests wait for your
+approval), act (approved skills run). Every caller starts at observe; callers that don't authenticate
+stay there.
 
 Examples:
   legate trust list
@@ -40,7 +40,7 @@ Examples:
     .addCommand(
       trust(
         'list',
-        'show who is known, with level, approved skills and interactions',
+        'list known callers with level, approved skills and interactions',
         'legate trust list --json',
       ).action(async (options: TrustOptions) => {
         const { listTrust } = await import('../trust.ts');
@@ -51,13 +51,13 @@ Examples:
       byWhom(
         trust(
           'grant',
-          'set the level of a caller or peer, and approve skills',
+          'set the level of a caller or peer and approve skills',
           'legate trust grant message-token:alice --level act --skill negotiate-meeting',
         ),
       )
-        .argument('<caller>', 'method:subject or method:tenant:subject, as list shows it')
-        .addOption(new Option('--level <level>', 'what it may do').choices(levels))
-        .option('--skill <id...>', 'skills to approve beside those that are')
+        .argument('<caller>', 'method:subject or method:tenant:subject, as printed by list')
+        .addOption(new Option('--level <level>', 'trust level').choices(levels))
+        .option('--skill <id...>', 'additional skills to approve')
         .action(async (caller: string, options: GrantOptions) => {
           const { grantTrust } = await import('../trust.ts');
           await grantTrust(caller, options);
@@ -67,12 +67,12 @@ Examples:
       byWhom(
         trust(
           'revoke',
-          'take back the approval of skills; without --skill, everything',
+          'revoke approved skills; without --skill, all of them and the level',
           'legate trust revoke message-token:alice --skill negotiate-meeting',
         ),
       )
-        .argument('<caller>', 'as list shows it')
-        .option('--skill <id...>', 'these skills only')
+        .argument('<caller>', 'as printed by list')
+        .option('--skill <id...>', 'revoke only these skills')
         .action(async (caller: string, options: GrantOptions) => {
           const { revokeTrust } = await import('../trust.ts');
           await revokeTrust(caller, options);
@@ -81,18 +81,18 @@ Examples:
     .addCommand(
       trust(
         'proposals',
-        'show what callers ask for that waits for you',
+        'list requests that wait for your approval',
         'legate trust proposals',
       ).action(async (options: TrustOptions) => {
         const { listProposals } = await import('../trust.ts');
         await listProposals(options);
       }),
     )
-    .addCommand(decisionCommand('approve', 'have a proposal carried out'))
+    .addCommand(decisionCommand('approve', 'approve a proposal and run it'))
     .addCommand(decisionCommand('refuse', 'reject a proposal'))
     .addCommand(
-      trust('audit', 'show who changed what, the newest first', 'legate trust audit --limit 20')
-        .option('--limit <count>', 'at most so many', count, 100)
+      trust('audit', 'print the audit log, newest first', 'legate trust audit --limit 20')
+        .option('--limit <count>', 'maximum number to print', count, 100)
         .action(async (options: AuditOptions) => {
           const { showAudit } = await import('../trust.ts');
           await showAudit(options);
@@ -102,7 +102,7 @@ Examples:
 
 function decisionCommand(name: 'approve' | 'refuse', description: string): Command {
   return byWhom(trust(name, description, `legate trust ${name} 01a1…`))
-    .argument('<id>', 'as proposals shows it')
+    .argument('<id>', 'id as printed by proposals')
     .action(async (id: string, options: GrantOptions) => {
       const { decide } = await import('../trust.ts');
       await decide(name, id, options);
@@ -114,9 +114,9 @@ function trust(name: string, description: string, example: string): Command {
     .description(description)
     .addHelpText('after', `\nExample:\n  ${example}`)
     .addOption(storeOption('.legate/store.db'))
-    .option('--json', 'one JSON object a line');
+    .option('--json', 'print one JSON object per line');
 }
 
 function byWhom(command: Command): Command {
-  return command.option('--by <name>', 'who decides, for the audit log', 'cli');
+  return command.option('--by <name>', 'name for the audit log', 'cli');
 }

@@ -8,13 +8,13 @@ export interface ValidateCommandOptions extends PlaceOptions {
 
 export function validateCommand(): Command {
   return withPlaces(new Command('validate'))
-    .option('--fail-on-warnings', 'take warnings for errors')
-    .option('--json', 'as a JSON list')
+    .option('--fail-on-warnings', 'treat warnings as errors')
+    .option('--json', 'print a JSON list')
     .addHelpText(
       'after',
       `
-Each line is  file:line:column path: what is wrong; what would be right
-The exit code is 1 when there are errors.
+Each line reads  file:line:column path: problem; fix
+Exits with 1 if there are errors.
 
 Examples:
   legate validate

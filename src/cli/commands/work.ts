@@ -24,34 +24,34 @@ export interface WorkCommandOptions extends BusPlaceOptions {
 
 export function workCommand(): Command {
   return withBus(new Command('work'))
-    .argument(
-      '[agent]',
-      'a module that exports an agent, the folder of an assistant, or a packed model',
-      '.',
+    .argument('[agent]', 'module that exports an agent, assistant folder, or packed model', '.')
+    .option('--name <name>', "name on the bus (default: the agent's own name)")
+    .option('--once', 'process one task and exit')
+    .option(
+      '--idle-timeout <seconds>',
+      'with --once: exit if no task arrives in this time',
+      positiveNumber,
     )
-    .option('--name <name>', "its name on the bus, instead of the agent's own")
-    .option('--once', 'take one task, answer it, and end')
-    .option('--idle-timeout <seconds>', 'with --once: end when no task comes', positiveNumber)
-    .option('--concurrency <count>', 'turns that run at one time (default: 10)', count)
-    .option('--prefetch <count>', 'tasks in hand at one time (default: concurrency)', count)
+    .option('--concurrency <count>', 'maximum concurrent turns (default: 10)', count)
+    .option('--prefetch <count>', 'maximum unacknowledged tasks (default: concurrency)', count)
     .addOption(storeOption())
-    .option('--trust', 'do for each caller what "legate trust" allows, and no more')
-    .option('--no-announce', 'do not make the agent known to others')
-    .option('--json', 'with --once: how it went, as JSON')
+    .option('--trust', 'enforce the levels of "legate trust" for each caller')
+    .option('--no-announce', 'do not announce the agent to others')
+    .option('--json', 'with --once: print the outcome as JSON')
     .option(
       '--metrics-port <port>',
-      'where Prometheus reads, with telemetry: {prometheus: true} in endpoints.yml (default: 9464; with --once: none)',
+      'port of the Prometheus endpoint, if endpoints.yml has telemetry: {prometheus: true} (default: 9464; with --once: none)',
       readPort,
     )
     .addOption(logLevelOption('info'))
     .addHelpText(
       'after',
       `
-A module names one of several agents by its export: agents.ts#bob.
+If a module exports several agents, name one by its export: agents.ts#bob.
 
-With --once the exit code is 0 when the task went as it should (or none came in time), 1 when it
-failed; the task is then answered all the same. Else 0 after Ctrl+C or SIGTERM, when turns under
-way have ended or were given back.
+With --once, exits with 0 if the task succeeded or none arrived in time, and with 1 if it failed; the
+caller gets its answer in both cases. Otherwise exits with 0 on Ctrl+C or SIGTERM, after running turns
+have ended or were released to other workers.
 
 Examples:
   legate work examples/research/researcher.ts --bus-url amqp://localhost
