@@ -167,11 +167,10 @@ export class WriteHealth implements StoreHealth {
   }
 }
 
-/** A store that is never out. */
-export const alwaysWell: StoreHealth = {
-  outage: undefined,
-  report: () => ({ isActive: true, end: () => {} }),
-};
+/** Of a store whose writes do not fail. */
+export function neverOut(): StoreHealth {
+  return new WriteHealth({ driver: 'memory', reasonOf: () => '', probe: async () => {} });
+}
 
 /** Characters of a probe: more than a page, so that it needs room of its own. */
 const probeSize = 16_384;

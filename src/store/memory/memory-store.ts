@@ -18,7 +18,7 @@ import type {
 } from '../contract.ts';
 import { processClock } from '../process-clock.ts';
 import { scoped } from '../scoped.ts';
-import { alwaysWell } from '../store-health.ts';
+import { neverOut } from '../store-health.ts';
 import { MemoryState } from './memory-state.ts';
 import { toRecord } from './task-entry.ts';
 
@@ -32,7 +32,7 @@ class MemoryStore implements Store {
   readonly driver = 'memory';
   readonly shared: boolean;
   readonly clock: StoreClock;
-  readonly health = alwaysWell;
+  readonly health = neverOut();
   readonly push: PushStore;
   readonly records: RecordStore;
   readonly #state: MemoryState;

@@ -35,6 +35,8 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
     keep(near);
     keep(far);
     const born = generation;
+    const held: (() => void)[] = [];
+    let lastPass = 0;
     const isDead = (): boolean => isStalled || born !== generation;
     near.on('data', (data) => {
       if (!isDead()) far.write(data);
@@ -43,9 +45,11 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
       const pass = (): void => {
         if (network.answers === 'pass' && !isDead()) near.write(data);
       };
-      // Timers of one delay fire in order, and so do answers.
-      if (network.latencyMs > 0) setTimeout(pass, network.latencyMs);
-      else pass();
+      // None may overtake those before it, though the latency has become less.
+      const now = performance.now();
+      lastPass = Math.max(lastPass, now + network.latencyMs);
+      held.push(pass);
+      setTimeout(() => held.shift()?.(), lastPass - now);
     });
     far.on('close', () => {
       if (!isDead()) near.destroy();
