@@ -1,11 +1,13 @@
 import {
   chmodSync,
+  linkSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -159,6 +161,46 @@ test('a second owner is refused while the first has the store open', async () =>
     message: expect.stringMatching(/another process has it open; end that process, or give/),
   });
   await reopen(first);
+});
+
+test('a second owner is refused though it comes by a symbolic link, to the file or a directory', async () => {
+  const first = open();
+  const file = join(directory, 'link.db');
+  symlinkSync(path, file);
+  const folder = join(directory, 'folder');
+  symlinkSync(directory, folder);
+  for (const other of [file, join(folder, 'store.db')]) {
+    expect(failure({ path: other })).toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('another process has it open'),
+    });
+  }
+  await first.close();
+  await finishedTask(open({ path: file }));
+});
+
+test('a link to a directory in which no store is yet leads to the same store', () => {
+  const folder = join(directory, 'folder');
+  symlinkSync(directory, folder);
+  open({ path: join(folder, 'store.db') });
+  expect(failure()).toMatchObject({
+    message: expect.stringContaining('another process has it open'),
+  });
+});
+
+test('a file with several names is refused, by either of them, and left alone', async () => {
+  const first = open();
+  await finishedTask(first);
+  const other = join(directory, 'other.db');
+  linkSync(path, other);
+  expect(failure({ path: other })).toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(/2 names \(hard links\).*remove the other names/),
+  });
+  await first.close();
+  expect(failure().message).toContain('hard links');
+  rmSync(other);
+  expect(await open().load('t')).toBeDefined();
 });
 
 test('a guest joins a store that is open, and both see what the other writes', async () => {

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { LegateError } from '../../protocol/index.ts';
 import type { Store } from '../contract.ts';
@@ -39,12 +39,18 @@ export function openSqlite(options: SqliteOptions): Store {
   let unlock = (): void => {};
   let database: DatabaseSync | undefined;
   try {
-    if (guest || existsSync(path)) checkFile(path, guest);
+    if (!guest) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    // One file, one lock and one write-ahead log, whatever links lead to it.
+    const file = canonical(path);
+    checkNames(file);
+    if (guest || existsSync(file)) checkFile(file, guest);
     if (!guest) {
-      create(path);
-      unlock = lockOwner(path);
+      create(file);
+      unlock = lockOwner(file);
+      // A link that was made meanwhile would let another process past the lock.
+      checkNames(file);
     }
-    database = new DatabaseSync(path, { timeout: options.busyTimeoutMs ?? 5_000 });
+    database = new DatabaseSync(file, { timeout: options.busyTimeoutMs ?? 5_000 });
     configure(database, options);
     if (!guest) {
       migrate(database, readMigrations(), path);
@@ -60,9 +66,29 @@ export function openSqlite(options: SqliteOptions): Store {
   }
 }
 
+/** The path without symbolic links; the file may be missing, and its directory, too. */
+function canonical(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const directory = dirname(path);
+  return existsSync(directory) ? join(realpathSync(directory), basename(path)) : path;
+}
+
+/**
+ * A file with several names (hard links) has a write-ahead log for each of them: what is written under
+ * one name is lost or damaged under another.
+ */
+function checkNames(path: string): void {
+  const names = statSync(path, { throwIfNoEntry: false })?.nlink ?? 1;
+  if (names === 1) return;
+  throw new LegateError(
+    'STORE_FAILED',
+    `store ${path}: the file has ${names} names (hard links), which would damage it; ` +
+      'remove the other names, or copy the file',
+  );
+}
+
 /** Conversations are private: nobody else may read the file or its directory. */
 function create(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   for (const file of [path, `${path}-lock`]) {
     // A file that exists must not be opened here: closing it would drop SQLite's locks on it.
     if (!existsSync(file)) closeSync(openSync(file, 'ax', 0o600));
