@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { setDiskFull } from '../../test/support/full-disk.ts';
 import { agent } from '../agents/index.ts';
 import { artifact } from '../protocol/index.ts';
-import { emptyDatabase, query } from '../store/postgres/database.contract.ts';
+import { emptyDatabase, setDatabaseFull } from '../store/postgres/database.contract.ts';
 import type { StoreOptions } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { serve } from './index.ts';
@@ -54,21 +54,6 @@ const media: Record<
     };
   },
 };
-
-/** Lets the database answer as one does whose disk is full. */
-async function setDatabaseFull(url: string, isFull: boolean): Promise<void> {
-  for (const table of ['tasks', 'records', 'replicas']) {
-    await query(
-      url,
-      isFull
-        ? `CREATE OR REPLACE FUNCTION legate.test_full() RETURNS trigger LANGUAGE plpgsql AS $$
-             BEGIN RAISE disk_full; END $$;
-           CREATE OR REPLACE TRIGGER test_full BEFORE INSERT ON legate.${table}
-             EXECUTE FUNCTION legate.test_full()`
-        : `DROP TRIGGER test_full ON legate.${table}`,
-    );
-  }
-}
 
 test.for(Object.keys(media))(
   'a full disk (%s) is logged once, makes the server not ready, and is over when there is room',

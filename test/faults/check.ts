@@ -42,6 +42,10 @@ export async function check(options: {
 function checkEffects(said: readonly Said[], effects: Remains['effects']): string[] {
   const problems: string[] = [];
   const known = new Set(said.map(({ messageId }) => messageId));
+  const all = [...effects.values()].flat();
+  for (const [index, id] of all.entries()) {
+    if (all.indexOf(id) !== index) problems.push(`${id} had its effect in two contexts`);
+  }
   for (const [contextId, messageIds] of effects) {
     if (new Set(messageIds).size !== messageIds.length) {
       problems.push(`${contextId}: a message had its effect twice`);

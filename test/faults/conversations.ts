@@ -1,14 +1,15 @@
 import { type Client, connect } from '../../src/client/index.ts';
-import { message, type Task } from '../../src/protocol/index.ts';
+import { isTerminal, message, type Task } from '../../src/protocol/index.ts';
 import type { Cluster } from '../replicas/cluster.ts';
 import type { Random } from './random.ts';
 
 /** How a conversation is held. */
-export type Manner = 'blocking' | 'streaming' | 'crowded' | 'webhook';
+export type Manner = 'blocking' | 'streaming' | 'crowded' | 'webhook' | 'first';
 
 /** One message and what its sender was told. */
 export interface Said {
-  readonly contextId: string;
+  /** That of the answer for first messages, which name none. */
+  contextId: string;
   readonly manner: Manner;
   readonly messageId: string;
   /** The task as it was acknowledged; unset when the sender gave up. */
@@ -24,9 +25,13 @@ export interface ConversationsPlan {
   readonly count?: number;
   /** The most milliseconds that a turn takes. @default 40 */
   readonly longestPauseMs?: number;
+  /** By turns. @default all but `first` */
+  readonly manners?: readonly Manner[];
 }
 
-const manners: readonly Manner[] = ['blocking', 'streaming', 'crowded', 'webhook'];
+const usualManners: readonly Manner[] = ['blocking', 'streaming', 'crowded', 'webhook'];
+/** How often a first message is sent before its sender gives up. */
+const mostAttempts = 200;
 
 /** One or more speakers who hold one conversation after the other. */
 interface Group {
@@ -49,17 +54,25 @@ export class Conversations {
   readonly #random: Random;
   readonly #webhook: string;
   readonly #longestPauseMs: number;
+  readonly #manners: readonly Manner[];
+  readonly #fetch: typeof fetch;
   readonly #speakers: Promise<void>[] = [];
   #isOver = false;
 
   private constructor(
     client: Client,
-    options: ConversationsPlan & { readonly random: Random; readonly webhook: string },
+    options: ConversationsPlan & {
+      readonly cluster: Cluster;
+      readonly random: Random;
+      readonly webhook: string;
+    },
   ) {
     this.#client = client;
     this.#random = options.random;
     this.#webhook = options.webhook;
     this.#longestPauseMs = options.longestPauseMs ?? 40;
+    this.#manners = options.manners ?? usualManners;
+    this.#fetch = options.cluster.fetch;
   }
 
   static async start(
@@ -97,7 +110,7 @@ export class Conversations {
   }
 
   #begin(index: number): void {
-    const manner = manners[index % manners.length] ?? 'blocking';
+    const manner = this.#manners[index % this.#manners.length] ?? 'blocking';
     const group: Group = { name: `${manner}-${index}`, manner, conversation: 0, left: 0 };
     const speakers = manner === 'crowded' ? 3 : 1;
     for (let each = 0; each < speakers; each += 1) this.#speakers.push(this.#speak(group));
@@ -112,6 +125,10 @@ export class Conversations {
       }
       group.left -= 1;
       const contextId = `${group.name}-${group.conversation}`;
+      if (manner === 'first') {
+        await this.#sayFirst();
+        continue;
+      }
       const said = message(`pause ${this.#random.between(0, this.#longestPauseMs)}`, { contextId });
       const record: Said = { contextId, manner, messageId: said.messageId, events: [] };
       this.said.push(record);
@@ -123,6 +140,38 @@ export class Conversations {
       } catch (failure) {
         record.failure = failure;
       }
+    }
+  }
+
+  /** A message without a context, repeated under one key until an answer comes. */
+  async #sayFirst(): Promise<void> {
+    const said = message(`pause ${this.#random.between(0, this.#longestPauseMs)}`);
+    const { messageId } = said;
+    const record: Said = { contextId: '', manner: 'first', messageId, events: [] };
+    this.said.push(record);
+    for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+      try {
+        const response = await this.#fetch('http://127.0.0.1/message:send', {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            'a2a-version': '1.0',
+            'idempotency-key': messageId,
+          },
+          body: JSON.stringify({ message: said }),
+          signal: AbortSignal.timeout(10_000),
+        });
+        const answer = (await response.json()) as { readonly task?: Task };
+        if (response.ok && answer.task !== undefined && isTerminal(answer.task.status.state)) {
+          record.task = answer.task;
+          record.contextId = answer.task.contextId;
+          return;
+        }
+        record.failure = JSON.stringify(answer);
+      } catch (failure) {
+        record.failure = failure;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 

@@ -5,6 +5,7 @@ import { scenarios } from './scenarios.ts';
 const shortRunMs: Readonly<Record<string, number>> = {
   replicas: 12_000,
   'half-open': 10_000,
+  'disk-full': 8_000,
   'frozen-database': 8_000,
 };
 

@@ -22,6 +22,8 @@ export interface Setting {
   /** Between the replicas and their database. */
   readonly network: BadNetwork;
   readonly random: Random;
+  /** The address of the database, past the network. */
+  readonly database: string;
 }
 
 export interface ReplicasPlan {
@@ -62,7 +64,7 @@ export async function runReplicas(
     webhook: webhooks.url,
     ...plan.talk,
   });
-  const setting = { cluster, server, network, random };
+  const setting = { cluster, server, network, random, database };
   const injection = new Injection({ random, faults: plan.faults(setting) });
   const started = performance.now();
   while (performance.now() - started < milliseconds) {

@@ -1,6 +1,7 @@
 import { clockSkew } from './clock-skew.ts';
 import { frozenDatabase, halfOpen, slowDatabase } from './databases.ts';
-import { replicas } from './replicas.ts';
+import { diskFull } from './disk-full.ts';
+import { noContextId, replicas } from './replicas.ts';
 
 /** What a scenario did and found. */
 export interface ScenarioResult {
@@ -27,8 +28,10 @@ export type Scenario = (options: ScenarioOptions) => Promise<ScenarioResult>;
 /** Every scenario by the name that `npm run faults -- --only` takes. None needs special rights. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   replicas,
+  'no-context-id': noContextId,
   'clock-skew': clockSkew,
   'frozen-database': frozenDatabase,
   'slow-database': slowDatabase,
   'half-open': halfOpen,
+  'disk-full': diskFull,
 };

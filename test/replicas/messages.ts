@@ -22,5 +22,8 @@ export interface TurnBegan {
 
 export type ToParent = { readonly port: number } | TurnBegan;
 
-/** Opens the gate of that name, or sets by how much the wall clock is wrong. */
-export type ToReplica = { readonly open: string } | { readonly clockShiftMs: number };
+/** Opens the gate of that name, sets by how much the wall clock is wrong, fills or frees the disk. */
+export type ToReplica =
+  | { readonly open: string }
+  | { readonly clockShiftMs: number }
+  | { readonly isDiskFull: boolean };

@@ -5,6 +5,7 @@
 import { agent, chunk, inputRequired, textOf, type Turn, working } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { artifact } from '../../src/protocol/index.ts';
+import { setDiskFull } from '../support/full-disk.ts';
 import type { ReplicaSettings, ToParent, ToReplica } from './messages.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ReplicaSettings;
@@ -18,6 +19,7 @@ function gate(name: string): PromiseWithResolvers<void> {
 }
 process.on('message', (message: ToReplica) => {
   if ('open' in message) gate(message.open).resolve();
+  else if ('isDiskFull' in message) setDiskFull(message.isDiskFull);
 });
 
 /** Waits for the gate of that name, but not beyond the turn's own end. */

@@ -52,6 +52,21 @@ export async function setDatabaseTime(url: string, time: number): Promise<void> 
   ]);
 }
 
+/** Lets the database answer as one does whose disk is full. */
+export async function setDatabaseFull(url: string, isFull: boolean): Promise<void> {
+  for (const table of ['tasks', 'records', 'replicas']) {
+    await query(
+      url,
+      isFull
+        ? `CREATE OR REPLACE FUNCTION legate.test_full() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN RAISE disk_full; END $$;
+           CREATE OR REPLACE TRIGGER test_full BEFORE INSERT ON legate.${table}
+             EXECUTE FUNCTION legate.test_full()`
+        : `DROP TRIGGER IF EXISTS test_full ON legate.${table}`,
+    );
+  }
+}
+
 /** Asks a database directly. */
 export async function query<R extends object>(
   url: string,
