@@ -5,6 +5,9 @@ export interface ReplicaSettings {
   readonly pollIntervalMs?: number;
   readonly maxContexts?: number;
   readonly taskTimeoutMs?: number;
+  readonly noticeMs?: number;
+  /** @default 5_000 */
+  readonly drainMs?: number;
   readonly onInterrupted?: 'fail' | 'run-again';
   readonly serialise?: 'task';
   /** The longest a statement may take. */

@@ -52,6 +52,13 @@ const server = await serve(
       }
       if (verb === 'hang') await new Promise(() => {});
       if (verb === 'pause') await new Promise((resolve) => setTimeout(resolve, Number(name)));
+      if (verb === 'steps') {
+        for (let index = 0; index < Number(name); index += 1) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          turn.signal.throwIfAborted();
+          yield chunk('steps', `${index} `, { append: index > 0 });
+        }
+      }
       if (verb === 'chunks') {
         for (let index = 0; index < 3; index += 1) {
           await passed(`${name}.${index}`, turn);
@@ -80,7 +87,8 @@ const server = await serve(
     leaseMs: settings.leaseMs ?? 15_000,
     pollIntervalMs: settings.pollIntervalMs ?? 1_000,
     cancelGraceMs: 500,
-    drainMs: 5_000,
+    drainMs: settings.drainMs ?? 5_000,
+    ...(settings.noticeMs !== undefined && { noticeMs: settings.noticeMs }),
     push: { pollInterval: 500, timeout: 2_000, backoff: { initialDelay: 100 } },
     ...(settings.callerLimits !== undefined && { callerLimits: settings.callerLimits }),
     ...(settings.maxContexts !== undefined && { maxContexts: settings.maxContexts }),
