@@ -4,6 +4,7 @@ import {
   type InspectorOptions,
   serveAssistant,
   type ServeAssistantOptions,
+  type ServeOptions,
 } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { callBindings } from './call-bindings.ts';
@@ -31,6 +32,16 @@ export async function run(place: string, options: RunCommandOptions): Promise<vo
   console.error('Stopping: waiting for what is under way.');
 }
 
+function shutdownOf({
+  notice,
+  drain,
+}: RunCommandOptions): Pick<ServeOptions, 'noticeMs' | 'drainMs'> {
+  return {
+    ...(notice !== undefined && { noticeMs: notice }),
+    ...(drain !== undefined && { drainMs: drain }),
+  };
+}
+
 function nothingAt(place: string): LegateError {
   return new LegateError(
     'CONFIGURATION_INVALID',
@@ -48,6 +59,7 @@ async function startModule(place: string, options: RunCommandOptions): Promise<S
     port: options.port,
     host: options.interface,
     ...tlsOf(options),
+    ...shutdownOf(options),
     cors: options.cors ?? [],
     dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     ...(options.authToken !== undefined && { token: options.authToken }),
@@ -97,6 +109,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
     port: options.port,
     host: options.interface,
     ...tlsOf(options),
+    ...shutdownOf(options),
     enableApi: options.enableApi === true,
     api: {
       ...(options.authToken !== undefined && { token: options.authToken }),

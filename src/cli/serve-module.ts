@@ -11,7 +11,14 @@ import type { LogLevel } from './commands/options.ts';
 
 export interface ServeModuleOptions extends Pick<
   ServeOptions,
-  'port' | 'host' | 'tls' | 'cors' | 'inspect' | 'dangerouslyAllowUnauthenticatedRemote'
+  | 'port'
+  | 'host'
+  | 'tls'
+  | 'cors'
+  | 'inspect'
+  | 'noticeMs'
+  | 'drainMs'
+  | 'dangerouslyAllowUnauthenticatedRemote'
 > {
   /** Bearer token that callers must show. @default nobody is asked */
   readonly token?: string;

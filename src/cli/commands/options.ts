@@ -12,6 +12,13 @@ export function readPort(text: string): number {
   throw new InvalidArgumentError('Must be an integer from 0 to 65535.');
 }
 
+/** Seconds on the command line, as milliseconds. */
+export function readSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && seconds >= 0 && seconds <= 86_400) return Math.round(seconds * 1_000);
+  throw new InvalidArgumentError('It must be a number of seconds from 0 to 86400.');
+}
+
 /** Where the parts of a project are, when not in their usual places. */
 export interface PlaceOptions {
   readonly config?: string;

@@ -6,6 +6,7 @@ import {
   logLevelOption,
   type PlaceOptions,
   portOption,
+  readSeconds,
   withPlaces,
 } from './options.ts';
 
@@ -27,6 +28,10 @@ export interface RunCommandOptions extends PlaceOptions, InspectTokenOptions {
   readonly sslPassword?: string;
   readonly cors?: readonly string[];
   readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
+  /** Milliseconds. */
+  readonly notice?: number;
+  /** Milliseconds. */
+  readonly drain?: number;
   readonly logLevel: LogLevel;
 }
 
@@ -70,6 +75,16 @@ export function runCommand(): Command {
     .option(
       '--dangerously-allow-unauthenticated-remote',
       'listen on a non-loopback address without authentication',
+    )
+    .option(
+      '--notice <seconds>',
+      'on SIGTERM, answer 503 at /ready for this long before closing the port (default: 5 if /ready is polled, otherwise 0)',
+      readSeconds,
+    )
+    .option(
+      '--drain <seconds>',
+      'then let turns in flight end for this long (default: 20)',
+      readSeconds,
     )
     .addOption(logLevelOption('warn'))
     .addHelpText(
