@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { hostName, hostPort, isLocalName, isLocalOnly, isLocalRequest } from './local.ts';
 
-const local = { headers: { host: 'localhost:5005' }, socket: { remoteAddress: '127.0.0.1' } };
+const local = {
+  headers: { host: 'localhost:5005' },
+  socket: { remoteAddress: '127.0.0.1' },
+  httpVersion: '1.1',
+};
 
 test.each(['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])(
   'a request from %s is local',
@@ -41,6 +45,10 @@ test.each([
     const headers = { ...local.headers, [name]: value };
     expect(isLocalRequest({ ...local, headers })).toBe(false);
   }
+});
+
+test('a request over HTTP/1.0 is not local: nginx forwards so, and adds no header', () => {
+  expect(isLocalRequest({ ...local, httpVersion: '1.0' })).toBe(false);
 });
 
 const localHosts = [

@@ -10,6 +10,7 @@ import { addressKind } from '../push/index.ts';
 export interface RequestOrigin {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly httpVersion: string;
 }
 
 /** Headers by which a proxy passes on who called it. */
@@ -18,11 +19,13 @@ const forwardingHeader =
 
 /**
  * Whether a request comes from a program on this machine that called the server by a local name. A
- * request that a proxy forwarded does not, wherever the proxy runs. A proxy that adds no header can't
- * be told from a local program: whatever must not be public needs a credential besides.
+ * request that a proxy forwarded does not, wherever the proxy runs; nor does HTTP/1.0, which nginx
+ * forwards by while adding no header. A proxy that does neither can't be told from a local program:
+ * whatever must not be public needs a credential besides.
  * @example if (!isLocalRequest(request)) throw new LegateError('PERMISSION_DENIED', 'for this machine only');
  */
-export function isLocalRequest({ headers, socket }: RequestOrigin): boolean {
+export function isLocalRequest({ headers, socket, httpVersion }: RequestOrigin): boolean {
+  if (httpVersion === '1.0') return false;
   if (addressKind(socket.remoteAddress ?? '') !== 'loopback') return false;
   if (Object.keys(headers).some((name) => forwardingHeader.test(name))) return false;
   const name = hostName(headers.host);
