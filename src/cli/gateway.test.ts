@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { connect } from '../client/index.ts';
+import { message } from '../protocol/index.ts';
+import { startReceiver } from '../push/receiver.contract.ts';
 import { busFolder, type Running, slow } from './testing.contract.ts';
 
 async function urlOf(running: Running): Promise<string> {
@@ -70,6 +72,44 @@ test('gateway and agent in one process need no broker', slow, async () => {
   expect(statuses).toContain(429);
   expect((await serving.stop()).code).toBe(0);
 });
+
+test(
+  'the hosts that --push-hosts opens are in the log, and webhooks go there and nowhere else',
+  slow,
+  async () => {
+    await using receiver = await startReceiver(
+      (_call, response) => void response.writeHead(204).end(),
+    );
+    await using folder = await busFolder({ 'endpoints.yml': 'bus: {type: memory}\n' });
+    const args = [
+      'gateway',
+      folder.name,
+      '--work',
+      'agent.ts',
+      '-p',
+      '0',
+      '--push-hosts',
+      'localhost',
+    ];
+    await using serving = folder.start(args);
+    const client = await connect(await urlOf(serving));
+    expect(serving.err()).toMatch(
+      /localhost.*audit\.push\.hosts_opened|audit\.push\.hosts_opened.*localhost/,
+    );
+    const { port } = new URL(receiver.url);
+    const send = (url: string) =>
+      client.sendMessage({
+        message: message('hello'),
+        configuration: { taskPushNotificationConfig: { url } },
+      });
+    await send(`http://localhost:${port}/hook`);
+    await expect.poll(() => receiver.calls.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    for (const url of [`http://127.0.0.1:${port}/hook`, 'https://hooks.example.com/hook']) {
+      await expect(send(url)).rejects.toMatchObject({ code: 'INVALID_PARAMS' });
+    }
+    expect((await serving.stop()).code).toBe(0);
+  },
+);
 
 test.each([
   [['gateway'], "missing required argument 'agents'"],

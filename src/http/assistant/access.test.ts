@@ -107,8 +107,8 @@ const push = endpoints(
 );
 
 test.each([
-  'http://127.0.0.1:9/hook',
-  'http://localhost:9/hook',
+  'http://127.0.0.1:8099/hook',
+  'http://localhost:8099/hook',
   'http://[::1]/hook',
   'http://10.0.0.7/hook',
   'http://192.168.1.1/hook',
@@ -117,7 +117,7 @@ test.each([
   'ftp://hooks.example.com/hook',
   'https://elsewhere.example.org/hook',
   'https://hooks.example.com.evil.example.org/hook',
-])('a webhook at %s is refused', async (url) => {
+])('allowed hosts only narrow: a webhook at %s is refused', async (url) => {
   await using house = await served({ files: push });
   const parts = [{ kind: 'text', text: 'water the Monstera' }];
   const message = { kind: 'message', role: 'user', messageId: 'm', contextId: 'c', parts };
