@@ -6,7 +6,15 @@ import { addressKind } from '../push/index.ts';
  * guard, the default webhook policy, metrics, the HTTP API and the inspector's proxy.
  */
 
-/** What tells whether a request was sent by a program on this machine. */
+/**
+ * What tells whether a request was sent by a program on this machine: a request of `node:http`.
+ * @example
+ * const origin: RequestOrigin = {
+ *   headers: { host: 'localhost:5005', 'x-forwarded-for': '203.0.113.9' }, // forwarded, so not local
+ *   socket: { remoteAddress: '127.0.0.1' },
+ *   httpVersion: '1.1',
+ * };
+ */
 export interface RequestOrigin {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
