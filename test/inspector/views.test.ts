@@ -5,6 +5,7 @@ import {
   bakery,
   inspectedServer,
   type InspectedServer,
+  inspectorToken,
 } from '../../src/http/inspector/testing/inspected-server.ts';
 import {
   type JsonObject,
@@ -303,4 +304,31 @@ test('where callers say who they are, the page asks the operator too', async () 
   expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(
     'operator-token',
   );
+});
+
+test('the link leaves no token in the address, and the page can be loaded again', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url, { hash: '#/tasks' });
+  const { page } = open;
+  await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+  expect(page.url()).toBe(`${server.url}/inspect/#/tasks`);
+  const seen = await page.evaluate(() => [
+    document.cookie,
+    document.referrer,
+    JSON.stringify([localStorage, sessionStorage]),
+  ]);
+  expect(seen).toEqual(['', '', expect.not.stringContaining(inspectorToken)]);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+});
+
+test('without its link the page says how to get it, and takes the token instead', async () => {
+  await using server = await inspectedServer();
+  await using open = await openPage(server.url, { byLink: false });
+  const { page } = open;
+  await page.getByText('Open the link that the server printed').waitFor();
+  await page.getByLabel('Secret').fill(inspectorToken);
+  await page.getByRole('button', { name: 'Look inside' }).click();
+  await open.say('hello');
+  await page.locator('.bubble').getByText('You said: hello').waitFor();
 });
