@@ -64,6 +64,24 @@ test('each message begins a turn, and each turn knows how things stood after it'
   });
 });
 
+test('the message that opens a conversation is part of what came before the first one', () => {
+  const opened = [
+    { event: 'session_started' },
+    user('/session_start'),
+    bot('Hi!', 'utter_welcome'),
+  ];
+  const [before, first, ...more] = conversationTurns({ events: [...opened, user('send 50')] });
+  expect(before).toMatchObject({ number: 0, text: '', messages: [{ utter: 'utter_welcome' }] });
+  expect(first).toMatchObject({ number: 1, text: 'send 50' });
+  expect(more).toEqual([]);
+  // Later it is a message like others.
+  const again = conversationTurns({ events: [user('send 50'), user('/session_start')] });
+  expect(again.map(({ number, text }) => [number, text])).toEqual([
+    [1, 'send 50'],
+    [2, '/session_start'],
+  ]);
+});
+
 test('a new session begins with empty slots', () => {
   const events = [...(tracker['events'] as JsonObject[]), user('/restart'), { event: 'restart' }];
   const turns = conversationTurns({ ...tracker, events });
