@@ -20,3 +20,13 @@ test(
     expect(inside.slice(-2)).toEqual(['you: water the Monstera', 'assistant: How many litres?']);
   },
 );
+
+test('a restart opens a new conversation with the welcome', patient, async () => {
+  await using folder = await greenhouseFolder();
+  const input = 'water the Monstera\n/restart\n/slots\n/history\n';
+  const { code, out } = await legate(['shell', folder.directory], { input });
+  expect(code).toBe(0);
+  expect(out.match(/^Hi!/gm)).toHaveLength(2);
+  expect(out).not.toContain('plant: "Monstera"');
+  expect(out).not.toContain('you: water the Monstera');
+});

@@ -29,7 +29,7 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const conversation = new ShellConversation(assistant, options.sender);
   // Before the input is opened: lines that nobody waits for yet are lost.
-  await conversation.say(sessionStart);
+  await conversation.open();
   const lines = createInterface({
     input: process.stdin,
     ...(isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
@@ -44,7 +44,8 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
   for await (const line of lines) {
     const text = line.trim();
     if (text === '/stop') break;
-    if (text !== '' && !conversation.tell(text)) {
+    if (text === '/restart') await conversation.open();
+    else if (text !== '' && !conversation.tell(text)) {
       await conversation.say(conversation.payloadOf(text));
     }
     if (isTerminal) lines.prompt();
@@ -81,6 +82,13 @@ class ShellConversation {
   constructor(assistant: Assistant, senderId: string) {
     this.#assistant = assistant;
     this.#senderId = senderId;
+  }
+
+  /** Starts a new conversation; the assistant says its welcome. */
+  async open(): Promise<void> {
+    this.#tracker = undefined;
+    this.#log.length = 0;
+    await this.say(sessionStart);
   }
 
   /** A number stands for the button that was shown with it. */
