@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { closeChromium } from '../support/chromium.ts';
 import { inspectedServer } from '../../src/http/inspector/testing/inspected-server.ts';
+import { greenhouseFolder } from '../support/greenhouse.ts';
 import { bank } from './bank.ts';
 import { openPage, patient } from './pages.ts';
 
@@ -58,6 +59,16 @@ test('a new session is welcomed again; a conversation that goes on is not', pati
   await expect.poll(() => page.locator('.welcome').count()).toBe(0);
   await open.say('Ann');
   await page.locator('.turn').getByText('How much shall I send?').waitFor();
+});
+
+test('an assistant that starts its session without a word is waited for', patient, async () => {
+  const silent = 'flows: {pattern_session_start: {steps: [{action: action_session_start}]}}\n';
+  await using folder = await greenhouseFolder({ 'data/patterns.yml': silent });
+  await using server = await bank({ places: { directory: folder.directory } });
+  await using open = await openPage(server.url);
+  await open.page.getByText('Say something').waitFor();
+  await open.say('water the Monstera');
+  await open.page.locator('.turn').getByText('How many litres?').waitFor();
 });
 
 test('an agent that is no assistant is sent nothing when its page opens', patient, async () => {

@@ -10,6 +10,7 @@ import { useFollowing } from './following.ts';
 import type { TalkConversation } from './talk-conversation.ts';
 import { TargetDialog } from './target-dialog.tsx';
 import { current, end } from './talks.ts';
+import type { TalkTurn } from './turn.ts';
 import { TurnView, WelcomeView } from './turn-view.tsx';
 
 interface TalkColumnProps {
@@ -121,7 +122,7 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
   const { turns } = talk;
   const { box, content, hasNew, toEnd, onScroll } = useFollowing(version, turns.length);
   const first = Math.max(0, turns.length - shownAtOnce - more);
-  const welcome = talk.welcome.value;
+  const welcome = welcomeOf(talk);
   const choose = ({ title, payload }: Choice): void =>
     void talk.say({ parts: [{ text: payload }], shown: title });
   return (
@@ -171,6 +172,13 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
       )}
     </div>
   );
+}
+
+/** Undefined also for an assistant that starts its session without a word. */
+function welcomeOf({ welcome: { value: welcome } }: TalkConversation): TalkTurn | undefined {
+  if (welcome === undefined || welcome.isOpen || welcome.problem !== '') return welcome;
+  const parts = welcome.outputs.flatMap((output) => output.parts);
+  return parts.some(({ data }) => data === undefined) ? welcome : undefined;
 }
 
 /** Before the first message to an agent that does not speak first. */
