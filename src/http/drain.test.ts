@@ -26,6 +26,17 @@ async function open({ port }: Serving): Promise<{ socket: Socket; received: () =
   return { socket, received: () => text };
 }
 
+/** Waits until the port takes no connections any more. */
+const refused = ({ port }: Serving): Promise<void> =>
+  expect
+    .poll(() =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        () => 'open',
+        () => 'closed',
+      ),
+    )
+    .toBe('closed');
+
 const health = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 const closing: Promise<void>[] = [];
@@ -35,7 +46,7 @@ test('a server whose /ready is watched gives notice by default, one that nobody 
   const unwatched = await serve(echo);
   await fetch(`http://127.0.0.1:${unwatched.port}/ready`);
   const done = unwatched.close();
-  await expect(fetch(`http://127.0.0.1:${unwatched.port}/ready`)).rejects.toThrow();
+  await refused(unwatched);
   await done;
   const watched = await serve(echo);
   const ready = async () => (await fetch(`http://127.0.0.1:${watched.port}/ready`)).status;
@@ -67,45 +78,59 @@ test('during the notice every response closes its connection, also one that was 
 });
 
 test('a request that is on its way on an idle connection when the port closes is answered', async () => {
-  const server = await serve(echo);
+  const gate = Promise.withResolvers<void>();
+  const slow = agent({ name: 'slow' }, async function* () {
+    await gate.promise;
+    yield artifact('done');
+  });
+  const server = await serve(slow);
   const { socket, received } = await open(server);
   socket.write(health);
   await expect.poll(received).toContain('{"status":"ok"}');
+  await streaming(server);
   const closed = server.close();
-  await expect(fetch(`http://127.0.0.1:${server.port}/health`)).rejects.toThrow();
+  await refused(server);
   socket.write(health);
   await once(socket, 'end');
+  gate.resolve();
   expect(received().match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   expect(received().toLowerCase()).toContain('connection: close');
   await closed;
 });
 
-test('clients that send one request after the other over kept connections are not reset', async () => {
-  const server = await serve(echo);
-  const failures: string[] = [];
-  let answered = 0;
-  const client = async (): Promise<void> => {
-    const connections = new Connections({ keepAlive: true, maxSockets: 1 });
-    for (;;) {
-      const code = await new Promise<string>((resolve) => {
-        const options = { port: server.port, path: '/message:send', method: 'POST', headers };
-        const call = request({ ...options, host: '127.0.0.1', agent: connections }, (response) => {
-          response.resume().once('end', () => resolve(String(response.statusCode)));
+for (const noticeMs of [0, 300]) {
+  test(`with a notice of ${noticeMs} ms, clients that send one request after the other are not reset`, async () => {
+    const server = await serve(echo, { noticeMs });
+    const failures: string[] = [];
+    let answered = 0;
+    const client = async (): Promise<void> => {
+      const connections = new Connections({ keepAlive: true, maxSockets: 1 });
+      for (;;) {
+        const code = await new Promise<string>((resolve) => {
+          const options = { port: server.port, path: '/message:send', method: 'POST', headers };
+          const call = request(
+            { ...options, host: '127.0.0.1', agent: connections },
+            (response) => {
+              response.resume().once('end', () => resolve(String(response.statusCode)));
+            },
+          );
+          call.once('error', (error: NodeJS.ErrnoException) =>
+            resolve(error.code ?? error.message),
+          );
+          call.end(body);
         });
-        call.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-        call.end(body);
-      });
-      if (code === '200') answered += 1;
-      else if (code === 'ECONNREFUSED') return connections.destroy();
-      else failures.push(code);
-    }
-  };
-  const clients = Array.from({ length: 30 }, client);
-  await expect.poll(() => answered).toBeGreaterThan(300);
-  await server.close();
-  await Promise.all(clients);
-  expect(failures).toEqual([]);
-});
+        if (code === '200') answered += 1;
+        else if (code === 'ECONNREFUSED') return connections.destroy();
+        else failures.push(code);
+      }
+    };
+    const clients = Array.from({ length: 30 }, client);
+    await expect.poll(() => answered).toBeGreaterThan(300);
+    await server.close();
+    await Promise.all(clients);
+    expect(failures).toEqual([]);
+  });
+}
 
 /** Streams from an agent that waits for the gate after its first event. */
 async function streaming(server: Serving): Promise<Response> {
@@ -125,7 +150,7 @@ test('a stream whose turn ends while the server drains ends with its last event'
   const server = await serve(slow);
   const stream = await streaming(server);
   const closed = server.close();
-  await expect(fetch(`http://127.0.0.1:${server.port}/health`)).rejects.toThrow();
+  await refused(server);
   gate.resolve();
   const text = await stream.text();
   expect(text).toContain('TASK_STATE_COMPLETED');
@@ -171,7 +196,7 @@ test('a server that stops answers what it has begun, and takes nothing new', asy
   const sent = fetch(`${url}/message:send`, { method: 'POST', headers, body });
   await expect.poll(() => server.router.engine.runningTurns).toBe(1);
   const closed = server.close();
-  await expect(fetch(`${url}/health`)).rejects.toThrow();
+  await refused(server);
   gate.resolve();
   expect(await (await sent).json()).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED');
   await closed;

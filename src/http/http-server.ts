@@ -104,6 +104,17 @@ export async function openServer(
   /** When `/ready` was last asked for, and the time before: one question is not yet a watcher. */
   let readyAsked: readonly [number, number] = [-Infinity, -Infinity];
   let handler: Handler = refuseBeforeStart;
+  let released: PromiseWithResolvers<void> | undefined;
+  const hold = (): Disposable => {
+    const until = Promise.withResolvers<void>();
+    released = until;
+    return {
+      [Symbol.dispose]() {
+        released = undefined;
+        until.resolve();
+      },
+    };
+  };
   const listener: Handler = (request, response) => {
     responses.add(response);
     if (request.url?.endsWith('/ready') === true) readyAsked = [performance.now(), readyAsked[0]];
@@ -117,6 +128,9 @@ export async function openServer(
       audit.denied(error, describeRequest(request));
       const { status, body } = toRestError(error);
       return sendJson(response, status, JSON.stringify(body));
+    }
+    if (released !== undefined) {
+      return void released.promise.then(() => handler(request, response));
     }
     return handler(request, response);
   };
@@ -148,7 +162,7 @@ export async function openServer(
     },
     async close(drain) {
       responses.closeConnections();
-      await shutDown({ server, responses, drain, drainMs });
+      await shutDown({ server, responses, hold, drain, drainMs });
       secure?.stop();
     },
   };

@@ -1,12 +1,17 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer } from 'node:net';
+import { setImmediate as loopTurn } from 'node:timers/promises';
 import type { OpenResponses } from './open-responses.ts';
 import { waitAtMost } from './wait-at-most.ts';
 
 /** Lets turns end by themselves for `graceMs`, hands over the others, and ends streams. */
 export type Drain = (options: { readonly graceMs: number }) => Promise<void>;
 
+/** How often new connections are looked for before the port is closed, in milliseconds. */
+const acceptMs = 25;
+/** Longest time that requests are held for that, in milliseconds. */
+const holdMs = 250;
 /**
  * After the port was closed, the server waits until no request came for this time, in milliseconds: one
  * may be on its way on every idle connection, and would be reset.
@@ -20,7 +25,9 @@ const flushMs = 1_000;
 /**
  * Shuts a server down without resetting a request:
  *
- * 1. The port is closed. Idle connections stay open; a request that arrives on one is answered with
+ * 1. New requests are held for a moment, until no more connections come: closing the port resets those
+ *    that the kernel has accepted and the process has not. Then the port is closed, and the requests
+ *    are handled. Idle connections stay open; a request that arrives on one is answered with
  *    `Connection: close`, after which the client closes it.
  * 2. Turns are drained, and streams end with them.
  * 3. Responses are sent to their end, and the connections that are left are closed.
@@ -28,14 +35,19 @@ const flushMs = 1_000;
 export async function shutDown(options: {
   readonly server: Server | SecureServer;
   readonly responses: OpenResponses;
+  /** Holds requests from now on, until it is disposed of. */
+  readonly hold: () => Disposable;
   readonly drain: Drain;
   readonly drainMs: number;
 }): Promise<void> {
-  const { server, responses, drain, drainMs } = options;
+  const { server, responses, hold, drain, drainMs } = options;
+  const held = hold();
+  if (performance.now() - responses.lastAt < acceptMs) await accepted(server);
   // `close` of `node:http` would destroy idle connections at once.
   const isClosed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
+  held[Symbol.dispose]();
   const start = performance.now();
   await linger(responses, isClosed, Math.min(lingerMs, drainMs));
   await drain({ graceMs: Math.max(0, drainMs - (performance.now() - start)) });
@@ -44,6 +56,21 @@ export async function shutDown(options: {
   server.close();
   server.closeAllConnections();
   await isClosed;
+}
+
+/** Waits until the process has accepted all connections that clients have made. */
+async function accepted(server: Server | SecureServer): Promise<void> {
+  const deadline = performance.now() + holdMs;
+  let isQuiet = false;
+  const onConnection = (): void => void (isQuiet = false);
+  server.on('connection', onConnection);
+  while (!isQuiet && performance.now() < deadline) {
+    isQuiet = true;
+    await new Promise((resolve) => setTimeout(resolve, acceptMs));
+    // The event loop has looked for connections since the timer.
+    await loopTurn();
+  }
+  server.removeListener('connection', onConnection);
 }
 
 /** Waits until no request has come for a while, or no connection is left. */
