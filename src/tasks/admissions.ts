@@ -128,21 +128,17 @@ export class Admissions {
     follow: boolean,
   ): Promise<Admitted> {
     const draft = this.#draft(request, call, owner, push);
-    const claim = this.#turns.atWork.claiming(draft.admission.key);
-    // No `using` on the path of every message: it costs several times as much.
-    try {
-      const { store } = this.#settings;
-      let outcome = await store.admit(draft.admission);
-      const isOverLimit = outcome.kind === 'context-limit';
-      if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
-      if (outcome.kind !== 'admitted')
-        return await this.#refuse(outcome, owner, draft.message, follow);
-      const begun = this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
-      if (outcome.stored !== undefined) await untilStored(outcome.stored, begun);
-      return begun;
-    } finally {
-      claim[Symbol.dispose]();
+    using _ = this.#turns.atWork.claiming(draft.admission.key);
+    const { store } = this.#settings;
+    let outcome = await store.admit(draft.admission);
+    const isOverLimit = outcome.kind === 'context-limit';
+    if (isOverLimit) outcome = await store.admit({ ...draft.admission, maxContexts: 0 });
+    if (outcome.kind !== 'admitted') {
+      return await this.#refuse(outcome, owner, draft.message, follow);
     }
+    const begun = this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
+    if (outcome.stored !== undefined) await untilStored(outcome.stored, begun);
+    return begun;
   }
 
   /** What a message that begins a task asks of the store. */
