@@ -231,19 +231,18 @@ test('run serves a packed model with the endpoints of its folder, and stops when
   try {
     await expect.poll(() => out, { timeout: 20_000 }).toContain('Stop:');
     const url = /at (http:\/\/localhost:\d+)/.exec(out)?.[1] ?? '';
-    expect(out).toContain(`Card:   ${url}/.well-known/agent-card.json`);
-    expect(out).toContain('Data:   kept in memory');
+    expect(out).toContain(`Agent card:  ${url}/.well-known/agent-card.json`);
+    expect(out).toContain('Data:        in memory');
     const status = await fetch(`${url}/status?token=key`);
     expect(await status.json()).toMatchObject({ model_file: model });
     expect((await fetch(`${url}/status`)).status).toBe(401);
-    // The commands to paste, as they stand there.
-    const [talk = '', asAgent = '', ...others] = out
+    // The command to paste, as it stands there.
+    const [talk = '', ...others] = out
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line.startsWith('curl '));
     expect(others).toEqual([]);
     expect(await pasted(talk)).toEqual([{ recipient_id: 'me', text: expect.any(String) }]);
-    expect(await pasted(asAgent)).toMatchObject({ id: 1, result: { kind: 'task' } });
     const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as object;
     expect(card).toMatchObject({
       name: 'greenhouse',

@@ -74,10 +74,10 @@ export async function serveGateway(
   });
   const lines = agents.map((name) => `  ${name}  ${serving.url}/agents/${name}`);
   console.log(
-    [`Serving agents of the bus at ${serving.url}`, ...lines, 'Stop:   Ctrl+C'].join('\n'),
+    [`Serving agents on RabbitMQ at ${serving.url}`, ...lines, 'Stop: Ctrl+C'].join('\n'),
   );
   await untilSignal();
-  console.error('Stopping: waiting for what is under way.');
+  console.error('Stopping: waiting for running turns.');
 }
 
 interface HostContext {

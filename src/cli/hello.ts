@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { agent, textOf, working } from '../agents/index.ts';
 import { serve } from '../http/index.ts';
 import { artifact } from '../protocol/index.ts';
+import { greetingOf } from './greeting.ts';
 import { untilSignal } from './signals.ts';
 
 const greeter = agent(
@@ -20,13 +21,15 @@ export async function hello(options: { port: number; data: string }): Promise<vo
     store: { type: 'sqlite', path },
     isLenient: true,
   });
-  console.log(`Serving the agent "hello" at ${server.url}
-
-Try it:
-  curl ${server.url} -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"world"}]}}}'
-
-Card:   ${server.url}/.well-known/agent-card.json
-Tasks:  kept in ${path}
-Stop:   Ctrl+C`);
+  console.log(
+    greetingOf({
+      what: 'the agent "hello"',
+      url: server.url,
+      inspectorUrl: undefined,
+      hasCard: true,
+      data: path,
+      command: `npx legate send ${server.url} "world"`,
+    }),
+  );
   await untilSignal();
 }

@@ -11,6 +11,7 @@ import { callBindings } from './call-bindings.ts';
 import type { InspectTokenOptions } from './commands/options.ts';
 import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
+import { greetingOf } from './greeting.ts';
 import { createLogger } from './logger.ts';
 import { openPage } from './open-page.ts';
 import { modelFile, placesOf, projectPlacesOf } from './places.ts';
@@ -29,7 +30,7 @@ export async function run(place: string, options: RunCommandOptions): Promise<vo
   console.log(served.greeting);
   if (options.open === true && served.inspectorUrl !== undefined) openPage(served.inspectorUrl);
   await untilSignal();
-  console.error('Stopping: waiting for what is under way.');
+  console.error('Stopping: waiting for running turns.');
 }
 
 function shutdownOf({
@@ -86,17 +87,14 @@ export function inspectorOptions({ inspectToken }: InspectTokenOptions): Inspect
 
 export function agentGreeting({ agent, serving, file }: ServedModule): string {
   const { url, inspectorUrl } = serving;
-  return [
-    `Serving the agent "${agent.name}" at ${url}`,
-    '',
-    'Talk to it:',
-    `  legate send ${url} "hello"`,
-    '',
-    `Card:   ${url}/.well-known/agent-card.json`,
-    ...(inspectorUrl === undefined ? [] : [`Look:   ${inspectorUrl}`]),
-    `Tasks:  kept in ${file ?? 'memory, until it stops'}`,
-    'Stop:   Ctrl+C',
-  ].join('\n');
+  return greetingOf({
+    what: `the agent "${agent.name}"`,
+    url,
+    inspectorUrl,
+    hasCard: true,
+    data: file ?? 'in memory, lost when the server stops',
+    command: `npx legate send ${url} "hello"`,
+  });
 }
 
 async function startAssistant(directory: string, options: RunCommandOptions): Promise<Started> {
@@ -155,55 +153,24 @@ function tlsOf(options: RunCommandOptions): Pick<ServeAssistantOptions, 'tls'> {
   };
 }
 
-/** How to reach it, with commands to paste. */
 function greeting({ url, inspectorUrl, models, storage }: AssistantServing): string {
   const { project } = models.require();
-  const { a2aServer } = project.endpoints;
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);
   const words = flows.find((flow) => flow.examples.length > 0)?.examples[0] ?? 'hello';
-  const quote = (value: unknown): string => JSON.stringify(value).replaceAll("'", String.raw`'\''`);
-  const json = `-H 'Content-Type: application/json' -d`;
-  const talk = `curl ${url}/webhooks/rest/webhook ${json} '${quote({ sender: 'me', message: words })}'`;
-  const send = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'message/send',
-    params: {
-      message: {
-        kind: 'message',
-        messageId: 'NOW',
-        contextId: 'me',
-        role: 'user',
-        parts: [{ kind: 'text', text: words }],
-      },
-    },
-  };
-  // A message with an id that was used before would only be answered as it was then.
-  const request = quote(send).replace('NOW', `'$(date +%s)'`);
-  const lines = [
-    `Serving the assistant "${project.name}" at ${url}`,
-    '',
-    'Talk to it:',
-    `  ${talk}`,
-    ...(a2aServer === undefined
-      ? []
-      : [
-          '',
-          'As an agent:',
-          `  curl ${url} ${json} '${request}'`,
-          '',
-          `Card:   ${url}/.well-known/agent-card.json`,
-        ]),
-    ...(inspectorUrl === undefined ? [] : [`Look:   ${inspectorUrl}`]),
-    `Data:   kept in ${placeOf(storage)}`,
-    'Stop:   Ctrl+C',
-  ];
-  return lines.join('\n');
+  const body = JSON.stringify({ sender: 'me', message: words }).replaceAll("'", String.raw`'\''`);
+  return greetingOf({
+    what: `the assistant "${project.name}"`,
+    url,
+    inspectorUrl,
+    hasCard: project.endpoints.a2aServer !== undefined,
+    data: placeOf(storage),
+    command: `curl ${url}/webhooks/rest/webhook -H 'Content-Type: application/json' -d '${body}'`,
+  });
 }
 
-/** Where data is kept, for people; addresses of databases may hold a password. */
+/** Where data is stored, for people; URLs of databases may contain a password. */
 function placeOf(storage: AssistantServing['storage']): string {
-  if (!('type' in storage)) return 'a store of its own';
+  if (!('type' in storage)) return 'a custom store';
   if (storage.type === 'sqlite') return storage.path;
-  return storage.type === 'memory' ? 'memory, until it stops' : 'PostgreSQL';
+  return storage.type === 'memory' ? 'in memory, lost when the server stops' : 'PostgreSQL';
 }

@@ -129,7 +129,7 @@ test('`telemetry:` and `store:` beside a module hold for legate run', slow, asyn
   });
   await using serving = folder.start(['run', 'agent.ts', '-p', '0']);
   await serving.says('Stop:');
-  expect(serving.out()).toContain(`kept in ${folder.path('own/tasks.db')}`);
+  expect(serving.out()).toContain(`Data:        ${folder.path('own/tasks.db')}`);
   const url = /at (http:\/\/\S+)/.exec(serving.out())?.[1] ?? '';
   const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
   await (await connect(url, { headers })).sendMessage('hello');

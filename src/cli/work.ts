@@ -117,7 +117,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     hosting.finished.then(() => false),
   ]);
   if (isStopped) {
-    console.error('Stopping: waiting for what is under way.');
+    console.error('Stopping: waiting for running turns.');
     await hosting.close({ graceMs });
   }
   return hosting.finished;

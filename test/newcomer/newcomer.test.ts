@@ -199,11 +199,11 @@ test('npm start in a checkout serves the bank, with what the README and its own 
   // Every command that it says, done as it says it.
   await expect.poll(() => reader.said).toContain('Stop:');
   const commands = reader.said.match(/^ {2}curl .+$/gm) ?? [];
-  expect(commands.length).toBeGreaterThan(1);
+  expect(commands.length).toBeGreaterThan(0);
   for (const body of commands) {
     const sh = { language: 'sh', info: '', title: undefined };
     await reader.follow([{ ...sh, body: body.replace('curl', 'curl -sf') }]);
-    expect(reader.said).toMatch(/"recipient_id"|"status":\{"state":"(?:input-required|completed)"/);
+    expect(reader.said).toMatch(/"recipient_id"/);
   }
   const inspector = { language: 'sh', info: '', title: undefined };
   const body = 'curl -sf http://localhost:5005/inspect/';

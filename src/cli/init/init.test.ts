@@ -50,7 +50,7 @@ test(
     const tested = await legate(['test', 'e2e'], { directory: project });
     expect(tested.out).toContain('2 passed, 0 failed');
     await using server = await served(['--inspect'], project);
-    expect(server.out).toContain(`Look:   ${server.url}/inspect/?token=`);
+    expect(server.out).toContain(`Inspector:   ${server.url}/inspect/?token=`);
     expect((await fetch(`${server.url}/inspect/`)).status).toBe(200);
     const sent = await legate(['send', server.url, 'when are you open']);
     expect(sent.out).toContain('We are open from noon to midnight.');
@@ -75,7 +75,7 @@ test(
     expect(card.out).toContain('Name: word-count\nDescription: Counts "words".');
     const headers = { authorization: 'Bearer open-sesame' };
     expect((await fetch(`${server.url}/inspect/api/about`, { headers })).status).toBe(200);
-    expect(server.out).toContain(`Look:   ${server.url}/inspect/?token=open-sesame`);
+    expect(server.out).toContain(`Inspector:   ${server.url}/inspect/?token=open-sesame`);
   },
 );
 
