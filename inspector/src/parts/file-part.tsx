@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Part } from '../../../src/protocol/index.ts';
-import { safeUrl } from '../markdown/inline.ts';
+import { safeUrl } from '../markdown/safe-url.ts';
 import { Icon } from '../ui/icon.tsx';
 import { sizeOf } from '../ui/time.ts';
 
