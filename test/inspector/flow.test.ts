@@ -113,6 +113,53 @@ test('no boxes touch, and every way leads down', () => {
   ]);
 });
 
+/** Points on a line that is made of cubic curves. */
+function pointsOf(line: string): readonly (readonly [number, number])[] {
+  const numbers = line.match(/-?[\d.]+/g)?.map(Number) ?? [];
+  const at = (index: number) => [numbers[index * 2] ?? 0, numbers[index * 2 + 1] ?? 0] as const;
+  const shares = Array.from({ length: 20 }, (_, index) => index / 20);
+  return Array.from({ length: (numbers.length / 2 - 1) / 3 }, (_, curve) => curve * 3).flatMap(
+    (start) =>
+      shares.map((share) => {
+        const weights = [1, 3, 3, 1].map(
+          (count, index) => count * (1 - share) ** (3 - index) * share ** index,
+        );
+        const sum = (axis: 0 | 1) =>
+          weights.reduce((total, weight, index) => total + weight * at(start + index)[axis], 0);
+        return [sum(0), sum(1)] as const;
+      }),
+  );
+}
+
+test('no way leads through a box, and the first branch stands on the left', () => {
+  const skipping: FlowView = {
+    ...flow,
+    first: 'a',
+    steps: [
+      step('a', 'collect', 'a', ['slots.x', 'd'], 'b'),
+      step('b', 'collect', 'b', ['slots.y is not null', 'e'], 'c'),
+      step('c', 'collect', 'c', 'd'),
+      step('d', 'collect', 'd', ['slots.z > 10', 'f'], 'e'),
+      step('e', 'collect', 'e', ['not slots.valid', 'a'], 'f'),
+      step('f', 'collect', 'f', END),
+    ],
+  };
+  for (const { nodes, ways } of [flowLayout(flow), flowLayout(skipping)]) {
+    for (const { from, to, line } of ways) {
+      for (const { id, x, y, width, height } of nodes) {
+        if (id === from || id === to) continue;
+        const isThrough = pointsOf(line).some(
+          ([pointX, pointY]) =>
+            Math.abs(pointX - x) < width / 2 && Math.abs(pointY - y) < height / 2,
+        );
+        expect(isThrough, `${from} to ${to} through ${id}`).toBe(false);
+      }
+    }
+  }
+  const x = (id: string): number => flowLayout(flow).nodes.find((node) => node.id === id)?.x ?? 0;
+  expect(x('send')).toBeLessThan(x('drop'));
+});
+
 test('a step stands right below the only one that leads to it', () => {
   const { nodes } = flowLayout(flow);
   const x = (id: string): number => nodes.find((node) => node.id === id)?.x ?? 0;

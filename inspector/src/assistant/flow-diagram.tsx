@@ -1,7 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FlowView, StepView } from '../../../src/http/inspector/model.ts';
 import { Button } from '../ui/button.tsx';
-import { flowLayout, type PlacedNode, type PlacedWay } from './flow-layout.ts';
+import {
+  flowLayout,
+  labelWidth,
+  maximumLabel,
+  type PlacedNode,
+  type PlacedWay,
+} from './flow-layout.ts';
 import { END, type FlowPath, START } from './flow-path.ts';
 
 interface FlowDiagramProps {
@@ -115,12 +121,10 @@ function WayLine({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken: 
   );
 }
 
-const maxLabel = 30;
-
 function WayLabel({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken: boolean }) {
   if (way.label === '') return null;
-  const shown = shortened(way.label, maxLabel);
-  const width = shown.length * 6.4 + 12;
+  const shown = shortened(way.label, maximumLabel);
+  const width = labelWidth(way.label);
   return (
     <g class={isTaken ? 'way-label taken' : 'way-label'}>
       <title>{way.label}</title>

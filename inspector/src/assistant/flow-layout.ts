@@ -1,7 +1,6 @@
+import { Graph, layout } from '@dagrejs/dagre';
 import type { FlowView } from '../../../src/http/inspector/model.ts';
 import { END, START } from './flow-path.ts';
-import { layersOf } from './layers.ts';
-import { placesIn } from './layer-places.ts';
 
 /** A box of the diagram; `x` and `y` are its middle. Units are those of the drawing. */
 export interface PlacedNode {
@@ -30,7 +29,7 @@ export interface FlowLayout {
   readonly ways: readonly PlacedWay[];
 }
 
-export interface Way {
+interface Way {
   readonly from: string;
   readonly to: string;
   readonly label: string;
@@ -38,47 +37,61 @@ export interface Way {
 
 const box = { width: 216, height: 54 };
 const pill = { width: 72, height: 30 };
-const gapX = 32;
-const gapY = 40;
-const labelledGapY = 68;
-const margin = 24;
+/** Space for the tip of an arrow. */
+const tip = 6;
 
-/** Draws a flow from top to bottom: every step below those that lead to it, ways back at the side. */
+/** Labels are cut beyond this many characters. */
+export const maximumLabel = 30;
+
+/** As wide as a label is drawn. */
+export function labelWidth(label: string): number {
+  return Math.min(label.length, maximumLabel) * 6.4 + 12;
+}
+
+/** Draws a flow from top to bottom: every step below those that lead to it, but for ways back. */
 export function flowLayout(flow: FlowView): FlowLayout {
   const ways = waysOf(flow);
   const ids = [START, ...flow.steps.map(({ id }) => id), END].filter(
     (id) => id === START || ways.some(({ from, to }) => from === id || to === id),
   );
-  const layered = layersOf(ids, ways);
-  const sizeOf = (id: string) =>
-    id === START || id === END ? pill : layered.isBend(id) ? bend : box;
-  const places = placesIn(layered, (id) => sizeOf(id).width, gapX);
-  const tops = topsOf(layered.layers, layered.pieces);
-  const at = (id: string) => ({
-    x: (places.get(id) ?? 0) + margin,
-    y: (tops[layered.layerOf(id)] ?? 0) + margin + box.height / 2,
-  });
-  const nodes = ids.map((id) => ({ id, ...at(id), ...sizeOf(id) }));
-  const right = Math.max(...nodes.map(({ x, width }) => x + width / 2));
-  const placed = ways.map((way, index) => {
-    const chain = layered.chains[index];
-    return chain === undefined
-      ? wayBack(way, at, right, sizeOf)
-      : wayDown(way, chain.map(at), sizeOf(way.from).height, sizeOf(way.to).height);
-  });
-  const hasBack = layered.chains.includes(undefined);
+  const graph = new Graph({ multigraph: true })
+    .setGraph({ rankdir: 'TB', nodesep: 32, edgesep: 24, ranksep: 36, marginx: 24, marginy: 24 })
+    .setDefaultEdgeLabel(() => ({}));
+  for (const id of ids) graph.setNode(id, { ...(id === START || id === END ? pill : box) });
+  // From the last to the first: the layout puts what it sees first on the right.
+  for (const [index, { from, to, label }] of [...ways.entries()].toReversed()) {
+    const size = label === '' ? {} : { width: labelWidth(label), height: 20, labelpos: 'c' };
+    graph.setEdge(from, to, { ...size, weight: weightOf(label, to) }, String(index));
+  }
+  layout(graph);
+  const node = (id: string): PlacedNode => ({ id, ...(graph.node(id) as Omit<PlacedNode, 'id'>) });
+  const { width = 0, height = 0 } = graph.graph();
   return {
-    width:
-      Math.max(right, ...placed.map(({ labelX, label }) => labelX + label.length * 3.4)) +
-      margin +
-      (hasBack ? 44 : 0),
-    height: (tops.at(-1) ?? 0) + box.height + 2 * margin,
-    nodes,
-    ways: placed,
+    width,
+    height,
+    nodes: ids.map(node),
+    ways: ways.map((way, index) => {
+      const { points = [], x, y } = graph.edge(way.from, way.to, String(index)) as PlacedEdge;
+      const line = lineOf(points, node(way.from), node(way.to));
+      return { ...way, line, labelX: x ?? 0, labelY: y ?? 0 };
+    }),
   };
 }
 
-const bend = { width: 24, height: 0 };
+/** Steps stand right below the fork that leads to them, and only the way to the end is long. */
+function weightOf(label: string, to: string): number {
+  if (label !== '') return 3;
+  return to === END ? 1 : 2;
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+interface PlacedEdge extends Partial<Point> {
+  readonly points?: readonly Point[];
+}
 
 function waysOf(flow: FlowView): readonly Way[] {
   const known = new Set([...flow.steps.map(({ id }) => id), END]);
@@ -94,64 +107,20 @@ function waysOf(flow: FlowView): readonly Way[] {
   return ways;
 }
 
-/** Layers whose ways have labels stand further apart. */
-function topsOf(
-  layers: readonly (readonly string[])[],
-  pieces: readonly (Way & { readonly layer: number })[],
-): readonly number[] {
-  const tops: number[] = [];
-  let top = 0;
-  for (const index of layers.keys()) {
-    tops.push(top);
-    const isLabelled = pieces.some(({ layer, label }) => layer === index && label !== '');
-    top += box.height + (isLabelled ? labelledGapY : gapY);
+/** A curve through the bends: a way down goes from the middle of one box to the middle of the next. */
+function lineOf(points: readonly Point[], from: PlacedNode, to: PlacedNode): string {
+  const bends = points.slice(1, -1);
+  const [first = from] = points;
+  const last = points.at(-1) ?? to;
+  const isDown = from.y < to.y;
+  const start = isDown ? { x: from.x, y: from.y + from.height / 2 } : first;
+  const end = isDown ? { x: to.x, y: to.y - to.height / 2 - tip } : { x: last.x, y: last.y + tip };
+  let line = `M${start.x} ${start.y}`;
+  let before: Point = start;
+  for (const point of [...bends, end]) {
+    const middle = (before.y + point.y) / 2;
+    line += `C${before.x} ${middle} ${point.x} ${middle} ${point.x} ${point.y}`;
+    before = point;
   }
-  return tops;
-}
-
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
-function wayDown(
-  way: Way,
-  points: readonly Point[],
-  fromHeight: number,
-  toHeight: number,
-): PlacedWay {
-  const last = points.length - 1;
-  const ends = points.map(({ x, y }, index) => ({
-    x,
-    y: index === 0 ? y + fromHeight / 2 : index === last ? y - toHeight / 2 - 6 : y,
-  }));
-  let line = '';
-  for (const [index, point] of ends.entries()) {
-    const before = ends[index - 1];
-    if (before === undefined) line += `M${point.x} ${point.y}`;
-    else {
-      const middle = (before.y + point.y) / 2;
-      line += `C${before.x} ${middle} ${point.x} ${middle} ${point.x} ${point.y}`;
-    }
-  }
-  const [first = { x: 0, y: 0 }, second = first] = ends;
-  // Near the end of the first piece, where ways of one step have parted.
-  const labelX = first.x + (second.x - first.x) * 0.8;
-  const labelY = first.y + (second.y - first.y) * (ends.length > 2 ? 0.5 : 0.62);
-  return { ...way, line, labelX, labelY };
-}
-
-function wayBack(
-  way: Way,
-  at: (id: string) => Point,
-  right: number,
-  sizeOf: (id: string) => { readonly width: number },
-): PlacedWay {
-  const from = at(way.from);
-  const to = at(way.to);
-  const start = from.x + sizeOf(way.from).width / 2;
-  const end = to.x + sizeOf(way.to).width / 2 + 6;
-  const side = right + 30;
-  const line = `M${start} ${from.y}C${side} ${from.y} ${side} ${from.y} ${side} ${(from.y + to.y) / 2}S${side} ${to.y} ${end} ${to.y}`;
-  return { ...way, line, labelX: side - 16, labelY: (from.y + to.y) / 2 };
+  return line;
 }
