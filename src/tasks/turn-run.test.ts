@@ -57,6 +57,19 @@ test('a turn that is cancelled while it waits for room ends without asking the a
   expect(taken).toEqual([first.id]);
 });
 
+test('a turn that waits for room is cancelled at once, and its place goes to nobody', async () => {
+  const { agent: busy, taken, end } = deaf();
+  const engine = await start(busy, { maxRunningTurns: 1 });
+  const first = await sendAtOnce(engine, 'first', 'a');
+  const second = await sendAtOnce(engine, 'second', 'b');
+  const third = await sendAtOnce(engine, 'third', 'c');
+  const canceled = await engine.cancelTask({ id: second.id }, call);
+  expect(canceled.value.status.state).toBe('TASK_STATE_CANCELED');
+  expect(taken).toEqual([first.id]);
+  end();
+  await expect.poll(() => taken).toEqual([first.id, third.id]);
+});
+
 test('a turn that still waits for room at shutdown is left to others, as if never begun', async () => {
   const [store, other] = openMemoryReplicas(2);
   const { agent: busy } = deaf();

@@ -80,6 +80,7 @@ export class TurnRun {
   /** What the agent sees of all this. */
   readonly #view: TurnView;
   #stopCause: StopCause | undefined;
+  #onStop: (() => void) | undefined;
   #isCancelRequested = false;
   /** The grace time is over: nobody waits for the agent any more. */
   #isForced = false;
@@ -165,6 +166,12 @@ export class TurnRun {
     return this.#writer.flush();
   }
 
+  /** Calls back when the turn is asked to stop, at once when it was before. One callback only. */
+  onStop(callback: () => void): void {
+    if (this.#stopCause === undefined) this.#onStop = callback;
+    else callback();
+  }
+
   /**
    * Asks the turn to stop; forces it when it does not within the grace time. The first cause holds,
    * except that what was lost is lost whatever else was asked of it.
@@ -174,6 +181,7 @@ export class TurnRun {
     // Abandoning the task is how it is cancelled.
     if (cause === 'cancel' && this.#options.request.cancel === true) return;
     this.#stopCause = cause;
+    this.#onStop?.();
     const stopped = new TurnStopped(cause);
     this.#view.abort(stopped);
     const { scheduler, cancelGraceMs } = this.#options.settings;

@@ -29,8 +29,12 @@ export class Turns {
   /** By task: a task has at most one running turn. */
   readonly #running = new Map<string, TurnRun>();
   readonly #byKey = new Map<string, TurnRun>();
-  readonly #waiting: (() => void)[] = [];
+  /** Turns that wait until one of those that run has ended, in their order; each begins by a call. */
+  readonly #waiting = new Set<() => void>();
+  /** Turns that run or wait. */
   #active = 0;
+  /** Turns that run: at most `maxRunningTurns`. */
+  #slots = 0;
   /** What must come to its end before this process may go, besides the turns themselves. */
   readonly #errands = new Set<Promise<unknown>>();
   #idle: (() => void)[] = [];
@@ -212,10 +216,9 @@ export class Turns {
     this.#running.set(run.taskId, run);
     this.#byKey.set(turn.key, run);
     this.#active += 1;
+    let hasSlot = false;
     try {
-      if (this.#active > this.#settings.maxRunningTurns) {
-        await new Promise<void>((resolve) => this.#waiting.push(resolve));
-      }
+      hasSlot = this.#takeSlot() || (await this.#nextSlot(run));
       const outcome = await this.#meter.measure(run);
       this.#leave(run, turn);
       if ('next' in outcome && outcome.next !== undefined) this.follow(outcome.next);
@@ -227,10 +230,38 @@ export class Turns {
     } finally {
       this.#leave(run, turn);
       this.#active -= 1;
-      this.#waiting.shift()?.();
+      if (hasSlot) this.#leaveSlot();
       this.#settle();
       place[Symbol.dispose]();
     }
+  }
+
+  #takeSlot(): boolean {
+    if (this.#slots >= this.#settings.maxRunningTurns) return false;
+    this.#slots += 1;
+    return true;
+  }
+
+  /** Waits for a slot. False: the turn is to stop, for which it needs none. */
+  #nextSlot(run: TurnRun): Promise<boolean> {
+    return new Promise((resolve) => {
+      const begin = (): void => resolve(true);
+      this.#waiting.add(begin);
+      run.onStop(() => {
+        if (this.#waiting.delete(begin)) resolve(false);
+      });
+    });
+  }
+
+  /** Gives the slot to the turn that waits for longest. */
+  #leaveSlot(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#slots -= 1;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
   }
 
   /** The wish to cancel came when the turn had ended otherwise: nobody else may be left to follow it. */
