@@ -19,7 +19,7 @@ export interface CallerLimitsOptions {
   readonly burst?: number;
   /** Replaces the limit of this process, for example by one over all replicas. */
   readonly rateLimiter?: RateLimiter;
-  /** Requests under way at one time; 0 for no limit. @default 1_000 */
+  /** Calls in flight at one time, without open streams; 0 for no limit. @default 1_000 */
   readonly concurrentRequests?: number;
   /** Streams open at one time; 0 for no limit. @default 1_000 */
   readonly openStreams?: number;

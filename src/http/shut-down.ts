@@ -42,7 +42,7 @@ export async function shutDown(options: {
 }): Promise<void> {
   const { server, responses, hold, drain, drainMs } = options;
   const held = hold();
-  if (performance.now() - responses.lastAt < acceptMs) await accepted(server);
+  await accepted(server, responses);
   // `close` of `node:http` would destroy idle connections at once.
   const isClosed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
@@ -59,15 +59,17 @@ export async function shutDown(options: {
 }
 
 /** Waits until the process has accepted all connections that clients have made. */
-async function accepted(server: Server | SecureServer): Promise<void> {
+async function accepted(server: Server | SecureServer, responses: OpenResponses): Promise<void> {
   const deadline = performance.now() + holdMs;
-  let isQuiet = false;
+  let isQuiet = performance.now() - responses.lastAt >= acceptMs;
   const onConnection = (): void => void (isQuiet = false);
   server.on('connection', onConnection);
+  // After two turns, the event loop has looked for connections at least once.
+  await loopTurn();
+  await loopTurn();
   while (!isQuiet && performance.now() < deadline) {
     isQuiet = true;
     await new Promise((resolve) => setTimeout(resolve, acceptMs));
-    // The event loop has looked for connections since the timer.
     await loopTurn();
   }
   server.removeListener('connection', onConnection);

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type Agent, agent, inputRequired, reply, textOf, working } from '../agents/index.ts';
 import { artifact, message } from '../protocol/index.ts';
+import { openStore, type Store } from '../store/index.ts';
 import { describeStores, type StorePlace } from '../../test/support/stores.ts';
 import { anonymous, type Call, Engine, type EventStream } from './index.ts';
 
@@ -107,4 +108,44 @@ describeStores('duplicates of messages that stream', (openPlace) => {
     expect(await first).toEqual(['0 message hello']);
     expect(await again).toEqual(['0 message hello']);
   });
+});
+
+test('a duplicate of a message whose turn asks a question in that very moment gets the question', async () => {
+  const store = await openStore({ type: 'memory' });
+  let isHeld = false;
+  const loading = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const slow = new Proxy(store, {
+    get(target, name: keyof Store) {
+      const member = target[name];
+      if (name !== 'load' || !isHeld) {
+        return typeof member === 'function' ? member.bind(target) : member;
+      }
+      return async (...values: Parameters<Store['load']>) => {
+        loading.resolve();
+        await released.promise;
+        return target.load(...values);
+      };
+    },
+  });
+  const gate = Promise.withResolvers<void>();
+  const asking = agent({ name: 'asking' }, async function* () {
+    await gate.promise;
+    yield inputRequired('?');
+  });
+  const engine = await Engine.start({ agent: asking, store: slow, duplicateStreams: 'attach' });
+  cleanups.push(
+    () => engine.stop(),
+    () => store.close(),
+  );
+  const request = { message: message('x', { contextId: 'c' }) };
+  const first = told(await engine.stream(request, call));
+  isHeld = true;
+  const again = engine.stream(request, call).then(told);
+  await loading.promise;
+  gate.resolve();
+  expect((await first).at(-1)).toContain('INPUT_REQUIRED');
+  isHeld = false;
+  released.resolve();
+  expect(await again).toEqual(['0 task INPUT_REQUIRED']);
 });

@@ -133,8 +133,18 @@ export class Engine {
   /** Resolves once the first event is known, so that what fails before it is an error and no stream. */
   async stream(request: SendMessageRequest, call: Call): Promise<EventStream> {
     this.#requireStreaming();
-    const owner = this.#owner(call);
-    const admitted = await this.#admissions.admit(request, call, owner, true);
+    return this.#streamOf(await this.#follows(request, call), request, call);
+  }
+
+  #follows(request: SendMessageRequest, call: Call): Promise<Admitted> {
+    return this.#admissions.admit(request, call, this.#owner(call), true);
+  }
+
+  async #streamOf(
+    admitted: Admitted,
+    request: SendMessageRequest,
+    call: Call,
+  ): Promise<EventStream> {
     const historyLength = request.configuration?.historyLength;
     if (admitted.kind === 'answered') {
       return new EventStream({ first: [onlyEvent(withLength(admitted.answer, historyLength))] });
@@ -176,6 +186,12 @@ export class Engine {
     const shown = withHistory(task, request.configuration?.historyLength);
     if (isTerminal(record.state)) return new EventStream({ first: [onlyEvent({ task: shown })] });
     const { messageId } = request.message;
+    const isNoted = hasMessage(task.value, messageId);
+    if (isNoted && closesOnInput(record.state)) {
+      // The turn has just started, or it has ended with a question since it was found in flight.
+      const again = await this.#follows(request, call);
+      if (again.kind !== 'running') return this.#streamOf(again, request, call);
+    }
     const { lastEventId: seen = 0 } = call;
     // A later message of the task may not be in its log yet, and then states belong to earlier turns.
     const isFirst = task.value.history?.[0]?.messageId === messageId;
@@ -184,7 +200,7 @@ export class Engine {
       first: resumes ? [] : [taskEvent(shown, record.version)],
       reader: this.#follow(taskId, resumes ? seen : record.version),
       closes: closesOnInput,
-      ...(!hasMessage(task.value, messageId) && { awaitedMessage: messageId }),
+      ...(!isNoted && { awaitedMessage: messageId }),
       ...(call.signal !== undefined && { signal: call.signal }),
     });
   }
