@@ -243,6 +243,41 @@ test('mutual TLS: a certificate of the authority says who calls, on the same por
   expect((await get(tasks, { headers: token })).status).toBe(200);
 });
 
+test('mutual TLS: the token of a request says who calls, whatever certificate the connection has', async () => {
+  await using files = await Files.write(certificateOf('server'));
+  const url = await start({
+    tls: files.tls({ ca: files.path('ca.pem') }),
+    auth: new Authenticator({
+      verifiers: [
+        mtlsVerifier(),
+        bearerTokenVerifier({ tokens: [{ token: 'letmein', subject: 'alice' }] }),
+      ],
+    }),
+    extendedCard: async (caller, card) => ({ ...card, description: caller.subject }),
+  });
+  const client = certificateOf('gateway');
+  const who = async (authorization?: string) => {
+    const headers = { ...list, ...(authorization !== undefined && { authorization }) };
+    const { status, text } = await get(`${url}/extendedAgentCard`, { headers, client });
+    return status === 200 ? (JSON.parse(text) as AgentCard).description : status;
+  };
+  expect(await who()).toBe('gateway');
+  expect(await who('Bearer letmein')).toBe('alice');
+  expect(await who('Bearer wrong')).toBe(401);
+});
+
+test('over TLS the cookie of the inspector is for TLS only', async () => {
+  await using files = await Files.write(certificateOf('server'));
+  const url = await start({ tls: files.tls(), inspect: true });
+  const link = server?.inspectorUrl ?? '';
+  expect(link.startsWith(`${url}/inspect/?token=`)).toBe(true);
+  const { status, headers } = await get(link);
+  expect([status, headers['location']]).toEqual([303, './']);
+  expect(headers['set-cookie']?.[0]).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
+  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+  expect((await get(`${url}/inspect/api/about`, { headers: { cookie } })).status).toBe(200);
+});
+
 test('where client certificates are required, nobody else gets as far as HTTP', async () => {
   await using files = await Files.write(certificateOf('server'));
   const url = await start({
