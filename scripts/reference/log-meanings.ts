@@ -40,7 +40,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'audit.url_refused': 'A webhook was to go where it must not',
   'bus.connection.lost': 'The broker is away; the connection is made again by itself',
   'bus.dead_letter': 'A message was given up, see `legate bus dead`',
-  'bus.message.not_taken': 'A message could not be read at all; it was moved to the dead letters',
+  'bus.message.not_taken': 'A message could not be read at all; it was dropped',
   'bus.message.refused':
     'A message exceeds a bound or cannot be decoded; it was moved to the dead letters',
   'bus.handler.failed': 'A message could not be worked on; it is tried again',

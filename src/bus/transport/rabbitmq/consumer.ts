@@ -20,6 +20,7 @@ interface Held extends Delivery {
   readonly channel: Channel;
   readonly acknowledgements: Acknowledgements;
   readonly tag: number;
+  readonly isRejectable: boolean;
 }
 
 export interface RabbitConsumerOptions {
@@ -186,14 +187,14 @@ export class RabbitConsumer implements Consumption {
       this.#take(channel, acknowledgements, received);
     } catch (error) {
       logger.error({ queue: settings.name, error }, 'bus.message.not_taken');
-      acknowledgements.reject(received.deliveryTag);
+      acknowledgements.done(received.deliveryTag);
     }
   }
 
   #take(channel: Channel, acknowledgements: Acknowledgements, received: AsyncMessage): void {
     const { settings, scheduler } = this.#options;
     if (this.#isClosing || this.#left <= 0) return;
-    const { message, attempt, isRedelivered, refusal } = fromWire(received, {
+    const { message, attempt, isRedelivered, refusal, isRejectable } = fromWire(received, {
       newId: () => scheduler.uuid(),
       topics: settings.topics,
     });
@@ -205,6 +206,7 @@ export class RabbitConsumer implements Consumption {
       channel,
       acknowledgements,
       tag: received.deliveryTag,
+      isRejectable,
     };
     if (refusal !== undefined) {
       void this.#refuse(held, refusal);
@@ -217,18 +219,29 @@ export class RabbitConsumer implements Consumption {
   }
 
   /**
-   * Rejected, so that the broker moves it to the dead letters as it came: we know its ids alone, and
-   * could not send it again.
+   * We know its ids alone. Rejected where possible, so that the broker moves it to the dead letters
+   * as it came; otherwise ids and reason are all that is kept.
    */
   async #refuse(held: Held, reason: string): Promise<void> {
     const { settings, logger, consume } = this.#options;
-    logger.warn({ queue: settings.name, messageId: held.id, reason }, 'bus.message.refused');
+    const { acknowledgements, tag, id } = held;
+    logger.warn({ queue: settings.name, messageId: id, reason }, 'bus.message.refused');
     try {
       await consume.onRefused?.(held, reason);
     } catch (error) {
-      logger.warn({ queue: settings.name, messageId: held.id, error }, 'bus.refusal.not_told');
+      logger.warn({ queue: settings.name, messageId: id, error }, 'bus.refusal.not_told');
     }
-    held.acknowledgements.reject(held.tag);
+    if (held.isRejectable) {
+      acknowledgements.reject(tag);
+      return;
+    }
+    try {
+      await this.#bury(held, { reason, isRefused: true });
+    } catch (error) {
+      // Ended here all the same: what nobody can read must not come back for ever.
+      logger.error({ queue: settings.name, messageId: id, error }, 'bus.settle.failed');
+    }
+    acknowledgements.done(tag);
   }
 
   #settle(held: Held, verdict: Verdict): void | Promise<void> {
@@ -244,11 +257,17 @@ export class RabbitConsumer implements Consumption {
       await this.#moveOn(held, verdict);
     } catch (error) {
       // The broker itself can always move it; it then says "rejected", and the log says why.
-      if (this.#isDead(held, verdict) || isRefusedMessage(error)) acknowledgements.reject(tag);
+      if (this.#isDead(held, verdict) || isRefusedMessage(error)) this.#drop(held);
       else acknowledgements.release(tag);
       throw error;
     }
     acknowledgements.done(tag);
+  }
+
+  /** To the dead letters by the broker, where that is safe. */
+  #drop({ acknowledgements, tag, isRejectable }: Held): void {
+    if (isRejectable) acknowledgements.reject(tag);
+    else acknowledgements.done(tag);
   }
 
   #isDead({ attempt }: Held, { kind }: Verdict): boolean {
@@ -256,7 +275,7 @@ export class RabbitConsumer implements Consumption {
   }
 
   async #moveOn(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {
-    const { settings, publisher, scheduler, logger } = this.#options;
+    const { settings, publisher, logger } = this.#options;
     const { attempt } = held;
     const delay = settings.retryDelaysMs[attempt - 1];
     if (!this.#isDead(held, verdict) && delay !== undefined) {
@@ -276,12 +295,19 @@ export class RabbitConsumer implements Consumption {
     }
     const { reason } = verdict;
     logger.warn({ queue: settings.name, messageId: held.id, reason }, 'bus.dead_letter');
+    await this.#bury(held, { reason });
+  }
+
+  async #bury(
+    held: Held,
+    marks: { readonly reason: string; readonly isRefused?: boolean },
+  ): Promise<void> {
+    const { settings, publisher, scheduler } = this.#options;
     if (settings.deadLetters === undefined) return;
-    const envelope = toEnvelopeAgain(held, { attempt, reason, diedAt: scheduler.now() });
+    const { attempt, body } = held;
+    const envelope = toEnvelopeAgain(held, { ...marks, attempt, diedAt: scheduler.now() });
     const routingKey = deadQueueName(settings.name);
-    await publisher.send({ ...envelope, routingKey, mandatory: true }, held.body, {
-      confirm: true,
-    });
+    await publisher.send({ ...envelope, routingKey, mandatory: true }, body, { confirm: true });
   }
 
   async #declareRetry(delay: number): Promise<void> {

@@ -66,7 +66,10 @@ describe('the guard of a connection', () => {
     ];
     const reason = 'the body of 12 bytes is larger than 10 (maxBodyBytes)';
     const goes = [
-      header(1, 0, { ...ids, headers: refused(reason) }),
+      header(1, 0, {
+        ...ids,
+        headers: [...refused(reason), textField('legate-rejectable', 'yes')],
+      }),
       header(2, 2, ids),
       body(2, 'ok'),
       header(1, 2, ids),

@@ -2,7 +2,7 @@
  * The content header frame of AMQP 0-9-1, which precedes the body of each message: class id (2
  * bytes), weight (2), body size (8), property flags (2), then the properties whose flags are set.
  */
-import { refusedHeader } from './wire.ts';
+import { refusedHeader, rejectableHeader } from './wire.ts';
 
 export interface ContentBounds {
   /** The largest body, in bytes. */
@@ -31,7 +31,7 @@ const maxTableDepth = 8;
  * - Content type and encoding are removed: with them the client library would parse the body as JSON
  *   before any bound of ours applies. Nothing else reads them.
  * - A message that exceeds a bound loses its headers and its body, and gains `refusedHeader` with the
- *   reason. The consumer rejects it; the broker keeps the original.
+ *   reason, and `rejectableHeader` where the broker can move the original.
  */
 export function boundHeader(payload: Buffer, { maxBodyBytes }: ContentBounds): BoundedHeader {
   // No header of AMQP: the client library ends the connection.
@@ -43,11 +43,17 @@ export function boundHeader(payload: Buffer, { maxBodyBytes }: ContentBounds): B
       return { payload: build(payload, bodySize, table, later), skippedBytes: 0 };
     }
     const reason = `the body of ${bodySize} bytes is larger than ${maxBodyBytes} (maxBodyBytes)`;
-    return { payload: build(payload, 0, refusal(reason), later), skippedBytes: bodySize };
+    const isRejectable = table?.includes('x-death') !== true;
+    const headers = fields({
+      [refusedHeader]: reason,
+      ...(isRejectable && { [rejectableHeader]: 'yes' }),
+    });
+    return { payload: build(payload, 0, headers, later), skippedBytes: bodySize };
   } catch (error) {
     const reason = error instanceof Unreadable ? error.message : 'the headers cannot be decoded';
     const later = laterOf(payload);
-    return { payload: build(payload, 0, refusal(reason), later), skippedBytes: bodySize };
+    const headers = fields({ [refusedHeader]: reason });
+    return { payload: build(payload, 0, headers, later), skippedBytes: bodySize };
   }
 }
 
@@ -155,16 +161,18 @@ function build(
   return Buffer.concat(table === undefined ? [fixed, later.bytes] : [fixed, table, later.bytes]);
 }
 
-/** A table with one text in it. */
-function refusal(reason: string): Buffer {
-  const name = Buffer.from(refusedHeader);
-  const text = Buffer.from(reason);
-  const table = Buffer.alloc(4 + 1 + name.length + 1 + 4 + text.length);
-  let offset = table.writeUInt32BE(table.length - 4, 0);
-  offset = table.writeUInt8(name.length, offset);
-  offset += name.copy(table, offset);
-  offset = table.writeUInt8('S'.charCodeAt(0), offset);
-  offset = table.writeUInt32BE(text.length, offset);
-  text.copy(table, offset);
-  return table;
+/** A table of texts. */
+function fields(texts: Readonly<Record<string, string>>): Buffer {
+  const parts = Object.entries(texts).map(([name, text]) => {
+    const bytes = Buffer.from(text);
+    const start = Buffer.alloc(name.length + 6);
+    let offset = start.writeUInt8(name.length, 0);
+    offset += start.write(name, offset, 'latin1');
+    offset += start.write('S', offset, 'latin1');
+    start.writeUInt32BE(bytes.length, offset);
+    return Buffer.concat([start, bytes]);
+  });
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(parts.reduce((sum, part) => sum + part.length, 0));
+  return Buffer.concat([length, ...parts]);
 }

@@ -142,6 +142,18 @@ const hostile: readonly (readonly [
     '"x"',
     'handed out',
   ],
+  [
+    'a death that is no list of tables',
+    { headers: [nestedField('x-death', 5)] },
+    Buffer.of(0xff),
+    /not UTF-8/,
+  ],
+  [
+    'a death that is no list of tables, and a body',
+    { headers: [nestedField('x-death', 5)] },
+    '"x"',
+    'handed out',
+  ],
   ['a death that lies', { headers: [textField('x-death', 'never')] }, '"x"', 'handed out'],
 ];
 

@@ -5,6 +5,8 @@ import { cutText, headerBytes, maxHeaderBytes, maxIdBytes } from '../refusals.ts
 
 /** Why a message was refused before it was decoded: see `content-header.ts`. */
 export const refusedHeader = 'legate-refused';
+/** On a refused message that the broker itself can move to the dead letters. */
+export const rejectableHeader = 'legate-rejectable';
 
 /** Headers of the transport itself; everything else in the table belongs to the message. */
 const own = {
@@ -36,6 +38,11 @@ export interface WireMessage {
   readonly death: { readonly reason: string; readonly diedAt: number } | undefined;
   /** Why it must not be handled. Its body is empty then, and only its ids are known. */
   readonly refusal: string | undefined;
+  /**
+   * Whether the broker can be told to move it to the dead letters: a forged `x-death`, which it then
+   * reads, ends the process of its queue (RabbitMQ 3.10).
+   */
+  readonly isRejectable: boolean;
 }
 
 /** Made in one go and not by copies: this is on the path of every message. */
@@ -74,9 +81,11 @@ export function toEnvelopeAgain(
     readonly attempt?: number;
     readonly reason?: string;
     readonly diedAt?: number;
+    /** Its contents were refused, and are not in it. */
+    readonly isRefused?: boolean;
   },
 ): Envelope {
-  const { attempt, reason, diedAt } = marks;
+  const { attempt, reason, diedAt, isRefused = false } = marks;
   return {
     messageId: message.id,
     type: message.type,
@@ -91,6 +100,7 @@ export function toEnvelopeAgain(
       ...(attempt !== undefined && { [own.attempt]: String(attempt) }),
       ...(reason !== undefined && { [own.reason]: cutText(reason, maxReasonBytes) }),
       ...(diedAt !== undefined && { [own.diedAt]: String(diedAt) }),
+      ...(isRefused && { [refusedHeader]: cutText(reason ?? '', maxReasonBytes) }),
     },
   };
 }
@@ -127,6 +137,9 @@ export function fromWire(
     isRedelivered: received.redelivered,
     death: deathOf(table),
     refusal,
+    isRejectable:
+      !Object.hasOwn(table, 'x-death') &&
+      (table[refusedHeader] === undefined || table[rejectableHeader] === 'yes'),
   };
 }
 
