@@ -1,7 +1,8 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { freePort, installPackage, note, serverDirectory, startProcess } from './servers.ts';
 
 const hint =
@@ -18,6 +19,12 @@ export interface RabbitMq {
   restart(): Promise<void>;
   /** Cuts every connection, as a network would. */
   closeConnections(): void;
+  /** Stops the process of the server, as a machine that hangs; connections stay open. */
+  freeze(): void;
+  /** Lets a frozen server go on. */
+  thaw(): void;
+  /** Raises or clears an alarm: the server blocks publishers while it stands. */
+  alarm(kind: 'memory' | 'disk', isOn: boolean): Promise<void>;
 }
 
 let shared: Promise<RabbitMq> | undefined;
@@ -36,6 +43,13 @@ async function given(url: string): Promise<RabbitMq> {
     closeConnections: () => {
       throw refuse();
     },
+    freeze: () => {
+      throw refuse();
+    },
+    thaw: () => {
+      throw refuse();
+    },
+    alarm: () => Promise.reject(refuse()),
   };
 }
 
@@ -76,6 +90,9 @@ async function startRabbitMq(): Promise<RabbitMq> {
     return child;
   };
   let child = await start();
+  const signal = (name: NodeJS.Signals): void => {
+    process.kill(Number(readFileSync(join(directory, 'pid'), 'utf8')), name);
+  };
   return {
     url: `amqp://guest:guest@127.0.0.1:${port}`,
     async restart() {
@@ -85,6 +102,17 @@ async function startRabbitMq(): Promise<RabbitMq> {
       child = await start();
     },
     closeConnections: () => control('close_all_connections', 'test'),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    async alarm(kind, isOn) {
+      const [command, raised, usual] = {
+        memory: ['set_vm_memory_high_watermark', '0', '0.4'],
+        disk: ['set_disk_free_limit', '1000000GB', '50MB'],
+      }[kind] as [string, string, string];
+      // Not awaited in a blocking way: whoever is disturbed may be in this process.
+      const args = ['-n', node, command, isOn ? raised : usual];
+      await promisify(execFile)(join(script, '../rabbitmqctl'), args, { env });
+    },
   };
 }
 

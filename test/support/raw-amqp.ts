@@ -101,6 +101,11 @@ export class RawPublisher implements AsyncDisposable {
     return promise;
   }
 
+  /** The broker ended the connection, or refused something: open another. */
+  get isBroken(): boolean {
+    return this.#error !== undefined;
+  }
+
   async close(): Promise<void> {
     if (this.#error === undefined) {
       const closed = this.#expect(methods.closeOk);
