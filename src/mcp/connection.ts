@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
 import { type Logger, silentLogger, traceHeaders } from '../telemetry/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
+import { outputValidator } from './output-validator.ts';
 import { type McpToolResult, toResult } from './result.ts';
 import type { McpServerConfig } from './server-config.ts';
 
@@ -160,6 +161,7 @@ export class McpConnection implements AsyncDisposable {
   async #connect(): Promise<Client> {
     const { maxRetries = 3, connectTimeoutMs: timeout = 10_000 } = this.#config;
     const { Client } = await import('@modelcontextprotocol/client');
+    const jsonSchemaValidator = await outputValidator();
     for (let attempt = 1; ; attempt += 1) {
       const client = new Client(
         { name: 'legate', version: '1' },
@@ -167,6 +169,7 @@ export class McpConnection implements AsyncDisposable {
           versionNegotiation: { mode: 'auto', probe: { timeoutMs: timeout } },
           // There is nobody here whom a server could ask.
           inputRequired: { autoFulfill: false },
+          jsonSchemaValidator,
         },
       );
       Object.assign(client, {

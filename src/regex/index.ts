@@ -6,3 +6,4 @@ export {
   type Pattern,
   type PatternInText,
 } from './pattern.ts';
+export { splitPatterns, type SplitSchema } from './schema-patterns.ts';

@@ -76,25 +76,36 @@ function isSchema(source: Schema | JsonObject): source is Schema {
 
 /** JSON Schema is checked as far as zod understands it; loaded when a value is to be checked. */
 function fromJsonSchema(jsonSchema: JsonObject): ValueSchema {
-  let validator: Promise<Schema | undefined> | undefined;
+  let validator: Promise<Validator> | undefined;
   return {
     jsonSchema,
     parse: async (value) => {
-      validator ??= toSchema(jsonSchema);
-      const schema = await validator;
+      validator ??= toValidator(jsonSchema);
+      const { schema, check } = await validator;
+      const problem = check(value);
+      if (problem !== undefined) return { ok: false, problem };
       if (schema === undefined) return { ok: true, value };
       return toParsed(await schema['~standard'].validate(value));
     },
   };
 }
 
-async function toSchema(jsonSchema: JsonObject): Promise<Schema | undefined> {
+interface Validator {
+  readonly schema: Schema | undefined;
+  readonly check: (value: JsonValue) => string | undefined;
+}
+
+async function toValidator(jsonSchema: JsonObject): Promise<Validator> {
   const { z } = await import('zod');
+  // Patterns may come from elsewhere (MCP, OpenAPI), and values from users by way of a model: zod
+  // would compile them with RegExp.
+  const { splitPatterns } = await import('../../regex/index.ts');
+  const { schema, check } = splitPatterns(jsonSchema);
   try {
-    return z.fromJSONSchema(jsonSchema);
+    return { schema: z.fromJSONSchema(schema), check };
   } catch {
     // Words of JSON Schema that zod does not have: whoever takes the value checks it.
-    return undefined;
+    return { schema: undefined, check };
   }
 }
 

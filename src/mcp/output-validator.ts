@@ -1,0 +1,23 @@
+import type { JsonSchemaType, jsonSchemaValidator } from '@modelcontextprotocol/client';
+import type { JsonObject, JsonValue } from '../protocol/index.ts';
+
+/**
+ * Checks what tools return against their output schema. Both come from the server, so the patterns
+ * of the schema run in linear time and not in the validator's `RegExp`.
+ */
+export async function outputValidator(): Promise<jsonSchemaValidator> {
+  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
+  const { splitPatterns } = await import('../regex/index.ts');
+  const ajv = new AjvJsonSchemaValidator();
+  return {
+    getValidator<T>(written: JsonSchemaType) {
+      const { schema, check } = splitPatterns(written as JsonObject);
+      const validate = ajv.getValidator<T>(schema);
+      return (input) => {
+        const problem = check(input as JsonValue);
+        if (problem === undefined) return validate(input);
+        return { valid: false, data: undefined, errorMessage: problem };
+      };
+    },
+  };
+}
