@@ -16,7 +16,8 @@ test(
     try {
       await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
       const url = /at (http:\/\/localhost:\d+)/.exec(running.out)?.[1] ?? '';
-      const token = /^Inspector: {3}\S+\/inspect\/\?token=([\w-]{43})$/m.exec(running.out)?.[1] ?? '';
+      const token =
+        /^Inspector: {3}\S+\/inspect\/\?token=([\w-]{43})$/m.exec(running.out)?.[1] ?? '';
       expect(running.out).toContain(`Inspector:   ${url}/inspect/?token=${token}`);
       expect((await fetch(`${url}/inspect/api/about`)).status).toBe(401);
       const headers = { authorization: `Bearer ${token}` };

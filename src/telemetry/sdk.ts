@@ -37,6 +37,9 @@ export interface Sdk {
   shutdown(): Promise<void>;
 }
 
+/** Attribute sets that one metric may have; the rest is counted as `otel_metric_overflow`. */
+const maxSeries = 1_000;
+
 /** Reports an export that fails and the one that succeeds again, once for each outage. */
 type OnResult = (result: ExportResult) => void;
 
@@ -47,7 +50,8 @@ export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
   const onResult = outageLog(logger, otlp?.endpoint);
   const prometheus = new PrometheusText();
   const readers = [prometheus.reader, ...metricReaders(otlp, onResult)];
-  const meters = new MeterProvider({ ...shared, readers });
+  const views = [{ instrumentName: '*', aggregationCardinalityLimit: maxSeries }];
+  const meters = new MeterProvider({ ...shared, readers, views });
   const isOurs = metrics.setGlobalMeterProvider(meters);
   if (!isOurs) logger.info({}, 'telemetry.another_sdk');
   const tracing =

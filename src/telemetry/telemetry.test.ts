@@ -271,3 +271,14 @@ test('spans arrive without a further span or a shutdown, with metrics on as well
   }
   expect(collecting.metrics.size).toBeGreaterThan(0);
 });
+
+test('labels chosen by callers cannot grow memory without bound', async () => {
+  await using telemetry = await startTelemetry();
+  const calls = counter('legate.tool.calls');
+  for (let index = 0; index < 2_000; index += 1) calls.add(1, { tool: String(index) });
+  const lines = (await telemetry.prometheus())
+    .split('\n')
+    .filter((line) => line.startsWith('legate_tool_calls_total{'));
+  expect(lines.length).toBeLessThanOrEqual(1_000);
+  expect(lines.some((line) => line.includes('otel_metric_overflow'))).toBe(true);
+});
