@@ -8,6 +8,7 @@ const rooms = [
   'protocol',
   'config',
   'regex',
+  'search',
   'telemetry',
   'net',
   'store',

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { scriptedModel } from '../../models/index.ts';
 import { openMemory } from '../../store/index.ts';
@@ -6,38 +5,12 @@ import { llmAgent } from '../llm/llm-agent.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { loadMemory } from './memory-tool.ts';
 import { Memory } from './memory.ts';
-import { wordsOf } from './words.ts';
 
 const alice = { agent: 'clerk', caller: { tenant: '', subject: 'alice' } };
 
 function texts(found: readonly { readonly text: string }[]): readonly string[] {
   return found.map(({ text }) => text);
 }
-
-for (const [text, words] of [
-  ['Déjà-vu, twice!', ['deja', 'vu', 'twice']],
-  ['東京都 tower東京', ['東京', '京都', 'tower', '東京']],
-  ['ありがとう', ['あり', 'りが', 'がと', 'とう']],
-  ['Ｆｕｌｌ ｗｉｄｔｈ', ['full', 'width']],
-  ['안녕하세요 세계', ['안녕하세요', '세계']],
-  ['नमस्ते दुनिया', ['नमस्ते', 'दुनिया']],
-  ['مُحَمَّد', ['محمد']],
-  ['Straße 42', ['straße', '42']],
-  ['猫', ['猫']],
-  ['… !', []],
-] as const) {
-  test(`the words of ${JSON.stringify(text)}`, () => {
-    expect(wordsOf(text)).toEqual(words);
-  });
-}
-
-test('no text has words without a character', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), (text) => {
-      expect(wordsOf(text).every((word) => word !== '')).toBe(true);
-    }),
-  );
-});
 
 test('memories are found by their words, the best first, in any script', async () => {
   const memory = new Memory(openMemory().records);

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
-import type MiniSearch from 'minisearch';
 import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { Ranked, SearchIndex } from '../../search/index.ts';
 import type { RecordStore } from '../../store/index.ts';
 import type { Caller, Clock } from '../agent.ts';
-import { wordsOf } from './words.ts';
 
 /**
  * Whose memories they are.
@@ -50,12 +49,11 @@ export interface MemoryOptions {
 }
 
 interface StoredMemory extends Omit<NewMemory, 'id'> {
-  readonly id: string;
   readonly at: number;
 }
 
 interface Index {
-  readonly search: MiniSearch<StoredMemory>;
+  readonly search: SearchIndex<StoredMemory>;
   /** Changes when all was forgotten. */
   readonly epoch: string;
   /** The key of the last memory that is in it. */
@@ -150,7 +148,7 @@ export class Memory {
     { limit = 5 }: { readonly limit?: number } = {},
   ): Promise<readonly FoundMemory[]> {
     const prefix = prefixOf(scope);
-    if (prefix === undefined || wordsOf(query).length === 0) return [];
+    if (prefix === undefined) return [];
     const { search } = await this.#index(prefix);
     return search.search(query).slice(0, limit).map(toFound);
   }
@@ -189,17 +187,9 @@ export class Memory {
   }
 
   async #create(epoch: string): Promise<Index> {
-    const { default: MiniSearch } = await import('minisearch');
-    const search = new MiniSearch<StoredMemory>({
-      fields: ['text'],
-      storeFields: ['text', 'author', 'sessionId', 'at'],
-      tokenize: wordsOf,
-      processTerm: (term) => term,
-      searchOptions: {
-        prefix: (term) => term.length > 3,
-        fuzzy: (term) => (term.length > 5 ? 1 : 0),
-      },
-    });
+    // Only who searches needs an index.
+    const { SearchIndex } = await import('../../search/index.ts');
+    const search = new SearchIndex(({ text }: StoredMemory) => text);
     return { search, epoch, lastKey: undefined };
   }
 
@@ -213,7 +203,7 @@ export class Memory {
         ...(index.lastKey !== undefined && { after: index.lastKey }),
       });
       for (const { key, value } of page) {
-        index.search.add({ ...(value.value as unknown as StoredMemory), id: key });
+        index.search.add(value.value as unknown as StoredMemory);
         index.lastKey = key;
       }
       if (page.length < pageSize) return index;
@@ -243,12 +233,12 @@ function epochOf(head: JsonValue | undefined): string {
   return typeof epoch === 'string' ? epoch : '';
 }
 
-function toFound(result: Record<string, unknown> & { readonly score: number }): FoundMemory {
-  const { text, author, sessionId, at } = result as unknown as StoredMemory;
+function toFound({ document, score }: Ranked<StoredMemory>): FoundMemory {
+  const { text, author, sessionId, at } = document;
   return {
     text,
     at,
-    score: result.score,
+    score,
     ...(author !== undefined && { author }),
     ...(sessionId !== undefined && { sessionId }),
   };

@@ -1,4 +1,4 @@
-import { rank } from '../search/index.ts';
+import { rank } from '../../search/index.ts';
 import type { PeerRecord } from './peer-records.ts';
 
 /**

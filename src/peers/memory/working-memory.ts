@@ -1,6 +1,6 @@
 import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { RecordStore, StoredRecord } from '../../store/index.ts';
-import { rank } from '../search/index.ts';
+import { rank } from '../../search/index.ts';
 import { namespaceOf, wholeKey } from './memory-key.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Turn } from '../../agents/index.ts';
 import type { AgentSkill, JsonObject } from '../../protocol/index.ts';
-import { rank } from '../search/index.ts';
+import { rank } from '../../search/index.ts';
 
 /**
  * Other names of skills, by their ids.

@@ -1,13 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rank } from './ranking.ts';
-import { tokensOf } from './tokens.ts';
+import { rank, wordsOf } from './index.ts';
 
 const self = (text: string): string => text;
 const best = (query: string, texts: readonly string[]) => rank(query, texts, self)[0];
 
-test('words are found in any script, and names are taken apart', () => {
-  expect(tokensOf('Query-Availability, queryAvailability query_availability')).toEqual([
+test('names are taken apart', () => {
+  expect(wordsOf('Query-Availability, queryAvailability query_availability')).toEqual([
     'query',
     'availability',
     'query',
@@ -15,9 +14,31 @@ test('words are found in any script, and names are taken apart', () => {
     'query',
     'availability',
   ]);
-  expect(tokensOf('Größe ＡＢＣ')).toEqual(['größe', 'abc']);
-  expect(tokensOf('天气预报').length).toBeGreaterThan(0);
-  expect(tokensOf('Погода в Москве')).toEqual(['погода', 'в', 'москве']);
+});
+
+for (const [text, words] of [
+  ['Déjà-vu, twice!', ['deja', 'vu', 'twice']],
+  ['東京都 tower東京', ['東京', '京都', 'tower', '東京']],
+  ['ありがとう', ['あり', 'りが', 'がと', 'とう']],
+  ['Ｆｕｌｌ ｗｉｄｔｈ', ['full', 'width']],
+  ['안녕하세요 세계', ['안녕하세요', '세계']],
+  ['नमस्ते दुनिया', ['नमस्ते', 'दुनिया']],
+  ['مُحَمَّد', ['محمد']],
+  ['Straße 42', ['straße', '42']],
+  ['猫', ['猫']],
+  ['… !', []],
+] as const) {
+  test(`the words of ${JSON.stringify(text)}`, () => {
+    expect(wordsOf(text)).toEqual(words);
+  });
+}
+
+test('no text has words without a character', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), (text) => {
+      expect(wordsOf(text).every((word) => word !== '')).toBe(true);
+    }),
+  );
 });
 
 test.each([

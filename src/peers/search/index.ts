@@ -1,1 +1,0 @@
-export { rank, type Ranked } from './ranking.ts';

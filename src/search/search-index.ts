@@ -1,0 +1,153 @@
+import MiniSearch, { type Query, type SearchResult } from 'minisearch';
+import { wordsOf } from './words.ts';
+
+/**
+ * A document that a search found.
+ * @example
+ * const notes = ['The train is late', 'It rains'];
+ * const [best]: readonly Ranked<string>[] = rank('late train', notes, String);
+ * best?.fit; // 1: both words are there
+ */
+export interface Ranked<T> {
+  readonly document: T;
+  /** Okapi BM25; comparable within one search only. */
+  readonly score: number;
+  /** Of the best document's score, from 0 to 1: the best has 1, however bad it is. */
+  readonly relative: number;
+  /** How much of the query the document speaks of, from 0 to 1: 0.2 is a bad answer, even if the best. */
+  readonly fit: number;
+}
+
+/** Of a query. */
+const mostWords = 64;
+/** A word with another ending, or with a letter wrong, counts less than the word itself. */
+const kinWeight = 0.6;
+const shortestStem = 4;
+const longestEnding = 3;
+/** A document with all words of the query side by side scores so many times more. */
+const phraseWeight = 2;
+
+/** A document with its words, which stand between spaces. */
+interface Indexed<T> {
+  readonly id: number;
+  readonly words: string;
+  readonly document: T;
+}
+
+/**
+ * Documents, found by their words (BM25) in any script.
+ * @example
+ * const index = new SearchIndex((note: { text: string }) => note.text);
+ * index.add({ text: 'Allergic to nuts' });
+ * index.search('nut')[0]?.document; // { text: 'Allergic to nuts' }
+ */
+export class SearchIndex<T> {
+  readonly #textOf: (document: T) => string;
+  readonly #indexed: Indexed<T>[] = [];
+  readonly #search = new MiniSearch<Indexed<T>>({
+    fields: ['words'],
+    tokenize: (words) => words.split(' ').slice(1, -1),
+    processTerm: (term) => term,
+    searchOptions: {
+      bm25: { k: 1.5, b: 0.75, d: 0 },
+      // A word without its ending is found twice: as a stem, and as one with a letter less.
+      weights: { prefix: kinWeight, fuzzy: kinWeight / 2 },
+    },
+  });
+
+  constructor(textOf: (document: T) => string) {
+    this.#textOf = textOf;
+  }
+
+  add(document: T): void {
+    const words = spaced(wordsOf(this.#textOf(document)));
+    const indexed = { id: this.#indexed.length, words, document };
+    this.#indexed.push(indexed);
+    this.#search.add(indexed);
+  }
+
+  /** Best first; what shares nothing with the query is left out. */
+  search(query: string): readonly Ranked<T>[] {
+    const said = wordsOf(query).slice(0, mostWords);
+    const words = [...new Set(said)];
+    if (words.length === 0) return [];
+    const stems = new Map(words.flatMap((word) => stemsOf(word).map((stem) => [stem, word])));
+    const phrases = said.slice(1).map((word, at) => spaced([said[at] ?? '', word]));
+    const found = this.#search.search(queryOf(words, [...stems.keys()]), {
+      boostDocument: (id) => {
+        const text = this.#indexed[Number(id)]?.words ?? '';
+        const met = phrases.filter((phrase) => text.includes(phrase)).length;
+        return 1 + (met === 0 ? 0 : (phraseWeight * met) / phrases.length);
+      },
+    });
+    const fits = fitsOf(words, stems, found, this.#indexed.length);
+    const ranked = found.flatMap(({ id, score, queryTerms }, at) => {
+      const indexed = this.#indexed[Number(id)];
+      if (indexed === undefined) return [];
+      // The library multiplies by the number of words, among which stems would count again.
+      const plain = score / Math.max(1, queryTerms.length);
+      return [{ document: indexed.document, score: plain, fit: fits[at] ?? 0 }];
+    });
+    const sorted = ranked.toSorted((one, other) => other.score - one.score);
+    return sorted.map((each) => ({ ...each, relative: each.score / (sorted[0]?.score ?? 1) }));
+  }
+}
+
+function spaced(words: readonly string[]): string {
+  return ` ${words.join(' ')} `;
+}
+
+/**
+ * Ranks documents by a query, best first; those that share nothing with it are left out.
+ * @example rank('book a flight', cards, (card: AgentCard) => card.description)
+ */
+export function rank<T>(
+  query: string,
+  documents: Iterable<T>,
+  textOf: (document: T) => string,
+): readonly Ranked<T>[] {
+  const index = new SearchIndex(textOf);
+  for (const document of documents) index.add(document);
+  return index.search(query);
+}
+
+/** `bookings` without its ending: `booking`, `bookin`, `booki`. */
+function stemsOf(word: string): readonly string[] {
+  return Array.from({ length: longestEnding }, (_, at) => word.slice(0, -1 - at)).filter(
+    (stem) => stem.length >= shortestStem,
+  );
+}
+
+function queryOf(words: readonly string[], stems: readonly string[]): Query {
+  const own = {
+    queries: [spaced(words)],
+    prefix: (term: string) => term.length >= shortestStem,
+    fuzzy: (term: string) => (term.length > 5 ? 1 : false),
+  };
+  if (stems.length === 0) return { combineWith: 'OR', queries: [own] };
+  const withoutEnding = { queries: [spaced(stems)], boostTerm: () => kinWeight / 2 };
+  return { combineWith: 'OR', queries: [own, withoutEnding] };
+}
+
+/** Rare words weigh more, and words that no document has the most. */
+function fitsOf(
+  words: readonly string[],
+  stems: ReadonlyMap<string, string>,
+  found: readonly SearchResult[],
+  documents: number,
+): readonly number[] {
+  const matches = found.map(({ terms, queryTerms }) => {
+    const own = new Set(terms);
+    const kin = new Set(queryTerms.map((term) => stems.get(term) ?? term));
+    return words.map((word) => (own.has(word) ? 1 : kin.has(word) ? kinWeight : 0));
+  });
+  const weights = words.map((_, number) => {
+    const having = matches.filter((match) => (match[number] ?? 0) > 0).length;
+    return Math.log((documents - having + 0.5) / (having + 0.5) + 1);
+  });
+  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  return matches.map(
+    (match) =>
+      match.reduce<number>((sum, share, number) => sum + share * (weights[number] ?? 0), 0) / whole,
+  );
+}
