@@ -35,7 +35,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
   const shown = prometheus === false ? undefined : prometheus === true ? {} : prometheus;
   if (shown !== undefined) MetricsDoor.check(shown);
   const isOwnStore = 'type' in storeOption;
-  const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const store = isOwnStore ? await openStore(storeOption, options.scheduler) : storeOption;
   const scheduler = options.scheduler ?? storeScheduler(store);
   // Whoever looks wants to see all of the process: bus, peers and models count by OpenTelemetry.
   const isCounted = shown !== undefined || options.telemetry !== undefined;

@@ -109,7 +109,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     throw new LegateError('CONFIGURATION_INVALID', 'a gateway needs at least one agent');
   }
   const isOwnStore = 'type' in storeOption;
-  const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const store = isOwnStore ? await openStore(storeOption, serving.scheduler) : storeOption;
   const scheduler = serving.scheduler ?? storeScheduler(store);
   const identification = {
     ...(verifier !== undefined && { verifier }),

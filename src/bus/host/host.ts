@@ -145,7 +145,7 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
   const concurrency = once ? 1 : (givenConcurrency ?? 10);
   const prefetch = once ? 1 : (givenPrefetch ?? concurrency);
   const isOwnStore = 'type' in storeOption;
-  const store = isOwnStore ? await openStore(storeOption) : storeOption;
+  const store = isOwnStore ? await openStore(storeOption, givenScheduler) : storeOption;
   const scheduler = givenScheduler ?? storeScheduler(store);
   const replica = givenReplica ?? scheduler.uuid();
   const unwanted = new Set<string>();
