@@ -3,7 +3,7 @@ import { rabbitMq, type RabbitMq } from '../../support/rabbitmq.ts';
 import { RawPublisher } from '../../support/raw-amqp.ts';
 import { hostileMessage } from './hostile-messages.ts';
 import { type Participants, startParticipants, topicsOf } from './participants.ts';
-import { Counts, type ScenarioOptions, type ScenarioResult } from './scenario.ts';
+import { answerOf, Counts, type ScenarioOptions, type ScenarioResult } from './scenario.ts';
 
 /** How long calls may take to end once the broker is well again. */
 const settleMs = 120_000;
@@ -40,11 +40,10 @@ export async function brokerFaults(options: ScenarioOptions): Promise<ScenarioRe
   }
   await calls;
   for (const label of ['over the bus', 'over HTTP']) {
-    const answer = await within(
-      label === 'over HTTP' ? participants.callOverHttp(label) : participants.call(label),
-    );
-    if (answer?.includes(`heard ${label}`) !== true)
-      violations.push(`no answer ${label}: ${answer}`);
+    const called =
+      label === 'over HTTP' ? participants.callOverHttp(label) : participants.call(label);
+    const answer = await answerOf(called, settleMs);
+    if (!answer.includes(`heard ${label}`)) violations.push(`afterwards, ${label}: ${answer}`);
     checked.add('tasks afterwards');
   }
   return { injected: injected.values, checked: checked.values, violations };
@@ -76,8 +75,9 @@ async function sendTasks(
     );
     await pause(random.between(20, 200));
   }
-  const settled = await within(Promise.all(calls));
-  if (settled === undefined) violations.push('tasks were not answered');
+  const all = Promise.all(calls).then(() => 'all');
+  const settled = await answerOf(all, settleMs);
+  if (settled !== 'all') violations.push(`tasks are under way still: ${settled}`);
   for (const [text, count] of participants.turns) {
     if (text.startsWith('task ') && count > 1) violations.push(`${text} ran ${count} times`);
   }
@@ -137,11 +137,4 @@ function shuffled(names: readonly string[], random: Random): readonly string[] {
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds));
-}
-
-function within<T>(work: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), settleMs);
-    work.then(resolve, () => resolve(undefined)).finally(() => clearTimeout(timer));
-  });
 }

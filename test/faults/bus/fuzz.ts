@@ -3,12 +3,12 @@ import { rabbitMq } from '../../support/rabbitmq.ts';
 import { RawPublisher } from '../../support/raw-amqp.ts';
 import { hostileMessage } from './hostile-messages.ts';
 import { type Participants, startParticipants, topicsOf } from './participants.ts';
-import { Counts, type ScenarioOptions, type ScenarioResult } from './scenario.ts';
+import { answerOf, Counts, type ScenarioOptions, type ScenarioResult } from './scenario.ts';
 
 /** Messages that the broker has not confirmed yet, at most. */
 const maxUnconfirmed = 200;
 /** A valid task is sent, and must be answered, after so many. */
-const checkEvery = 5_000;
+const checkEvery = 1_000;
 const settleMs = 120_000;
 
 /** Sends hostile messages to everybody on a bus, for a time: see `fuzzBus`. */
@@ -40,11 +40,11 @@ export async function fuzzBus(options: {
   const violations: string[] = [];
 
   async function check(label: string): Promise<void> {
-    const answered = await within(participants.call(label));
-    if (answered !== `heard ${label}`) violations.push(`${label}: the task was not answered`);
-    const served = await within(participants.callOverHttp(`http ${label}`));
-    if (served?.includes(`heard http ${label}`) !== true) {
-      violations.push(`${label}: the gateway did not answer: ${served?.slice(0, 200)}`);
+    const answered = await answerOf(participants.call(label), settleMs);
+    if (answered !== `heard ${label}`) violations.push(`${label}, over the bus: ${answered}`);
+    const served = await answerOf(participants.callOverHttp(`http ${label}`), settleMs);
+    if (!served.includes(`heard http ${label}`)) {
+      violations.push(`${label}, over HTTP: ${served.slice(0, 200)}`);
     }
     checked.add('answered tasks', 2);
   }
@@ -104,13 +104,6 @@ async function drained(
     violations.push(`${state?.messages} tasks wait, and nobody takes them`);
   const letters = await bus.deadLetters(queue, { limit: 1_000 });
   checked.add('listed dead letters', letters.length);
-}
-
-function within<T>(work: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), settleMs);
-    work.then(resolve, () => resolve(undefined)).finally(() => clearTimeout(timer));
-  });
 }
 
 function withoutNames(topic: string): string {

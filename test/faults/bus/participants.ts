@@ -5,12 +5,16 @@ import {
   gateway,
   hostOnBus,
   joinPeers,
+  MessageSigner,
+  MessageVerifier,
   openBus,
+  type PeerNetwork,
   statusQueue,
   taskQueueName,
   topics,
 } from '../../../src/bus/index.ts';
 import { artifact } from '../../../src/protocol/index.ts';
+import { generateSigningKey, publicKeySet } from '../../../src/push/index.ts';
 import { openMemory } from '../../../src/store/index.ts';
 import type { Logger } from '../../../src/telemetry/index.ts';
 import { Counts } from './scenario.ts';
@@ -67,17 +71,24 @@ export async function startParticipants(options: ParticipantsOptions): Promise<P
     turns.set(text, (turns.get(text) ?? 0) + 1);
     yield artifact(`heard ${text}`);
   });
-  const host = await hostOnBus(echo, { bus, logger });
+  // Without a signature anybody on the bus may describe the agent anew.
+  const key = generateSigningKey();
+  const verifier = new MessageVerifier({ trusted: [{ issuer: name, keys: publicKeySet([key]) }] });
+  const signer = new MessageSigner({ issuer: name, key });
   const network = await joinPeers({
     name: 'caller',
     store: openMemory(),
     bus,
     logger,
+    verifier,
     wellKnown: [{ name }],
     timeoutMs: 180_000,
     maxInFlight: 10_000,
   });
-  const server = await gateway({ bus, agents: [name], port: 0, logger });
+  const server = await gateway({ bus, agents: [name], port: 0, logger, verifier });
+  // Last, so that the others hear it announce itself.
+  const host = await hostOnBus(echo, { bus, logger, signer, verifier });
+  await heard(network, name);
   const onlooker = await bus.consume(statusQueue(`onlooker-${exchange}`), async () => done);
   const session = { id: 'faults', caller: { tenant: '', subject: 'user', method: 'test' } };
   return {
@@ -110,6 +121,15 @@ export async function startParticipants(options: ParticipantsOptions): Promise<P
       await opened.close();
     },
   };
+}
+
+/** Resolves once the announcement of the agent has arrived: it names its skills. */
+async function heard({ directory }: PeerNetwork, name: string): Promise<void> {
+  const end = Date.now() + 30_000;
+  while ((await directory.list({ skill: 'echo' })).length === 0) {
+    if (Date.now() > end) throw new Error(`${name} was not announced`);
+    await new Promise((resolve) => void setTimeout(resolve, 20));
+  }
 }
 
 /** Events that no message may cause. */

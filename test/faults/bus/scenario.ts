@@ -23,3 +23,17 @@ export class Counts {
     return Object.values(this.values).reduce((sum, count) => sum + count, 0);
   }
 }
+
+/** The answer, or in words why there is none within the time. */
+export function answerOf(work: Promise<string | undefined>, milliseconds: number): Promise<string> {
+  return new Promise((resolve) => {
+    const late = (): void => resolve(`no answer within ${milliseconds} ms`);
+    const timer = setTimeout(late, milliseconds);
+    work
+      .then(
+        (answer) => resolve(answer ?? 'an empty answer'),
+        (error: unknown) => resolve(`error: ${String(error)}`),
+      )
+      .finally(() => clearTimeout(timer));
+  });
+}
