@@ -81,10 +81,7 @@ describe.each(['1.0', '0.3'] as const)('A2A %s over gRPC', (version: ProtocolVer
     }
     expect(seen.filter((kind) => kind === 'artifactUpdate')).toHaveLength(2);
     expect(seen.at(-1)).toBe('statusUpdate');
-    expect((await client.getTask(id)).artifacts?.[0]?.parts).toEqual([
-      { text: 'Dear ' },
-      { text: 'Bob' },
-    ]);
+    expect((await client.getTask(id)).artifacts?.[0]?.parts).toEqual([{ text: 'Dear Bob' }]);
     await expect(client.getTask('none')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
   });
 });

@@ -77,7 +77,10 @@ export class Replay {
     const index = this.#artifacts.findIndex(({ head }) => head.artifactId === artifact.artifactId);
     const known = this.#artifacts[index];
     if (known !== undefined && isMore) {
-      known.parts.push(...artifact.parts);
+      // The simulated agents append plain text alone: it continues the text before it.
+      const [first, ...more] = artifact.parts;
+      const last = known.parts.pop();
+      known.parts.push({ text: `${last?.text}${first?.text}` }, ...more);
       if (artifact.metadata !== undefined) {
         known.metadata = { ...known.metadata, ...artifact.metadata };
       }
