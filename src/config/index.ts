@@ -1,12 +1,11 @@
 export { didYouMean, suggest } from './did-you-mean.ts';
-export { type Environment, interpolate } from './environment.ts';
-export { Field, type NumberRule } from './field.ts';
+export { type Environment } from './environment.ts';
+export { Field } from './field.ts';
 export { locate } from './locate.ts';
-export { formatPath, type Path, type Place, type Position } from './position.ts';
-export { type Present, present } from './present.ts';
-export { formatProblem, type Problem, type ProblemDetails, Problems } from './problem.ts';
+export { formatPath, type Place, type Position } from './position.ts';
+export { present } from './present.ts';
+export { formatProblem, Problems } from './problem.ts';
 export { Section } from './section.ts';
 export { readStore, type StoreSettings } from './store-section.ts';
-export { type OtlpSettings, readTelemetry, type TelemetrySettings } from './telemetry-section.ts';
+export { readTelemetry, type TelemetrySettings } from './telemetry-section.ts';
 export { type Source, YamlFile, type YamlOptions } from './yaml-file.ts';
-export { type YamlLimits } from './yaml-values.ts';

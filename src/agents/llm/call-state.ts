@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, Part } from '../../protocol/index.ts';
+import type { JsonValue, Part } from '../../protocol/index.ts';
 import type { CallOutput, CallResult, RequestedCall } from './conversation.ts';
 
 /** What a call waits for. */
@@ -50,8 +50,4 @@ export function answered(call: CallState, change: Partial<CallState>): CallState
 export function toResult(call: CallState): CallResult {
   const output = call.output ?? { type: 'error', value: 'the call was not carried out' };
   return { id: call.id, name: call.name, output };
-}
-
-export function asJson(calls: readonly CallState[]): readonly JsonObject[] {
-  return calls as unknown as readonly JsonObject[];
 }

@@ -1,6 +1,5 @@
 export { BoundedCache } from './bounded-cache.ts';
 export { formatNames, renderEach, renderFormat } from './format.ts';
-export type { RenderLimits } from './budget.ts';
 export type { TemplateScope } from './evaluator.ts';
 export { TemplateError } from './template-error.ts';
 export {
