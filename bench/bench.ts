@@ -6,12 +6,11 @@ import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
 import { buildSdkServer, findSystemNode, type SystemNode } from './system-node.ts';
 
 /**
- * `memory` and `sqlite` are ours, by the store they run on, with an agent that begins at once;
- * `sqlite-stored` has one that begins when its message is stored, as agents do that say nothing of it.
+ * `memory` and `sqlite` are ours, by the store they run on;
  * `sdk` is the official SDK on the Node that we bring along, `sdk-system` on the one that the machine
  * has.
  */
-export type ServerName = 'raw' | 'sdk' | 'sdk-system' | 'memory' | 'sqlite' | 'sqlite-stored';
+export type ServerName = 'raw' | 'sdk' | 'sdk-system' | 'memory' | 'sqlite';
 
 export interface BenchOptions {
   /** Length of one round of one server. */
@@ -92,7 +91,6 @@ export class Bench implements AsyncDisposable {
       case 'memory':
         return { file: 'servers/ours.ts', arguments: [name] };
       case 'sqlite':
-      case 'sqlite-stored':
         return { file: 'servers/ours.ts', arguments: [name, directory] };
       case 'sdk-system':
         if (this.systemNode === undefined) throw new Error('the machine has no Node of its own');

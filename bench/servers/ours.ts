@@ -1,6 +1,5 @@
 /**
- * Our server, on the store named by the first argument, `-stored` behind it for an agent that
- * begins when its message is stored; SQLite keeps its file in the second.
+ * Our server, on the store named by the first argument; SQLite keeps its file in the second.
  */
 import { join } from 'node:path';
 import { agent } from '../../src/agents/index.ts';
@@ -11,15 +10,13 @@ import { workOf } from '../work.ts';
 import { Instruments } from './instruments.ts';
 
 const instruments = new Instruments();
-const [, , kind = 'memory', directory = '.'] = process.argv;
-const [storeType, begins] = kind.split('-');
+const [, , storeType = 'memory', directory = '.'] = process.argv;
 
 const echo = agent(
   {
     name: 'echo',
     description: 'Says what it hears.',
     serialise: 'task',
-    begins: begins === 'stored' ? 'stored' : 'at-once',
   },
   async function* ({ message }) {
     const end = instruments.turn();

@@ -40,14 +40,6 @@ export interface Agent {
    * @default 'task'
    */
   readonly replies?: 'task' | 'message';
-  /**
-   * When a turn begins: once its message is stored, or `at-once`, while it is being stored, for agents
-   * that do nothing but answer. Nobody hears of the turn before it is stored; when the process dies in
-   * that moment, the message never came, though the agent had begun to work on it. Saves one of two
-   * waits for the disk where the store allows for it: SQLite does.
-   * @default 'stored'
-   */
-  readonly begins?: 'stored' | 'at-once';
   /** What becomes of a turn whose process died. @default 'fail' */
   readonly onInterrupted?: 'fail' | 'run-again';
   /**

@@ -7,7 +7,7 @@ type Overrides = Partial<Omit<Agent, 'name'>>;
  * @example wrapAgent(agent, { description: 'Answers questions about the weather' })
  */
 export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
-  const { inputModes, outputModes, serialise, replies, begins, onInterrupted, supersedes } = agent;
+  const { inputModes, outputModes, serialise, replies, onInterrupted, supersedes } = agent;
   return {
     name: agent.name,
     description: agent.description,
@@ -16,7 +16,6 @@ export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
     ...(outputModes !== undefined && { outputModes }),
     ...(serialise !== undefined && { serialise }),
     ...(replies !== undefined && { replies }),
-    ...(begins !== undefined && { begins }),
     ...(onInterrupted !== undefined && { onInterrupted }),
     ...(supersedes !== undefined && { supersedes }),
     take: (turn) => agent.take(turn),

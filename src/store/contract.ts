@@ -132,8 +132,6 @@ export interface Admission {
    * limit. A new task in a context that already has one is always let in.
    */
   readonly maxContexts: number;
-  /** The turn may begin before it is stored: it does no harm when it is run and then forgotten. */
-  readonly atOnce?: boolean;
 }
 
 /**
@@ -147,12 +145,6 @@ export type AdmitOutcome =
       readonly turn: TurnRecord;
       /** Running under the admitting replica; else queued behind others of its key. */
       readonly running: boolean;
-      /**
-       * Given where this outcome is told before it is durable (`atOnce`): settles when it is, or
-       * when the message was not admitted after all. What is written for the turn is stored with the
-       * admission or after it.
-       */
-      readonly stored?: Promise<unknown>;
     }
   /** The same message came before. `reply`: it was answered with a plain message. */
   | {

@@ -136,9 +136,7 @@ export class Admissions {
     if (outcome.kind !== 'admitted') {
       return await this.#refuse(outcome, owner, draft.message, follow);
     }
-    const begun = this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
-    if (outcome.stored !== undefined) await untilStored(outcome.stored, begun);
-    return begun;
+    return this.#begun(draft, outcome, { request, owner, follow, isOverLimit });
   }
 
   /** What a message that begins a task asks of the store. */
@@ -173,7 +171,6 @@ export class Admissions {
       task,
       push,
       maxContexts: call.isBeyondLimits === true ? 0 : maxContexts,
-      atOnce: agent.begins === 'at-once',
     };
     return { message, task, turnRequest, admission };
   }
@@ -373,20 +370,4 @@ export function taskEnded(taskId: string): LegateError {
     `task ${taskId} has ended and takes no more messages; send one without taskId to begin a new task`,
     { metadata: { taskId } },
   );
-}
-
-/** Waits until a turn that has begun is stored: nobody hears of one that is not. */
-async function untilStored(
-  stored: Promise<unknown>,
-  begun: StartedTurn | QueuedTurn,
-): Promise<void> {
-  try {
-    await stored;
-  } catch (error) {
-    if (begun.kind === 'started') {
-      begun.run.stop('lost');
-      begun.reader?.close();
-    }
-    throw error;
-  }
 }

@@ -50,30 +50,18 @@ export function admissionBehaviour(current: CurrentStore): void {
       expect(turn.request.value).toEqual(request.value);
     });
 
-    test('a turn that may begin at once: what it writes is stored with it or after it', async () => {
-      const store = current();
-      const begun = await admit(store, { atOnce: true });
-      expect(begun.running).toBe(true);
-      await append(store, ending(begun.turn, 1));
-      await begun.stored;
-      expect(await store.load('t')).toMatchObject({ state: completed, version: 2 });
-      expect(await log(store)).toHaveLength(2);
-      expect(await store.admit(continuation())).toEqual({ kind: 'task-ended' });
-    });
-
-    test('messages whose turns may begin at once queue, repeat and are refused like others', async () => {
+    test('messages that arrive together queue, are deduplicated and are limited', async () => {
       const store = current();
       const dedupe = { key: 'm', digest: 'd', expiresAt: 5_000 };
       const [first, second, repeated, limited] = await Promise.all([
-        admit(store, { taskId: 'a', dedupe, atOnce: true }),
-        admit(store, { taskId: 'b', atOnce: true }),
-        store.admit(admission({ taskId: 'c', dedupe, atOnce: true })),
-        store.admit(admission({ contextId: 'd', maxContexts: 1, atOnce: true })),
+        admit(store, { taskId: 'a', dedupe }),
+        admit(store, { taskId: 'b' }),
+        store.admit(admission({ taskId: 'c', dedupe })),
+        store.admit(admission({ contextId: 'd', maxContexts: 1 })),
       ]);
       expect([first.running, second.running]).toEqual([true, false]);
       expect(repeated).toEqual({ kind: 'duplicate', taskId: 'a', ended: false });
       expect(limited).toEqual({ kind: 'context-limit' });
-      await first.stored;
       const { next } = await append(store, ending(first.turn, 1));
       expect(next).toMatchObject({ id: second.turn.id, taskId: 'b' });
     });

@@ -46,7 +46,6 @@ const admit = fc.record({
   dedupe: maybe(fc.record({ key: small(2), digest: small(1), lasts: small(40) })),
   push: maybe(fc.record({ configId, wireVersion })),
   maxContexts: small(3),
-  atOnce: fc.boolean(),
 });
 
 const append = fc.record({
@@ -236,7 +235,6 @@ async function performAdmit(
     now: world.now,
     request: Json.of({ for: taskId }),
     maxContexts: step.maxContexts,
-    atOnce: step.atOnce,
     ...(isNew && { task: taskBody(taskId, contextId) }),
     ...(isNew && push !== undefined && { push: registration(push) }),
     ...(dedupe !== undefined && {
@@ -248,8 +246,7 @@ async function performAdmit(
     }),
   });
   if (outcome.kind !== 'admitted') return outcome;
-  const { stored, turn, ...rest } = outcome;
-  await stored;
+  const { turn, ...rest } = outcome;
   turns.push(turn.id);
   return { ...rest, turn: { ...turn, id: turns.length } };
 }

@@ -23,12 +23,10 @@ import { scoped } from '../scoped.ts';
 import { attemptOf, type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { writtenUntil } from '../written-until.ts';
 import { pageOfAll } from './all-tasks.ts';
-import { EventLog } from './event-log.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { type KnownMessage, Messages } from './messages.ts';
 import { OwnerTasks } from './owner-tasks.ts';
-import { Sealing } from './sealing.ts';
 import type { TaskEntry } from './task-entry.ts';
 
 interface MemoryTurn extends OpenTurn {
@@ -56,7 +54,6 @@ export class MemoryState {
   readonly records = new MemoryRecords();
   readonly replicas = new Map<string, number>();
   readonly clock: StoreClock;
-  readonly #sealing = new Sealing();
   readonly #owners = new Map<string, OwnerTasks>();
   /** How many contexts of an agent have unfinished tasks. */
   readonly #openContexts = new Map<string, number>();
@@ -146,7 +143,6 @@ export class MemoryState {
         this.#countContexts(task.agent, -1);
       if (isTerminal(state)) {
         ended = [...this.turns.ofTask(task.id)];
-        this.#sealing.add(task);
       } else if (append.endsTurn === true && turn !== undefined) ended = [turn];
     }
     for (const each of ended) this.turns.end(each);
@@ -254,9 +250,7 @@ export class MemoryState {
       statusTime: now,
       cancelRequested: false,
       snapshot: { version: 1, body },
-      log: new EventLog(first),
-      sealedTask: '',
-      sealedVersion: 0,
+      log: [first],
       push: undefined,
       position: -1,
     };

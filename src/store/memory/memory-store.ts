@@ -67,7 +67,8 @@ class MemoryStore implements Store {
 
   async readEvents(taskId: string, after: number, limit: number): Promise<readonly LogEvent[]> {
     const task = this.#state.tasks.get(taskId);
-    return task?.log.after(Math.max(0, after), limit) ?? [];
+    const from = Math.max(0, after);
+    return task?.log.slice(from, from + limit) ?? [];
   }
 
   async list(query: TaskQuery): Promise<TaskPage> {

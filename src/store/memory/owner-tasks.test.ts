@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Json, type TaskState } from '../../protocol/index.ts';
 import { taskBody } from '../behaviour/fixtures.contract.ts';
-import { EventLog } from './event-log.ts';
 import { OwnerTasks } from './owner-tasks.ts';
 import type { TaskEntry } from './task-entry.ts';
 
@@ -21,9 +20,7 @@ function entry(index: number, statusTime: number): TaskEntry {
     statusTime,
     cancelRequested: false,
     snapshot: { version: 1, body },
-    log: new EventLog({ sequence: 1, body: Json.of({ task: body.value }) }),
-    sealedTask: '',
-    sealedVersion: 0,
+    log: [{ sequence: 1, body: Json.of({ task: body.value }) }],
     push: undefined,
     position: -1,
   };

@@ -1,6 +1,5 @@
-import { Json, type TaskState } from '../../protocol/index.ts';
-import type { Snapshot, TaskRecord } from '../contract.ts';
-import type { EventLog } from './event-log.ts';
+import type { TaskState } from '../../protocol/index.ts';
+import type { LogEvent, Snapshot, TaskRecord } from '../contract.ts';
 import type { PushConfig } from './memory-push.ts';
 
 /** A task as it stands in memory; changed in place, never handed out. */
@@ -13,33 +12,17 @@ export interface TaskEntry {
   version: number;
   statusTime: number;
   cancelRequested: boolean;
-  /** Unset once sealed. */
-  snapshot: Snapshot | undefined;
-  readonly log: EventLog;
-  /** The snapshot of a task that has ended, as text, and its version. */
-  sealedTask: string;
-  sealedVersion: number;
+  snapshot: Snapshot;
+  /** All events, in order: number n is at n - 1. */
+  readonly log: LogEvent[];
   /** Unset until a configuration is put. */
   push: Map<string, PushConfig> | undefined;
   /** Where the task stands in its owner's order; any other mention of it there is stale. */
   position: number;
 }
 
-/** An ended task never changes again: its text is all that is kept. */
-export function seal(task: TaskEntry): void {
-  task.log.seal();
-  const { version, body } = snapshotOf(task);
-  task.sealedTask = body.text;
-  task.sealedVersion = version;
-  task.snapshot = undefined;
-}
-
-function snapshotOf({ snapshot, sealedTask, sealedVersion }: TaskEntry): Snapshot {
-  return snapshot ?? { version: sealedVersion, body: Json.fromText(sealedTask) };
-}
-
 export function toRecord(task: TaskEntry): TaskRecord {
-  const snapshot = snapshotOf(task);
+  const { snapshot } = task;
   return {
     id: task.id,
     owner: task.owner,
@@ -50,6 +33,6 @@ export function toRecord(task: TaskEntry): TaskRecord {
     cancelRequested: task.cancelRequested,
     hasPush: task.push !== undefined && task.push.size > 0,
     snapshot,
-    tail: snapshot.version === task.version ? [] : task.log.after(snapshot.version, Infinity),
+    tail: snapshot.version === task.version ? [] : task.log.slice(snapshot.version),
   };
 }

@@ -50,7 +50,7 @@ function recall(
   const known = messages.find(owner, dedupe.key);
   if (known !== undefined) {
     if (isRemembered(tables, known, now)) return known;
-    messages.delete(owner, dedupe.key, known.turnId);
+    messages.delete(known.turnId);
   }
   if (!isRefused) messages.insert(turnId, owner, dedupe, taskId);
   return undefined;

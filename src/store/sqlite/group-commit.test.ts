@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { GroupCommit } from './group-commit.ts';
 
 let database: DatabaseSync;
@@ -131,99 +131,17 @@ test('operations that never stop coming are written all the same', async () => {
   expect(written).toBeGreaterThan(70);
 });
 
-describe('an operation that is told its result before it is durable', () => {
-  /** Resolves when the operation was told. */
-  function told(n: number): { told: Promise<number>; stored: Promise<number> } {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    return { told: promise, stored: commits.write(() => insert(n), resolve) };
-  }
-
-  test('is followed by what is written because of it, in the same transaction', async () => {
-    const { told: early, stored: whole } = told(1);
-    const second = early.then(async () => {
-      expect(database.isTransaction).toBe(true);
-      await Promise.resolve();
-      return commits.write(() => insert(2));
-    });
-    expect(await Promise.all([whole, second])).toEqual([1, 2]);
-    expect(database.isTransaction).toBe(false);
-    expect(hooks.beforeCommit).toBe(1);
-  });
-
-  test('does not hold the transaction open while others wait for something else', async () => {
-    const { told: early, stored: whole } = told(1);
-    const second = early.then(async () => {
-      await turn();
-      expect(database.isTransaction).toBe(false);
-      return commits.write(() => insert(2));
-    });
-    await Promise.all([whole, second]);
-    expect(hooks.beforeCommit).toBe(2);
-  });
-
-  test('shows nothing of it to a read before it is committed', async () => {
-    const { told: early } = told(1);
-    await early;
-    const read = commits.read(() => ({ open: database.isTransaction, stored: stored() }));
-    expect(database.isTransaction).toBe(true);
-    expect(await read).toEqual({ open: false, stored: [1] });
-  });
-
-  test('is stored also when what is written because of it fails', async () => {
-    const { told: early, stored: whole } = told(1);
-    const others = early.then(() =>
-      Promise.allSettled([
-        commits.write(() => insert(2)),
-        commits.write(() => insert(1)),
-        commits.write(() => insert(3)),
-      ]),
-    );
-    expect(await whole).toBe(1);
-    expect((await others).map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-    ]);
-    expect(stored()).toEqual([1, 2, 3]);
-  });
-
-  test('is told nothing but its end when the transaction failed before', async () => {
-    let isTold = false;
-    const outcomes = await Promise.allSettled([
-      commits.write(
-        () => insert(1),
-        () => (isTold = true),
-      ),
-      commits.write(() => insert(1)),
-    ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect(isTold).toBe(false);
-  });
-
-  test('fails when the commit does, and nobody else with it', async () => {
-    database.exec(
-      `CREATE TABLE parents (n INTEGER PRIMARY KEY);
-       CREATE TABLE children (n INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);`,
-    );
-    const { promise: early, resolve } = Promise.withResolvers<unknown>();
-    const orphan = database.prepare('INSERT INTO children VALUES (1)');
-    const whole = commits.write(() => orphan.run(), resolve);
-    const second = early.then(() => commits.write(() => insert(2)));
-    await expect(whole).rejects.toMatchObject({ code: 'INTERNAL' });
-    expect(await second).toBe(2);
-    expect(stored()).toEqual([2]);
-  });
-
-  test('is stored when the store is closed at once', async () => {
-    const { told: early, stored: whole } = told(1);
-    const second = early.then(() => {
-      const write = commits.write(() => insert(2));
-      commits.close();
-      return write;
-    });
-    expect(await Promise.all([whole, second])).toEqual([1, 2]);
-    expect(stored()).toEqual([1, 2]);
-  });
+test('a commit that fails rejects the operation that caused it, and no other', async () => {
+  database.exec(
+    `CREATE TABLE parents (n INTEGER PRIMARY KEY);
+     CREATE TABLE children (n INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);`,
+  );
+  const orphan = database.prepare('INSERT INTO children VALUES (1)');
+  const whole = commits.write(() => orphan.run());
+  const second = commits.write(() => insert(2));
+  await expect(whole).rejects.toMatchObject({ code: 'INTERNAL' });
+  expect(await second).toBe(2);
+  expect(stored()).toEqual([2]);
 });
 
 test('closing writes what waits, and refuses what comes later', async () => {

@@ -1,13 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-// Named imports, so that a test's fake timers do not stop the disk.
-import { nextTick } from 'node:process';
+// A named import, so that a test's fake timers do not stop the disk.
 import { clearImmediate, setImmediate } from 'node:timers';
 import { LegateError } from '../../protocol/index.ts';
 import { storeFailure } from './failure.ts';
 
 interface Waiting {
   readonly run: () => unknown;
-  readonly tell: ((value: unknown) => void) | undefined;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -16,14 +14,6 @@ interface Failure {
   readonly error: unknown;
   /** No operation was even begun. */
   readonly isBlocked: boolean;
-}
-
-/** A transaction that waits for what comes of telling. */
-interface Open {
-  readonly group: readonly Waiting[];
-  readonly results: unknown[];
-  readonly ended: Promise<void>;
-  readonly end: () => void;
 }
 
 export interface GroupCommitHooks {
@@ -49,13 +39,11 @@ const gatherLimit = { turns: 16, ms: 1 };
 
 /**
  * Gathers operations into one transaction, so that all of them share one flush of the disk. Each
- * settles after the commit; one that asks for it is told its result before, and what is written
- * because of that at once, before the event loop goes on, is part of the same transaction.
+ * settles after the commit.
  *
  * - **idle**: nothing waits.
  * - **gathering**: operations wait for the end of the event loop's turn, and of the next one as long
  *   as more of them come.
- * - **open**: all of them ran and some were told; the transaction ends with the current turn.
  * - **closed**: what waited was written; new operations are refused.
  *
  * When an operation throws, the transaction is rolled back and every operation runs again in one of
@@ -76,7 +64,6 @@ export class GroupCommit {
   #turns = 0;
   #since = 0;
   #immediate: NodeJS.Immediate | undefined;
-  #open: Open | undefined;
   #isClosed = false;
 
   constructor(database: DatabaseSync, path: string, hooks: GroupCommitHooks) {
@@ -90,30 +77,20 @@ export class GroupCommit {
     this.#knownDataVersion = this.#dataVersion.get()?.['data_version'];
   }
 
-  /**
-   * Resolves when what `run` did is durable. `tell` hears of its result before that, once all
-   * operations of the transaction ran, or never when one of them threw. It must not throw itself.
-   * After a rollback `run` runs again, and has to come to the result that was told.
-   */
-  write<T>(run: () => T, tell?: (value: T) => void): Promise<T> {
+  /** Resolves when what `run` did is durable. */
+  write<T>(run: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isClosed) {
         reject(closed(this.#path));
         return;
       }
-      this.#waiting.push({
-        run,
-        tell: tell as Waiting['tell'],
-        resolve: resolve as Waiting['resolve'],
-        reject,
-      });
-      if (this.#open === undefined) this.#schedule();
+      this.#waiting.push({ run, resolve: resolve as Waiting['resolve'], reject });
+      this.#schedule();
     });
   }
 
-  /** Sees what is committed, never a transaction under way. */
+  /** Sees what is committed. */
   async read<T>(run: () => T): Promise<T> {
-    while (this.#open !== undefined) await this.#open.ended;
     if (this.#isClosed) throw closed(this.#path);
     try {
       return run();
@@ -123,11 +100,7 @@ export class GroupCommit {
   }
 
   close(): void {
-    this.#join();
-    while (this.#waiting.length > 0) {
-      this.#flush();
-      this.#join();
-    }
+    while (this.#waiting.length > 0) this.#flush();
     if (this.#immediate !== undefined) clearImmediate(this.#immediate);
     this.#isClosed = true;
   }
@@ -162,28 +135,7 @@ export class GroupCommit {
   #flush(): void {
     const group = this.#waiting.splice(0, groupLimit);
     const results: unknown[] = [];
-    const failure = this.#start() ?? this.#run(group, results);
-    if (failure === undefined && group.some(({ tell }) => tell !== undefined)) {
-      const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-      this.#open = { group, results, ended, end };
-      tellAll(group, results);
-      // After all that can be done without waiting for anything outside of the process.
-      queueMicrotask(() => nextTick(() => this.#join()));
-      return;
-    }
-    this.#end(group, results, failure ?? this.#finish());
-    if (this.#waiting.length > 0) this.#schedule();
-  }
-
-  /** Runs what came of telling, and commits. */
-  #join(): void {
-    if (this.#open === undefined) return;
-    const { group, results, end } = this.#open;
-    const joined = this.#waiting.splice(0, groupLimit);
-    const failure = this.#run(joined, results) ?? this.#finish();
-    this.#open = undefined;
-    this.#end([...group, ...joined], results, failure);
-    end();
+    this.#end(group, results, this.#start() ?? this.#run(group, results) ?? this.#finish());
     if (this.#waiting.length > 0) this.#schedule();
   }
 
@@ -261,10 +213,6 @@ export class GroupCommit {
       reject(failure);
     }
   }
-}
-
-function tellAll(group: readonly Waiting[], results: readonly unknown[]): void {
-  for (let index = 0; index < group.length; index += 1) group[index]?.tell?.(results[index]);
 }
 
 function closed(path: string): LegateError {

@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type Message } from '../../protocol/index.ts';
 import type { Dedupe } from '../contract.ts';
-import { MessageKeys } from './message-keys.ts';
 
 /** A message that was admitted before. */
 export interface KnownMessage {
@@ -19,24 +18,24 @@ const columns = 'turn, owner, key, digest, task_id, expires_at, reply';
  * inside a transaction.
  */
 export class MessageTable {
-  readonly #keys: MessageKeys;
+  readonly #ofKey: StatementSync;
   readonly #insert: StatementSync;
   readonly #ofTurn: StatementSync;
   readonly #setReply: StatementSync;
   readonly #delete: StatementSync;
-  readonly #expired: StatementSync;
+  readonly #deleteExpired: StatementSync;
 
-  constructor(database: DatabaseSync, keys = new MessageKeys(database)) {
-    this.#keys = keys;
+  constructor(database: DatabaseSync) {
+    this.#ofKey = database.prepare(`SELECT ${columns} FROM messages WHERE owner = ? AND key = ?`);
     this.#insert = database.prepare(
       'INSERT INTO messages (turn, owner, key, digest, task_id, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#ofTurn = database.prepare(`SELECT ${columns} FROM messages WHERE turn = ?`);
     this.#setReply = database.prepare('UPDATE messages SET reply = ? WHERE turn = ?');
     this.#delete = database.prepare('DELETE FROM messages WHERE turn = ?');
-    this.#expired = database.prepare(
-      `SELECT turn, owner, key FROM messages WHERE expires_at <= ? AND turn NOT IN (SELECT id FROM turns)
-       LIMIT ?`,
+    this.#deleteExpired = database.prepare(
+      `DELETE FROM messages WHERE turn IN (
+         SELECT turn FROM messages WHERE expires_at <= ? AND turn NOT IN (SELECT id FROM turns) LIMIT ?)`,
     );
   }
 
@@ -44,15 +43,10 @@ export class MessageTable {
   insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): void {
     const { key, digest, expiresAt } = dedupe;
     this.#insert.run(turnId, owner, key, digest, taskId, expiresAt);
-    this.#keys.add(owner, key, turnId);
   }
 
   find(owner: string, key: string): KnownMessage | undefined {
-    for (const turn of this.#keys.candidates(owner, key)) {
-      const row = this.#ofTurn.get(turn);
-      if (row?.['owner'] === owner && row['key'] === key) return toMessage(row);
-    }
-    return undefined;
+    return toMessage(this.#ofKey.get(owner, key));
   }
 
   ofTurn(turnId: number): KnownMessage | undefined {
@@ -63,23 +57,13 @@ export class MessageTable {
     this.#setReply.run(reply.text, turnId);
   }
 
-  delete(owner: string, key: string, turnId: number): void {
-    this.#keys.delete(owner, key, turnId);
+  delete(turnId: number): void {
     this.#delete.run(turnId);
   }
 
   /** Deletes expired ones, and counts them. */
   sweep(now: number, limit: number): number {
-    const expired = this.#expired.all(now, limit);
-    for (const { turn, owner, key } of expired) {
-      this.delete(String(owner), String(key), Number(turn));
-    }
-    return expired.length;
-  }
-
-  /** The file may say something else than what is kept in memory. */
-  invalidate(): void {
-    this.#keys.invalidate();
+    return Number(this.#deleteExpired.run(now, limit).changes);
   }
 }
 

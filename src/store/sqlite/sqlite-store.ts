@@ -65,13 +65,7 @@ export class SqliteStore implements Store {
     const tables = this.#tables;
     let id: number | undefined;
     const run = (): AdmitOutcome => admit(tables, admission, (id ??= tables.turns.nextId()));
-    if (admission.atOnce !== true) return this.#write(run);
-    return new Promise((resolve, reject) => {
-      const stored = tables.commits.write(run, (outcome) => {
-        if (outcome.kind === 'admitted' && outcome.running) resolve({ ...outcome, stored });
-      });
-      stored.then(resolve, reject);
-    });
+    return this.#write(run);
   }
 
   append(write: Append): Promise<AppendOutcome> {

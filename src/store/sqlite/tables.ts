@@ -13,8 +13,8 @@ import { type TaskRow, TaskTable } from './task-table.ts';
 import { TurnTable } from './turn-table.ts';
 
 /**
- * All tables of one store. Whatever they keep in memory (open turns, keys of young messages, rows of
- * tasks at work, contexts in use) can be read again from the file, and is, after a rollback or a write by another process.
+ * All tables of one store. Whatever they keep in memory (open turns, rows of tasks
+ * with a turn in flight, contexts in use) can be read again from the file, and is, after a rollback or a write by another process.
  */
 export class Tables {
   readonly commits: GroupCommit;
@@ -79,7 +79,6 @@ export class Tables {
   #invalidate(): void {
     this.turns.invalidate();
     this.events.invalidate();
-    this.messages.invalidate();
     this.tasks.invalidate();
     this.openContexts.invalidate();
   }
