@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { peerAttributes, spanTable } from '../../scripts/reference/telemetry.ts';
@@ -24,10 +25,12 @@ import {
   peerSubject,
   WorkingMemory,
 } from '../../src/peers/index.ts';
-import { artifact, message } from '../../src/protocol/index.ts';
-import { openMemory, type Store } from '../../src/store/index.ts';
+import { artifact, Json, message } from '../../src/protocol/index.ts';
+import { openMemory, openStore, type Store } from '../../src/store/index.ts';
 import { metricTable, startSpan, startTelemetry } from '../../src/telemetry/index.ts';
+import { setDiskFull } from '../support/full-disk.ts';
 import { OtlpCollector, pointsOf } from '../support/otlp-collector.ts';
+import { temporaryDirectory } from '../support/stores.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -147,6 +150,20 @@ async function bus(): Promise<void> {
   await network.invoker.call(request, session);
 }
 
+/** A store whose disk is full. */
+async function fullStore(): Promise<void> {
+  const directory = await temporaryDirectory();
+  closing.push(async () => directory[Symbol.asyncDispose]());
+  const store = await openStore({ type: 'sqlite', path: join(directory.path, 'store.db') });
+  closing.push(() => store.close());
+  setDiskFull(true);
+  const value = Json.of('x'.repeat(100_000));
+  await expect(store.records.write([{ space: 's', key: 'k', value }], 0)).rejects.toThrow(
+    'no room',
+  );
+  setDiskFull(false);
+}
+
 async function invokerOf(name: string, url: string, store: Store) {
   const { records } = store;
   const directory = new Directory({ records, wellKnown: [{ name, url }] });
@@ -201,7 +218,7 @@ test('every metric and span of the reference comes out, and none that it does no
   startSpan('legate.turn').end();
   await telemetry.flush();
   status = 200;
-  for (const scene of [modelsAndTools, webhooks, refusals, bus, peers]) await scene();
+  for (const scene of [modelsAndTools, webhooks, refusals, bus, peers, fullStore]) await scene();
   // Where a call is one stream from beginning to end.
   const fluent = keep(await serve(answering('fluent'), { drainMs: 0 }));
   await using calling = await invokerOf('fluent', fluent.url, openMemory());
