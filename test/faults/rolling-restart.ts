@@ -22,9 +22,8 @@ export interface RollingRestartResult {
 
 const senders = 20;
 const streamers = 6;
-/** How often the balancer asks for `/ready`; the notice is several times as long. */
+/** How often the balancer asks for `/ready`, which makes the replicas give notice by default. */
 const healthMs = 100;
-const noticeMs = 1_000;
 const drainMs = 2_000;
 
 /**
@@ -44,7 +43,6 @@ export async function rollingRestart(
       database,
       leaseMs: 3_000,
       pollIntervalMs: 300,
-      noticeMs,
       drainMs,
       onInterrupted: 'run-again',
     },
@@ -78,8 +76,8 @@ export async function rollingRestart(
   };
   const stream = async (): Promise<void> => {
     while (!isOver()) {
-      // Most turns end within the drain, and some do not.
-      const steps = random.next() < 0.7 ? random.between(5, 20) : random.between(50, 80);
+      // Most turns end within notice and drain, and some do not.
+      const steps = random.next() < 0.7 ? random.between(5, 20) : random.between(140, 200);
       const followed = new RollingStream(balancer.url, `steps ${steps}`);
       violations.push(...(await followed.run()));
       checked.streams += 1;

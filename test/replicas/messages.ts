@@ -5,7 +5,6 @@ export interface ReplicaSettings {
   readonly pollIntervalMs?: number;
   readonly maxContexts?: number;
   readonly taskTimeoutMs?: number;
-  readonly noticeMs?: number;
   /** @default 5_000 */
   readonly drainMs?: number;
   readonly onInterrupted?: 'fail' | 'run-again';

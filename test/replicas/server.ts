@@ -88,7 +88,6 @@ const server = await serve(
     pollIntervalMs: settings.pollIntervalMs ?? 1_000,
     cancelGraceMs: 500,
     drainMs: settings.drainMs ?? 5_000,
-    ...(settings.noticeMs !== undefined && { noticeMs: settings.noticeMs }),
     push: { pollInterval: 500, timeout: 2_000, backoff: { initialDelay: 100 } },
     ...(settings.callerLimits !== undefined && { callerLimits: settings.callerLimits }),
     ...(settings.maxContexts !== undefined && { maxContexts: settings.maxContexts }),
