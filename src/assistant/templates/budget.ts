@@ -7,7 +7,7 @@ export interface RenderLimits {
   readonly iterations: number;
   /**
    * Steps of the renderer, and characters and items that operators, filters and methods handle.
-   * @default 10_000_000
+   * @default 5_000_000
    */
   readonly work: number;
 }
@@ -15,7 +15,7 @@ export interface RenderLimits {
 export const defaultLimits: RenderLimits = {
   output: 1_000_000,
   iterations: 100_000,
-  work: 10_000_000,
+  work: 5_000_000,
 };
 
 /** What one rendering has used. Everything beyond its limits is a `RangeError`. */

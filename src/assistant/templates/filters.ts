@@ -6,6 +6,9 @@ import { tests } from './tests.ts';
 import { textFilters } from './text-filters.ts';
 import { isMapping, isTruthy, order, toText, Tuple, type Value } from './value.ts';
 
+/** Of the text of an item, by which items are told apart; in steps of the renderer. */
+const textCost = 5;
+
 /** What items are compared by: an attribute or the item itself, without case unless asked for. */
 function keyOf(attribute: Value, caseSensitive: Value): (item: JsonValue) => Value {
   const ignoreCase = !isTruthy(caseSensitive);
@@ -43,6 +46,7 @@ function groupby(value: Value, call: Call): Value {
   const key = keyOf(argument(call, 0, 'attribute'), argument(call, 2, 'case_sensitive') ?? true);
   const fallback = argument(call, 1, 'default');
   const groups = new Map<string, { key: Value; items: JsonValue[] }>();
+  call.spend(toList(value).length * textCost);
   for (const item of toList(value)) {
     const by = key(item) ?? fallback;
     const name = JSON.stringify(by ?? null);
@@ -63,6 +67,7 @@ function orderable(value: Value): Value {
 const unique: Operation = (value, call) => {
   const key = keyOf(argument(call, 1, 'attribute'), argument(call, 0, 'case_sensitive'));
   const seen = new Set<string>();
+  call.spend(toList(value).length * textCost);
   return toList(value).filter((item) => {
     const text = JSON.stringify(key(item) ?? null);
     return !seen.has(text) && seen.add(text);

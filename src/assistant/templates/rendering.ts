@@ -10,6 +10,9 @@ import { type Binding, loopState, Macro, Namespace, Variables } from './variable
 /** How deep macros may call each other, so that they cannot exhaust the call stack. */
 const maximumCalls = 100;
 
+/** Of a macro, in steps of the renderer. */
+const callCost = 10;
+
 /** One rendering of one template: counts what it uses, and stops when it is too much. */
 export class Rendering {
   readonly #template: string;
@@ -170,6 +173,7 @@ export class Rendering {
 
   #macro(macro: Macro, call: Call, caller?: Macro): string {
     this.#calls += 1;
+    this.#budget.spend(callCost);
     if (this.#calls > maximumCalls) throw new RangeError('the macros call each other too deeply');
     const { parameters, body } = macro.syntax;
     const variables = new Variables(macro.outer);

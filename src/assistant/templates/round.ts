@@ -19,6 +19,8 @@ function nearest(number: number, digits: number): number {
   if (Math.abs(number) >= 1e21) return number;
   if (digits < 0) return nearest(number * 10 ** digits, 0) / 10 ** digits;
   const rounded = Number(number.toFixed(digits));
+  const isNearHalf = Math.abs(((Math.abs(number) * 10 ** digits) % 1) - 0.5) < 1e-6;
+  if (!isNearHalf) return rounded;
   const behind = number.toFixed(100).split('.')[1]?.slice(digits) ?? '';
   if (!/^50*$/.test(behind)) return rounded;
   const last = Number(Math.abs(rounded).toFixed(digits).at(-1));
