@@ -12,21 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from './random.ts';
-
-export interface ScenarioOptions {
-  readonly seed: number;
-  readonly milliseconds: number;
-  readonly report: (line: string) => void;
-}
-
-export interface ScenarioResult {
-  readonly injected: Record<string, number>;
-  readonly checked: Record<string, number>;
-  /** What should hold and does not. */
-  readonly violations: string[];
-}
-
-export type Scenario = (options: ScenarioOptions) => Promise<ScenarioResult>;
+import type { Scenario } from './scenario.ts';
 
 const root = join(import.meta.dirname, '../..');
 const turns = 100_000;

@@ -1,6 +1,6 @@
 import type { Cluster, Replica } from '../replicas/cluster.ts';
 import { runReplicas } from './run.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario.ts';
 
 const minute = 60_000;
 const startShiftsMs = [0, minute, -minute];

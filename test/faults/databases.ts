@@ -1,6 +1,6 @@
 import { pause } from './injection.ts';
 import { runReplicas } from './run.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario.ts';
 
 /** The database is stopped in its tracks, sometimes for longer than a lease. */
 export const frozenDatabase: Scenario = (options) =>

@@ -9,7 +9,7 @@ import { Cluster, type Replica } from '../replicas/cluster.ts';
 import { Injection, pause } from './injection.ts';
 import { Random } from './random.ts';
 import { runReplicas } from './run.ts';
-import type { Scenario, ScenarioOptions, ScenarioResult } from './scenarios.ts';
+import type { Scenario, ScenarioOptions, ScenarioResult } from './scenario.ts';
 
 /** How long `/ready` may take to notice. */
 const noticeMs = 15_000;

@@ -12,7 +12,10 @@ const shortRunMs: Readonly<Record<string, number>> = {
 // Another seed every time; a failure names it.
 const seed = Math.floor(Math.random() * 2 ** 31);
 
-test.for(Object.keys(scenarios))(
+/** Scenarios with tests of their own. */
+const apart = new Set(['rolling-restart', 'broker', 'bus-fuzz']);
+
+test.for(Object.keys(scenarios).filter((name) => !apart.has(name)))(
   'a short run of scenario %s breaks no promise',
   { timeout: 180_000 },
   async (name) => {

@@ -1,6 +1,6 @@
 import { type Fault, pause } from './injection.ts';
 import { leaseMs, runReplicas, type Setting } from './run.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario.ts';
 
 /**
  * Replicas are killed, stopped and frozen, and their database restarts and crashes. There are always

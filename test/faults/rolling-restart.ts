@@ -4,20 +4,11 @@ import { Balancer } from '../support/balancer.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { Random } from './random.ts';
 import { RollingStream } from './rolling-stream.ts';
+import type { ScenarioOptions, ScenarioResult } from './scenario.ts';
 
-export interface RollingRestartOptions {
-  readonly seed: number;
-  /** How long it may take at most. */
-  readonly milliseconds: number;
-  readonly report: (line: string) => void;
+export interface RollingRestartOptions extends ScenarioOptions {
   /** Messages that are sent, besides those that stream. @default 10_000 */
   readonly requests?: number;
-}
-
-export interface RollingRestartResult {
-  readonly injected: Record<string, number>;
-  readonly checked: Record<string, number>;
-  readonly violations: string[];
 }
 
 const senders = 20;
@@ -31,9 +22,7 @@ const drainMs = 2_000;
  * repeats nothing, while clients send and stream. No request may fail, and no stream that is resumed
  * with `Last-Event-ID` may lose an event or get one twice.
  */
-export async function rollingRestart(
-  options: RollingRestartOptions,
-): Promise<RollingRestartResult> {
+export async function rollingRestart(options: RollingRestartOptions): Promise<ScenarioResult> {
   const { seed, milliseconds, report, requests = 10_000 } = options;
   const random = new Random(seed);
   const database = await (await startPostgres()).database();

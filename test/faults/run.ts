@@ -7,7 +7,7 @@ import { check } from './check.ts';
 import { Conversations, type ConversationsPlan, type Said } from './conversations.ts';
 import { type Fault, Injection } from './injection.ts';
 import { Random } from './random.ts';
-import type { ScenarioOptions, ScenarioResult } from './scenarios.ts';
+import type { ScenarioOptions, ScenarioResult } from './scenario.ts';
 import { startWebhooks } from './webhooks.ts';
 
 export const leaseMs = 2_000;

@@ -3,7 +3,8 @@ import { rabbitMq, type RabbitMq } from '../../support/rabbitmq.ts';
 import { RawPublisher } from '../../support/raw-amqp.ts';
 import { hostileMessage } from './hostile-messages.ts';
 import { type Participants, startParticipants, topicsOf } from './participants.ts';
-import { answerOf, Counts, type ScenarioOptions, type ScenarioResult } from './scenario.ts';
+import type { ScenarioOptions, ScenarioResult } from '../scenario.ts';
+import { answerOf, Counts } from './counts.ts';
 
 /** How long calls may take to end once the broker is well again. */
 const settleMs = 120_000;

@@ -3,7 +3,8 @@ import { rabbitMq } from '../../support/rabbitmq.ts';
 import { RawPublisher } from '../../support/raw-amqp.ts';
 import { hostileMessage } from './hostile-messages.ts';
 import { type Participants, startParticipants, topicsOf } from './participants.ts';
-import { answerOf, Counts, type ScenarioOptions, type ScenarioResult } from './scenario.ts';
+import type { ScenarioOptions, ScenarioResult } from '../scenario.ts';
+import { answerOf, Counts } from './counts.ts';
 
 /** Messages that the broker has not confirmed yet, at most. */
 const maxUnconfirmed = 200;

@@ -17,7 +17,7 @@ import { artifact } from '../../../src/protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../../src/push/index.ts';
 import { openMemory } from '../../../src/store/index.ts';
 import type { Logger } from '../../../src/telemetry/index.ts';
-import { Counts } from './scenario.ts';
+import { Counts } from './counts.ts';
 
 export interface ParticipantsOptions {
   readonly url: string;

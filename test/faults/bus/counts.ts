@@ -1,16 +1,3 @@
-/** The shape of a fault scenario: see `test/faults`. */
-export interface ScenarioResult {
-  readonly injected: Readonly<Record<string, number>>;
-  readonly checked: Readonly<Record<string, number>>;
-  readonly violations: readonly string[];
-}
-
-export interface ScenarioOptions {
-  readonly seed: number;
-  readonly milliseconds: number;
-  readonly report: (line: string) => void;
-}
-
 /** Counts by kind. */
 export class Counts {
   readonly values: Record<string, number> = {};
