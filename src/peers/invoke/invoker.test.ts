@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../test/support/stores.ts';
 import type { Caller } from '../../agents/index.ts';
 import {
   type AgentCard,
@@ -744,8 +746,10 @@ test('a process that stops leaves at once, and what it asked the user is not ask
 test.each(['memory', 'sqlite'] as const)(
   'an invocation costs the store the same however many came before (%s)',
   async (type) => {
-    const store = type === 'memory' ? openMemory() : await openStore({ type, path: ':memory:' });
-    cleanups.push(() => store.close());
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'peers.db');
+    const store = type === 'memory' ? openMemory() : await openStore({ type, path });
+    await using _closed = { [Symbol.asyncDispose]: () => store.close() };
     let [calls, rows] = [0, 0];
     const counted: RecordStore = {
       get: async (...input) => {
