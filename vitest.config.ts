@@ -1,28 +1,33 @@
 import { defineConfig } from 'vitest/config';
 
+const alone = [
+  'test/faults/**/*.test.ts',
+  'test/replicas/**/*.test.ts',
+  'test/simulation/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
     environment: 'node',
     isolate: false,
-    // One after the other, since many look at how long something takes beside something else. Those of
-    // the commands mostly wait for programs to start, and share the machine.
+    // Two files at a time. Those that disturb others, or compare how long things take, run alone.
     projects: [
       {
         extends: true,
         test: {
-          name: 'rooms',
+          name: 'parallel',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: ['src/cli/**'],
-          fileParallelism: false,
+          exclude: alone,
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
         test: {
-          name: 'commands',
-          include: ['src/cli/**/*.test.ts'],
-          maxWorkers: 2,
+          name: 'alone',
+          include: alone,
+          fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
       },
