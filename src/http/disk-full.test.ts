@@ -64,7 +64,13 @@ test.for(Object.keys(media))(
     const { lines, logger } = logged();
     const { store, reason, setFull } = medium;
     try {
-      await using server = await serve(echo, { store, logger, prometheus: true });
+      await using server = await serve(echo, {
+        store,
+        logger,
+        prometheus: true,
+        leaseMs: 1_500,
+        push: {},
+      });
       const url = `http://127.0.0.1:${server.port}`;
       const ready = async (): Promise<unknown> => (await fetch(`${url}/ready`)).json();
       const send = async (): Promise<number> => {
@@ -97,6 +103,7 @@ test.for(Object.keys(media))(
       expect(await send()).toBe(200);
       const outages = lines.filter((line) => line.startsWith('store.outage'));
       expect(outages).toEqual(['store.outage.started', 'store.outage.ended']);
+      expect(lines.filter((line) => line.endsWith('failed'))).toEqual([]);
     } finally {
       medium.remove();
     }

@@ -15,7 +15,7 @@ import { checkPushAddress, redactPushConfig, validatePushConfig } from './regist
  * };
  */
 export interface PushDispatcherOptions extends Omit<DeliverySenderOptions, 'scheduler'> {
-  readonly store: Pick<Store, 'push' | 'readEvents'>;
+  readonly store: Pick<Store, 'push' | 'readEvents' | 'health'>;
   /** The process that claims deliveries: its claims end when the store learns of its end. */
   readonly replica: string;
   /** @default the system's clock and timers */
@@ -214,7 +214,11 @@ export class PushDispatcher {
         }
       } while (this.#isWoken);
     } catch (error) {
-      this.#logger.error({ error: messageOf(error) }, 'push.claim-failed');
+      const fields = { error: messageOf(error) };
+      // An outage of the store is reported once, and not with every look for deliveries.
+      const isReported = this.#options.store.health.outage !== undefined;
+      if (isReported) this.#logger.debug(fields, 'push.claim-failed');
+      else this.#logger.error(fields, 'push.claim-failed');
       this.#wakeIn(1_000);
     } finally {
       this.#pumping = undefined;

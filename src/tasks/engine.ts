@@ -84,6 +84,7 @@ export class Engine {
     try {
       await engine.#maintenance.start();
     } catch (error) {
+      engine.#maintenance.stop();
       engine.#unwatch();
       throw error;
     }

@@ -1,3 +1,4 @@
+import { LegateError } from '../protocol/index.ts';
 import { type Reporting, smallSkewMs } from '../store/index.ts';
 import { observeGauge } from '../telemetry/index.ts';
 import type { Hub } from './hub.ts';
@@ -148,6 +149,14 @@ export class Maintenance {
   }
 
   #failed(error: unknown): void {
-    this.#settings.logger.error({ error }, 'tasks.maintenance.failed');
+    const { store, logger } = this.#settings;
+    // An outage is reported once, and not by everybody who meets it.
+    const isReported = store.health.outage !== undefined && isStoreFailure(error);
+    if (isReported) logger.debug({ error }, 'tasks.maintenance.failed');
+    else logger.error({ error }, 'tasks.maintenance.failed');
   }
+}
+
+function isStoreFailure(error: unknown): boolean {
+  return error instanceof LegateError && error.code === 'STORE_FAILED';
 }
