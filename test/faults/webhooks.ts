@@ -9,14 +9,21 @@ export interface Webhooks extends AsyncDisposable {
   readonly taken: ReadonlyMap<string, readonly number[]>;
 }
 
+/** Times that one event is refused: fewer than a delivery has attempts, so that none is dead. */
+const mostRefusals = 3;
+
 export async function startWebhooks(random: Random): Promise<Webhooks> {
   const taken = new Map<string, number[]>();
+  const refused = new Map<string, number>();
   const receiver: Receiver = await startReceiver(({ headers }, response: ServerResponse) => {
-    if (random.next() < 0.1) {
+    const key = String(headers['idempotency-key']);
+    const refusals = refused.get(key) ?? 0;
+    if (refusals < mostRefusals && random.next() < 0.1) {
+      refused.set(key, refusals + 1);
       response.writeHead(503).end();
       return;
     }
-    const [taskId = '', , sequence] = String(headers['idempotency-key']).split('/');
+    const [taskId = '', , sequence] = key.split('/');
     const events = taken.get(taskId) ?? [];
     events.push(Number(sequence));
     taken.set(taskId, events);
