@@ -416,9 +416,9 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
     expect((await legate(['help', 'send'])).out).toBe(out);
   });
 
-  test('DEFAULT_001: --verbose shows every part by itself', patient, async () => {
+  test('DEFAULT_001: --verbose shows ids and who sent what', patient, async () => {
     const { out } = await legate(['send', server.url, '--verbose', 'chunks']);
-    expect(out).toContain('Text:\n  one \n\nText:\n  two\n\n');
+    expect(out).toContain('Text:\n  one two\n\n');
     expect(out).toContain('Artifact id: c');
     expect(out).toContain('Message: user');
   });

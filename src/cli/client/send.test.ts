@@ -159,7 +159,7 @@ describe('A2ACLI_SEND: sending', () => {
   });
 
   test.each([
-    [['--media-type', 'text/plain', 'x'], 'It follows --text, --file or --data'],
+    [['--media-type', 'text/plain', 'x'], 'Must follow --text, --file or --data'],
     [['--metadata', '[1]', 'x'], '--metadata must be a JSON object'],
     [['--data', '{"a"', 'x'], 'is not JSON'],
     [['--file', '/no/such', 'x'], 'there is no file /no/such'],

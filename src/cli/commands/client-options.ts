@@ -56,7 +56,7 @@ export function withClient(command: Command): Command {
     option('-H, --header <name:value>', 'alias of --svc-param').argParser(collect),
     option('--extension <uri>', 'protocol extension to request; repeatable').argParser(collect),
     option('--timeout <duration>', 'time limit: 500ms, 30s, 5m', 'none'),
-    option('--insecure', 'skip TLS certificate verification (development only)'),
+    option('--insecure', 'skip TLS certificate verification, for development (default: verified)'),
     option('--config <file>', '.env file with settings', 'the nearest one'),
   ];
   const outputs = [

@@ -65,7 +65,7 @@ function withAgentFlags(command: Command): Command {
       collect,
     ),
     option('--extension <uri>', 'protocol extension to request; repeatable').argParser(collect),
-    option('--insecure', 'skip TLS certificate verification (development only)'),
+    option('--insecure', 'skip TLS certificate verification, for development (default: verified)'),
     option('--debug', 'log requests and responses, with credentials redacted'),
   ];
   for (const flag of flags) command.addOption(flag.helpGroup('Connection to an agent:'));
