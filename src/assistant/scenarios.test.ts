@@ -330,6 +330,11 @@ test('17: a message that is too long or empty is answered at once, by no generat
   expect(await chat.say('send a parcel', start('send_parcel'))).toEqual(['Who is it for?']);
 });
 
+test('a first message that asks to repeat gets help, since there is nothing to repeat', async () => {
+  const [text = ''] = await open().say('what?', repeat);
+  expect(text).toMatch(/^Here is what I can do/);
+});
+
 test('18: what was said last is said again, once', async () => {
   const chat = open();
   await chat.say('send a parcel', start('send_parcel'));

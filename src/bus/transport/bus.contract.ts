@@ -376,7 +376,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
 
     test('a queue that expires goes once nobody consumes it', async () => {
       const bus = await open();
-      const queue = queueOf({ expiresAfterMs: 50 });
+      const queue = queueOf({ expiresAfterMs: 1_000 });
       const { consumption } = await collect(bus, queue);
       expect(await codeOf(bus.publish(queue.topic, say(1), { mandatory: true }))).toBe('no error');
       await consumption.close();

@@ -406,7 +406,7 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
       '(default: verified)',
       '(default: text)',
       '(default: concise)',
-      'wait until the task ends or asks (default)',
+      'wait until the task ends or needs input (default)',
     ]) {
       expect(out.replaceAll(/\s+/g, ' ')).toContain(words);
     }

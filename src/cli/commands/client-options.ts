@@ -62,7 +62,7 @@ export function withClient(command: Command): Command {
   const outputs = [
     option('-o, --output <format>', 'text, or json for A2A objects', 'text'),
     option('--json', 'alias of --output json'),
-    option('--verbose', 'print all parts and metadata'),
+    option('--verbose', 'print all parts and metadata (default: concise)'),
     option('--debug', 'log requests and responses to standard error, with credentials redacted'),
   ];
   for (const one of options) command.addOption(one.helpGroup(agentHelp));

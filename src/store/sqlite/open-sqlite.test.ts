@@ -469,3 +469,10 @@ test('a path is taken as a file, whatever it looks like', async () => {
   opened.push(again);
   expect(await again.load('t')).toBeDefined();
 });
+
+test.each(['', ':memory:', 'file:tasks.db?mode=memory'])(
+  'the path %j is refused: it would become the name of a file',
+  (path) => {
+    expect(() => openSqlite({ path })).toThrow(/is not the path of a file.*type: 'memory'/);
+  },
+);

@@ -34,6 +34,7 @@ export interface SqliteOptions {
  * longer, and are there to be taken over.
  */
 export function openSqlite(options: SqliteOptions): Store {
+  checkPath(options.path);
   const path = resolve(options.path);
   const guest = options.guest === true;
   let unlock = (): void => {};
@@ -64,6 +65,16 @@ export function openSqlite(options: SqliteOptions): Store {
     unlock();
     throw toOpenFailure(path, error);
   }
+}
+
+/** SQLite takes `:memory:` and URIs for something else than files; here they would become file names. */
+function checkPath(path: string): void {
+  if (path !== '' && path !== ':memory:' && !path.startsWith('file:')) return;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `store: ${JSON.stringify(path)} is not the path of a file; ` +
+      "give one such as tasks.db, or use { type: 'memory' } for a store without a file",
+  );
 }
 
 /** The path without symbolic links; the file may be missing, and its directory, too. */
