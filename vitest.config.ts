@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
 const alone = [
-  'test/faults/**/*.test.ts',
+  'test/fuzz-bus.test.ts',
   'test/replicas/**/*.test.ts',
   'test/simulation/**/*.test.ts',
 ];
+/** Short runs of the fault kit, by `npm run test:faults`. */
+const faults = 'test/faults/**/*.test.ts';
 
 export default defineConfig({
   test: {
@@ -17,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'parallel',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: alone,
+          exclude: [...alone, faults],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },

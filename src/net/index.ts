@@ -1,3 +1,3 @@
-export { BodyBudget, BodyBudgetExceeded, type BodyReading } from './body-budget.ts';
+export { BodyBudgetExceeded } from './body-budget.ts';
 export { type BodyLimits, defaultBodyLimits, readBytes } from './body.ts';
 export { networkOf } from './network.ts';

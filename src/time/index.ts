@@ -1,2 +1,2 @@
-export { Deadline, type DeadlineOptions, type TimeLimit, type Timers } from './deadline.ts';
+export { Deadline, type DeadlineOptions } from './deadline.ts';
 export { sleep, until, within } from './until.ts';

@@ -17,7 +17,7 @@ const rows = text
 /** `file` “name”; “another of the same file”; `file` “name” */
 function named(proof: string): { file: string; name: string }[] {
   let file = '';
-  return [...proof.matchAll(/`(?<file>[^`]+\.test\.ts)`|“(?<name>[^”]+)”/g)].flatMap(
+  return [...proof.matchAll(/`(?<file>[^`]+\.(?:test|contract)\.ts)`|“(?<name>[^”]+)”/g)].flatMap(
     ({ groups }) => {
       if (groups?.['file'] !== undefined) file = groups['file'];
       return groups?.['name'] === undefined ? [] : [{ file, name: groups['name'] }];
