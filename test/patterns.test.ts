@@ -14,9 +14,12 @@ const own = (pattern: string) =>
 const builtIn = new Set([
   'assistant/generators/llm/parse-commands.ts',
   'assistant/generators/matching/fill.ts',
+  'assistant/generators/matching/pattern-answers.ts',
   'assistant/generators/matching/phrases.ts',
   'assistant/generators/matching/values/dates.ts',
   'assistant/generators/matching/values/numbers.ts',
+  'assistant/small-talk/small-talk.ts',
+  'assistant/templates/methods.ts',
 ]);
 
 test('no other module compiles patterns of a project', () => {

@@ -98,7 +98,7 @@ test('what is wrong is said before anything is taken', slow, async () => {
     [['work', 'agent.ts', '--endpoints', 'unset.yml'], 'NO_SUCH_VARIABLE'],
     [['work', 'agent.ts', '--endpoints', 'wrong.yml'], 'bus.type'],
     [['work', 'agent.ts', '--onec'], 'Did you mean --once?'],
-    [['work', 'agent.ts', '--concurrency', '0'], 'a whole number, 1 or more'],
+    [['work', 'agent.ts', '--concurrency', '0'], 'an integer of at least 1'],
     [['wrok', 'agent.ts'], 'Did you mean work?'],
     [['bus', 'declare', 'x'], 'which bus?', elsewhere],
   ] as const) {

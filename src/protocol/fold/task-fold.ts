@@ -23,6 +23,10 @@ interface FoldedArtifact {
  * - A status message moves to the history when the next status or message arrives.
  * - Metadata is merged; a later name or description of an artifact wins.
  * - An append to an unknown artifact creates it. Text that is appended continues the text before it.
+ *
+ * @example
+ * const fold = new TaskFold(task);
+ * for await (const { response } of client.subscribeToTask(task.id)) fold.apply(response);
  */
 export class TaskFold {
   readonly id: string;
@@ -130,7 +134,10 @@ function extend(existing: FoldedArtifact, { parts, metadata, ...head }: Artifact
   }
 }
 
-/** The task that an update belongs to, for peers that don't start their stream with one. */
+/**
+ * The task that an update belongs to, for peers that don't start their stream with one.
+ * @example const fold = new TaskFold(taskBefore(update));
+ */
 export function taskBefore(
   update: Exclude<StreamResponse, { task: Task } | { message: Message }>,
 ): Task {
