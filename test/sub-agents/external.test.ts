@@ -284,6 +284,38 @@ test('after an interruption the open question is asked again, and nothing is sen
   expect(heard[1]?.metadata).toMatchObject({ resumed_after_interruption: true });
 });
 
+for (const streaming of [true, false]) {
+  test(`a task that goes on without us after an interruption is cancelled when its time is over (streaming: ${streaming})`, async () => {
+    const busy = agent({ name: 'busy' }, async function* (turn) {
+      if (!turn.isContinuation) {
+        yield inputRequired('Which hotel?');
+        return;
+      }
+      yield working('On it.');
+      await new Promise((resolve) => {
+        turn.signal.addEventListener('abort', resolve, { once: true });
+      });
+    });
+    const { url } = await serving(busy, { streaming });
+    await using client = await connect(url);
+    const key = streaming ? 'timeout' : 'max_polling_time';
+    await using one = await talkTo(url, `, ${key}: 0.3, polling_initial_delay: 0.01`);
+    const { chat } = one;
+    await chat.say('hello', start('chat'));
+    await chat.say('weather?', start('weather'));
+    const [task] = (await client.listTasks({})).tasks;
+    const answer = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'the Ritz' }] } as const;
+    await client.sendMessage({
+      message: { ...answer, taskId: task?.id ?? '' },
+      configuration: { returnImmediately: true },
+    });
+    const said = await chat.say('yes', set('continue_interrupted_flow_confirmation', true));
+    expect(said.at(-1)).toBe(APOLOGY);
+    const state = async () => (await client.getTask(task?.id ?? '')).status.state;
+    await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED');
+  });
+}
+
 test('an answer to a task that was ended elsewhere begins another one', async () => {
   const heard: Turn['message'][] = [];
   const { url } = await serving(asking(heard));

@@ -8,6 +8,7 @@ import {
 import { until } from '../../../time/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { Call } from '../../executor/index.ts';
+import type { ExternalAgent } from '../../project/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
 import { timeLimit } from '../patience.ts';
 import { askAgent, recallMs } from './ask-agent.ts';
@@ -18,6 +19,7 @@ import { PeerProgress } from './peer-progress.ts';
 /** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
 const longestStream = 600;
 const cancelTimeoutMs = 4_000;
+
 /** An agent with protocol A2A. The connection is made when it is first needed. */
 export class ExternalCaller {
   readonly #parts: ExternalParts;
@@ -51,8 +53,7 @@ export class ExternalCaller {
       call.signal.throwIfAborted();
       return this.#failure(input.id, error, call.logger);
     }
-    const isStreaming = client.card.capabilities.streaming === true;
-    const seconds = agent.timeout ?? (isStreaming ? longestStream : agent.maxPollingTime);
+    const seconds = secondsFor(agent, client);
     using limit = timeLimit(seconds, call.signal);
     const progress = new PeerProgress(agent.name, artifactsOf(call.metadata));
     try {
@@ -67,9 +68,8 @@ export class ExternalCaller {
         const { task_id: _, ...metadata } = input.metadata;
         return this.run(call, { ...input, id: `${input.id}-anew`, metadata });
       }
-      if (!limit.hasExpired) return this.#failure(input.id, error, call.logger);
-      const errorMessage = `took longer than ${seconds} s`;
-      return { id: input.id, status: 'fatal_error', errorMessage };
+      if (limit.hasExpired) return timedOut(input.id, seconds);
+      return this.#failure(input.id, error, call.logger);
     }
     const output = progress.output(input.id);
     if (output.status !== 'input_required') return output;
@@ -133,9 +133,19 @@ export class ExternalCaller {
       const { state } = task.status;
       // It went on without us: whatever comes of it is told when it is there.
       if (!isTerminal(state) && progress.status === undefined) {
-        using limit = timeLimit(agent.maxPollingTime, call.signal);
-        const ended = await client.waitForEnd(taskId, { signal: limit.signal });
-        progress.accept({ task: ended });
+        const seconds = secondsFor(agent, client);
+        using limit = timeLimit(seconds, call.signal);
+        try {
+          const ended = await client.waitForEnd(taskId, { signal: limit.signal });
+          progress.accept({ task: ended });
+        } catch (error) {
+          if (isGivenUp(call.signal) || limit.hasExpired) {
+            await cancel(client, taskId, agent.name, call.logger);
+          }
+          call.signal.throwIfAborted();
+          if (!limit.hasExpired) throw error;
+          return timedOut(input.id, seconds);
+        }
       }
       const output = progress.output(input.id);
       if (output.status !== 'input_required') return output;
@@ -184,6 +194,15 @@ export class ExternalCaller {
     this.#connecting = connecting;
     return connecting;
   }
+}
+
+/** How long an answer may take. */
+function secondsFor({ timeout, maxPollingTime }: ExternalAgent, { card }: Client): number {
+  return timeout ?? (card.capabilities.streaming === true ? longestStream : maxPollingTime);
+}
+
+function timedOut(id: string, seconds: number): AgentOutput {
+  return { id, status: 'fatal_error', errorMessage: `took longer than ${seconds} s` };
 }
 
 /** What has to be known for the user's answer to reach the same task. */
