@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import {
   type Agent,
   agent,
+  authRequired,
   completed,
   inputRequired,
   type Turn,
@@ -19,17 +20,24 @@ import { serve, type ServeOptions } from '../../src/http/index.ts';
 import { talk, type TalkOptions } from './support.ts';
 
 const STILL = 'I am still working on your last request. One moment, please.';
+const APOLOGY = 'Something went wrong on my side. Please try that again.';
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
+
+const ends = {
+  completed: completed('Found the Ritz.'),
+  asks: inputRequired('Ritz or Savoy?'),
+  'wants a login': authRequired('Log in.'),
+};
 
 /** A hotel desk that looks until it is told to stop looking. */
 class Desk {
   readonly heard: Turn['message'][] = [];
   readonly tasks: string[] = [];
   url = '';
-  #end = Promise.withResolvers<'completed' | 'asks'>();
+  #end = Promise.withResolvers<keyof typeof ends>();
 
   async serve(options: ServeOptions = {}): Promise<this> {
     const server = await serve(this.#agent(), { drainMs: 0, cancelGraceMs: 500, ...options });
@@ -38,7 +46,7 @@ class Desk {
     return this;
   }
 
-  finish(how: 'completed' | 'asks' = 'completed'): void {
+  finish(how: keyof typeof ends = 'completed'): void {
     this.#end.resolve(how);
   }
 
@@ -60,19 +68,24 @@ class Desk {
       }
       const aborted = Promise.withResolvers<never>();
       turn.signal.addEventListener('abort', () => aborted.reject(turn.signal.reason as Error));
-      const how = await Promise.race([ended, aborted.promise]);
-      yield how === 'completed' ? completed('Found the Ritz.') : inputRequired('Ritz or Savoy?');
+      yield ends[await Promise.race([ended, aborted.promise])];
     });
   }
 }
 
-function talkTo({ url }: Desk, options: TalkOptions = {}) {
+function talkTo(
+  { url }: { readonly url: string },
+  {
+    configuration = 'background_after: 0',
+    ...options
+  }: TalkOptions & { configuration?: string } = {},
+) {
   return talk({
     ...options,
     files: {
       'sub_agents/finder/config.yml': `
 agent: {name: finder, protocol: a2a, description: Finds a hotel.}
-configuration: {agent_card: "${url}", background_after: 0, polling_initial_delay: 0.01}
+configuration: {agent_card: "${url}", polling_initial_delay: 0.01, ${configuration}}
 `,
       ...options.files,
     },
@@ -217,8 +230,67 @@ test('a task that is gone when it is looked at ends the flow with one apology', 
   await chat.say('to Rome', start('chat'));
   for (const server of open.splice(0)) await server.close();
   const said = await chat.say('well?', continueAgent);
-  expect(said).toEqual(['Something went wrong on my side. Please try that again.']);
+  expect(said).toEqual([APOLOGY]);
   expect(one.waits.length).toBeGreaterThan(0);
+});
+
+test('`timeout` ends work that the user was let go of: its task is cancelled when it is looked at', async () => {
+  const desk = await new Desk().serve();
+  await using one = await talkTo(desk, { configuration: 'background_after: 0, timeout: 90' });
+  const { chat } = one;
+  expect(await chat.say('to Rome', start('chat'))).toEqual([STILL]);
+  chat.clock.advance(80_000);
+  expect(await chat.say('well?', continueAgent)).toEqual([STILL]);
+  chat.clock.advance(20_000);
+  expect(await chat.say('well?', continueAgent)).toEqual([APOLOGY]);
+  expect(await desk.state()).toBe('TASK_STATE_CANCELED');
+});
+
+test('a result that is there after `timeout`, but before anybody looked, counts', async () => {
+  const desk = await new Desk().serve();
+  await using one = await talkTo(desk, { configuration: 'background_after: 0, timeout: 90' });
+  const { chat } = one;
+  await chat.say('to Rome', start('chat'));
+  desk.finish();
+  await expect.poll(() => desk.state()).toBe('TASK_STATE_COMPLETED');
+  chat.clock.advance(100_000);
+  expect(await chat.say('well?', continueAgent)).toEqual(['Found the Ritz.', 'Booked None.']);
+});
+
+for (const streaming of [true, false]) {
+  test(`\`timeout\` counts before the user is let go, too, and the task is cancelled (streaming: ${streaming})`, async () => {
+    const desk = await new Desk().serve({ streaming });
+    const key = streaming ? 'timeout' : 'max_polling_time';
+    await using one = await talkTo(desk, { configuration: `background_after: 600, ${key}: 0.3` });
+    expect(await one.chat.say('to Rome', start('chat'))).toEqual([APOLOGY]);
+    await expect.poll(() => desk.state()).toBe('TASK_STATE_CANCELED');
+  });
+}
+
+test('`timeout` ends the wait for an agent that never names its task, which is cancelled', async () => {
+  const silent = agent({ name: 'silent', replies: 'message' }, async function* (turn) {
+    await new Promise((resolve) => {
+      turn.signal.addEventListener('abort', resolve, { once: true });
+    });
+    yield working();
+  });
+  const server = await serve(silent, { drainMs: 0, cancelGraceMs: 500 });
+  open.push(server);
+  await using one = await talkTo(server, { configuration: 'background_after: 0, timeout: 0.3' });
+  expect(await one.chat.say('to Rome', start('chat'))).toEqual([APOLOGY]);
+  await using client = await connect(server.url);
+  const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status.state);
+  await expect.poll(states, { timeout: 15_000 }).toEqual(['TASK_STATE_CANCELED']);
+});
+
+test('a login that the agent came to want meanwhile ends the flow, and its task is cancelled', async () => {
+  const desk = await new Desk().serve();
+  await using one = await talkTo(desk);
+  await one.chat.say('to Rome', start('chat'));
+  desk.finish('wants a login');
+  await expect.poll(() => desk.state()).toBe('TASK_STATE_AUTH_REQUIRED');
+  expect(await one.chat.say('well?', continueAgent)).toEqual([APOLOGY]);
+  expect(await desk.state()).toBe('TASK_STATE_CANCELED');
 });
 
 test('7: agent_started has the context_id that the first message to the agent has', async () => {

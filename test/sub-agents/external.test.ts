@@ -271,8 +271,7 @@ test('after an interruption the open question is asked again, and nothing is sen
   const { chat } = one;
   await chat.say('to Rome', start('trip'), set('city', 'Rome'));
   await chat.say('weather?', start('weather'));
-  const yes = set('continue_interrupted_flow_confirmation', true);
-  expect(await chat.say('yes', yes)).toEqual(['Which hotel?']);
+  expect(await chat.say('yes', goOn)).toEqual(['Which hotel?']);
   expect(heard).toHaveLength(1);
   // A correction is news to the agent.
   expect((await chat.say('no, Paris', set('city', 'Paris'))).slice(1)).toEqual([
@@ -284,37 +283,50 @@ test('after an interruption the open question is asked again, and nothing is sen
   expect(heard[1]?.metadata).toMatchObject({ resumed_after_interruption: true });
 });
 
+/** A conversation that was interrupted while the agent asked, and whose task goes on without it. */
+async function goneOn(configuration: string, options: ServeOptions = {}) {
+  const busy = agent({ name: 'busy' }, async function* (turn) {
+    if (!turn.isContinuation) {
+      yield inputRequired('Which hotel?');
+      return;
+    }
+    yield working('On it.');
+    await new Promise((resolve) => {
+      turn.signal.addEventListener('abort', resolve, { once: true });
+    });
+  });
+  const { url } = await serving(busy, options);
+  const client = await connect(url);
+  open.unshift(client);
+  const one = await talkTo(url, `, polling_initial_delay: 0.01, ${configuration}`);
+  await one.chat.say('hello', start('chat'));
+  await one.chat.say('weather?', start('weather'));
+  const taskId = (await client.listTasks({})).tasks[0]?.id ?? '';
+  const answer = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'the Ritz' }] } as const;
+  const configured = { returnImmediately: true };
+  await client.sendMessage({ message: { ...answer, taskId }, configuration: configured });
+  const state = async () => (await client.getTask(taskId)).status.state;
+  return { one, state };
+}
+
+const goOn = set('continue_interrupted_flow_confirmation', true);
+
 for (const streaming of [true, false]) {
   test(`a task that goes on without us after an interruption is cancelled when its time is over (streaming: ${streaming})`, async () => {
-    const busy = agent({ name: 'busy' }, async function* (turn) {
-      if (!turn.isContinuation) {
-        yield inputRequired('Which hotel?');
-        return;
-      }
-      yield working('On it.');
-      await new Promise((resolve) => {
-        turn.signal.addEventListener('abort', resolve, { once: true });
-      });
-    });
-    const { url } = await serving(busy, { streaming });
-    await using client = await connect(url);
     const key = streaming ? 'timeout' : 'max_polling_time';
-    await using one = await talkTo(url, `, ${key}: 0.3, polling_initial_delay: 0.01`);
-    const { chat } = one;
-    await chat.say('hello', start('chat'));
-    await chat.say('weather?', start('weather'));
-    const [task] = (await client.listTasks({})).tasks;
-    const answer = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'the Ritz' }] } as const;
-    await client.sendMessage({
-      message: { ...answer, taskId: task?.id ?? '' },
-      configuration: { returnImmediately: true },
-    });
-    const said = await chat.say('yes', set('continue_interrupted_flow_confirmation', true));
-    expect(said.at(-1)).toBe(APOLOGY);
-    const state = async () => (await client.getTask(task?.id ?? '')).status.state;
+    const { one, state } = await goneOn(`${key}: 0.3`, { streaming });
+    await using _ = one;
+    expect((await one.chat.say('yes', goOn)).at(-1)).toBe(APOLOGY);
     await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED');
   });
 }
+
+test('a task that goes on without us after an interruption is left at work after `background_after`', async () => {
+  const { one, state } = await goneOn('background_after: 0');
+  await using _ = one;
+  expect((await one.chat.say('yes', goOn)).at(-1)).toMatch('I am still working');
+  expect(await state()).toBe('TASK_STATE_WORKING');
+});
 
 test('an answer to a task that was ended elsewhere begins another one', async () => {
   const heard: Turn['message'][] = [];

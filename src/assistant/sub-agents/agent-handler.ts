@@ -9,7 +9,6 @@ import {
 } from '../executor/index.ts';
 import type { SubAgent } from '../project/index.ts';
 import { agentInput } from './agent-input.ts';
-import { BackgroundCaller } from './background/index.ts';
 import { ExternalCaller } from './external/external-agent.ts';
 import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
@@ -40,18 +39,13 @@ export class AgentHandler implements CallHandler {
   readonly hasContexts: boolean;
   readonly #parts: AgentHandlerParts;
   readonly #external: ExternalCaller | undefined;
-  /** Of agents that may go on while the user is let go. */
-  readonly #background: BackgroundCaller | undefined;
 
   constructor(parts: AgentHandlerParts) {
     this.#parts = parts;
     const { agent, files, fetch, bindings } = parts;
     this.hasContexts = agent.protocol === 'A2A';
     if (agent.protocol !== 'A2A') return;
-    const external = { agent, files, fetch, bindings };
-    this.#external = new ExternalCaller(external);
-    if (agent.backgroundAfter === undefined) return;
-    this.#background = new BackgroundCaller(external, agent.backgroundAfter);
+    this.#external = new ExternalCaller({ agent, files, fetch, bindings });
   }
 
   handles({ target, mcpServer }: Call['step']): boolean {
@@ -82,7 +76,7 @@ export class AgentHandler implements CallHandler {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#external?.close(), this.#background?.close()]);
+    await this.#external?.close();
   }
 
   /** Whether the agent can be called at all. */
@@ -98,16 +92,11 @@ export class AgentHandler implements CallHandler {
   async #attempt(call: Call, input: AgentInput): Promise<AgentOutput> {
     const { agent, module, model, files } = this.#parts;
     if (module.run !== undefined) return this.#runModule(module.run, call, input);
-    if (this.#background !== undefined && isAtWork(call.metadata)) {
-      return this.#background.look(call, input);
-    }
     if (this.#external !== undefined) {
-      const external = this.#external;
+      if (isAtWork(call.metadata)) return this.#external.look(call, input);
       const isAnswer = call.mode !== 'resume' || call.isCorrection;
-      const again = isAnswer ? undefined : await external.lookAgain(call, input);
-      if (again !== undefined) return again;
-      if (this.#background === undefined) return external.run(call, input);
-      return this.#background.run(call, input, (left) => external.cancel(left, call.logger));
+      const again = isAnswer ? undefined : await this.#external.lookAgain(call, input);
+      return again ?? this.#external.run(call, input);
     }
     if (agent.protocol === 'A2A' || model === undefined) {
       return { id: input.id, status: 'fatal_error', errorMessage: 'the agent has no model' };

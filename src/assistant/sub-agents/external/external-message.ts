@@ -1,9 +1,7 @@
 import { data, type Message, text } from '../../../protocol/index.ts';
 import { slotValues } from '../agent-input.ts';
 import type { AgentInput } from '../model.ts';
-
-/** What of the metadata is ours alone. */
-const ours = new Set(['last_message', 'artifacts']);
+import { ownKeys } from './kept-task.ts';
 
 /**
  * The input as a message: the user's words, then slots and history as data. The whole metadata goes
@@ -15,7 +13,7 @@ export function toMessage(input: AgentInput): Message {
   const slots = Object.fromEntries(
     Object.entries(slotValues(input)).filter(([, value]) => value !== null),
   );
-  const shown = Object.fromEntries(Object.entries(metadata).filter(([key]) => !ours.has(key)));
+  const shown = Object.fromEntries(Object.entries(metadata).filter(([key]) => !ownKeys.has(key)));
   return {
     messageId: id,
     role: 'ROLE_USER',

@@ -6,13 +6,15 @@ import { Deadline } from '../../../time/index.ts';
  */
 export class Detachment implements Disposable {
   readonly #deadline: Deadline;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
   #isDue = false;
   #isPossible = false;
   #isDetached = false;
 
-  constructor(seconds: number, outer: AbortSignal) {
+  /** `seconds` undefined: never. */
+  constructor(seconds: number | undefined, outer: AbortSignal) {
     this.#deadline = new Deadline({ signal: outer });
+    if (seconds === undefined) return;
     const milliseconds = Math.min(seconds * 1000, 2 ** 31 - 1);
     this.#timer = setTimeout(() => {
       this.#isDue = true;

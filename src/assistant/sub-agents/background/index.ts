@@ -1,1 +1,0 @@
-export { BackgroundCaller } from './background-caller.ts';
