@@ -222,6 +222,76 @@ test('a run that waits for an answer is cancelled too, and its agent is told', a
   await expect((await runner.resume(invocationId, 'late')).result()).rejects.toThrow(/canceled/);
 });
 
+/** Asks, and completes with the answer unless it is stopped. */
+const asking = agent({ name: 'asking' }, async function* (turn) {
+  if (!turn.isContinuation) {
+    yield inputRequired('?');
+    return;
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  turn.signal.throwIfAborted();
+  yield completed('done');
+});
+
+test('a cancel that meets the run that its answer starts stops it', async () => {
+  const runner = runnerOf(asking);
+  const { invocationId } = await runner.run({ message: 'go' });
+  const resumed = await runner.resume(invocationId, 'answer');
+  const cancelling = runner.cancel(invocationId);
+  const result = await resumed.result();
+  expect(await cancelling).toBe(true);
+  expect(result.state).toBe('canceled');
+  expect(await runner.find(invocationId)).toMatchObject({ state: 'canceled', isWaiting: false });
+});
+
+test('a run that completed while its cancel looked for it stays completed', async () => {
+  const store = openMemory();
+  const { records } = store;
+  const [looking, completing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isHeld = false;
+  const slow: typeof records = {
+    get: async (...key) => {
+      const found = await records.get(...key);
+      if (isHeld) {
+        isHeld = false;
+        looking.resolve();
+        await completing.promise;
+      }
+      return found;
+    },
+    list: (query) => records.list(query),
+    write: (...writes) => records.write(...writes),
+    increment: (counter) => records.increment(counter),
+  };
+  const here = new Runner({ agent: asking, store: { records: slow } });
+  const elsewhere = new Runner({ agent: asking, store });
+  const { invocationId } = await here.run({ message: 'go' });
+  isHeld = true;
+  const cancelling = here.cancel(invocationId);
+  await looking.promise;
+  const resumed = await elsewhere.resume(invocationId, 'answer');
+  expect(await resumed.result()).toMatchObject({ state: 'completed' });
+  completing.resolve();
+  expect(await cancelling).toBe(false);
+  expect(await here.find(invocationId)).toMatchObject({ state: 'completed' });
+});
+
+test('of two cancels of a run that waits one tells its agent', async () => {
+  let told = 0;
+  const asker: Agent = {
+    ...asking,
+    abandon: async () => {
+      told += 1;
+      return undefined;
+    },
+  };
+  const runner = runnerOf(asker);
+  const { invocationId } = await runner.run({ message: 'go' });
+  const both = [runner.cancel(invocationId), runner.cancel(invocationId)];
+  expect(await Promise.all(both)).toEqual([true, false]);
+  expect(told).toBe(1);
+});
+
 test('whoever leaves in the midst of the events cancels the run', async () => {
   let cleaned = false;
   const runner = runnerOf(

@@ -151,7 +151,7 @@ export class Runner {
       async () => {
         // Another run may have been faster, while this one waited for its session.
         const kept = await this.#invocations.load(invocationId);
-        if (answer !== undefined && isPause({ kind: kept.state as EndKind })) {
+        if (answer !== undefined && isWaiting(kept)) {
           const message = messageOf(answer, invocationId, sessionId);
           return { ...kept, state: 'running', attempt: 1, message, isContinuation: true };
         }
@@ -169,7 +169,7 @@ export class Runner {
     const kept = await this.#invocations.find(invocationId);
     if (kept === undefined) return undefined;
     const { caller, sessionId, state } = kept;
-    return { caller, sessionId, state, isWaiting: state !== 'running' && isPause({ kind: state }) };
+    return { caller, sessionId, state, isWaiting: isWaiting(kept) };
   }
 
   /** Adds what was said in a session to what is remembered of its user. Returns how much was new. */
@@ -190,22 +190,30 @@ export class Runner {
 
   /** Stops an invocation that runs here, or one that waits for an answer. False: there is none. */
   async cancel(invocationId: string): Promise<boolean> {
+    const known = this.isActive(invocationId) ? undefined : await this.find(invocationId);
+    // Asked only now: an answer may have started its run while we looked. From here to the session's
+    // queue nothing else can, so a run either is stopped or comes after us and finds it cancelled.
     const active = this.#active.get(invocationId);
     if (active !== undefined) {
       active.cancel();
       return true;
     }
-    if ((await this.find(invocationId))?.isWaiting !== true) return false;
-    const kept = await this.#invocations.load(invocationId);
-    const key = { caller: kept.caller, sessionId: kept.sessionId };
-    await this.#inTurn(key, async () => {
+    if (known?.isWaiting !== true) return false;
+    const key = { caller: known.caller, sessionId: known.sessionId };
+    const leave = await this.#enter(key);
+    try {
+      // Loaded first: the save fails if another process changes the session after that.
       const session = await this.sessions.load(key);
+      const kept = await this.#invocations.load(invocationId);
+      if (!isWaiting(kept)) return false;
       const { turn, records } = this.#turn(invocationId, kept, session, new AbortController());
       const end = (await this.#options.agent.abandon?.(turn)) ?? {};
       const canceled: TurnEnd = { ...end, kind: 'canceled' };
       await this.#save(invocationId, kept, session, canceled, [], await records.writes());
-    });
-    return true;
+      return true;
+    } finally {
+      leave();
+    }
   }
 
   // -------------------------------------------------------------------------------------------------
@@ -359,18 +367,13 @@ export class Runner {
     );
   }
 
-  async #inTurn(key: SessionKey, work: () => Promise<void>): Promise<void> {
-    const leave = await this.#enter(key);
-    try {
-      await work();
-    } finally {
-      leave();
-    }
-  }
-
   #enter({ caller, sessionId }: SessionKey): Promise<() => void> {
     return this.#queue.enter(JSON.stringify([caller.tenant, caller.subject, sessionId]));
   }
+}
+
+function isWaiting({ state }: KeptInvocation): boolean {
+  return state !== 'running' && isPause({ kind: state });
 }
 
 function callerOf({ caller, userId = '' }: RunRequest): Caller {
