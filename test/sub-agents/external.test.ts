@@ -460,6 +460,23 @@ test('cancelling the flow cancels the task that waits elsewhere; aborting the tu
   await left.promise;
 });
 
+test('an agent that answers with more than is kept fails, and its task is cancelled', async () => {
+  const rows = Array.from({ length: 2_500 }, (_, row) => data({ row }));
+  const { url } = await serving(
+    agent({ name: 'talkative' }, async function* (turn) {
+      for (let count = 0; count < 5; count += 1) yield artifact(rows);
+      await new Promise((resolve) => {
+        turn.signal.addEventListener('abort', resolve, { once: true });
+      });
+    }),
+  );
+  await using one = await talkTo(url);
+  expect(await one.chat.say('hello', start('chat'))).toEqual([APOLOGY]);
+  await expectCanceled(url);
+  const told = one.logged.filter(({ event }) => event === 'sub_agent.external.failed');
+  expect(String(told[0]?.fields['error'])).toContain('more than 10000 parts');
+});
+
 /** Its callers learn nothing, not even that there is a task, before it speaks. */
 function silent() {
   const entered = Promise.withResolvers<void>();

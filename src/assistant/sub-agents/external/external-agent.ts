@@ -157,7 +157,8 @@ export class ExternalCaller {
     try {
       await work({ call, limit, detachment });
     } catch (error) {
-      if (isGivenUp(call.signal) || limit.hasExpired) {
+      const isFatal = !detachment.isDetached && !isPassing(error) && !isTaskGone(error);
+      if (call.signal.aborted ? isGivenUp(call.signal) : limit.hasExpired || isFatal) {
         await this.#cancel(client, progress.taskId ?? taskOf(call.metadata), call.logger);
       }
       call.signal.throwIfAborted();

@@ -3,6 +3,7 @@ import {
   appendParts,
   type Artifact,
   type JsonObject,
+  LegateError,
   type Part,
   type StreamResponse,
   type Task,
@@ -20,19 +21,28 @@ const statuses: Partial<Record<TaskStatus['state'], AgentStatus>> = {
   TASK_STATE_AUTH_REQUIRED: 'fatal_error',
 };
 
-/** Parts of artifacts that are kept of one call. */
-const mostParts = 10_000;
+/** Of all artifacts of one call. Text that is appended to text adds no part. */
+const maxParts = 10_000;
+/** Of all artifacts of one call; data counts as JSON. */
+const maxCharacters = 10_000_000;
 const mostDigests = 50;
+
+interface HeldArtifact {
+  readonly name: string;
+  readonly parts: Part[];
+  characters: number;
+}
 
 /** What an agent elsewhere has told so far in one call, in the words of sub agents. */
 export class PeerProgress {
   /** The agent's name. */
   readonly name: string;
   readonly #known: JsonObject;
-  readonly #artifacts = new Map<string, { readonly name: string; readonly parts: Part[] }>();
+  readonly #artifacts = new Map<string, HeldArtifact>();
   #status: TaskStatus | undefined;
   #message: readonly Part[] | undefined;
-  #count = 0;
+  #parts = 0;
+  #characters = 0;
   taskId: string | undefined;
   contextId: string | undefined;
 
@@ -48,7 +58,10 @@ export class PeerProgress {
     return Object.fromEntries([...Object.entries(this.#known), ...own].slice(-mostDigests));
   }
 
-  /** Takes the next piece; what is returned is for the user at once. */
+  /**
+   * Takes the next piece; what is returned is for the user at once. Throws `PEER_INVALID` when there is
+   * more of it than we keep: half an answer is none.
+   */
   accept(response: StreamResponse): string | undefined {
     if ('message' in response) {
       this.contextId = response.message.contextId ?? this.contextId;
@@ -123,23 +136,38 @@ export class PeerProgress {
   }
 
   #acceptArtifact({ artifactId, name, parts }: Artifact, append: boolean): void {
-    const known = append ? this.#artifacts.get(artifactId) : undefined;
-    if (this.#count + parts.length > mostParts) return;
-    if (known === undefined) {
-      this.#count += parts.length;
-      this.#artifacts.set(artifactId, { name: name ?? artifactId, parts: [...parts] });
-      return;
-    }
-    // Text that continues adds no part.
-    this.#count -= known.parts.length;
-    appendParts(known.parts, parts);
-    this.#count += known.parts.length;
+    const before = this.#artifacts.get(artifactId);
+    if (before !== undefined) this.#count(before, -1);
+    const held =
+      append && before !== undefined
+        ? before
+        : { name: name ?? artifactId, parts: [], characters: 0 };
+    appendParts(held.parts, parts);
+    for (const part of parts) held.characters += lengthOf(part);
+    this.#count(held, 1);
+    if (this.#parts > maxParts) throw this.#tooMuch(`${maxParts} parts`);
+    if (this.#characters > maxCharacters) throw this.#tooMuch(`${maxCharacters} characters`);
+    this.#artifacts.set(artifactId, held);
+  }
+
+  #count({ parts, characters }: HeldArtifact, sign: 1 | -1): void {
+    this.#parts += sign * parts.length;
+    this.#characters += sign * characters;
+  }
+
+  #tooMuch(limit: string): LegateError {
+    const message = `sub agent ${this.name} sent more than ${limit}; let it answer with less`;
+    return new LegateError('PEER_INVALID', message);
   }
 
   #at(taskId: string, contextId: string): void {
     this.taskId ??= taskId;
     this.contextId ??= contextId;
   }
+}
+
+function lengthOf(part: Part): number {
+  return part.text?.length ?? JSON.stringify(part).length;
 }
 
 /** Chunks that came one by one and the whole artifact have the same digest. */
