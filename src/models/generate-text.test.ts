@@ -102,6 +102,21 @@ test("rejects with the caller's reason when aborted", async () => {
   await expect(call).rejects.toBe(reason);
 });
 
+test('an abort that comes while the model is called, before it answers, is not missed', async () => {
+  const controller = new AbortController();
+  const reason = new Error('the user left');
+  const deaf = {
+    ...scriptedModel([]),
+    doGenerate: () => {
+      controller.abort(reason);
+      return new Promise<never>(() => {});
+    },
+  };
+  const { signal } = controller;
+  await expect(generateText(deaf, { prompt: 'x', signal })).rejects.toBe(reason);
+  await expect(generateText(deaf, { prompt: 'x', signal })).rejects.toBe(reason);
+});
+
 test('an abort during a wait ends the wait', async () => {
   const controller = new AbortController();
   const model = scriptedModel([{ error: { status: 503, headers: { 'retry-after': '20' } } }, 'x']);

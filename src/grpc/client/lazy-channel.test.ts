@@ -56,6 +56,16 @@ test('whoever gives up while it is made does not wait, and takes it from nobody'
   expect(await stayed).toBe('answer');
 });
 
+test('a failure to make it after its only caller gave up is handled', async () => {
+  const gate = Promise.withResolvers<BindingChannel>();
+  const lazy = new LazyChannel(() => gate.promise);
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(lazy.call('getTask', {}, { headers, signal })).rejects.toThrow('enough');
+  // An unhandled rejection would fail the test run.
+  gate.reject(new Error('card not found'));
+  await new Promise((resolve) => setImmediate(resolve));
+});
+
 test('closing what was never made makes nothing', async () => {
   const { lazy, counts } = counting();
   lazy.close();
