@@ -51,7 +51,8 @@ export function describeFailure(
         cause: thrown,
       },
     );
-    return { error, isRetryable: false };
+    // A connection that breaks in the midst of an answer shows as a TypeError of `fetch`.
+    return { error, isRetryable: thrown instanceof TypeError };
   }
   const retryAfterMs = retryAfter(api, now);
   const error = new LegateError(

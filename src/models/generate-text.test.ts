@@ -73,6 +73,21 @@ test('does not retry what cannot get better', async () => {
   expect(waits).toEqual([]);
 });
 
+test('retries a connection that breaks in the midst of an answer', async () => {
+  const { waits, sleep } = fakeSleep();
+  const whole = scriptedModel(['done']);
+  let breaks = 1;
+  const breaking = {
+    ...whole,
+    doGenerate: (call: Parameters<typeof whole.doGenerate>[0]) => {
+      breaks -= 1;
+      return breaks < 0 ? whole.doGenerate(call) : Promise.reject(new TypeError('terminated'));
+    },
+  };
+  expect(await generateText(breaking, { prompt: 'x', sleep })).toMatchObject({ text: 'done' });
+  expect(waits).toHaveLength(1);
+});
+
 test('gives up after the retries', async () => {
   const { sleep } = fakeSleep();
   const model = scriptedModel(() => ({ error: { status: 500 } }));

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -10,9 +9,9 @@ import type {
 } from '@ai-sdk/provider';
 import { Deadline, until } from '../time/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { describeFailure, timedOut } from './failure.ts';
-import { meterModelCall } from './model-meter.ts';
+import { timedOut } from './failure.ts';
 import { stripReasoning } from './reasoning.ts';
+import { retryModel } from './retry.ts';
 import { type OnText, streamText } from './stream-text.ts';
 
 /** What is passed to the model as it is. */
@@ -93,9 +92,6 @@ export interface TokenUsage {
   readonly reasoning: number;
 }
 
-const firstWaitMs = 250;
-const longestWaitMs = 8_000;
-
 /**
  * Asks a model once, patiently: retries what is worth retrying (network, 408, 409, 429, 5xx) with
  * growing waits or as long as `Retry-After` says, within one time budget. Rejects with a
@@ -107,57 +103,20 @@ export async function generateText(
   options: GenerateTextOptions,
 ): Promise<GeneratedText> {
   const { timeoutMs = 30_000, retries = 2, now = Date.now, random = Math.random } = options;
-  const logger = options.logger ?? silentLogger;
-  const sleep = options.sleep ?? pause;
-  const name = model.modelId;
-  const deadline = now() + timeoutMs;
+  const { logger = silentLogger, sleep, onText } = options;
   using budget = new Deadline({
     signal: options.signal,
     milliseconds: timeoutMs,
-    reason: () => timedOut(name, timeoutMs),
+    reason: () => timedOut(model.modelId, timeoutMs),
   });
   const { signal } = budget;
   const call = toCallOptions(options, signal);
-  const meter = meterModelCall(name, now);
-  let usage: TokenUsage | undefined;
-
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted();
-      try {
-        const { onText } = options;
-        const asking =
-          onText === undefined ? model.doGenerate(call) : streamText(model, call, onText);
-        const result = await until(asking, signal);
-        const generated = toGeneratedText(result, attempt);
-        usage = generated.usage;
-        return generated;
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const failure = describeFailure(thrown, model, now());
-        if (!failure.isRetryable || attempt > retries) throw failure.error;
-        const backoff = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
-        const wait = failure.retryAfterMs ?? backoff * (0.5 + random() / 2);
-        // Waiting past the deadline helps nobody: say now what would be said later.
-        if (now() + wait >= deadline) throw failure.error;
-        logger.warn(
-          { model: name, attempt, waitMs: wait, code: failure.error.code },
-          'model.retry',
-        );
-        await sleep(wait, signal);
-      }
-    }
-  } finally {
-    meter.end(usage);
-  }
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(milliseconds, undefined, { signal });
-  } catch {
-    // Woken by the signal: the caller's next look at it tells the reason.
-  }
+  const attempts = { retries, signal, logger, now, random, sleep, deadline: now() + timeoutMs };
+  // Awaited here: the time budget ends with this function.
+  return await retryModel(model, attempts, async (attempt) => {
+    const asking = onText === undefined ? model.doGenerate(call) : streamText(model, call, onText);
+    return toGeneratedText(await until(asking, signal), attempt);
+  });
 }
 
 function toCallOptions(

@@ -1,6 +1,5 @@
 export { createModel, createModels, type CreateModelOptions } from './create-model.ts';
 export { createReasoningFilter, type ReasoningFilter, stripReasoning } from './reasoning.ts';
-export { describeFailure, type ModelFailure } from './failure.ts';
 export {
   generateText,
   type GeneratedText,
@@ -9,9 +8,9 @@ export {
 } from './generate-text.ts';
 export type { OnText } from './stream-text.ts';
 export { type ModelConfig, type ModelGroup, readModelGroup } from './model-group.ts';
-export { meterModelCall } from './model-meter.ts';
 export { type Endpoint, providerNames, resolveEndpoint } from './providers.ts';
 export { recordedModel, type RecordedModelOptions, type RecordingMode } from './recorded-model.ts';
+export { type ModelRetryOptions, retryModel } from './retry.ts';
 export { offersStructuredOutput, RoutedModel, type RoutedModelOptions } from './routed-model.ts';
 export {
   type Script,
