@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   agent,
   type Agent,
+  authRequired,
   type Caller,
   chunk,
   inputRequired,
@@ -160,6 +161,24 @@ describeWays('calling a peer', (way) => {
     expect(new Set(seen.map(({ contextId }) => contextId)).size).toBe(1);
     expect(new Set(seen.map(({ messageId }) => messageId)).size).toBe(3);
     expect(seen.every(({ skill }) => skill === name)).toBe(true);
+  });
+
+  test('a peer that needs authorization asks the user, who answers in the same task', async () => {
+    const name = nameOf('vault');
+    const made = agent({ name }, async function* (turn) {
+      if (turn.isContinuation) yield artifact(`opened with ${textOf(turn.message)}`);
+      else yield authRequired('log in first');
+    });
+    const { invoker } = await join(await way.offer(made));
+    const request = { agent: name, skill: name, message: 'open', timeoutMs: 5_000 };
+    const asked = await invoker.call(request, session);
+    expect(asked).toMatchObject({
+      state: 'asking',
+      question: { text: 'log in first', needsAuthorization: true, answerer: 'user' },
+    });
+    await invoker.answer(asked.id, 'the key');
+    const { outcome } = await invoker.wait(asked.id);
+    expect(outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'opened with the key' });
   });
 
   test('a loop of the same question and answer is broken, and the peer is told to stop', async () => {

@@ -72,6 +72,17 @@ export class HttpTransport implements PeerTransport {
     const client = await this.#client(invocation);
     const controller = this.#control(invocation.id);
     const { signal } = controller;
+    const { taskId } = message;
+    if (taskId !== undefined && invocation.question?.needsAuthorization === true) {
+      // The user may have consented elsewhere: a task that went on takes no further message.
+      const { status } = await client.getTask(taskId, { signal }).catch((error: unknown) => {
+        this.#release(invocation.id, controller);
+        throw error;
+      });
+      if (status.state !== 'TASK_STATE_AUTH_REQUIRED') {
+        return this.#watch(client, invocation, taskId, controller);
+      }
+    }
     const { metadata = {} } = message;
     const recall = { isMeant: isGivenUp, onFailure: this.#notRecalled(invocation) };
     const events = client.sendStreamingMessage({ message, metadata }, { signal, recall });
@@ -93,18 +104,8 @@ export class HttpTransport implements PeerTransport {
       });
       return;
     }
-    this.#telemetry.fellBack(invocation);
     const client = await this.#client(invocation);
-    const controller = this.#control(invocation.id);
-    const span = this.#telemetry.dispatch('subscribe_loop', invocation);
-    void client
-      .waitForEnd(taskId, { signal: controller.signal })
-      .then((task) => this.#tell(invocation.id, { kind: 'answer', response: { task } }))
-      .catch((error: unknown) => this.#fail(invocation, error, controller))
-      .finally(() => {
-        span.end();
-        this.#release(invocation.id, controller);
-      });
+    this.#watch(client, invocation, taskId, this.#control(invocation.id));
   }
 
   /** A task whose id the peer has not told yet is found and cancelled in the background. */
@@ -124,6 +125,25 @@ export class HttpTransport implements PeerTransport {
     for (const controller of this.#underWay.values()) controller.abort();
   }
 
+  /** Follows a task that exists, in the background. */
+  #watch(
+    client: Client,
+    invocation: Invocation,
+    taskId: string,
+    controller: AbortController,
+  ): void {
+    this.#telemetry.fellBack(invocation);
+    const span = this.#telemetry.dispatch('subscribe_loop', invocation);
+    void client
+      .waitForEnd(taskId, { signal: controller.signal })
+      .then((task) => this.#tell(invocation.id, { kind: 'answer', response: { task } }))
+      .catch((error: unknown) => this.#fail(invocation, error, controller))
+      .finally(() => {
+        span.end();
+        this.#release(invocation.id, controller);
+      });
+  }
+
   /** Resolves with the first event, so that what fails before it is the caller's to see. */
   async #begin(
     invocation: Invocation,
@@ -131,7 +151,6 @@ export class HttpTransport implements PeerTransport {
     controller: AbortController,
     span: Span,
   ): Promise<void> {
-    const assembly = new TaskAssembly();
     let first: IteratorResult<StreamEvent>;
     try {
       first = await events.next();
@@ -140,7 +159,7 @@ export class HttpTransport implements PeerTransport {
       this.#release(invocation.id, controller);
       throw error;
     }
-    void this.#follow(invocation, first, events, { assembly, span })
+    void this.#follow(invocation, first, events, span)
       .then((count) => span.setAttribute('legate.a2a.total_events', count))
       .catch((error: unknown) => this.#fail(invocation, error, controller))
       .finally(() => {
@@ -153,9 +172,10 @@ export class HttpTransport implements PeerTransport {
     invocation: Invocation,
     first: IteratorResult<StreamEvent>,
     events: AsyncGenerator<StreamEvent>,
-    { assembly, span }: { readonly assembly: TaskAssembly; readonly span: Span },
+    span: Span,
   ): Promise<number> {
-    const { id } = invocation;
+    const { id, message } = invocation;
+    const assembly = new TaskAssembly();
     let isKnown = false;
     let count = 0;
     for (let next = first; next.done !== true; next = await events.next()) {
@@ -173,13 +193,22 @@ export class HttpTransport implements PeerTransport {
       }
       const text = progressOf(response);
       if (text !== '' && !assembly.isOver) await this.#tell(id, { kind: 'progress', text });
+      // The opening snapshot may still show the question that was just answered.
+      const isOld = count === 1 && message.taskId !== undefined && 'task' in response;
+      // The peer keeps this stream open: once the user consents elsewhere, the task goes on by itself.
+      if (assembly.state === 'TASK_STATE_AUTH_REQUIRED' && isStatus(response) && !isOld) {
+        await this.#answered(invocation, assembly);
+      }
     }
-    const { response } = assembly;
-    if (response === undefined || !assembly.isOver) {
-      throw new LegateError('PEER_INVALID', `${invocation.agent} closed its answer before its end`);
+    await this.#answered(invocation, assembly);
+    return count;
+  }
+
+  async #answered({ id, agent }: Invocation, { response, isOver }: TaskAssembly): Promise<void> {
+    if (response === undefined || !isOver) {
+      throw new LegateError('PEER_INVALID', `${agent} closed its answer before its end`);
     }
     await this.#tell(id, { kind: 'answer', response });
-    return count;
   }
 
   async #client({ agent, ...invocation }: Invocation): Promise<Client> {
@@ -227,7 +256,9 @@ export class HttpTransport implements PeerTransport {
     return (error) => logger.warn({ invocation: id, agent, error }, 'peers.message.not_recalled');
   }
 
+  /** An answer takes the place of the stream on which its question came. */
   #control(id: string): AbortController {
+    this.#underWay.get(id)?.abort();
     const controller = new AbortController();
     // What comes too late must not keep the program from stopping.
     if (this.#isStopped) controller.abort();
@@ -236,7 +267,9 @@ export class HttpTransport implements PeerTransport {
   }
 
   #release(id: string, controller: AbortController): void {
-    if (this.#underWay.get(id) === controller) this.#underWay.delete(id);
+    // Another one goes on with the same task.
+    if (this.#underWay.get(id) !== controller) return;
+    this.#underWay.delete(id);
     const poll = this.#polls.get(id);
     poll?.span.setAttribute('legate.a2a.total_polls', poll.count).end();
     this.#polls.delete(id);
@@ -253,6 +286,10 @@ export class HttpTransport implements PeerTransport {
   async #tell(...event: Parameters<PeerListener>): Promise<void> {
     await this.#listener?.(...event);
   }
+}
+
+function isStatus(event: StreamResponse): boolean {
+  return 'task' in event || 'statusUpdate' in event;
 }
 
 /**

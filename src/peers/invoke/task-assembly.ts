@@ -6,6 +6,7 @@ import {
   type Task,
   taskBefore,
   TaskFold,
+  type TaskState,
 } from '../../protocol/index.ts';
 
 /**
@@ -42,9 +43,13 @@ export class TaskAssembly {
     return this.#fold && { task: this.#fold.toTask() };
   }
 
+  get state(): TaskState | undefined {
+    return this.#fold?.status.state;
+  }
+
   /** Whether the turn is over. */
   get isOver(): boolean {
-    const state = this.#fold?.status.state;
+    const { state } = this;
     if (this.#message !== undefined) return true;
     return state !== undefined && (isTerminal(state) || isInterrupted(state));
   }
