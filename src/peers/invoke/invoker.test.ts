@@ -533,6 +533,21 @@ test('an answer that cannot be sent leaves the question open', async () => {
   expect(transport.sent).toHaveLength(2);
 });
 
+test('an answer that cannot be sent leaves the user the time they had', async () => {
+  const { invoker, transport, clock, ask } = await start({ askTimeoutMs: 60 * 60_000 });
+  const { id } = await ask({ timeoutMs: 60_000 });
+  await transport.answer(id, 'TASK_STATE_INPUT_REQUIRED', [text('Which?')]);
+  transport.failure = new LegateError('PEER_UNREACHABLE', 'away');
+  await expect(invoker.answer(id, 'this')).rejects.toThrow('away');
+  clock.advance(59 * 60_000);
+  // Whatever was due by then has run.
+  await new Promise(setImmediate);
+  expect((await invoker.find(id))?.state).toBe('asking');
+  transport.failure = undefined;
+  await invoker.answer(id, 'this');
+  expect(transport.sent).toHaveLength(2);
+});
+
 test('a question that the user never answers ends in time', async () => {
   const { transport, told, clock, ask } = await start({ askTimeoutMs: 60_000 });
   const { id } = await ask();

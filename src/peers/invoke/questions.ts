@@ -110,10 +110,13 @@ export class Questions {
       telemetry.answered(sent);
       return sent;
     } catch (error) {
-      // The question stands: whoever answered can try again.
-      await store.change(id, (current) =>
-        current.state === 'sending' ? { ...asking, deadline } : undefined,
+      // The question stands, for as long as it did: whoever answered can try again.
+      const standing = await store.change(id, (current) =>
+        current.state === 'sending'
+          ? { ...asking, deadline: Math.max(asking.deadline, deadline) }
+          : undefined,
       );
+      if (standing?.isChanged === true) this.#workings.deadlines.set(standing.invocation);
       throw error;
     }
   }
