@@ -105,3 +105,17 @@ test('an answer to a task that went on after consent elsewhere brings its result
   expect((await invoker.wait(id)).outcome?.end).toBe('TASK_STATE_COMPLETED');
   expect(requests.filter(({ path }) => path.endsWith(':send'))).toHaveLength(1);
 });
+
+test('a call that is being sent when its process stops stays open for the next one', async () => {
+  const gate = Promise.withResolvers<Answer>();
+  const { url, asked: requests } = await peer(() => gate.promise);
+  const { invoker, store, stop } = await calling(url);
+  const called = invoker.call(request, session);
+  const failure = expect(called).rejects.toThrow(/shutting down/);
+  await expect.poll(() => requests.length).toBe(1);
+  await stop();
+  await failure;
+  const [left] = await store.records.list({ space: 'invocations', limit: 2, now: Date.now() });
+  expect(left?.value.value).toMatchObject({ agent: 'vault', state: 'sending' });
+  gate.resolve({ status: 503 });
+});

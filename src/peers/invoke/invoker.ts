@@ -145,7 +145,7 @@ export class Invoker {
   /** Takes no more answers. What is under way is taken up by the next process. */
   async stop(): Promise<void> {
     const { deadlines, transports, lanes, processes } = this.#workings;
-    this.#closing.abort(new LegateError('UNAVAILABLE', 'the program stops'));
+    this.#closing.abort(shuttingDown());
     deadlines.clearAll();
     for (const transport of transports) await transport.stop();
     await lanes.idle();
@@ -203,6 +203,8 @@ export class Invoker {
     try {
       return await sendMessage(this.#workings, invocation);
     } catch (thrown) {
+      // The message may have left: the next process finds out, and goes on with it.
+      this.#closing.signal.throwIfAborted();
       // Whoever asked is told right here.
       const error = toLegateError(thrown);
       const outcome = { end: 'error', text: error.message, data: [] } as const;
@@ -352,6 +354,13 @@ export class Invoker {
       logger.error({ invocation: id, error }, 'peers.timeout.failed');
     });
   }
+}
+
+function shuttingDown(): LegateError {
+  return new LegateError(
+    'UNAVAILABLE',
+    'This process is shutting down. Its open calls to other agents continue when it starts again.',
+  );
 }
 
 function unknown(id: string): LegateError {
