@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Caller } from '../../agents/index.ts';
-import type { AgentCard, Task, TaskState } from '../../protocol/index.ts';
+import type { AgentCard, Message, Task, TaskState } from '../../protocol/index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
 import { Directory } from '../directory/index.ts';
 import { WorkingMemory } from '../memory/index.ts';
-import { type Answer, type Asked, testPeer } from '../testing.contract.ts';
+import { type Answer, type Asked, TestClock, testPeer } from '../testing.contract.ts';
 import { type Conversations, HttpTransport, Invoker } from './index.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -26,9 +26,10 @@ async function peer(answer: (asked: Asked) => Answer | Promise<Answer>) {
 interface Calling {
   readonly store?: Store;
   readonly conversations?: Conversations;
+  readonly scheduler?: TestClock;
 }
 
-async function calling(url: string, { store = openMemory(), conversations }: Calling = {}) {
+async function calling(url: string, { store = openMemory(), ...options }: Calling = {}) {
   const { records } = store;
   const directory = new Directory({ records, wellKnown: [{ name: 'vault', card: cardOf(url) }] });
   await directory.start();
@@ -39,7 +40,7 @@ async function calling(url: string, { store = openMemory(), conversations }: Cal
     transports: [new HttpTransport({ directory, client })],
     records,
     memory: () => new WorkingMemory({ records, owner: 'user' }),
-    ...(conversations !== undefined && { conversations }),
+    ...options,
   });
   await invoker.start();
   const stop = async (): Promise<void> => {
@@ -118,4 +119,108 @@ test('a call that is being sent when its process stops stays open for the next o
   const [left] = await store.records.list({ space: 'invocations', limit: 2, now: Date.now() });
   expect(left?.value.value).toMatchObject({ agent: 'vault', state: 'sending' });
   gate.resolve({ status: 503 });
+});
+
+/** A peer that lists its tasks and answers no message before the gate opens. */
+async function slowPeer(now: { state: TaskState }, tasks: Task[]) {
+  const gate = Promise.withResolvers<void>();
+  cleanups.push(async () => gate.resolve());
+  const made = await peer(async ({ path, body }) => {
+    if (path.endsWith(':send')) {
+      const { message } = JSON.parse(body) as { message: Message };
+      tasks.unshift({ ...taskIn(now.state), history: [message] });
+      await gate.promise;
+      return { status: 503 };
+    }
+    if (path.endsWith(':cancel')) now.state = 'TASK_STATE_CANCELED';
+    const page = { tasks, nextPageToken: '', pageSize: 20, totalSize: tasks.length };
+    return { json: path.startsWith('/tasks?') ? page : taskIn(now.state) };
+  });
+  const paths = (end: string): readonly string[] =>
+    made.asked.map(({ path }) => path).filter((path) => path.endsWith(end));
+  return { ...made, paths };
+}
+
+test('a task whose sending was cut off is found by its message, and not sent again', async () => {
+  const now: { state: TaskState } = { state: 'TASK_STATE_WORKING' };
+  const { url, paths } = await slowPeer(now, []);
+  const first = await calling(url);
+  const called = expect(first.invoker.call(request, session)).rejects.toThrow(/shutting down/);
+  await expect.poll(() => paths(':send')).toHaveLength(1);
+  await first.stop();
+  await called;
+  const notices: string[] = [];
+  const conversations = {
+    ended: async (_: unknown, said: { text: string }) => void notices.push(said.text),
+  };
+  const { invoker } = await calling(url, { store: first.store, conversations });
+  const [taken] = await invoker.list();
+  await expect.poll(async () => (await invoker.find(taken?.id ?? ''))?.remote?.taskId).toBe('t');
+  now.state = 'TASK_STATE_COMPLETED';
+  await expect.poll(() => notices).toEqual([expect.stringContaining("Agent 'vault' completed")]);
+  expect(paths(':send')).toHaveLength(1);
+});
+
+test('a task whose sending was cut off is cancelled by its message when its time is up', async () => {
+  const now: { state: TaskState } = { state: 'TASK_STATE_WORKING' };
+  const { url, paths } = await slowPeer(now, []);
+  const first = await calling(url);
+  const called = expect(first.invoker.call(request, session)).rejects.toThrow(/shutting down/);
+  await expect.poll(() => paths(':send')).toHaveLength(1);
+  await first.stop();
+  await called;
+  const clock = new TestClock(Date.now() + 3_600_000);
+  await calling(url, { store: first.store, scheduler: clock });
+  clock.advance(1);
+  await expect.poll(() => paths(':cancel')).toHaveLength(1);
+});
+
+test('a call whose fate cannot be found out ends with that, and is not sent again', async () => {
+  const { url, paths } = await slowPeer({ state: 'TASK_STATE_WORKING' }, unlisted());
+  const first = await calling(url);
+  const called = expect(first.invoker.call(request, session)).rejects.toThrow(/shutting down/);
+  await expect.poll(() => paths(':send')).toHaveLength(1);
+  const [left] = await first.invoker.list();
+  await first.stop();
+  await called;
+  const { invoker } = await calling(url, { store: first.store });
+  await expect
+    .poll(async () => (await invoker.find(left?.id ?? ''))?.outcome)
+    .toMatchObject({
+      end: 'error',
+      text: expect.stringContaining('not known whether vault took the task') as string,
+    });
+  expect(paths(':send')).toHaveLength(1);
+});
+
+/** Tasks of which the peer shows none. */
+function unlisted(): Task[] {
+  const tasks: Task[] = [];
+  tasks.unshift = () => 0;
+  return tasks;
+}
+
+test('an answer that did not reach the peer before its process stopped is sent by the next', async () => {
+  const gate = Promise.withResolvers<void>();
+  cleanups.push(async () => gate.resolve());
+  const answers: string[] = [];
+  let state: TaskState = 'TASK_STATE_INPUT_REQUIRED';
+  const { url } = await peer(async ({ path, body }) => {
+    if (path.endsWith(':send') && body.includes('this one')) {
+      answers.push((JSON.parse(body) as { message: Message }).message.messageId);
+      // The first is lost on its way.
+      if (answers.length === 1) await gate.promise;
+      else state = 'TASK_STATE_COMPLETED';
+    }
+    return { json: path.endsWith(':send') ? { task: taskIn(state) } : taskIn(state) };
+  });
+  const first = await calling(url);
+  const { id } = await first.invoker.call(request, session);
+  const answered = expect(first.invoker.answer(id, 'this one')).rejects.toThrow(/shutting down/);
+  await expect.poll(() => answers.length).toBe(1);
+  await first.stop();
+  await answered;
+  const { invoker } = await calling(url, { store: first.store });
+  expect((await invoker.wait(id)).outcome?.end).toBe('TASK_STATE_COMPLETED');
+  expect(answers).toEqual([answers[0], answers[0]]);
 });

@@ -1,16 +1,23 @@
 import type { Span } from '@opentelemetry/api';
 import {
+  type CallOptions,
   type Client,
   type ClientBinding,
   type ClientOptions,
   connect,
   type StreamEvent,
 } from '../../client/index.ts';
-import { LegateError, type Message, type StreamResponse } from '../../protocol/index.ts';
+import {
+  isInterrupted,
+  LegateError,
+  type Message,
+  type StreamResponse,
+  type Task,
+} from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
 import { type Logger, silentLogger, traceHeaders } from '../../telemetry/index.ts';
 import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
-import { textOfParts } from './answer-text.ts';
+import { contentOf, textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 import { InvokeTelemetry, remoteTags } from './invoke-telemetry.ts';
 import { TaskAssembly } from './task-assembly.ts';
@@ -30,6 +37,22 @@ export interface HttpTransportOptions {
   readonly logger?: Logger;
 }
 
+/** A message that the peer has begun to answer. */
+interface Sent {
+  readonly first: IteratorResult<StreamEvent>;
+  readonly events: AsyncGenerator<StreamEvent>;
+  readonly span: Span;
+}
+
+/** Errors of peers that do not list tasks, or not to us. */
+const unlisted: ReadonlySet<string> = new Set([
+  'UNSUPPORTED_OPERATION',
+  'METHOD_NOT_FOUND',
+  'TASK_NOT_FOUND',
+  'PERMISSION_DENIED',
+  'PEER_INVALID',
+]);
+
 /** Nobody wants the task any more. A program that merely stops leaves it to the next. */
 class GivenUp extends Error {}
 
@@ -39,8 +62,8 @@ function isGivenUp(reason: unknown): boolean {
 
 /**
  * Peers that speak A2A over HTTP, or over gRPC where it is given. Their tasks are streamed; where a stream breaks it is taken up
- * again, and where there is none the task is polled (from every 2 to every 30 seconds). A message is
- * never sent twice.
+ * again, and where there is none the task is polled (from every 2 to every 30 seconds). A message that
+ * the peer may have taken is never sent twice: after a takeover its task is looked up by the message's id.
  * @example
  * const transports = [new HttpTransport({ directory, client: { timeoutMs: 30_000 } })];
  * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
@@ -51,6 +74,8 @@ export class HttpTransport implements PeerTransport {
   readonly #options: HttpTransportOptions;
   readonly #telemetry: InvokeTelemetry;
   readonly #underWay = new Map<string, AbortController>();
+  /** Invocations whose message is out and has brought no event yet. */
+  readonly #sending = new Set<string>();
   /** Spans of tasks that are polled, with how often that was. */
   readonly #polls = new Map<string, { readonly span: Span; count: number }>();
   /** The peers' own ids, from when they are known here. */
@@ -71,50 +96,40 @@ export class HttpTransport implements PeerTransport {
   async send(invocation: Invocation, message: Message): Promise<void> {
     const client = await this.#client(invocation);
     const controller = this.#control(invocation.id);
-    const { signal } = controller;
     const { taskId } = message;
-    if (taskId !== undefined && invocation.question?.needsAuthorization === true) {
-      // The user may have consented elsewhere: a task that went on takes no further message.
-      const { status } = await client.getTask(taskId, { signal }).catch((error: unknown) => {
-        this.#release(invocation.id, controller);
-        throw error;
-      });
-      if (status.state !== 'TASK_STATE_AUTH_REQUIRED') {
-        return this.#watch(client, invocation, taskId, controller);
+    try {
+      const isPaused = taskId !== undefined && invocation.question?.needsAuthorization === true;
+      if (isPaused && !(await this.#isWaiting(client, taskId, controller))) {
+        this.#inBackground(invocation, controller, () =>
+          this.#watch(client, invocation, taskId, controller),
+        );
+        return;
       }
+      const sent = await this.#open(client, invocation, controller);
+      this.#inBackground(invocation, controller, () => this.#follow(invocation, sent));
+    } catch (error) {
+      this.#release(invocation.id, controller);
+      throw error;
     }
-    const { metadata = {} } = message;
-    const recall = { isMeant: isGivenUp, onFailure: this.#notRecalled(invocation) };
-    const events = client.sendStreamingMessage({ message, metadata }, { signal, recall });
-    const isStreaming = client.card.capabilities.streaming === true;
-    const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
-    const { protocolVersion } = client.interface;
-    const span = this.#telemetry.dispatch(kind, invocation, protocolVersion);
-    await this.#begin(invocation, events, controller, span);
   }
 
   async resume(invocation: Invocation): Promise<void> {
-    const taskId = invocation.remote?.taskId;
-    if (taskId === undefined) {
-      // Sent, perhaps, and never heard of: sending it again might do it twice.
-      const text = `it is not known whether ${invocation.agent} took the task, for this program stopped in between; ask again if it matters`;
-      await this.#tell(invocation.id, {
-        kind: 'error',
-        error: new LegateError('UNAVAILABLE', text),
-      });
-      return;
-    }
     const client = await this.#client(invocation);
-    this.#watch(client, invocation, taskId, this.#control(invocation.id));
+    const controller = this.#control(invocation.id);
+    this.#inBackground(invocation, controller, () => this.#takeUp(client, invocation, controller));
   }
 
   /** A task whose id the peer has not told yet is found and cancelled in the background. */
   async cancel(invocation: Invocation): Promise<void> {
-    this.#underWay.get(invocation.id)?.abort(new GivenUp());
-    const taskId = invocation.remote?.taskId;
-    if (taskId === undefined) return;
+    const { id, remote } = invocation;
+    this.#underWay.get(id)?.abort(new GivenUp());
+    // The client calls back what it is sending.
+    if (remote?.taskId === undefined && this.#sending.has(id)) return;
     const client = await this.#client(invocation);
-    await client.cancelTask(taskId, { timeoutMs: 10_000 }).catch((error: unknown) => {
+    const call = { timeoutMs: 10_000 };
+    const taskId = remote?.taskId ?? (await this.#find(client, invocation, call))?.id;
+    if (taskId === undefined) return;
+    await client.cancelTask(taskId, call).catch((error: unknown) => {
       // It ended first.
       if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
     });
@@ -125,55 +140,113 @@ export class HttpTransport implements PeerTransport {
     for (const controller of this.#underWay.values()) controller.abort();
   }
 
-  /** Follows a task that exists, in the background. */
-  #watch(
+  #inBackground(
+    invocation: Invocation,
+    controller: AbortController,
+    work: () => Promise<void>,
+  ): void {
+    void work()
+      .catch((error: unknown) => this.#fail(invocation, error, controller))
+      .finally(() => this.#release(invocation.id, controller));
+  }
+
+  /** Goes on with what another process sent, or was sending. */
+  async #takeUp(
+    client: Client,
+    invocation: Invocation,
+    controller: AbortController,
+  ): Promise<void> {
+    const { signal } = controller;
+    const { id, agent, remote, state, message, question } = invocation;
+    if (remote?.taskId === undefined) {
+      const found = await this.#find(client, invocation, { signal });
+      if (found === undefined) {
+        // Sent, perhaps, and never heard of: sending it again might do it twice.
+        const text = `it is not known whether ${agent} took the task, for this program stopped in between; ask again if it matters`;
+        throw new LegateError('UNAVAILABLE', text);
+      }
+      await this.#tell(id, { kind: 'known', taskId: found.id, contextId: found.contextId });
+      return this.#watch(client, invocation, found.id, controller);
+    }
+    if (state === 'sending' && message.taskId !== undefined) {
+      const task = await client.getTask(message.taskId, { signal });
+      // A task that still asks has not got the answer.
+      if (isInterrupted(task.status.state) && contentOf({ task }).id === question?.id) {
+        return this.#follow(invocation, await this.#open(client, invocation, controller));
+      }
+    }
+    await this.#watch(client, invocation, remote.taskId, controller);
+  }
+
+  /** The task that the message of an invocation led to; undefined where the peer shows none. */
+  async #find(
+    client: Client,
+    { message }: Invocation,
+    options: CallOptions,
+  ): Promise<Task | undefined> {
+    try {
+      return await client.findTask(message, options);
+    } catch (error) {
+      if (error instanceof LegateError && unlisted.has(error.code)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether a task waits for consent still: with consent given elsewhere, it takes no message. */
+  async #isWaiting(client: Client, taskId: string, { signal }: AbortController): Promise<boolean> {
+    const { status } = await client.getTask(taskId, { signal });
+    return status.state === 'TASK_STATE_AUTH_REQUIRED';
+  }
+
+  /** Follows a task that exists. */
+  async #watch(
     client: Client,
     invocation: Invocation,
     taskId: string,
-    controller: AbortController,
-  ): void {
+    { signal }: AbortController,
+  ): Promise<void> {
     this.#telemetry.fellBack(invocation);
     const span = this.#telemetry.dispatch('subscribe_loop', invocation);
-    void client
-      .waitForEnd(taskId, { signal: controller.signal })
-      .then((task) => this.#tell(invocation.id, { kind: 'answer', response: { task } }))
-      .catch((error: unknown) => this.#fail(invocation, error, controller))
-      .finally(() => {
-        span.end();
-        this.#release(invocation.id, controller);
-      });
+    try {
+      const task = await client.waitForEnd(taskId, { signal });
+      await this.#tell(invocation.id, { kind: 'answer', response: { task } });
+    } finally {
+      span.end();
+    }
   }
 
-  /** Resolves with the first event, so that what fails before it is the caller's to see. */
-  async #begin(
-    invocation: Invocation,
-    events: AsyncGenerator<StreamEvent>,
-    controller: AbortController,
-    span: Span,
-  ): Promise<void> {
-    let first: IteratorResult<StreamEvent>;
+  /** Sends the message. Resolves with the first event: what fails before it is the caller's to see. */
+  async #open(client: Client, invocation: Invocation, { signal }: AbortController): Promise<Sent> {
+    const { id, message } = invocation;
+    const { metadata = {} } = message;
+    const recall = { isMeant: isGivenUp, onFailure: this.#notRecalled(invocation) };
+    const events = client.sendStreamingMessage({ message, metadata }, { signal, recall });
+    const isStreaming = client.card.capabilities.streaming === true;
+    const kind = isStreaming ? 'streaming_dispatch' : 'http_dispatch';
+    const { protocolVersion } = client.interface;
+    const span = this.#telemetry.dispatch(kind, invocation, protocolVersion);
+    this.#sending.add(id);
     try {
-      first = await events.next();
+      return { first: await events.next(), events, span };
     } catch (error) {
       span.end();
-      this.#release(invocation.id, controller);
       throw error;
+    } finally {
+      this.#sending.delete(id);
     }
-    void this.#follow(invocation, first, events, span)
-      .then((count) => span.setAttribute('legate.a2a.total_events', count))
-      .catch((error: unknown) => this.#fail(invocation, error, controller))
-      .finally(() => {
-        span.end();
-        this.#release(invocation.id, controller);
-      });
   }
 
-  async #follow(
-    invocation: Invocation,
-    first: IteratorResult<StreamEvent>,
-    events: AsyncGenerator<StreamEvent>,
-    span: Span,
-  ): Promise<number> {
+  async #follow(invocation: Invocation, sent: Sent): Promise<void> {
+    try {
+      const count = await this.#read(invocation, sent);
+      sent.span.setAttribute('legate.a2a.total_events', count);
+    } finally {
+      sent.span.end();
+    }
+  }
+
+  /** Reads a stream to its end; returns how many events came. */
+  async #read(invocation: Invocation, { first, events, span }: Sent): Promise<number> {
     const { id, message } = invocation;
     const assembly = new TaskAssembly();
     let isKnown = false;

@@ -75,7 +75,7 @@ export class Questions {
 
   /** Sends the answer to the open question, in the same task and context. */
   async answer(asking: Invocation, parts: readonly Part[]): Promise<Invocation> {
-    const { store, scheduler, repetitionThreshold, telemetry, processes } = this.#workings;
+    const { store, scheduler, repetitionThreshold, telemetry, processes, closing } = this.#workings;
     const { id, remote, skill } = asking;
     if (asking.state !== 'asking') {
       throw invalid(`Agent '${asking.agent}' does not wait for an answer in task ${id}.`);
@@ -110,6 +110,8 @@ export class Questions {
       telemetry.answered(sent);
       return sent;
     } catch (error) {
+      // The answer may have left: the next process finds out.
+      closing.throwIfAborted();
       // The question stands, for as long as it did: whoever answered can try again.
       const standing = await store.change(id, (current) =>
         current.state === 'sending'
