@@ -1,5 +1,10 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  type AddressInfo,
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type Socket,
+} from 'node:net';
 import { describe, expect, test } from 'vitest';
 import {
   agent,
@@ -335,6 +340,55 @@ describeWays('calling a peer', (way) => {
     const { outcome } = (await second.invoker.find(id)) ?? {};
     expect(outcome).toMatchObject({ end: 'TASK_STATE_COMPLETED', text: 'worth waiting for' });
     expect(turns).toBe(1);
+  });
+});
+
+describe('calling a peer over gRPC', () => {
+  const buses = busTest('memory');
+
+  test('all calls share one connection, which closes with the network', async () => {
+    const made = agent({ name: 'echo' }, async function* (turn) {
+      yield artifact(textOf(turn.message));
+    });
+    const server = await serve(made, { drainMs: 0 });
+    buses.after(() => server.close());
+    const door = await serveGrpc(server.router);
+    buses.after(() => door.close());
+    const { port } = new URL(`http://${door.url}`);
+    const sockets = new Set<Socket>();
+    let count = 0;
+    const proxy = createTcpServer((socket) => {
+      count += 1;
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      const onward = connectTcp(Number(port), 'localhost');
+      socket.on('error', () => onward.destroy());
+      onward.on('error', () => socket.destroy());
+      socket.pipe(onward).pipe(socket);
+    });
+    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+    buses.after(async () => {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    });
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const card = {
+      ...server.router.cards.current,
+      supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion: '1.0' }],
+    };
+    const network = await joinPeers({
+      name: 'me',
+      store: openMemory(),
+      wellKnown: [{ name: 'echo', card }],
+    });
+    const call = (words: string) =>
+      network.invoker.call({ agent: 'echo', skill: 'echo', message: words }, session);
+    const done = await Promise.all(['one', 'two', 'three'].map(call));
+    done.push(await call('four'));
+    expect(done.map(({ outcome }) => outcome?.text)).toEqual(['one', 'two', 'three', 'four']);
+    expect(count).toBe(1);
+    await network.close();
+    await eventually(() => sockets.size).toBe(0);
   });
 });
 

@@ -1,10 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span } from '@opentelemetry/api';
 import {
   type CallOptions,
   type Client,
   type ClientBinding,
   type ClientOptions,
-  connect,
+  type OutgoingRequest,
   type StreamEvent,
 } from '../../client/index.ts';
 import {
@@ -16,10 +17,11 @@ import {
 } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
 import { type Logger, silentLogger, traceHeaders } from '../../telemetry/index.ts';
-import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
+import type { Directory } from '../directory/index.ts';
 import { contentOf, textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 import { InvokeTelemetry, remoteTags } from './invoke-telemetry.ts';
+import { PeerClients } from './peer-clients.ts';
 import { TaskAssembly } from './task-assembly.ts';
 
 /**
@@ -73,6 +75,9 @@ export class HttpTransport implements PeerTransport {
   readonly knowsRepeats = false;
   readonly #options: HttpTransportOptions;
   readonly #telemetry: InvokeTelemetry;
+  readonly #clients: PeerClients;
+  /** On whose behalf a client sends its requests: all invocations of a peer share one. */
+  readonly #current = new AsyncLocalStorage<Invocation>();
   readonly #underWay = new Map<string, AbortController>();
   /** Invocations whose message is out and has brought no event yet. */
   readonly #sending = new Set<string>();
@@ -87,6 +92,18 @@ export class HttpTransport implements PeerTransport {
     this.#options = options;
     this.reach = options.grpc === undefined ? 'http' : 'grpc';
     this.#telemetry = options.telemetry ?? new InvokeTelemetry();
+    const { directory, grpc, client } = options;
+    const onRequest = async (request: OutgoingRequest): Promise<void> => {
+      if (request.operation === 'getTask') this.#polled(this.#current.getStore());
+      for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);
+      await client?.onRequest?.(request);
+    };
+    this.#clients = new PeerClients({
+      directory,
+      reach: this.reach,
+      grpc,
+      client: { ...client, onRequest },
+    });
   }
 
   async start(listener: PeerListener): Promise<void> {
@@ -94,7 +111,7 @@ export class HttpTransport implements PeerTransport {
   }
 
   async send(invocation: Invocation, message: Message): Promise<void> {
-    const client = await this.#client(invocation);
+    const client = await this.#clients.get(invocation.agent);
     const controller = this.#control(invocation.id);
     const { taskId } = message;
     try {
@@ -114,7 +131,7 @@ export class HttpTransport implements PeerTransport {
   }
 
   async resume(invocation: Invocation): Promise<void> {
-    const client = await this.#client(invocation);
+    const client = await this.#clients.get(invocation.agent);
     const controller = this.#control(invocation.id);
     this.#inBackground(invocation, controller, () => this.#takeUp(client, invocation, controller));
   }
@@ -125,7 +142,7 @@ export class HttpTransport implements PeerTransport {
     this.#underWay.get(id)?.abort(new GivenUp());
     // The client calls back what it is sending.
     if (remote?.taskId === undefined && this.#sending.has(id)) return;
-    const client = await this.#client(invocation);
+    const client = await this.#clients.get(invocation.agent);
     const call = { timeoutMs: 10_000 };
     const taskId = remote?.taskId ?? (await this.#find(client, invocation, call))?.id;
     if (taskId === undefined) return;
@@ -138,6 +155,7 @@ export class HttpTransport implements PeerTransport {
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const controller of this.#underWay.values()) controller.abort();
+    await this.#clients.close();
   }
 
   #inBackground(
@@ -145,7 +163,8 @@ export class HttpTransport implements PeerTransport {
     controller: AbortController,
     work: () => Promise<void>,
   ): void {
-    void work()
+    void this.#current
+      .run(invocation, work)
       .catch((error: unknown) => this.#fail(invocation, error, controller))
       .finally(() => this.#release(invocation.id, controller));
   }
@@ -284,35 +303,8 @@ export class HttpTransport implements PeerTransport {
     await this.#tell(id, { kind: 'answer', response });
   }
 
-  async #client({ agent, ...invocation }: Invocation): Promise<Client> {
-    const { directory, grpc } = this.#options;
-    const peer = await directory.require(agent);
-    const from = peer.origin === 'well-known' ? 'operator' : 'stranger';
-    const fetching = directory.cards.fetchFor(from);
-    const interfaces = peer.card.supportedInterfaces.filter((each) => reachOf(each) === this.reach);
-    const credential = await directory.credential(agent);
-    return connect(
-      { ...peer.card, supportedInterfaces: interfaces },
-      {
-        ...this.#options.client,
-        // What is added to requests of HTTP would be missing from those of gRPC.
-        ...clientAuth(
-          grpc === undefined ? credential : credential && { ...credential, allowsPlainHttp: false },
-          fetching,
-        ),
-        ...(grpc !== undefined && { bindings: [grpc(directory.cards.policyFor(from))] }),
-        onRequest: async (request) => {
-          if (request.operation === 'getTask') this.#polled({ agent, ...invocation });
-          for (const [name, value] of Object.entries(traceHeaders())) {
-            request.headers.set(name, value);
-          }
-          await this.#options.client?.onRequest?.(request);
-        },
-      },
-    );
-  }
-
-  #polled(invocation: Invocation): void {
+  #polled(invocation: Invocation | undefined): void {
+    if (invocation === undefined) return;
     this.#telemetry.polled(invocation);
     const { id } = invocation;
     const remote = this.#remotes.get(id) ?? invocation.remote ?? {};

@@ -1,0 +1,92 @@
+import {
+  type Client,
+  type ClientBinding,
+  type ClientOptions,
+  connect,
+} from '../../client/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { UrlPolicy } from '../../push/index.ts';
+import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
+
+export interface PeerClientsOptions {
+  readonly directory: Directory;
+  readonly reach: 'http' | 'grpc';
+  /** Needed to reach peers over gRPC. */
+  readonly grpc: ((policy: UrlPolicy) => ClientBinding) | undefined;
+  readonly client: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'>;
+}
+
+interface Known {
+  /** All that the client was made from. */
+  readonly from: string;
+  readonly client: Promise<Client>;
+}
+
+/**
+ * One client for each peer, so that calls share its connection. A peer whose card, origin or
+ * credential has changed gets another one; the former is closed once its calls are over.
+ */
+export class PeerClients {
+  readonly #options: PeerClientsOptions;
+  readonly #known = new Map<string, Known>();
+  readonly #closing = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: PeerClientsOptions) {
+    this.#options = options;
+  }
+
+  async get(agent: string): Promise<Client> {
+    const { directory, reach, grpc } = this.#options;
+    const peer = await directory.require(agent);
+    const origin = peer.origin === 'well-known' ? 'operator' : 'stranger';
+    const supportedInterfaces = peer.card.supportedInterfaces.filter(
+      (each) => reachOf(each) === reach,
+    );
+    const card = { ...peer.card, supportedInterfaces };
+    const credential = await directory.credential(agent);
+    if (this.#isClosed) {
+      throw new LegateError(
+        'UNAVAILABLE',
+        `${agent} can't be called: this process is shutting down`,
+      );
+    }
+    const from = JSON.stringify([card, origin, credential]);
+    const known = this.#known.get(peer.name);
+    if (known?.from === from) return known.client;
+    const client = connect(card, {
+      ...this.#options.client,
+      // What is added to requests of HTTP would be missing from those of gRPC.
+      ...clientAuth(
+        grpc === undefined ? credential : credential && { ...credential, allowsPlainHttp: false },
+        directory.cards.fetchFor(origin),
+      ),
+      ...(grpc !== undefined && { bindings: [grpc(directory.cards.policyFor(origin))] }),
+    });
+    this.#known.set(peer.name, { from, client });
+    if (known !== undefined) this.#close(known);
+    client.catch(() => {
+      // The next call tries again.
+      if (this.#known.get(peer.name)?.client === client) this.#known.delete(peer.name);
+    });
+    return client;
+  }
+
+  /** Closes all clients; messages that are being called back are waited for, for a bounded time. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const known of this.#known.values()) this.#close(known);
+    this.#known.clear();
+    await Promise.all(this.#closing);
+  }
+
+  #close({ client }: Known): void {
+    const closing = client.then(
+      (made) => made.close(),
+      // It was never made, which its callers were told.
+      () => undefined,
+    );
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+  }
+}
