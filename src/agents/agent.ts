@@ -22,6 +22,7 @@ import type { Logger } from '../telemetry/index.ts';
  * };
  */
 export interface Agent {
+  /** Never changes: its tasks are stored under it. */
   readonly name: string;
   readonly description: string;
   readonly skills: readonly AgentSkill[];

@@ -64,7 +64,7 @@ for (const binding of ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const) {
         const far = remoteAgent(address, { binding, bindings, version, poll });
         open.unshift(far);
         const said = await new Conversation(far).say({ text: 'Ada', metadata: { a: 1 } });
-        expect(far.name).toBe('writer');
+        expect(far.card?.name).toBe('writer');
         expect(said.text).toBe('Dear Ada|');
         expect(said.artifacts).toMatchObject([
           { artifactId: 'text' },
@@ -180,6 +180,21 @@ test('a question crosses two hops, and so does its answer', async () => {
     parts: [{ text: 'blue' }],
     taskId: asked.task.id,
   });
+  expect(done).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
+});
+
+test('an agent without a name keeps the same one when its card is read, and finds its tasks', async () => {
+  const inner = await start(asker);
+  const far = remoteAgent(inner.url);
+  const before = far.name;
+  const outer = await start(far);
+  const client = await connect(outer.url);
+  const asked = await client.sendAndWait('ask');
+  if (!('task' in asked)) throw new Error('no task');
+  const { id: taskId, contextId } = asked.task;
+  expect(far.card?.name).toBe('asker');
+  expect(far.name).toBe(before);
+  const done = await client.sendAndWait(message('red', { taskId, contextId }));
   expect(done).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
 });
 

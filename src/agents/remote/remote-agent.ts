@@ -20,7 +20,10 @@ export interface RemoteAgentOptions extends Pick<
   ClientOptions,
   'headers' | 'extensions' | 'binding' | 'bindings' | 'version' | 'retry' | 'fetch' | 'onRequest'
 > {
-  /** @default the card's, and the host until the card is there */
+  /**
+   * Tasks are stored under it, so it never changes: the name in a card that comes later is not taken.
+   * @default the host of the address, or the name in the card that was given
+   */
   readonly name?: string;
   /** @default the card's */
   readonly description?: string;
@@ -86,7 +89,10 @@ export function remoteAgent(
     });
     return until(connecting, signal);
   };
-  const nameOf = (): string => options.name ?? client?.card.name ?? hostOf(address);
+  const name = options.name ?? hostOf(address);
+  /** For people: a card names its agent better than a host does, and does not tell where it is. */
+  const labelOf = (): string => options.name ?? client?.card.name ?? name;
+  const sender = options.name ?? (isAddress(address) ? String(address) : name);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
     const value = await turn.state.load();
@@ -95,18 +101,16 @@ export function remoteAgent(
       reached = await reach(turn.signal);
     } catch (error) {
       turn.signal.throwIfAborted();
-      const name = nameOf();
-      turn.logger.warn({ peer: name, error }, 'agents.remote.not_reached');
+      turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
       const type = toLegateError(error).code.toLowerCase();
-      yield failure(type, `The agent ${name} could not be reached.`);
+      yield failure(type, `The agent ${labelOf()} could not be reached.`);
       return;
     }
-    // Not before the card is there: the same turn must go by the same name when it runs again.
-    const name = nameOf();
     const state = new RemoteState(value);
     const { RemoteRun } = await import('./remote-run.ts');
     const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
-    yield* new RemoteRun({ name, client: reached, turn, state, ...limits }).events();
+    const parts = { name: labelOf(), sender, client: reached, turn, state };
+    yield* new RemoteRun({ ...parts, ...limits }).events();
   }
 
   async function abandon(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined> {
@@ -118,26 +122,24 @@ export function remoteAgent(
     state.tasks.delete(turn.taskId);
     const context = { value: state.toValue() };
     const reached = await reach(turn.signal).catch((error: unknown) => {
-      turn.logger.warn({ peer: nameOf(), error }, 'agents.remote.not_reached');
+      turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
       return undefined;
     });
     if (reached === undefined) return { context };
     const { cancelTask, findTask } = await import('./remote-run.ts');
-    const [name, timeoutMs, { contextId }] = [nameOf(), cancelTimeoutMs, state];
-    const task = known ?? (await findTask(reached, turn, { name, contextId, timeoutMs }));
-    if (task !== undefined) await cancelTask(reached, task.id, timeoutMs, turn, name);
+    const [label, timeoutMs, { contextId }] = [labelOf(), cancelTimeoutMs, state];
+    const find = { name: label, sender, contextId, timeoutMs };
+    const task = known ?? (await findTask(reached, turn, find));
+    if (task !== undefined) await cancelTask(reached, task.id, timeoutMs, turn, label);
     return { context };
   }
 
   return {
-    get name() {
-      return nameOf();
-    },
+    name,
     get description() {
-      return options.description ?? client?.card.description ?? nameOf();
+      return options.description ?? client?.card.description ?? name;
     },
     get skills() {
-      const { name } = this;
       return (
         client?.card.skills ?? [{ id: name, name, description: this.description, tags: [name] }]
       );
@@ -188,8 +190,11 @@ function toAuth(auth: Authentication | Auth, fetch: typeof globalThis.fetch | un
   return { headers: authenticationHeaders(auth, fetch === undefined ? {} : { fetch }) };
 }
 
+function isAddress(agent: string | URL | AgentCard | JsonObject): agent is string | URL {
+  return typeof agent === 'string' || agent instanceof URL;
+}
+
 function hostOf(address: string | URL | AgentCard | JsonObject): string {
-  if (typeof address === 'string') return URL.parse(address)?.host ?? address;
-  if (address instanceof URL) return address.host;
+  if (isAddress(address)) return URL.parse(address)?.host ?? String(address);
   return typeof address.name === 'string' ? address.name : 'remote agent';
 }

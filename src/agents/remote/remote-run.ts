@@ -8,7 +8,10 @@ import type { RemoteState, RemoteTask } from './remote-state.ts';
 import { Watch } from './watch.ts';
 
 export interface RemoteRunOptions {
+  /** What the peer is called in texts and logs. */
   readonly name: string;
+  /** Tells apart what several remote agents send in one turn. The same whenever a turn runs again. */
+  readonly sender: string;
   readonly client: Client;
   readonly turn: Turn;
   readonly state: RemoteState;
@@ -97,10 +100,10 @@ export class RemoteRun {
   }
 
   #message(): Message {
-    const { turn, state, name } = this.#options;
+    const { turn, state, sender } = this.#options;
     const { parts, metadata } = turn.message;
     return {
-      messageId: messageIdOf(turn, name),
+      messageId: messageIdOf(turn, sender),
       role: 'ROLE_USER',
       parts,
       ...(state.contextId !== undefined && { contextId: state.contextId }),
@@ -168,8 +171,8 @@ export class RemoteRun {
 }
 
 /** The same for a turn that runs again, so that the peer takes it once. */
-function messageIdOf({ taskId, message }: Turn, name: string): string {
-  const identity = JSON.stringify([name, taskId, message.messageId]);
+function messageIdOf({ taskId, message }: Turn, sender: string): string {
+  const identity = JSON.stringify([sender, taskId, message.messageId]);
   return hash('sha256', identity, 'base64url').slice(0, 32);
 }
 
@@ -177,10 +180,10 @@ function messageIdOf({ taskId, message }: Turn, name: string): string {
 export async function findTask(
   client: Client,
   turn: Turn,
-  { name, contextId, timeoutMs }: FindOptions,
+  { name, sender, contextId, timeoutMs }: FindOptions,
 ): Promise<{ readonly id: string } | undefined> {
   const sent = {
-    messageId: messageIdOf(turn, name),
+    messageId: messageIdOf(turn, sender),
     ...(contextId !== undefined && { contextId }),
   };
   try {
@@ -191,8 +194,7 @@ export async function findTask(
   }
 }
 
-interface FindOptions {
-  readonly name: string;
+interface FindOptions extends Pick<RemoteRunOptions, 'name' | 'sender'> {
   readonly contextId: string | undefined;
   readonly timeoutMs: number;
 }
