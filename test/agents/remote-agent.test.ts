@@ -198,6 +198,34 @@ test('an agent without a name keeps the same one when its card is read, and find
   expect(done).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
 });
 
+for (const [onInterrupted, state] of [
+  ['fail', 'TASK_STATE_CANCELED'],
+  ['run-again', 'TASK_STATE_COMPLETED'],
+] as const) {
+  test(`a shutdown here leaves the task there in ${state} (onInterrupted: ${onInterrupted})`, async () => {
+    const finish = Promise.withResolvers<void>();
+    const inner = await start(
+      agent({ name: 'inner' }, async function* (turn) {
+        turn.signal.addEventListener('abort', () => finish.resolve());
+        yield working('begun');
+        await finish.promise;
+      }),
+    );
+    const outer = await start(remoteAgent(inner.url, { name: 'relay', onInterrupted }));
+    const client = await connect(outer.url, { resume: false, retry: false });
+    const events = client.sendStreamingMessage('go');
+    for await (const { response } of events) {
+      if (JSON.stringify(response).includes('begun')) break;
+    }
+    await outer.close();
+    const there = await connect(inner.url);
+    const { tasks } = await there.listTasks();
+    if (onInterrupted === 'run-again') finish.resolve();
+    const ended = await there.waitForEnd(tasks[0]?.id ?? '');
+    expect(ended.status.state).toBe(state);
+  });
+}
+
 test('consent that was given elsewhere is found when our caller comes back', async () => {
   const { promise: consent, resolve: consents } = Promise.withResolvers<void>();
   // A peer whose task goes on by itself, as the specification lets tasks that wait for consent do.
