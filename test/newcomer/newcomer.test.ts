@@ -59,9 +59,11 @@ class Reader implements AsyncDisposable {
 
   async #talk(body: string): Promise<void> {
     const lines = body.split('\n');
-    const said = lines.filter((line) => line.startsWith('> ')).map((line) => line.slice(2));
+    const prompt = 'you > ';
+    const typed = lines.filter((line) => line.startsWith(prompt));
+    const said = typed.map((line) => line.slice(prompt.length));
     const heard = await this.#run('npx legate shell', `${said.join('\n')}\n`);
-    expect(heard).toBe(lines.filter((line) => !line.startsWith('> ')).join('\n'));
+    expect(heard).toBe(lines.filter((line) => !line.startsWith(prompt)).join('\n'));
   }
 
   async #serve(command: string): Promise<void> {
@@ -99,8 +101,7 @@ class Reader implements AsyncDisposable {
   }
 
   #start(script: string): ChildProcess {
-    const literal = script.replace(/^npm install legate$/m, `npm install ${me.tarball}`);
-    const child = spawn('bash', ['-c', literal], {
+    const child = spawn('bash', ['-c', script], {
       cwd: this.directory,
       env: me.environment,
       detached: true,
@@ -155,8 +156,10 @@ test('the package has the inspector and all that is read at run time, and no tes
 });
 
 test('whoever follows the tutorial gets what it promises', async () => {
-  await using reader = new Reader(me.directory);
-  await reader.follow(await page('docs/tutorial.md'));
+  await using reader = new Reader(me.checkout);
+  const blocks = await page('docs/tutorial.md');
+  await reader.follow(blocks.filter(({ info }) => info !== 'checkout'));
+  expect(reader.directory).toMatch(/bike-shop$/);
 }, 120_000);
 
 test('whoever follows the README gets what it promises, in a folder made by npm init', async () => {
