@@ -7,17 +7,17 @@ export function assistantTemplate({ name, description }: Plan): Template {
     files: {
       'config.yml': `assistant_id: ${name}
 language: en
-# Reads messages without a model; see the documentation for one that asks a model.
+# Understands messages without a language model.
 pipeline:
   - name: MatchingCommandGenerator
 `,
       'domain.yml': domain,
       'data/flows.yml': flows,
-      'endpoints.yml': `# The assistant as an A2A agent: this is what its card says.
+      'endpoints.yml': `# Serves the assistant as an A2A agent, with this description in its agent card.
 a2a_server:
   description: ${JSON.stringify(description)}
 
-# Conversations and tasks; the folder is made when it is missing.
+# Stores conversations and tasks; the folder is created if missing.
 store:
   type: sqlite
   path: .legate/${name}.db
@@ -29,21 +29,21 @@ store:
 ${description}
 
 \`\`\`sh
-legate validate          # everything that is wrong, with its place
-legate test e2e          # the conversations in tests/
-legate shell             # talk to it here
-legate run --inspect     # serve it; the link that it prints opens the inspector
+npx legate validate          # reports errors with file, line and fix
+npx legate test e2e          # runs the conversation tests in tests/
+npx legate shell             # starts a chat in the terminal
+npx legate run --inspect     # serves it and prints the link to the inspector
 \`\`\`
 `,
       '.gitignore': '.legate/\nmodels/\n',
     },
-    commands: ['legate test e2e', 'legate shell', 'legate run --inspect'],
+    commands: ['npx legate test e2e', 'npx legate shell', 'npx legate run --inspect'],
   };
 }
 
 const domain = `version: "3.1"
 session_config:
-  start_session_after_expiry: false # conversations go on after a pause
+  start_session_after_expiry: false # conversations continue after a pause
 slots:
   guests:
     type: float

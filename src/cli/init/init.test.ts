@@ -41,7 +41,10 @@ test(
     const made = await legate(['init', 'bistro', '--kind', 'assistant'], { directory });
     expect(made.code).toBe(0);
     expect(made.out.split('\n')).toContain('bistro/domain.yml');
-    expect(made.err).toContain('cd bistro');
+    expect(made.err).toBe(
+      '\nCreated the assistant "bistro". Next steps:\n  cd bistro\n' +
+        '  npx legate test e2e\n  npx legate shell\n  npx legate run --inspect\n',
+    );
     const project = join(directory, 'bistro');
     expect(await legate(['validate', '--fail-on-warnings'], { directory: project })).toMatchObject({
       code: 0,
@@ -124,6 +127,9 @@ test.each(['agent', 'worker'])(
       scripts: { test: string };
     };
     expect(scripts.test).toBe('node --test');
+    const readme = readFileSync(join(directory, 'README.md'), 'utf8');
+    expect(readme).toMatch(/^npm install <checkout>\/legate-\d+\.\d+\.\d+\.tgz$/m);
+    expect(readme).not.toMatch(/^legate /m);
     const out = execFileSync(process.execPath, ['--test', '--test-reporter', 'tap'], {
       cwd: directory,
       encoding: 'utf8',
@@ -190,5 +196,5 @@ test(
 );
 
 test('whoever leaves the questions makes nothing', patient, async () => {
-  await expect(asked(['agent'])).rejects.toThrow('nothing was made');
+  await expect(asked(['agent'])).rejects.toThrow('no project created');
 });

@@ -6,7 +6,7 @@ import type { InitCommandOptions } from '../commands/init.ts';
 import { askPlan, isName, nameRule, type Plan, usualPlan } from './questions.ts';
 import { templateOf } from './templates.ts';
 
-/** Makes a project that runs as it is. */
+/** Creates a project that runs without changes. */
 export async function init(folder: string, options: InitCommandOptions): Promise<void> {
   const { kind, name, description, yes, force = false } = options;
   if (name !== undefined && !isName(name)) {
@@ -33,7 +33,7 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   const here = relative('.', directory);
   const go = here === '' ? [] : [`cd ${quoted(here)}`];
   const steps = [...go, ...commands].map((command) => `  ${command}`);
-  console.error(`\nMade the ${plan.kind} "${plan.name}". Go on with:\n${steps.join('\n')}`);
+  console.error(`\nCreated the ${plan.kind} "${plan.name}". Next steps:\n${steps.join('\n')}`);
 }
 
 /** Looks at all files before the first is written: half a project is worse than none. */
@@ -42,7 +42,7 @@ function refuseLoss(directory: string, paths: readonly string[]): void {
   if (taken.length === 0) return;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `${directory} has ${taken.join(', ')} already; name another folder, or replace them with --force`,
+    `${directory} already contains ${taken.join(', ')}; choose another folder, or overwrite with --force`,
   );
 }
 

@@ -17,9 +17,9 @@ export interface QuestionStreams {
 }
 
 const descriptions: Readonly<Record<ProjectKind, string>> = {
-  assistant: 'Takes table bookings of a restaurant.',
-  agent: 'Counts the words of what it is sent.',
-  worker: 'Counts the words of what it is sent.',
+  assistant: 'Books tables at a restaurant.',
+  agent: 'Counts the words of a message.',
+  worker: 'Counts the words of a message.',
 };
 
 /** What is usual for what was not said. */
@@ -46,13 +46,19 @@ export async function askPlan(
     const ask = async (question: string, usual: string): Promise<string> => {
       const { signal } = ended;
       const answer = await lines.question(`${question} [${usual}] `, { signal }).catch(() => {
-        throw new LegateError('CONFIGURATION_INVALID', 'nothing was made: the questions were left');
+        throw new LegateError(
+          'CONFIGURATION_INVALID',
+          'no project created: input ended before the last question',
+        );
       });
       return answer.trim() || usual;
     };
     let { kind } = given;
     while (kind === undefined) {
-      const word = await ask(`What shall it be: ${projectKinds.join(', ')}?`, 'assistant');
+      const word = await ask(
+        `What do you want to create? (${projectKinds.join(', ')})`,
+        'assistant',
+      );
       kind = projectKinds.find((one) => one.startsWith(word.toLowerCase()));
       const near = didYouMean(word, projectKinds);
       if (kind === undefined) output.write(near === undefined ? '' : `Did you mean ${near}?\n`);
@@ -60,12 +66,12 @@ export async function askPlan(
     const usual = usualPlan({ ...given, kind }, folder);
     let { name } = given;
     while (name === undefined) {
-      const word = await ask('What is it called?', usual.name);
+      const word = await ask('Name?', usual.name);
       if (isName(word)) name = word;
       else output.write(`${nameRule}\n`);
     }
     const description =
-      given.description ?? (await ask('What does it do, in one sentence?', usual.description));
+      given.description ?? (await ask('Description, in one sentence?', usual.description));
     return { kind, name, description };
   } finally {
     lines.close();
@@ -73,7 +79,7 @@ export async function askPlan(
 }
 
 export const nameRule =
-  'A name begins with a letter; letters, digits, - and _ follow, 64 in all at most.';
+  'A name starts with a letter, followed by letters, digits, - or _; 64 characters at most.';
 
 export function isName(text: string): boolean {
   return /^[a-z][\w-]{0,63}$/i.test(text);

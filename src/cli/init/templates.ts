@@ -2,7 +2,7 @@ import { packageVersion } from '../commands/version.ts';
 import { assistantTemplate } from './assistant-template.ts';
 import type { Plan } from './questions.ts';
 
-/** What a new project is made of, and how to go on with it. */
+/** The files of a new project, and the commands to run next. */
 export interface Template {
   /** By their paths. */
   readonly files: Readonly<Record<string, string>>;
@@ -24,18 +24,19 @@ function agentTemplate(plan: Plan): Template {
 
 ${plan.description}
 
+${installation()}
 \`\`\`sh
-legate run agent.ts --inspect          # serve it; the link that it prints opens the inspector
-legate send http://localhost:5005 "one two three"
-legate check http://localhost:5005     # what other agents will find right and wrong
-npm install && npm test                # its tests
+npx legate run agent.ts --inspect          # serves it and prints the link to the inspector
+npx legate send http://localhost:5005 "one two three"
+npx legate check http://localhost:5005     # checks it against the A2A specification
+npm test                                   # runs its tests
 \`\`\`
 `,
       '.gitignore': ignored,
     },
     commands: [
-      'legate run agent.ts --inspect',
-      'legate send http://localhost:5005 "one two three"',
+      'npx legate run agent.ts --inspect',
+      'npx legate send http://localhost:5005 "one two three"',
     ],
   };
 }
@@ -45,12 +46,12 @@ function workerTemplate(plan: Plan): Template {
     files: {
       'agent.ts': agentModule(plan),
       'agent.test.ts': agentTest(plan),
-      'endpoints.yml': `# Where tasks come from. Set AMQP_URL, for instance to amqp://localhost.
+      'endpoints.yml': `# The broker that delivers tasks. Set AMQP_URL, for example to amqp://localhost.
 bus:
   type: rabbitmq
   url: \${AMQP_URL}
 
-# Where they are kept; the folder is made when it is missing.
+# Stores tasks; the folder is created if missing.
 store:
   type: sqlite
   path: .legate/${plan.name}.db
@@ -60,22 +61,37 @@ store:
 
 ${plan.description}
 
+${installation()}
 \`\`\`sh
 export AMQP_URL=amqp://localhost
-legate work agent.ts                   # take tasks from the bus, until Ctrl+C
-legate call ${plan.name} count "one two three"
-legate run agent.ts                    # the same agent over HTTP
-npm install && npm test                # its tests
+npx legate work agent.ts                   # takes tasks from the broker until Ctrl+C
+npx legate call ${plan.name} count "one two three"
+npx legate run agent.ts                    # serves the same agent over HTTP
+npm test                                   # runs its tests
 \`\`\`
 `,
       '.gitignore': ignored,
     },
     commands: [
       'export AMQP_URL=amqp://localhost',
-      'legate work agent.ts',
-      `legate call ${plan.name} count "one two three"`,
+      'npx legate work agent.ts',
+      `npx legate call ${plan.name} count "one two three"`,
     ],
   };
+}
+
+/** The package is not published: its archive has to be installed by path. */
+function installation(): string {
+  const archive = `legate-${packageVersion()}.tgz`;
+  return `Install Legate first. It isn't on npm yet: run \`npm ci && npm pack\` in a checkout of Legate,
+then install the archive here:
+
+\`\`\`sh
+npm install <checkout>/${archive}
+\`\`\`
+
+Then run and test the agent:
+`;
 }
 
 const ignored = 'node_modules/\n.legate/\nmodels/\n';
@@ -83,7 +99,7 @@ const ignored = 'node_modules/\n.legate/\nmodels/\n';
 function agentModule({ name, description }: Plan): string {
   return `import { agent, artifact, textOf, working } from 'legate';
 
-/** One message in, events out: words on the way, then what was made. */
+/** Takes a message; yields status updates, then the result as an artifact. */
 export const ${variableFrom(name)} = agent(
   {
     name: ${JSON.stringify(name)},
