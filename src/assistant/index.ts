@@ -40,7 +40,7 @@ export {
   type TranscriptEntry,
 } from './tracker/index.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
-export { buildAssistant, type BuildOptions } from './build/index.ts';
+export { buildAssistant, type BuildOptions, checkActions } from './build/index.ts';
 export {
   type AgentInput,
   type AgentInputSlot,

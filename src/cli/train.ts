@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { loadProject, packProject } from '../assistant/index.ts';
+import { checkActions, loadProject, packProject } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { TrainCommandOptions } from './commands/train.ts';
 import { projectPlacesOf } from './places.ts';
@@ -10,6 +10,7 @@ import { isAcceptable } from './validate.ts';
 export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
   using progress = new Progress('Reading the project');
   const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
+  checkActions(loaded);
   progress.clear();
   for (const problem of loaded.problems.all) console.error(formatProblem(problem));
   if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {

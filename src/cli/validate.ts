@@ -1,4 +1,4 @@
-import { loadProject } from '../assistant/index.ts';
+import { checkActions, loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/validate.ts';
 import { projectPlacesOf } from './places.ts';
@@ -10,8 +10,10 @@ export async function validateProject(
   options: ValidateCommandOptions,
 ): Promise<void> {
   using progress = new Progress('Reading the project');
-  const { project, problems } = await loadProject(projectPlacesOf(directory, options), process.env);
+  const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
+  checkActions(loaded);
   progress.clear();
+  const { project, problems } = loaded;
   const { all, errors, warnings } = problems;
   if (options.json === true) console.log(JSON.stringify(all, undefined, 2));
   else for (const problem of all) console.log(formatProblem(problem));

@@ -4,7 +4,7 @@ import { loadProject } from '../project/index.ts';
 import { actionsOf } from './actions.ts';
 
 const remedy =
-  /in Python.*start it with "python -m rasa_sdk --actions actions".*"action_endpoint: \{url: http:\/\/localhost:5055\/webhook\}" in endpoints\.yml/;
+  /in Python.*start it with "python -m rasa_sdk --actions actions".*"action_endpoint: \{url: http:\/\/localhost:5055\/webhook\}" to endpoints\.yml/;
 
 /** What runs the actions of a project with these files. */
 async function actions(files: Readonly<Record<string, string>>) {
@@ -37,7 +37,10 @@ test.each([
 });
 
 test('a folder actions in Python that nothing runs says how to run it', async () => {
-  await expect(actions({ 'actions/__init__.py': '' })).rejects.toThrow(remedy);
+  const loading = actions({ 'actions/__init__.py': '' });
+  await expect(loading).rejects.toThrow(remedy);
+  await expect(loading).rejects.toThrow(/actions\/__init__\.py:1:1: /);
+  await expect(loading).rejects.not.toThrow('in place of');
 });
 
 test('actions in Python are fine where a server runs them, or where nothing calls one', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { type Place, Problems } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import {
   type Action,
@@ -9,7 +10,7 @@ import {
   InProcessActions,
   RemoteActions,
 } from '../actions/index.ts';
-import type { ActionEndpoint, Project } from '../project/index.ts';
+import type { ActionEndpoint, LoadedProject, Project } from '../project/index.ts';
 
 /** Where actions written in TypeScript are looked for when nothing names them. */
 const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'actions.js'];
@@ -18,18 +19,46 @@ const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'acti
 export async function actionsOf(project: Project): Promise<ActionRunner | undefined> {
   const { actionEndpoint } = project.endpoints;
   const runners: ActionRunner[] = [];
-  const path = modulePath(project);
+  const problems = new Problems();
+  const path = modulePath(project, problems);
+  problems.throwIfErrors();
   if (path !== undefined) runners.push(new InProcessActions(await loadActions(path)));
   if (actionEndpoint?.url !== undefined) runners.push(remote(actionEndpoint, actionEndpoint.url));
   return runners.length === 0 ? undefined : firstOf(...runners);
 }
 
-function modulePath({ directory, domain, endpoints }: Project): string | undefined {
-  const { actionsModule: named, url } = endpoints.actionEndpoint ?? {};
-  if (named === undefined) {
+/**
+ * Adds an error to `problems` where the actions of a project can't run in this process and no
+ * action server is configured. `buildAssistant` throws the same error.
+ * @example
+ * const loaded = await loadProject({ directory: '.' }, process.env);
+ * checkActions(loaded);
+ * loaded.problems.throwIfErrors();
+ */
+export function checkActions({
+  project,
+  problems,
+}: Pick<LoadedProject, 'project' | 'problems'>): void {
+  modulePath(project, problems);
+}
+
+/** The module to import; undefined where there is none, with the reason in `problems` if one is needed. */
+function modulePath(
+  { directory, domain, endpoints: { actionEndpoint } }: Project,
+  problems: Problems,
+): string | undefined {
+  const { actionsModule: named, url } = actionEndpoint ?? {};
+  if (actionEndpoint === undefined || named === undefined) {
     const usual = usualPlaces.map((place) => join(directory, place)).find(existsSync);
-    if (usual !== undefined || url !== undefined || domain.actions.size === 0) return usual;
-    if (isPython(join(directory, 'actions'))) throw inPython('actions', 'actions');
+    // An endpoint with neither key is an error of endpoints.yml already.
+    const isConfigured = usual !== undefined || actionEndpoint !== undefined;
+    if (isConfigured || domain.actions.size === 0) return usual;
+    const file = pythonFile(join(directory, 'actions'));
+    if (file === undefined) return undefined;
+    const place: Place = { position: { file, line: 1, column: 1 }, path: '' };
+    problems.error(place, inPython('actions'), {
+      hint: `${serverRemedy('actions')} to endpoints.yml`,
+    });
     return undefined;
   }
   // The format names modules with dots: `my.actions`.
@@ -46,30 +75,41 @@ function modulePath({ directory, domain, endpoints }: Project): string | undefin
     .find((place) => /\.[tj]s$/.test(place) && existsSync(place));
   if (found !== undefined) return found;
   const python = asPath.replace(/\.py$/, '');
-  if (isPython(resolve(directory, python))) {
-    if (url !== undefined) return undefined;
-    throw inPython(named, python.replace(/^\.\//, '').replaceAll('/', '.'));
+  if (pythonFile(resolve(directory, python)) === undefined) {
+    problems.error(
+      actionEndpoint.place,
+      `actions_module: there is no module ${named} in the project`,
+      {
+        hint: 'write a path such as ./actions/index.ts',
+      },
+    );
+  } else if (url === undefined) {
+    const module = python.replace(/^\.\//, '').replaceAll('/', '.');
+    problems.error(actionEndpoint.place, inPython(named), {
+      hint: `${serverRemedy(module)} to endpoints.yml in place of actions_module`,
+    });
   }
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `action_endpoint.actions_module: there is no module ${named} in the project; write a path such as ./actions/index.ts`,
-  );
+  return undefined;
 }
 
-/** Whether a path, without its ending, is a module or a package of Python. */
-function isPython(path: string): boolean {
-  if (existsSync(`${path}.py`)) return true;
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
-  return readdirSync(path).some((name) => name.endsWith('.py'));
+/** A file of the Python module or package at a path without its extension; undefined for neither. */
+function pythonFile(path: string): string | undefined {
+  if (existsSync(`${path}.py`)) return `${path}.py`;
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined;
+  const file = readdirSync(path)
+    .sort()
+    .find((name) => name.endsWith('.py'));
+  return file && join(path, file);
 }
 
-function inPython(named: string, module: string): LegateError {
-  return new LegateError(
-    'CONFIGURATION_INVALID',
-    `the actions in "${named}" are written in Python, which runs in a server of its own; ` +
-      `start it with "python -m rasa_sdk --actions ${module}" in the project folder, ` +
-      `and write "action_endpoint: {url: http://localhost:5055/webhook}" in endpoints.yml ` +
-      `in place of actions_module`,
+function inPython(named: string): string {
+  return `the actions in "${named}" are written in Python and need an action server`;
+}
+
+function serverRemedy(module: string): string {
+  return (
+    `start it with "python -m rasa_sdk --actions ${module}" in the project folder, ` +
+    `and add "action_endpoint: {url: http://localhost:5055/webhook}"`
   );
 }
 

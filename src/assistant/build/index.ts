@@ -1,2 +1,2 @@
-export { actionsOf } from './actions.ts';
+export { actionsOf, checkActions } from './actions.ts';
 export { buildAssistant, type BuildOptions } from './build-assistant.ts';

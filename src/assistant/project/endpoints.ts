@@ -86,6 +86,7 @@ function readActionEndpoint(section: Section | undefined): ActionEndpoint | unde
   const password = basic?.require('password')?.secret();
   basic?.finish();
   const endpoint: ActionEndpoint = {
+    place: section.field.keyPlace,
     url: readUrl(section.get('url')),
     actionsModule: section.name('actions_module'),
     headers: readHeaders(section.section('headers')),

@@ -1,4 +1,4 @@
-import type { StoreSettings, TelemetrySettings } from '../../config/index.ts';
+import type { Place, StoreSettings, TelemetrySettings } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Domain, Flow } from '../model.ts';
 
@@ -92,6 +92,8 @@ export interface OutboundRules {
 }
 
 export interface ActionEndpoint {
+  /** Its key in endpoints.yml. */
+  readonly place: Place;
   /** An action server. */
   readonly url: string | undefined;
   /** A module in this process; wins over the URL. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { type LoadedProject, loadProject } from '../../assistant/index.ts';
+import { checkActions, type LoadedProject, loadProject } from '../../assistant/index.ts';
 import { formatProblem } from '../../config/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
 import { readBusPlace, storeAt } from '../bus-place.ts';
@@ -49,7 +49,10 @@ async function loaded(
 ): Promise<LoadedProject | undefined> {
   const marks = ['config.yml', 'domain.yml', 'domain'];
   const isProject = marks.some((mark) => existsSync(join(directory, mark)));
-  return isProject ? loadProject(places, process.env) : undefined;
+  if (!isProject) return undefined;
+  const project = await loadProject(places, process.env);
+  checkActions(project);
+  return project;
 }
 
 function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> {
