@@ -21,7 +21,7 @@ const meanings: Readonly<Record<ErrorCode, readonly [string, string]>> = {
   ],
   INVALID_AGENT_RESPONSE: [
     'What the agent made is not a valid answer',
-    'Mend the agent; the log has the details',
+    'Fix the agent; the log has the details',
   ],
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: ['There is no extended card', 'Read the public one'],
   EXTENSION_SUPPORT_REQUIRED: [

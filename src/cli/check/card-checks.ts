@@ -16,7 +16,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     id: 'card.media-type',
     title: 'the card is served as JSON',
     specification: '8.2',
-    mend: 'answer with Content-Type: application/json',
+    fix: 'answer with Content-Type: application/json',
     run: ({ answer }) => {
       const type = answer.headers.get('Content-Type') ?? 'none';
       return /^application\/(?:[\w.-]+\+)?json\b/i.test(type)
@@ -28,7 +28,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     id: 'card.readable',
     title: 'the card can be read',
     specification: '8.1',
-    mend: 'see the problems of the card below',
+    fix: 'see the problems of the card below',
     run: ({ answer }) => {
       readAgentCard(answer.json);
       return undefined;
@@ -38,7 +38,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     id: 'card.unversioned',
     title: 'clients that name no version get a card with supportedInterfaces',
     specification: '8.2',
-    mend: 'serve the card of 1.0 whether A2A-Version is sent or not',
+    fix: 'serve the card of 1.0 whether A2A-Version is sent or not',
     run: async ({ probe, url, answer }) => {
       if (isLegacyCard(answer.json)) skip('the card is of 0.3 alone');
       const { json } = await probe.send({ url });
@@ -51,7 +51,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     id: 'card.public-fields',
     title: 'the card holds no credentials',
     specification: '8.5',
-    mend: 'take the secret out of the card, and replace it wherever it is used',
+    fix: 'take the secret out of the card, and replace it wherever it is used',
     run: ({ answer }) => {
       const found = /"(?:client_?secret|password|api_?key|access_?token)"\s*:\s*"[^"]{6,}"/i.exec(
         answer.text,
@@ -64,7 +64,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     title: 'the card is signed',
     specification: '8.4',
     isAdvice: true,
-    mend: 'sign the card, so that clients can tell it from a forged one',
+    fix: 'sign the card, so that clients can tell it from a forged one',
     run: ({ answer }) => {
       const signatures = isObject(answer.json) ? answer.json['signatures'] : undefined;
       return Array.isArray(signatures) && signatures.length > 0
@@ -81,12 +81,12 @@ export function cardFindings(card: unknown): readonly Finding[] {
   if (problems.length === 0) {
     return [{ ...about, title: 'the card is valid', outcome: 'passed' }];
   }
-  return problems.map(({ level, path, problem, mend }) => ({
+  return problems.map(({ level, path, problem, fix }) => ({
     ...about,
     title: `${path === '' ? 'the card' : path} is in order`,
     outcome: level === 'error' ? 'failed' : 'warning',
     detail: `${path === '' ? 'the card' : path} ${problem}`,
-    mend,
+    fix,
   }));
 }
 
@@ -96,7 +96,7 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
     title: 'the card says how long it holds',
     specification: '8.6',
     isAdvice: true,
-    mend: 'answer with Cache-Control: max-age=…',
+    fix: 'answer with Cache-Control: max-age=…',
     run: ({ answer }) => {
       const value = answer.headers.get('Cache-Control') ?? 'none';
       return /\bmax-age=\d+/.test(value) ? undefined : `Cache-Control is ${value}`;
@@ -107,7 +107,7 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
     title: 'the card has an ETag',
     specification: '8.6',
     isAdvice: true,
-    mend: 'answer with an ETag made from the version or the content of the card',
+    fix: 'answer with an ETag made from the version or the content of the card',
     run: ({ answer }) => (answer.headers.has('ETag') ? undefined : 'there is none'),
   },
   {
@@ -115,14 +115,14 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
     title: 'the card says when it changed',
     specification: '8.6',
     isAdvice: true,
-    mend: 'answer with Last-Modified',
+    fix: 'answer with Last-Modified',
     run: ({ answer }) => (answer.headers.has('Last-Modified') ? undefined : 'it does not'),
   },
   {
     id: 'caching.not-modified',
     title: 'a card that is known does not travel again',
     specification: '8.6',
-    mend: 'answer 304 to If-None-Match with the present ETag',
+    fix: 'answer 304 to If-None-Match with the present ETag',
     run: async ({ probe, url, answer }) => {
       const etag = answer.headers.get('ETag') ?? skip('the card has no ETag');
       // Said outright, or fetch asks every cache to look again: then 200 is right, too.

@@ -21,8 +21,8 @@ test('whatever stands in place of a member, it is judged and never trips the jud
     fc.property(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 4 }), (name, value) => {
       const problems = cardProblems({ ...card, [name]: value });
       expect(problems.length).toBeLessThanOrEqual(100);
-      for (const { path, problem, mend } of problems) {
-        expect([typeof path, problem === '', mend === '']).toEqual(['string', false, false]);
+      for (const { path, problem, fix } of problems) {
+        expect([typeof path, problem === '', fix === '']).toEqual(['string', false, false]);
       }
     }),
   );

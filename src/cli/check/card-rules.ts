@@ -1,10 +1,10 @@
-/** One thing that is not as it should be, and how to mend it. */
+/** One thing that is not as it should be, and how to fix it. */
 export interface CardProblem {
   readonly level: 'error' | 'warning';
   /** As a path: `skills[0].tags`. */
   readonly path: string;
   readonly problem: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -222,12 +222,12 @@ function* extras(card: Json): Generator<CardProblem> {
   }
 }
 
-function error(path: string, problem: string, mend: string): CardProblem {
-  return { level: 'error', path, problem, mend };
+function error(path: string, problem: string, fix: string): CardProblem {
+  return { level: 'error', path, problem, fix };
 }
 
-function warning(path: string, problem: string, mend: string): CardProblem {
-  return { level: 'warning', path, problem, mend };
+function warning(path: string, problem: string, fix: string): CardProblem {
+  return { level: 'warning', path, problem, fix };
 }
 
 function isObject(value: unknown): value is Json {

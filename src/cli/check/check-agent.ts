@@ -46,7 +46,7 @@ export async function checkAgent(address: string, options: CheckOptions): Promis
       title: 'the card is where clients look for it',
       outcome: 'failed',
       detail: `there is none at ${cardUrls(address).join(' or ')}`,
-      mend: 'serve it at /.well-known/agent-card.json',
+      fix: 'serve it at /.well-known/agent-card.json',
       specification: '8.2',
     });
     return reportOf(address, undefined, findings, options.now);
@@ -193,6 +193,6 @@ function foundFinding(url: string, address: string): Finding {
     ...about,
     outcome: 'warning',
     detail: `it is at ${url}, where only old clients look`,
-    mend: 'serve it at /.well-known/agent-card.json',
+    fix: 'serve it at /.well-known/agent-card.json',
   };
 }

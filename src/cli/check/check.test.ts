@@ -272,8 +272,8 @@ test('a server that is broken on purpose is seen through', patient, async () => 
     'securityRequirements[0] names "key", which no scheme has',
     'password is no member of a card',
   ]);
-  for (const { outcome, mend } of report.findings) {
-    if (outcome === 'failed' || outcome === 'warning') expect(mend).toBeTruthy();
+  for (const { outcome, fix } of report.findings) {
+    if (outcome === 'failed' || outcome === 'warning') expect(fix).toBeTruthy();
   }
 });
 
@@ -285,7 +285,7 @@ test(
     const text = await legate(['check', broken.url]);
     expect(text.code).toBe(1);
     expect(text.out).toContain('FAIL  card: version is in order\n      version is missing');
-    expect(text.out).toContain('      mend: give the card a version');
+    expect(text.out).toContain('      fix: give the card a version');
     expect(text.out).not.toContain('\u001B');
     expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings, \d+ not tried\n$/);
     const folder = mkdtempSync(join(tmpdir(), 'legate-check-'));

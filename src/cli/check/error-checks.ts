@@ -43,7 +43,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.unknown-task',
     title: 'an unknown task is TaskNotFoundError',
     specification: '3.3.2',
-    mend: 'answer -32001, over HTTP+JSON 404',
+    fix: 'answer -32001, over HTTP+JSON 404',
     run: async (subject) =>
       expects(await subject.speaker.speak('getTask', { id: 'no-such-task' }), 'TASK_NOT_FOUND'),
   },
@@ -51,7 +51,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.cancel-unknown',
     title: 'cancelling an unknown task is TaskNotFoundError',
     specification: '3.1.5',
-    mend: 'answer -32001, over HTTP+JSON 404',
+    fix: 'answer -32001, over HTTP+JSON 404',
     run: async (subject) =>
       expects(await subject.speaker.speak('cancelTask', { id: 'no-such-task' }), 'TASK_NOT_FOUND'),
   },
@@ -59,7 +59,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.cancel-ended',
     title: 'cancelling a task that has ended is TaskNotCancelableError',
     specification: '3.1.5',
-    mend: 'answer -32002, over HTTP+JSON 400',
+    fix: 'answer -32002, over HTTP+JSON 400',
     run: async (subject) => {
       const { id } = await endedTask(subject);
       const spoken = await subject.speaker.speak('cancelTask', { id });
@@ -71,7 +71,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     title: 'errors name their reason in the details',
     specification: '9.5, 11.6',
     isAdvice: true,
-    mend: 'add google.rpc.ErrorInfo with reason and domain a2a-protocol.org',
+    fix: 'add google.rpc.ErrorInfo with reason and domain a2a-protocol.org',
     run: async (subject) => {
       const { speaker } = subject;
       if (speaker.version !== '1.0') skip('0.3 has no details');
@@ -86,7 +86,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.no-message',
     title: 'a send without a message is refused',
     specification: '3.3.2',
-    mend: 'answer InvalidParams (-32602), over HTTP+JSON 400',
+    fix: 'answer InvalidParams (-32602), over HTTP+JSON 400',
     run: async ({ speaker }) =>
       expects(await speaker.speak('sendMessage', {}), 'INVALID_PARAMS', 'INVALID_REQUEST'),
   },
@@ -94,7 +94,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.empty-parts',
     title: 'a message without parts is refused',
     specification: '4.1.4',
-    mend: 'answer InvalidParams: a message has at least one part',
+    fix: 'answer InvalidParams: a message has at least one part',
     run: async (subject) => {
       const request = sendRequest(subject);
       const given: unknown = request['message'] ?? request['request'];
@@ -114,7 +114,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.json',
     title: 'what is no JSON is refused as such',
     specification: '9.5',
-    mend: 'answer -32700, over HTTP+JSON 400 with a JSON body',
+    fix: 'answer -32700, over HTTP+JSON 400 with a JSON body',
     run: async (subject) => {
       const spoken = await posted(subject, '{"jsonrpc": "2.0", ');
       const seen = expects(spoken, 'PARSE_ERROR', 'INVALID_REQUEST', 'INVALID_PARAMS');
@@ -129,7 +129,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.unknown-method',
     title: 'an unknown method is refused as such',
     specification: '9.5',
-    mend: 'answer -32601',
+    fix: 'answer -32601',
     run: async (subject) => {
       const speaker = onlyJsonRpc(subject.speaker);
       const answer = await speaker.probe.send(speaker.envelope('NoSuchMethod', {}));
@@ -140,7 +140,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.not-json-rpc',
     title: 'a request without jsonrpc "2.0" is refused',
     specification: '9.1',
-    mend: 'answer -32600',
+    fix: 'answer -32600',
     run: async (subject) => {
       onlyJsonRpc(subject.speaker);
       const method = subject.speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
@@ -152,7 +152,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.batch',
     title: 'a batch of requests is refused',
     isAdvice: true,
-    mend: 'answer -32600: A2A has no batches',
+    fix: 'answer -32600: A2A has no batches',
     run: async (subject) => {
       onlyJsonRpc(subject.speaker);
       return expects(await posted(subject, '[]'), 'INVALID_REQUEST');
@@ -162,7 +162,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.content-type',
     title: 'another Content-Type than JSON is refused',
     specification: '3.3.2',
-    mend: 'answer ContentTypeNotSupportedError (-32005)',
+    fix: 'answer ContentTypeNotSupportedError (-32005)',
     run: async (subject) => {
       const { speaker } = subject;
       if (speaker.version !== '1.0') skip('0.3 leaves it open');
@@ -180,7 +180,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.version',
     title: 'an unknown version is refused',
     specification: '3.6.2',
-    mend: 'answer VersionNotSupportedError (-32009) where A2A-Version is not spoken',
+    fix: 'answer VersionNotSupportedError (-32009) where A2A-Version is not spoken',
     run: async (subject) => {
       const { speaker } = subject;
       if (speaker.version !== '1.0') skip('0.3 knows no versions');
@@ -194,7 +194,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     title: 'the patch of a version does not count',
     specification: '3.6',
     isAdvice: true,
-    mend: 'take 1.0.5 for 1.0',
+    fix: 'take 1.0.5 for 1.0',
     run: async (subject) => {
       const { speaker } = subject;
       if (speaker.version !== '1.0') skip('0.3 knows no versions');
@@ -207,7 +207,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     id: 'errors.unknown-path',
     title: 'an unknown path is a 404 in JSON',
     isAdvice: true,
-    mend: 'answer 404 with a JSON body, not with a page for people',
+    fix: 'answer 404 with a JSON body, not with a page for people',
     run: async (subject) => {
       if (subject.speaker.binding !== 'HTTP+JSON') skip('of HTTP+JSON alone');
       const speaker = overHttp(subject.speaker);

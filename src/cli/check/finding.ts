@@ -8,8 +8,8 @@ export interface Finding {
   readonly outcome: Outcome;
   /** What was seen; absent where all is well. */
   readonly detail?: string;
-  /** How to mend it, where it is not well. */
-  readonly mend?: string;
+  /** How to fix it, where it is not well. */
+  readonly fix?: string;
   /** Where the specification says so. */
   readonly specification?: string;
 }
@@ -30,7 +30,7 @@ export interface Check<Subject> {
   readonly id: string;
   readonly title: string;
   readonly specification?: string;
-  readonly mend: string;
+  readonly fix: string;
   /** Whether a failure is only a warning. @default false */
   readonly isAdvice?: boolean;
   /** Undefined: as it should be. A text: what was seen instead. */
@@ -57,7 +57,7 @@ export async function runChecks<Subject>(
 }
 
 async function runCheck<Subject>(
-  { id, title, specification, mend, isAdvice = false, run }: Check<Subject>,
+  { id, title, specification, fix, isAdvice = false, run }: Check<Subject>,
   subject: Subject,
   name: string,
 ): Promise<Finding> {
@@ -70,11 +70,11 @@ async function runCheck<Subject>(
   try {
     const seen = await run(subject);
     if (seen === undefined) return { ...about, outcome: 'passed' };
-    return { ...about, outcome: isAdvice ? 'warning' : 'failed', detail: shortened(seen), mend };
+    return { ...about, outcome: isAdvice ? 'warning' : 'failed', detail: shortened(seen), fix };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     if (error instanceof CheckSkipped) return { ...about, outcome: 'skipped', detail };
-    return { ...about, outcome: 'failed', detail: shortened(detail), mend };
+    return { ...about, outcome: 'failed', detail: shortened(detail), fix };
   }
 }
 

@@ -52,7 +52,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.send',
     title: 'a message is answered with a task or a message',
     specification: '3.1.1',
-    mend: 'answer with {"task": …} or {"message": …}, every required field in place',
+    fix: 'answer with {"task": …} or {"message": …}, every required field in place',
     run: async (subject) => {
       const { speaker } = subject;
       const spoken = await speaker.speak('sendMessage', sendRequest(subject));
@@ -68,7 +68,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.envelope',
     title: 'answers carry the id of their request',
     specification: '9.1',
-    mend: 'answer with the id as it came, of the same type',
+    fix: 'answer with the id as it came, of the same type',
     run: async ({ speaker }) => {
       if (speaker.binding !== 'JSONRPC') skip(`there are none over ${speaker.binding}`);
       const http = overHttp(speaker);
@@ -84,7 +84,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.get',
     title: 'a task can be asked for',
     specification: '3.1.3',
-    mend: 'keep tasks for as long as their callers may ask, and find them by id',
+    fix: 'keep tasks for as long as their callers may ask, and find them by id',
     run: async (subject) => {
       const task = subject.task ?? skip('no task came of the message');
       const { speaker } = subject;
@@ -100,7 +100,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.history-length',
     title: 'historyLength 0 leaves the history out',
     specification: '3.2.4',
-    mend: 'send no history where historyLength is 0',
+    fix: 'send no history where historyLength is 0',
     run: async (subject) => {
       const task = subject.task ?? skip('no task came of the message');
       const { speaker } = subject;
@@ -117,7 +117,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
     id: 'operations.list',
     title: 'tasks can be listed',
     specification: '3.1.4',
-    mend: 'answer with tasks, nextPageToken (empty at the end), pageSize and totalSize',
+    fix: 'answer with tasks, nextPageToken (empty at the end), pageSize and totalSize',
     run: async ({ speaker }) => {
       if (speaker.version !== '1.0') skip('0.3 has no list');
       const spoken = await speaker.speak('listTasks', { pageSize: 1 });
@@ -147,7 +147,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.opens',
     title: 'a stream opens',
     specification: '3.1.2',
-    mend: 'answer 200 with Content-Type: text/event-stream, over gRPC with a stream of events',
+    fix: 'answer 200 with Content-Type: text/event-stream, over gRPC with a stream of events',
     run: async (subject) => {
       if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
       const { speaker } = subject;
@@ -161,7 +161,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.events',
     title: 'every event is one of the four kinds, and complete',
     specification: '4.2',
-    mend: 'send one StreamResponse an event, every required field in place',
+    fix: 'send one StreamResponse an event, every required field in place',
     run: (subject) => {
       const { speaker } = subject;
       const events = subject.answer?.events ?? skip('no stream opened');
@@ -179,7 +179,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.first',
     title: 'a stream begins with the task, or is one message',
     specification: '3.1.2',
-    mend: 'send the task first, before any update of it',
+    fix: 'send the task first, before any update of it',
     run: ({ events, speaker }) => {
       const first = (events ?? skip('there are no events to look at'))[0];
       if (speaker.version === '0.3') skip('0.3 leaves it open');
@@ -191,7 +191,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.one-task',
     title: 'all events are of one task and context',
     specification: '3.1.2',
-    mend: 'give every event the ids of the task that the stream began with',
+    fix: 'give every event the ids of the task that the stream began with',
     run: ({ events }) => {
       const places = (events ?? skip('there are no events to look at')).map(placeOf);
       const tasks = new Set(places.filter((place) => place !== ''));
@@ -202,7 +202,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.ends',
     title: 'a stream closes when its task ends or waits for its caller',
     specification: '3.1.2',
-    mend: 'close the stream after the event with the last state',
+    fix: 'close the stream after the event with the last state',
     run: ({ events, answer }) => {
       const last = (events ?? skip('there are no events to look at')).findLast(
         (event) => 'statusUpdate' in event || 'task' in event || 'message' in event,
@@ -218,7 +218,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.single-line',
     title: 'each event is one line of data',
     isAdvice: true,
-    mend: 'write the JSON of an event without line breaks: many readers go by lines',
+    fix: 'write the JSON of an event without line breaks: many readers go by lines',
     run: ({ answer, speaker }) => {
       overHttp(speaker);
       const text = answer?.events === undefined ? skip('no stream opened') : answer.text;
@@ -229,7 +229,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.not-cached',
     title: 'streams are kept out of caches',
     isAdvice: true,
-    mend: 'answer with Cache-Control: no-cache',
+    fix: 'answer with Cache-Control: no-cache',
     run: ({ answer, speaker }) => {
       overHttp(speaker);
       const headers = answer?.events === undefined ? skip('no stream opened') : answer.headers;
@@ -241,7 +241,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.refused-early',
     title: 'an error known before the first event is no event stream',
     specification: '9.4.2',
-    mend: 'look at the task before sending the headers of a stream',
+    fix: 'look at the task before sending the headers of a stream',
     run: async (subject) => {
       if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
       const request = { id: 'no-such-task' };
@@ -256,7 +256,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.terminal',
     title: 'subscribing to a task that has ended is refused',
     specification: '3.1.6',
-    mend: 'answer UnsupportedOperationError where the task is in a terminal state',
+    fix: 'answer UnsupportedOperationError where the task is in a terminal state',
     run: async (subject) => {
       if (subject.card.capabilities.streaming !== true) skip('the card offers no streaming');
       const { speaker } = subject;
@@ -277,7 +277,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
     id: 'streaming.undeclared',
     title: 'an agent that does not stream refuses to',
     specification: '3.3.4',
-    mend: 'answer UnsupportedOperationError where capabilities.streaming is not true',
+    fix: 'answer UnsupportedOperationError where capabilities.streaming is not true',
     run: async (subject) => {
       if (subject.card.capabilities.streaming === true) skip('the card offers streaming');
       const { answer, error } = await subject.speaker.speak(

@@ -46,17 +46,17 @@ function section(subject: string, findings: readonly Finding[]): string {
   const rows = findings.map(row).join('\n');
   return `<h2>${escape(subject)}</h2>
 <table>
-<thead><tr><th>outcome</th><th>what</th><th>seen, and how to mend it</th></tr></thead>
+<thead><tr><th>outcome</th><th>what</th><th>seen, and how to fix it</th></tr></thead>
 <tbody>
 ${rows}
 </tbody>
 </table>`;
 }
 
-function row({ outcome, title, id, detail, mend, specification }: Finding): string {
+function row({ outcome, title, id, detail, fix, specification }: Finding): string {
   const place = specification === undefined ? id : `${id}, ${specification}`;
   const seen = detail === undefined ? '' : `<p>${escape(detail)}</p>`;
-  const remedy = mend === undefined ? '' : `<p><b>Mend:</b> ${escape(mend)}</p>`;
+  const remedy = fix === undefined ? '' : `<p><b>Fix:</b> ${escape(fix)}</p>`;
   return `<tr class="${outcome}"><td>${words[outcome]}</td><td>${escape(title)}<small>${escape(place)}</small></td><td>${seen}${remedy}</td></tr>`;
 }
 

@@ -9,16 +9,16 @@ const marks: Readonly<Record<Outcome, readonly [string, 'green' | 'red' | 'yello
   skipped: ['skip', 'gray'],
 };
 
-/** One finding, as it is found: a line, and below it what was seen and how to mend it. */
+/** One finding, as it is found: a line, and below it what was seen and how to fix it. */
 export function findingText(finding: Finding, stream: NodeJS.WriteStream): string {
-  const { outcome, title, subject, id, detail, mend, specification } = finding;
+  const { outcome, title, subject, id, detail, fix, specification } = finding;
   const [word, colour] = marks[outcome];
   const mark = styleText(colour, word, { stream });
   const place = specification === undefined ? id : `${id}, specification ${specification}`;
   const lines = [`${mark}  ${subject}: ${title}`];
   if (outcome !== 'passed') {
     lines.push(`      ${detail ?? ''}${outcome === 'skipped' ? '' : ` (${place})`}`);
-    if (mend !== undefined) lines.push(`      mend: ${mend}`);
+    if (fix !== undefined) lines.push(`      fix: ${fix}`);
   }
   return plain(lines.join('\n').replaceAll(mark, word)).replace(word, mark);
 }

@@ -45,7 +45,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.tls',
     title: 'the agent is called over TLS',
     specification: '7.1',
-    mend: 'serve https, also behind a proxy, and list https addresses in the card',
+    fix: 'serve https, also behind a proxy, and list https addresses in the card',
     run: ({ url, speakers }) => {
       const plain = [url, ...speakers.map((one) => one.url)].filter(
         (one) => !isProtected(new URL(one)),
@@ -57,7 +57,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.credentials-demanded',
     title: 'whoever has no credentials is refused',
     specification: '7.4',
-    mend: 'verify the caller before anything else, on every operation',
+    fix: 'verify the caller before anything else, on every operation',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card demands none');
       return refusedBy(subject, { isAnonymous: true });
@@ -67,7 +67,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.challenge',
     title: 'a refusal says which credentials are wanted',
     isAdvice: true,
-    mend: 'answer 401 with WWW-Authenticate',
+    fix: 'answer 401 with WWW-Authenticate',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card demands none');
       const speaker = overHttp(firstOf(subject).speaker);
@@ -80,7 +80,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.wrong-credentials',
     title: 'made-up credentials are refused',
     specification: '7.4',
-    mend: 'verify the signature or the value of every credential',
+    fix: 'verify the signature or the value of every credential',
     run: async (subject) => {
       if (!demandsCredentials(subject)) skip('the card demands none');
       const headers = { Authorization: 'Bearer made-up', 'X-API-Key': 'made-up' };
@@ -91,7 +91,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.open',
     title: 'an agent beyond this machine knows its callers',
     isAdvice: true,
-    mend: 'configure authentication: whoever finds the address can use the agent',
+    fix: 'configure authentication: whoever finds the address can use the agent',
     run: (subject) => {
       if (demandsCredentials(subject)) return undefined;
       const { hostname } = new URL(subject.url);
@@ -102,7 +102,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.cross-origin',
     title: 'pages of others cannot act for a signed-in browser',
-    mend: 'name the origins that may call, and never mirror any origin with credentials',
+    fix: 'name the origins that may call, and never mirror any origin with credentials',
     run: async (subject) => {
       const speaker = overHttp(firstOf(subject).speaker);
       const headers = { Origin: 'https://elsewhere.example' };
@@ -118,7 +118,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.large-body',
     title: 'a large message is taken, or refused in JSON',
-    mend: 'raise the limit of bodies, and answer what exceeds it with a JSON error',
+    fix: 'raise the limit of bodies, and answer what exceeds it with a JSON error',
     run: async (subject) => {
       const inner = { ...firstOf(subject), text: 'a'.repeat(largeText) };
       const { answer } = await inner.speaker.speak('sendMessage', sendRequest(inner));
@@ -130,7 +130,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.no-traces',
     title: 'no answer shows the inside of the server',
-    mend: 'answer with the error of the protocol, and log the trace',
+    fix: 'answer with the error of the protocol, and log the trace',
     run: ({ probe }) => {
       const trace = /^\s+at .+:\d+:\d+|Traceback \(most recent|node_modules[\\/]/m;
       const shown = probe.answers.filter(({ text }) =>
@@ -142,7 +142,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
   {
     id: 'security.json-errors',
     title: 'errors are never pages for people',
-    mend: 'answer every error with a JSON body',
+    fix: 'answer every error with a JSON body',
     run: ({ probe }) => {
       const pages = probe.answers.filter(
         ({ status, headers }) => status >= 400 && /html/.test(headers.get('Content-Type') ?? ''),
@@ -155,7 +155,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.nosniff',
     title: 'browsers are told not to guess media types',
     isAdvice: true,
-    mend: 'answer with X-Content-Type-Options: nosniff',
+    fix: 'answer with X-Content-Type-Options: nosniff',
     run: ({ probe }) =>
       probe.answers.some(({ headers }) => headers.get('X-Content-Type-Options') === 'nosniff')
         ? undefined
@@ -165,7 +165,7 @@ export const securityChecks: readonly Check<SecuritySubject>[] = [
     id: 'security.banner',
     title: 'answers do not name the software',
     isAdvice: true,
-    mend: 'leave X-Powered-By out',
+    fix: 'leave X-Powered-By out',
     run: ({ probe }) => {
       const banner = probe.answers.find(({ headers }) => headers.has('X-Powered-By'));
       return banner === undefined

@@ -52,8 +52,8 @@ async function extended(session: Session, card: AgentCard): Promise<{ readonly c
 /** What is wrong goes to standard error: the card itself is the payload. */
 function validate(session: Session, json: unknown): void {
   const problems = cardProblems(json);
-  for (const { level, path, problem, mend } of problems) {
-    session.warn(`${level}: ${path || 'the card'} ${problem}; ${mend}`);
+  for (const { level, path, problem, fix } of problems) {
+    session.warn(`${level}: ${path || 'the card'} ${problem}; ${fix}`);
   }
   if (problems.some(({ level }) => level === 'error')) process.exitCode = 1;
   else session.warn('the card is valid');

@@ -3,22 +3,22 @@ import { LegateError } from '../../protocol/index.ts';
 /** What was found about one thing that a server needs. */
 export interface Diagnosis {
   readonly what: string;
-  readonly outcome: 'good' | 'wrong' | 'doubtful' | 'skipped';
+  readonly outcome: 'passed' | 'failed' | 'warning' | 'skipped';
   readonly found: string;
-  /** How to mend it, where it is not good. */
-  readonly mend?: string;
+  /** How to fix it, where it is not good. */
+  readonly fix?: string;
 }
 
-export function good(what: string, found: string): Diagnosis {
-  return { what, outcome: 'good', found };
+export function passed(what: string, found: string): Diagnosis {
+  return { what, outcome: 'passed', found };
 }
 
-export function wrong(what: string, found: string, mend: string): Diagnosis {
-  return { what, outcome: 'wrong', found, mend };
+export function failed(what: string, found: string, fix: string): Diagnosis {
+  return { what, outcome: 'failed', found, fix };
 }
 
-export function doubtful(what: string, found: string, mend: string): Diagnosis {
-  return { what, outcome: 'doubtful', found, mend };
+export function warning(what: string, found: string, fix: string): Diagnosis {
+  return { what, outcome: 'warning', found, fix };
 }
 
 export function skipped(what: string, found: string): Diagnosis {

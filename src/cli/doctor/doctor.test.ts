@@ -23,8 +23,8 @@ async function examined(
     env,
   });
   const all = JSON.parse(out) as readonly Diagnosis[];
-  for (const { outcome, mend } of all) {
-    if (outcome === 'wrong' || outcome === 'doubtful') expect(mend).toBeTruthy();
+  for (const { outcome, fix } of all) {
+    if (outcome === 'failed' || outcome === 'warning') expect(fix).toBeTruthy();
   }
   return { code, all, of: (what: string) => all.find((one) => one.what === what) };
 }
@@ -35,16 +35,16 @@ test('a sound project is told so, and nothing is changed by looking', patient, a
   await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
   const { code, all, of } = await examined(folder.directory);
   expect(code).toBe(0);
-  expect(all.filter(({ outcome }) => outcome === 'wrong')).toEqual([]);
-  expect(of('Configuration')).toMatchObject({ outcome: 'good', found: '5 flows, no errors' });
+  expect(all.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  expect(of('Configuration')).toMatchObject({ outcome: 'passed', found: '5 flows, no errors' });
   expect(of('Store')).toMatchObject({
-    outcome: 'good',
+    outcome: 'passed',
     found: expect.stringContaining('will be made'),
   });
   const text = await legate(['doctor', folder.directory, '--port', '0']);
-  expect(text.out).toMatch(/^good {3}Node: 24/);
+  expect(text.out).toMatch(/^passed {3}Node: 24/);
   expect(text.out).not.toContain('\u001B');
-  expect(text.err).toMatch(/\d+ good, 0 wrong, \d+ doubtful\n/);
+  expect(text.err).toMatch(/\d+ passed, 0 failed, \d+ warnings\n/);
 });
 
 test('every mistake of the configuration is told with its place', patient, async () => {
@@ -54,23 +54,23 @@ test('every mistake of the configuration is told with its place', patient, async
   const { code, of } = await examined(folder.directory);
   expect(code).toBe(1);
   expect(of('Configuration')).toMatchObject({
-    outcome: 'wrong',
+    outcome: 'failed',
     found: expect.stringContaining('did you mean "plant"?'),
-    mend: expect.stringContaining('legate validate'),
+    fix: expect.stringContaining('legate validate'),
   });
 });
 
 test(
-  'a store in memory is doubtful, one that is used is whole, one that is broken is wrong',
+  'a store in memory is a warning, an existing store passes, a broken one fails',
   patient,
   async () => {
     await using folder = await greenhouseFolder();
-    expect((await examined(folder.directory)).of('Store')).toMatchObject({ outcome: 'doubtful' });
+    expect((await examined(folder.directory)).of('Store')).toMatchObject({ outcome: 'warning' });
     await folder.write({ 'endpoints.yml': sqlite });
     const store = await openStore({ type: 'sqlite', path: folder.path('.legate/store.db') });
     // A server that runs is not disturbed.
     expect((await examined(folder.directory)).of('Store')).toMatchObject({
-      outcome: 'good',
+      outcome: 'passed',
       found: expect.stringMatching(/KiB, whole$/),
     });
     await store.close();
@@ -79,7 +79,7 @@ test(
     });
     const broken = await examined(folder.directory);
     expect(broken.code).toBe(1);
-    expect(broken.of('Store')).toMatchObject({ outcome: 'wrong', mend: expect.any(String) });
+    expect(broken.of('Store')).toMatchObject({ outcome: 'failed', fix: expect.any(String) });
   },
 );
 
@@ -92,10 +92,10 @@ test(
       'endpoints.yml': 'store: {type: postgres, url: "${DATABASE_URL}"}\n',
     });
     const there = await examined(folder.directory, [], { DATABASE_URL: url });
-    expect(there.of('Store')).toMatchObject({ outcome: 'good' });
+    expect(there.of('Store')).toMatchObject({ outcome: 'passed' });
     const absent = 'postgres://me:hush-hush@127.0.0.1:1/none';
     const gone = await examined(folder.directory, [], { DATABASE_URL: absent });
-    expect(gone.of('Store')).toMatchObject({ outcome: 'wrong' });
+    expect(gone.of('Store')).toMatchObject({ outcome: 'failed' });
     expect(JSON.stringify(gone.all)).not.toContain('hush-hush');
   },
 );
@@ -106,14 +106,14 @@ test('a broker that is there, and one that is not', patient, async () => {
     'endpoints.yml': `${sqlite}bus: {type: rabbitmq, url: "\${AMQP_URL}", connect_timeout: 2000}\n`,
   });
   const there = await examined(folder.directory, [], { AMQP_URL: url });
-  expect(there.of('Broker')).toMatchObject({ outcome: 'good' });
+  expect(there.of('Broker')).toMatchObject({ outcome: 'passed' });
   const gone = await examined(folder.directory, [], {
     AMQP_URL: 'amqp://me:hush-hush@127.0.0.1:1',
   });
   expect(gone.code).toBe(1);
   expect(gone.of('Broker')).toMatchObject({
-    outcome: 'wrong',
-    mend: expect.stringContaining('AMQP_URL'),
+    outcome: 'failed',
+    fix: expect.stringContaining('AMQP_URL'),
   });
   expect(JSON.stringify(gone.all)).not.toContain('hush-hush');
 });
@@ -129,16 +129,16 @@ test(
       'endpoints.yml': `${sqlite}model_groups:\n${group('here', 'tiny', server.url)}${group('other', 'huge', server.url)}${group('gone', 'tiny', 'http://127.0.0.1:1/v1')}`,
     });
     const right = await examined(folder.directory, [], { KEY: 'right' });
-    expect(right.of('Model here')).toMatchObject({ outcome: 'good' });
+    expect(right.of('Model here')).toMatchObject({ outcome: 'passed' });
     expect(right.of('Model other')).toMatchObject({
-      outcome: 'wrong',
-      mend: 'name one that it has: tiny',
+      outcome: 'failed',
+      fix: 'name one that it has: tiny',
     });
-    expect(right.of('Model gone')).toMatchObject({ outcome: 'wrong' });
-    expect(right.of('Clock')).toMatchObject({ outcome: 'good' });
+    expect(right.of('Model gone')).toMatchObject({ outcome: 'failed' });
+    expect(right.of('Clock')).toMatchObject({ outcome: 'passed' });
     const refused = await examined(folder.directory, [], { KEY: 'not-right' });
     expect(refused.of('Model here')).toMatchObject({
-      outcome: 'wrong',
+      outcome: 'failed',
       found: expect.stringContaining('refuses the key'),
     });
     expect(JSON.stringify(refused.all)).not.toContain('not-right');
@@ -152,8 +152,8 @@ test(
     await using folder = await greenhouseFolder({ 'endpoints.yml': sqlite });
     await using agent = await serve(triedAgent);
     const used = await examined(folder.directory, ['--port', String(agent.port)]);
-    expect(used.of('Port')).toMatchObject({ outcome: 'good' });
-    expect(used.of('Card')).toMatchObject({ outcome: 'good' });
+    expect(used.of('Port')).toMatchObject({ outcome: 'passed' });
+    expect(used.of('Card')).toMatchObject({ outcome: 'passed' });
     const other = createNetServer((socket) => void socket.resume().end('220 hello\r\n'));
     const wrongCard = createServer((_, response) => response.end('{"name":"x"}'));
     try {
@@ -162,13 +162,13 @@ test(
       const taken = await examined(folder.directory, ['--port', String(port)]);
       expect(taken.code).toBe(1);
       expect(taken.of('Port')).toMatchObject({
-        outcome: 'wrong',
-        mend: expect.stringContaining('lsof'),
+        outcome: 'failed',
+        fix: expect.stringContaining('lsof'),
       });
       await new Promise<void>((resolve) => wrongCard.listen(0, '127.0.0.1', resolve));
       const second = (wrongCard.address() as AddressInfo).port;
       const card = await examined(folder.directory, ['--port', String(second)]);
-      expect(card.of('Card')).toMatchObject({ outcome: 'wrong' });
+      expect(card.of('Card')).toMatchObject({ outcome: 'failed' });
     } finally {
       wrongCard.closeAllConnections();
       await Promise.all([other, wrongCard].map((one) => new Promise((done) => one.close(done))));
@@ -181,28 +181,28 @@ test('a clock that is off, by what servers and files say', patient, async () => 
   const now = Date.now();
   const skewed = [{ server: 'https://time.example', skewMs: -300_000 }];
   expect(examineClock(folder.directory, skewed, now)).toMatchObject({
-    outcome: 'wrong',
+    outcome: 'failed',
     found: expect.stringContaining('300 s behind https://time.example'),
   });
-  expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'good' });
+  expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'passed' });
   const later = new Date(now + 3_600_000);
   utimesSync(folder.path('config.yml'), later, later);
-  expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'doubtful' });
+  expect(examineClock(folder.directory, [], now)).toMatchObject({ outcome: 'warning' });
 });
 
 test('a clock that is off by what the database says', patient, async () => {
   const url = await (await postgres()).database();
   await migrateStore(url);
-  expect(await examineStore({ type: 'postgres', url })).toMatchObject({ outcome: 'good' });
+  expect(await examineStore({ type: 'postgres', url })).toMatchObject({ outcome: 'passed' });
   const { now } = Date;
   const wrong = vi.spyOn(Date, 'now').mockImplementation(() => now() + 61_000);
   try {
     expect(await examineStore({ type: 'postgres', url })).toMatchObject({
-      outcome: 'doubtful',
+      outcome: 'warning',
       found: expect.stringMatching(
         /clock of this machine is 6[01]\.\d s ahead of that of PostgreSQL/,
       ),
-      mend: expect.stringContaining('NTP'),
+      fix: expect.stringContaining('NTP'),
     });
   } finally {
     wrong.mockRestore();
@@ -210,8 +210,8 @@ test('a clock that is off by what the database says', patient, async () => {
 });
 
 test('a Node that is too old is told to be', () => {
-  expect(examineNode('20.1.0')).toMatchObject({ outcome: 'wrong' });
-  expect(examineNode('22.17.1')).toMatchObject({ outcome: 'wrong' });
-  expect(examineNode('22.18.0')).toMatchObject({ outcome: 'good' });
-  expect(examineNode('24.0.0')).toMatchObject({ outcome: 'good' });
+  expect(examineNode('20.1.0')).toMatchObject({ outcome: 'failed' });
+  expect(examineNode('22.17.1')).toMatchObject({ outcome: 'failed' });
+  expect(examineNode('22.18.0')).toMatchObject({ outcome: 'passed' });
+  expect(examineNode('24.0.0')).toMatchObject({ outcome: 'passed' });
 });

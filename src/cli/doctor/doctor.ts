@@ -9,12 +9,12 @@ import { plain } from '../client/text.ts';
 import type { DoctorCommandOptions } from '../commands/doctor.ts';
 import { placesOf } from '../places.ts';
 import { Progress } from '../progress.ts';
-import { type Diagnosis, doubtful, good, skipped, wordsOf, wrong } from './diagnosis.ts';
+import { type Diagnosis, failed, passed, skipped, warning, wordsOf } from './diagnosis.ts';
 import { examineClock, examineNode, examinePort } from './examine-machine.ts';
 import { examineModels } from './examine-models.ts';
 import { examineBroker, examineStore } from './examine-places.ts';
 
-/** Looks at everything that a server needs, and says how to mend what is wrong. */
+/** Looks at everything that a server needs, and says how to fix what is wrong. */
 export async function doctor(directory: string, options: DoctorCommandOptions): Promise<void> {
   const all: Diagnosis[] = [];
   using progress = new Progress('Looking');
@@ -40,7 +40,7 @@ export async function doctor(directory: string, options: DoctorCommandOptions): 
   progress.clear();
   if (options.json === true) process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
   else console.error(summaryOf(all));
-  if (all.some(({ outcome }) => outcome === 'wrong')) process.exitCode = 1;
+  if (all.some(({ outcome }) => outcome === 'failed')) process.exitCode = 1;
 }
 
 async function loaded(
@@ -57,19 +57,22 @@ async function loaded(
 
 function* configuration(found: LoadedProject | undefined): Generator<Diagnosis> {
   if (found === undefined) {
-    yield skipped('Configuration', 'this folder is no assistant; "legate init" makes one');
+    yield skipped(
+      'Configuration',
+      'this folder is not an assistant project; create one with "legate init"',
+    );
     return;
   }
   const { errors, warnings } = found.problems;
   for (const problem of errors) {
-    yield wrong('Configuration', formatProblem(problem), 'see all of it: legate validate');
+    yield failed('Configuration', formatProblem(problem), 'see all of it: legate validate');
   }
   for (const problem of warnings) {
-    yield doubtful('Configuration', formatProblem(problem), 'see all of it: legate validate');
+    yield warning('Configuration', formatProblem(problem), 'see all of it: legate validate');
   }
   if (errors.length === 0) {
     const flows = [...found.project.flows.values()].filter((flow) => !flow.isPattern).length;
-    yield good('Configuration', `${flows} ${flows === 1 ? 'flow' : 'flows'}, no errors`);
+    yield passed('Configuration', `${flows} ${flows === 1 ? 'flow' : 'flows'}, no errors`);
   }
 }
 
@@ -79,27 +82,27 @@ async function store(directory: string, { endpoints }: DoctorCommandOptions): Pr
     const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
     options = storeAt(place, undefined);
   } catch (error) {
-    return wrong('Store', wordsOf(error), 'mend store in endpoints.yml');
+    return failed('Store', wordsOf(error), 'fix store in endpoints.yml');
   }
   return examineStore(options);
 }
 
 const marks = {
-  good: ['good', 'green'],
-  wrong: ['WRONG', 'red'],
-  doubtful: ['hmm', 'yellow'],
-  skipped: ['-', 'gray'],
+  passed: ['passed', 'green'],
+  failed: ['failed', 'red'],
+  warning: ['warning', 'yellow'],
+  skipped: ['skipped', 'gray'],
 } as const;
 
-function lineOf({ what, outcome, found, mend }: Diagnosis): string {
+function lineOf({ what, outcome, found, fix }: Diagnosis): string {
   const [word, colour] = marks[outcome];
-  const mark = styleText(colour, word.padEnd(5), { stream: process.stdout });
-  const remedy = mend === undefined ? '' : `\n       mend: ${plain(mend)}`;
+  const mark = styleText(colour, word.padEnd(7), { stream: process.stdout });
+  const remedy = fix === undefined ? '' : `\n         fix: ${plain(fix)}`;
   return `${mark}  ${plain(`${what}: ${found}`)}${remedy}`;
 }
 
 function summaryOf(all: readonly Diagnosis[]): string {
   const count = (outcome: Diagnosis['outcome']): number =>
     all.filter((one) => one.outcome === outcome).length;
-  return `${count('good')} good, ${count('wrong')} wrong, ${count('doubtful')} doubtful`;
+  return `${count('passed')} passed, ${count('failed')} failed, ${count('warning')} warnings`;
 }

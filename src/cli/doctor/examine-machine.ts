@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { cardProblems } from '../check/card-rules.ts';
-import { type Diagnosis, doubtful, good, patienceMs, skipped, wrong } from './diagnosis.ts';
+import { type Diagnosis, failed, passed, patienceMs, skipped, warning } from './diagnosis.ts';
 
 const neededNode = { major: 22, minor: 18 };
 
@@ -11,8 +11,8 @@ export function examineNode(version = process.versions.node): Diagnosis {
   const isNewEnough =
     major > neededNode.major || (major === neededNode.major && minor >= neededNode.minor);
   return isNewEnough
-    ? good('Node', version)
-    : wrong(
+    ? passed('Node', version)
+    : failed(
         'Node',
         `${version} is too old`,
         `install Node ${neededNode.major}.${neededNode.minor} or newer`,
@@ -24,21 +24,21 @@ export async function examinePort(port: number): Promise<readonly Diagnosis[]> {
   const problem = await portProblem(port);
   if (problem === undefined) {
     return [
-      good('Port', `${port} is free`),
+      passed('Port', `${port} is free`),
       skipped('Card', `nothing is served on port ${port}; "legate run" serves it`),
     ];
   }
   if (problem !== 'EADDRINUSE') {
-    const mend =
+    const fix =
       problem === 'EACCES' ? 'choose a port from 1024 on: --port' : 'choose another: --port';
-    return [wrong('Port', `${port} cannot be opened: ${problem}`, mend)];
+    return [failed('Port', `${port} cannot be opened: ${problem}`, fix)];
   }
   const card = await cardAt(port);
   if (card === undefined) {
-    const mend = `end what uses it ("lsof -i :${port}" tells), or choose another: --port`;
-    return [wrong('Port', `${port} is used by something that is no agent`, mend)];
+    const fix = `stop the process that uses it (see "lsof -i :${port}"), or choose another port with --port`;
+    return [failed('Port', `${port} is used by a process that is not an A2A agent`, fix)];
   }
-  return [good('Port', `${port} is used by an agent`), card];
+  return [passed('Port', `${port} is used by an agent`), card];
 }
 
 function portProblem(port: number): Promise<string | undefined> {
@@ -64,9 +64,9 @@ async function cardAt(port: number): Promise<Diagnosis | undefined> {
   }
   const errors = cardProblems(card).filter(({ level }) => level === 'error');
   const [first] = errors;
-  if (first === undefined) return good('Card', `the card at ${url} is valid`);
+  if (first === undefined) return passed('Card', `the card at ${url} is valid`);
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  return wrong('Card', `${first.path} ${first.problem}${more}`, `${first.mend}; all: legate check`);
+  return failed('Card', `${first.path} ${first.problem}${more}`, `${first.fix}; all: legate check`);
 }
 
 /** Skews up to this are nobody's trouble, in milliseconds. */
@@ -81,20 +81,20 @@ export function examineClock(
   seen: readonly { readonly server: string; readonly skewMs: number }[],
   now: number,
 ): Diagnosis {
-  const mend = 'set the clock, and keep it right with NTP ("timedatectl set-ntp true")';
+  const fix = 'set the clock, and keep it right with NTP ("timedatectl set-ntp true")';
   for (const { server, skewMs } of seen) {
     if (Math.abs(skewMs) <= smallSkew) continue;
     const seconds = Math.round(Math.abs(skewMs) / 1000);
     const how = skewMs > 0 ? 'ahead of' : 'behind';
-    return wrong('Clock', `${seconds} s ${how} ${server}: tokens and leases go wrong`, mend);
+    return failed('Clock', `${seconds} s ${how} ${server}: tokens and leases go wrong`, fix);
   }
   const late = ['config.yml', 'endpoints.yml', join('.legate', 'store.db')].find((name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false });
     return found !== undefined && found.mtimeMs > now + smallSkew;
   });
   if (late !== undefined) {
-    return doubtful('Clock', `${late} was written later than it is now`, mend);
+    return warning('Clock', `${late} was written later than it is now`, fix);
   }
   const what = seen.length === 0 ? 'nothing to compare with' : `as ${seen[0]?.server ?? ''}`;
-  return good('Clock', `${new Date(now).toISOString()} (${what})`);
+  return passed('Clock', `${new Date(now).toISOString()} (${what})`);
 }

@@ -2,12 +2,12 @@ import { type Endpoint, readModelGroup, resolveEndpoint } from '../../models/ind
 import type { JsonObject } from '../../protocol/index.ts';
 import {
   type Diagnosis,
-  doubtful,
-  good,
+  failed,
+  passed,
   patienceMs,
   skipped,
+  warning,
   wordsOf,
-  wrong,
 } from './diagnosis.ts';
 
 /** What is found, and how far the clock is from that of the server. */
@@ -31,8 +31,8 @@ export async function examineModels(
         found.push(await examineModel(id, endpoint));
       }
     } catch (error) {
-      const mend = 'mend model_groups in endpoints.yml';
-      found.push({ diagnosis: wrong(`Model ${id}`, wordsOf(error), mend) });
+      const fix = 'fix model_groups in endpoints.yml';
+      found.push({ diagnosis: failed(`Model ${id}`, wordsOf(error), fix) });
     }
   }
   return found;
@@ -50,8 +50,8 @@ async function examineModel(id: string, endpoint: Endpoint): Promise<ModelDiagno
       redirect: 'error',
     });
   } catch (error) {
-    const mend = 'check api_base, the network and proxies; a model of your own must be running';
-    return { diagnosis: wrong(what, `${server}: ${wordsOf(error)}`, mend) };
+    const fix = 'check api_base, the network and proxies; a model of your own must be running';
+    return { diagnosis: failed(what, `${server}: ${wordsOf(error)}`, fix) };
   }
   const date = Date.parse(response.headers.get('Date') ?? '');
   const told = Number.isNaN(date) ? {} : { skewMs: Date.now() - date, server };
@@ -66,18 +66,18 @@ async function judge(
 ): Promise<Diagnosis> {
   const { status } = response;
   if (status === 401 || status === 403) {
-    return wrong(what, `${server} refuses the key (${status})`, 'set the right key: api_key');
+    return failed(what, `${server} refuses the key (${status})`, 'set the right key: api_key');
   }
   if (status === 404 || status === 405) {
     const found = `${server} answers, but does not list its models`;
-    return doubtful(what, found, 'if calls fail, check that api_base ends as the service wants it');
+    return warning(what, found, 'if calls fail, check that api_base ends as the service wants it');
   }
   if (!response.ok) {
-    return wrong(what, `${server} answers ${status}`, 'see what the service says of its state');
+    return failed(what, `${server} answers ${status}`, 'see what the service says of its state');
   }
   const names = await namesOf(response);
-  if (names.length === 0 || names.includes(modelId)) return good(what, `${modelId} at ${server}`);
-  return wrong(
+  if (names.length === 0 || names.includes(modelId)) return passed(what, `${modelId} at ${server}`);
+  return failed(
     what,
     `${server} has no model ${modelId}`,
     `name one that it has: ${names.slice(0, 5).join(', ')}`,

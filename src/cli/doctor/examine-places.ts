@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path';
 import { smallSkewMs, storeStatus, type StoreOptions } from '../../store/index.ts';
 import { openBusAt, readBusPlace } from '../bus-place.ts';
-import { type Diagnosis, doubtful, good, inTime, skipped, wordsOf, wrong } from './diagnosis.ts';
+import { type Diagnosis, failed, inTime, passed, skipped, warning, wordsOf } from './diagnosis.ts';
 
 const mebibyte = 1024 * 1024;
 /** Less than this is soon full. */
@@ -11,7 +11,7 @@ const littleSpace = 100 * mebibyte;
 /** The store: whether it can be reached, is whole, and is up to date. */
 export async function examineStore(store: StoreOptions): Promise<Diagnosis> {
   if (store.type === 'memory') {
-    return doubtful(
+    return warning(
       'Store',
       'in memory: everything is lost when the server stops',
       'keep it: store: {type: sqlite, path: .legate/store.db} in endpoints.yml',
@@ -25,20 +25,20 @@ async function examineFile(path: string): Promise<Diagnosis> {
   try {
     accessSync(existsSync(path) ? path : folder, constants.R_OK | constants.W_OK);
   } catch {
-    const mend = `let this user write there ("chown"), or name another place: store.path`;
-    return wrong('Store', `${path} cannot be written`, mend);
+    const fix = `let this user write there ("chown"), or name another place: store.path`;
+    return failed('Store', `${path} cannot be written`, fix);
   }
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < littleSpace) {
     const left = Math.round((bavail * bsize) / mebibyte);
-    return wrong('Store', `${left} MiB are left where ${path} is`, 'make room, or move it');
+    return failed('Store', `${left} MiB are left where ${path} is`, 'make room, or move it');
   }
-  if (!existsSync(path)) return good('Store', `${path} will be made`);
+  if (!existsSync(path)) return passed('Store', `${path} will be made`);
   const problem = await fileProblem(path);
   if (problem === undefined) {
-    return good('Store', `${path}, ${Math.ceil(statSync(path).size / 1024)} KiB, whole`);
+    return passed('Store', `${path}, ${Math.ceil(statSync(path).size / 1024)} KiB, whole`);
   }
-  return wrong('Store', `${path}: ${problem}`, 'put back a copy of it, or move it away');
+  return failed('Store', `${path}: ${problem}`, 'put back a copy of it, or move it away');
 }
 
 /** Looks without a lock, so that a server that runs is not disturbed. */
@@ -67,20 +67,20 @@ async function examineDatabase(url: string): Promise<Diagnosis> {
     const { current, latest, pending, skewMs } = await inTime(storeStatus(url));
     if (pending.length === 0 && Math.abs(skewMs) > smallSkewMs) {
       const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
-      return doubtful(
+      return warning(
         'Store',
         `the clock of this machine is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL`,
         'set the clock, and keep it right with NTP ("timedatectl set-ntp true")',
       );
     }
-    if (pending.length === 0) return good('Store', `PostgreSQL, schema version ${current}`);
+    if (pending.length === 0) return passed('Store', `PostgreSQL, schema version ${current}`);
     const found = `PostgreSQL has schema version ${current} of ${latest}`;
     return current === 0
-      ? good('Store', `${found}: it is made when the server starts`)
-      : wrong('Store', found, 'bring it up to date: legate db migrate');
+      ? passed('Store', `${found}: it is made when the server starts`)
+      : failed('Store', found, 'bring it up to date: legate db migrate');
   } catch (error) {
-    const mend = 'check store.url (DATABASE_URL), and that the database runs and lets this user in';
-    return wrong('Store', `PostgreSQL: ${wordsOf(error)}`, mend);
+    const fix = 'check store.url (DATABASE_URL), and that the database runs and lets this user in';
+    return failed('Store', `PostgreSQL: ${wordsOf(error)}`, fix);
   }
 }
 
@@ -92,12 +92,12 @@ export async function examineBroker(
   try {
     const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
     if (place.bus === undefined) return skipped('Broker', 'no bus is named');
-    if (place.bus['type'] === 'memory') return good('Broker', 'in memory');
+    if (place.bus['type'] === 'memory') return passed('Broker', 'in memory');
     const bus = await inTime(openBusAt(place));
     await bus.close();
-    return good('Broker', 'reached');
+    return passed('Broker', 'reached');
   } catch (error) {
-    const mend = 'check bus.url (AMQP_URL), and that RabbitMQ runs and lets this user in';
-    return wrong('Broker', wordsOf(error), mend);
+    const fix = 'check bus.url (AMQP_URL), and that RabbitMQ runs and lets this user in';
+    return failed('Broker', wordsOf(error), fix);
   }
 }
