@@ -100,7 +100,7 @@ test('any conversation is gone on with by its id; prompts, tokens and sub agents
   ]);
   await using open = await openPage(server.url);
   const { page } = open;
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await page.getByLabel('Context to go on with').fill('ada');
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByRole('tab', { name: 'Turn' }).click();

@@ -52,7 +52,7 @@ test.each(['light', 'dark'] as const)(
       await page.getByRole('tab', { name: tab }).click();
       await look(tab);
     }
-    await page.getByRole('button', { name: 'Whom to talk to' }).click();
+    await page.getByRole('button', { name: /^Agent: / }).click();
     await look('whom to talk to');
     await page.keyboard.press('Escape');
     await visit(page, server.url, look);
@@ -180,7 +180,7 @@ test.each([
   expect(isWhole).toBe(true);
   await page.goto(`${server.url}/inspect/#/talk`);
   if (width < 960) await page.getByRole('button', { name: 'Inspect' }).click();
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await page.getByLabel('Credential').or(page.getByLabel('Version')).first().waitFor();
   const dialog = await page.getByRole('dialog').evaluate((element) => ({
     isWithin: element.getBoundingClientRect().right <= innerWidth,
@@ -245,7 +245,7 @@ test('everything can be done with the keyboard', patient, async () => {
 
   await page.locator('h1').click();
   await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await page.keyboard.press('Escape');
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
 

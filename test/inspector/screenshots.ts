@@ -178,15 +178,17 @@ async function ofAnAgent(): Promise<void> {
   await second.locator('.reply-form').waitFor();
   await second.getByLabel('Guests').fill('4');
   await shoot(page, 'side-by-side');
-  await second.getByRole('button', { name: 'Whom to talk to' }).click();
+  await second.getByRole('button', { name: /^Agent: / }).click();
   await page
-    .getByLabel('Agent', { exact: true })
+    .getByRole('combobox', { name: 'Agent', exact: true })
     .selectOption({ label: 'Another agent, by its address' });
   await page.getByLabel('Address of the agent').fill(other.url);
   await page.getByLabel('Credential').selectOption({ label: 'API key' });
   await shoot(page, 'any-agent');
   await page.getByLabel('Have webhooks sent to the built-in receiver').check();
-  await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'bakery (here)' });
+  await page
+    .getByRole('combobox', { name: 'Agent', exact: true })
+    .selectOption({ label: 'bakery (here)' });
   await page.getByRole('button', { name: 'Connect' }).click();
   await second.locator('.composer-text').fill('stream 5');
   await second.locator('.composer-text').press('Enter');

@@ -13,7 +13,7 @@ afterAll(closeChromium);
 /** In the dialog of whom to talk to: an agent that only its address is known of. */
 async function chooseByAddress(page: Page, url: string): Promise<void> {
   await page
-    .getByLabel('Agent', { exact: true })
+    .getByRole('combobox', { name: 'Agent', exact: true })
     .selectOption({ label: 'Another agent, by its address' });
   await page.getByLabel('Address of the agent').fill(url);
 }
@@ -111,7 +111,7 @@ test.each([
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);
   const { page } = open;
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await chooseByAddress(page, other.url);
   await page.getByLabel('Version').selectOption(version);
   await page.getByLabel('Binding').selectOption({ label: binding });
@@ -151,7 +151,7 @@ test('credentials are sent where they belong and shown nowhere', async () => {
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);
   const { page } = open;
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await chooseByAddress(page, other.url);
   await page.getByLabel('Credential').selectOption({ label: 'User and password' });
   await page.getByLabel('User', { exact: true }).fill('ada');
@@ -180,7 +180,7 @@ test('an agent that asks who calls says so, and the card says how', async () => 
   await page.getByRole('button', { name: 'Connect' }).click();
   await open.say('hello');
   await page.locator('.turn .notice.bad').waitFor();
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await page.getByText(/^The card asks for .*bearer/i).waitFor();
   await page.getByLabel('Credential').selectOption({ label: 'Bearer token' });
   await page.getByLabel('Secret').fill('right-token');
@@ -202,7 +202,7 @@ test('what an agent gets wrong is marked, with the field at fault', async () => 
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);
   const { page } = open;
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await chooseByAddress(page, other.url);
   await page.getByRole('button', { name: 'Connect' }).click();
   await open.say('hello');
@@ -248,9 +248,9 @@ test('whoever turns to another agent leaves the context of the former behind', a
   const { page } = open;
   await open.say('hello');
   const before = await page.locator('.talk-context code').getAttribute('title');
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   // The first field has the focus, and nobody can be called without an address.
-  const agents = page.getByLabel('Agent', { exact: true });
+  const agents = page.getByRole('combobox', { name: 'Agent', exact: true });
   expect(await agents.evaluate((field) => field === document.activeElement)).toBe(true);
   await agents.selectOption({ label: 'Another agent, by its address' });
   const button = page.getByRole('button', { name: 'Connect' });

@@ -51,7 +51,7 @@ test(
     await using open = await openPage(made.url, { hash: '#/peers', byLink: false });
     const { page } = open;
     await page.getByLabel('Secret').fill('operator-token');
-    await page.getByRole('button', { name: 'Look inside' }).click();
+    await page.getByRole('button', { name: 'Open inspector' }).click();
     // The directory has the mill; nobody called yet.
     await page.locator('.peer-row', { hasText: 'mill' }).waitFor();
     const shop = await connect(made.url, { auth: { bearer: 'shop-token' } });

@@ -144,7 +144,7 @@ test(
     await page.locator('.row', { hasText: url }).waitFor();
 
     await page.goto(`${server.url}/inspect/#/talk`);
-    await page.getByRole('button', { name: 'Whom to talk to' }).click();
+    await page.getByRole('button', { name: /^Agent: / }).click();
     await page.getByLabel('Have webhooks sent to the built-in receiver').check();
     await page.getByRole('button', { name: 'Connect' }).click();
     await open.say('hello');
@@ -293,10 +293,10 @@ test('where callers say who they are, the page asks the operator too', async () 
   const { page } = open;
   await page.getByText('This inspector is for operators').waitFor();
   await page.getByLabel('Secret').fill('wrong');
-  await page.getByRole('button', { name: 'Look inside' }).click();
+  await page.getByRole('button', { name: 'Open inspector' }).click();
   await page.locator('.notice.bad').waitFor();
   await page.getByLabel('Secret').fill('operator-token');
-  await page.getByRole('button', { name: 'Look inside' }).click();
+  await page.getByRole('button', { name: 'Open inspector' }).click();
   await open.say('hello');
   await page.locator('.bubble').getByText('You said: hello').waitFor();
   const { records } = await server.serving.router.store.list({ limit: 1 });
@@ -328,7 +328,7 @@ test('without its link the page says how to get it, and takes the token instead'
   const { page } = open;
   await page.getByText('Open the link that the server printed').waitFor();
   await page.getByLabel('Secret').fill(inspectorToken);
-  await page.getByRole('button', { name: 'Look inside' }).click();
+  await page.getByRole('button', { name: 'Open inspector' }).click();
   await open.say('hello');
   await page.locator('.bubble').getByText('You said: hello').waitFor();
 });

@@ -53,7 +53,7 @@ test('a new session is welcomed again; a conversation that goes on is not', pati
   await expect.poll(() => page.locator('.turn').count()).toBe(0);
   expect(await context.getAttribute('title')).not.toBe(first);
 
-  await page.getByRole('button', { name: 'Whom to talk to' }).click();
+  await page.getByRole('button', { name: /^Agent: / }).click();
   await page.getByLabel('Context to go on with').fill('ada');
   await page.getByRole('button', { name: 'Connect' }).click();
   await expect.poll(() => page.locator('.welcome').count()).toBe(0);

@@ -45,7 +45,7 @@ export function Access() {
         {kind === 'header' && <TextField label="Header" value={name} onChange={setName} isMono />}
         <TextField label="Secret" type="password" value={value} onChange={setValue} isMono />
         <Button kind="primary" type="submit" disabled={value === ''}>
-          Look inside
+          Open inspector
         </Button>
       </form>
     </main>

@@ -6,7 +6,7 @@ export function Help() {
     isHelpOpen.value = false;
   };
   return (
-    <Dialog title="Keys" onClose={close}>
+    <Dialog title="Keyboard shortcuts" onClose={close}>
       <dl class="keys">
         {shortcuts.map(([keys, what]) => (
           <div key={keys}>

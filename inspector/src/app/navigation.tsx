@@ -68,7 +68,7 @@ export function Navigation() {
         <Button
           kind="quiet"
           icon="help"
-          label="Show the keys"
+          label="Keyboard shortcuts"
           onClick={() => {
             isHelpOpen.value = true;
           }}

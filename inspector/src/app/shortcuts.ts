@@ -3,14 +3,14 @@ import { goTo, views } from './route.ts';
 
 export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ['1 – 5', 'Go to Talk, Tasks, Push, Peers, Network'],
-  ['n', 'Begin another conversation'],
+  ['n', 'New conversation'],
   ['/', 'Write a message, or search'],
-  ['[  ]', 'One turn back, one turn on'],
-  ['↑  ↓', 'Choose in a list'],
-  ['←  →', 'Go from tab to tab, move a divider'],
-  ['Enter', 'Send; with Shift, begin a new line'],
-  ['Esc', 'Close what is open'],
-  ['?', 'Show this'],
+  ['[  ]', 'Previous turn, next turn'],
+  ['↑  ↓', 'Select in a list'],
+  ['←  →', 'Switch tabs, move a divider'],
+  ['Enter', 'Send; with Shift, start a new line'],
+  ['Esc', 'Close the dialog'],
+  ['?', 'Keyboard shortcuts'],
 ];
 
 export const isHelpOpen = signal(false);

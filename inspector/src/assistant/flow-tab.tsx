@@ -13,7 +13,7 @@ interface FlowTabProps {
   readonly at: number;
 }
 
-/** The flow at hand as a drawing, and the stack it stands on. */
+/** The active flow as a diagram, and the stack below it. */
 export function FlowTab({ flows, turns, at }: FlowTabProps) {
   const [chosen, setChosen] = useState<string | undefined>(undefined);
   const turn = turns[at];
@@ -30,17 +30,15 @@ export function FlowTab({ flows, turns, at }: FlowTabProps) {
           value={chosen ?? ''}
           onChange={({ currentTarget }) => setChosen(currentTarget.value || undefined)}
         >
-          <option value="">
-            {flow === undefined ? 'The flow at hand' : `${flow.name} (at hand)`}
-          </option>
+          <option value="">{flow === undefined ? 'Active flow' : `${flow.name} (active)`}</option>
           <FlowOptions flows={flows} isPattern={false} />
           <FlowOptions flows={flows} isPattern />
         </select>
         {flow !== undefined && <p class="soft">{flow.description}</p>}
       </div>
       {flow === undefined ? (
-        <Empty icon="network" title="No flow is under way">
-          <p class="soft">Say something that starts one, or choose a flow to look at.</p>
+        <Empty icon="network" title="No active flow">
+          <p class="soft">Send a message that starts one, or select a flow to view.</p>
         </Empty>
       ) : (
         <FlowDiagram flow={flow} path={flowPath(flow, events)} />

@@ -51,7 +51,7 @@ export function Receiver() {
       {calls.length === 0 ? (
         <Empty icon="push" title="Nothing arrived yet">
           <p class="soft">
-            Register the address above as a webhook, or tick the receiver in “Whom to talk to”.
+            Register the address above as a webhook, or select the receiver in the “Agent” dialog.
           </p>
         </Empty>
       ) : (

@@ -60,8 +60,8 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
           <button
             type="button"
             class="talk-name"
-            aria-label={`Whom to talk to: ${name}`}
-            title="Whom to talk to"
+            aria-label={`Agent: ${name}`}
+            title="Agent"
             onClick={onSettings}
           >
             <span>{name}</span>

@@ -16,7 +16,7 @@ interface TargetDialogProps {
   readonly onClose: () => void;
 }
 
-/** Whom to talk to, and how. */
+/** Selects the agent, and how to connect to it. */
 export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const [target, setTarget] = useState<Target>(talk.target.peek());
   const [sending, setSending] = useState(talk.sending.peek());
@@ -41,7 +41,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
     onClose();
   };
   return (
-    <Dialog title="Whom to talk to" onClose={onClose}>
+    <Dialog title="Agent" onClose={onClose}>
       <form class="form" onSubmit={save}>
         <ChoiceField
           label="Agent"
@@ -140,7 +140,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
         </label>
         {!canPush && <p class="hint">This server sends no webhooks: they are off.</p>}
         <div class="form-end">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             kind="primary"
             type="submit"
