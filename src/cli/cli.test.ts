@@ -113,7 +113,7 @@ test.each([
   [['task', 'gett'], 'Did you mean get?'],
   [['run', '--prot', '1'], 'Did you mean --port?'],
   [['run', '-p', '70000'], 'from 0 to 65535'],
-  [['run', '/no/such/folder'], 'there is nothing at /no/such/folder'],
+  [['run', '/no/such/folder'], 'no such file or folder: /no/such/folder'],
   [['run', '--log-level', 'loud'], 'Allowed choices'],
 ])('%j is wrong usage: exit 2, and nothing on standard output', async (args, message) => {
   const { code, out, err } = await legate(args);

@@ -74,16 +74,16 @@ describe('in the wrong place', () => {
     async (args) => {
       const { code, out, err } = await legate(args, { directory: empty });
       expect({ code, out }).toEqual({ code: 2, out: '' });
-      expect(err).toContain('this folder is no assistant');
+      expect(err).toContain('this folder is not an assistant project');
       expect(err).toContain('legate init');
     },
   );
 
   test.each([
-    [['run', 'agent.ts'], 'there is nothing at agent.ts'],
+    [['run', 'agent.ts'], 'no such file or folder: agent.ts'],
     [['validate', 'domain.yml'], 'domain.yml is a file; name the folder'],
-    [['validate', 'nowhere'], 'there is no folder nowhere'],
-    [['shell', 'nowhere'], 'there is no folder nowhere'],
+    [['validate', 'nowhere'], 'no such folder: nowhere'],
+    [['shell', 'nowhere'], 'no such folder: nowhere'],
     [['push', 'list'], 'there is no store .legate/store.db'],
     [['card', 'nothing.json'], 'there is no agent card at nothing.json'],
   ])('%j names what is missing', patient, async (args, words) => {

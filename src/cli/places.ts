@@ -24,7 +24,7 @@ export function projectPlacesOf(directory: string, options: PlaceOptions): Proje
   if (isNamed || usual.some((name) => existsSync(join(directory, name)))) return places;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `${directory === '.' ? 'this folder' : directory} is no assistant: it has neither domain.yml nor data/; name the folder of one, or make one with "legate init"`,
+    `${directory === '.' ? 'this folder' : directory} is not an assistant project: it has neither domain.yml nor data/; name another folder, or create a project with "legate init"`,
   );
 }
 
@@ -34,7 +34,7 @@ function noFolder(path: string): LegateError {
     'CONFIGURATION_INVALID',
     isFile
       ? `${path} is a file; name the folder of a project`
-      : `there is no folder ${path}; name the folder of a project`,
+      : `no such folder: ${path}; name the folder of a project`,
   );
 }
 

@@ -34,11 +34,11 @@ async function connected(session: Session, flags: ClientCommandOptions): Promise
   }
 }
 
-const help = `/history  what was said          /state   where the task stands
-/file     send a file            /restart begin a new conversation
-/wait     until somebody was let in elsewhere, where the agent waits for that
-1, 2, …   take a button          Ctrl+C   cancel what the agent is doing
-/stop     end it`;
+const help = `/history  show the conversation  /state   show the state of the task
+/file     send a file            /restart start a new conversation
+/wait     after signing in elsewhere, wait for the agent to continue the task
+1, 2, …   select a button        Ctrl+C   cancel the running task
+/stop     leave the shell`;
 
 /**
  * Waits for a line (**listening**), sends it and shows what comes of it (**answering**), and listens
@@ -52,7 +52,7 @@ class RemoteConversation {
   #contextId: string | undefined;
   /** The task that waits for an answer. */
   #taskId: string | undefined;
-  #state = 'nothing was said yet';
+  #state = 'no task yet';
   /** The task that is being worked on. */
   #running: string | undefined;
 
@@ -65,7 +65,7 @@ class RemoteConversation {
   async hold(): Promise<void> {
     const { name } = this.#client.card;
     const { protocolBinding, protocolVersion } = this.#client.interface;
-    this.#note(`${name}, A2A ${protocolVersion} over ${protocolBinding}; /help tells more`);
+    this.#note(`${name}, A2A ${protocolVersion} over ${protocolBinding}; /help for commands`);
     // Before the input is opened: lines that nobody waits for yet are lost.
     if (this.#contextId !== undefined) await this.#recall(this.#contextId);
     const lines = createInterface({
@@ -88,9 +88,9 @@ class RemoteConversation {
     if (command === '/help') return this.#note(help);
     if (command === '/state') return this.#tellState();
     if (command === '/history') return this.#transcript.show((line) => console.log(line));
-    if (command === '/wait' && this.#taskId === undefined) return this.#note('No task waits.');
+    if (command === '/wait' && this.#taskId === undefined) return this.#note('No task is waiting.');
     if (command === '/restart') {
-      [this.#contextId, this.#taskId, this.#state] = [undefined, undefined, 'nothing was said yet'];
+      [this.#contextId, this.#taskId, this.#state] = [undefined, undefined, 'no task yet'];
       this.#transcript.clear();
       return this.#note('A new conversation.');
     }
@@ -155,7 +155,7 @@ class RemoteConversation {
     if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${wordOf(state)})`);
     if (isTask && state === 'TASK_STATE_AUTH_REQUIRED') {
       const places = authorizationPlaces(result.task.status).map((place) => `Open ${place}; `);
-      this.#note(`${places.join('')}/wait waits until you were let in`);
+      this.#note(`${places.join('')}/wait continues after you have signed in`);
     }
   }
 
@@ -166,7 +166,7 @@ class RemoteConversation {
     for (const task of tasks.toReversed()) this.#transcript.recall(task);
     const waiting = tasks.find(({ status }) => status.state === 'TASK_STATE_INPUT_REQUIRED');
     this.#taskId = waiting?.id;
-    this.#note(`${tasks.length} tasks of this conversation; /history shows what was said`);
+    this.#note(`${tasks.length} tasks of this conversation; /history shows them`);
   }
 
   #tellState(): void {

@@ -46,7 +46,7 @@ function shutdownOf({
 function nothingAt(place: string): LegateError {
   return new LegateError(
     'CONFIGURATION_INVALID',
-    `there is nothing at ${place}; name the folder of an assistant, or a module that exports an agent`,
+    `no such file or folder: ${place}; name the folder of an assistant, or a module that exports an agent`,
   );
 }
 

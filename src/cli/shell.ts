@@ -16,9 +16,9 @@ import { Progress } from './progress.ts';
 
 const sessionStart = '/session_start';
 
-const help = `/slots    what the assistant knows      /stack    which flows are under way, and where
-/history  what was said                 /restart  begin a new conversation
-/stop     end it                        1, 2, …   take a button`;
+const help = `/slots    show slot values              /stack    show active flows and their steps
+/history  show the conversation         /restart  start a new conversation
+/stop     leave the shell               1, 2, …   select a button`;
 
 /**
  * A conversation over standard input and output: one line is one message. On a terminal there is a
@@ -36,7 +36,7 @@ export async function shell(directory: string, options: ShellCommandOptions): Pr
   });
   if (isTerminal)
     console.error(
-      styleText('gray', 'Say something; /help tells what else there is.', {
+      styleText('gray', 'Type a message, or /help for commands.', {
         stream: process.stderr,
       }),
     );
@@ -108,7 +108,7 @@ class ShellConversation {
       }
     } else if (text === '/stack') {
       for (const { flowId, stepId } of stack) console.log(`${flowId} at ${stepId}`);
-      if (stack.length === 0) console.log('no flow is under way');
+      if (stack.length === 0) console.log('no active flow');
     } else if (text === '/history') {
       for (const { speaker, text: said } of transcript) {
         // Not said by anybody: it opened the conversation.

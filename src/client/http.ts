@@ -146,7 +146,7 @@ export function unreachable(
   if (error instanceof LegateError) return error;
   return new LegateError(
     'PEER_UNREACHABLE',
-    `${targetOf(request)} did not answer: ${describe(error)}`,
+    `can't reach ${request.url.origin}${request.url.pathname}: ${describe(error)}`,
     { cause: error },
   );
 }
@@ -156,8 +156,10 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown failure';
   const { cause } = error;
   if (cause instanceof Error) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    if (code === 'ECONNREFUSED') return 'connection refused';
     if (cause.message !== '') return cause.message;
-    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+    if (code !== '') return code;
   }
   return error.message;
 }

@@ -207,7 +207,7 @@ test('an unreachable peer is named, with method and address but without its quer
   const failure = await client.getTask('task-1').catch((error: unknown) => error);
   expect(failure).toMatchObject({
     code: 'PEER_UNREACHABLE',
-    message: `POST http://127.0.0.1:${port}/rpc did not answer: connect ECONNREFUSED 127.0.0.1:${port}`,
+    message: `can't reach http://127.0.0.1:${port}/rpc: connection refused`,
   });
 });
 

@@ -140,7 +140,7 @@ async function post(
     }).toString(),
   }).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw new LegateError('PEER_UNREACHABLE', `${target.origin} did not answer`, { cause });
+    throw new LegateError('PEER_UNREACHABLE', `can't reach ${target.origin}`, { cause });
   });
   return readAnswer(response, target);
 }

@@ -29,7 +29,7 @@ export async function discover(
   const init = { headers: { Accept: 'application/json' }, redirect: 'error', signal } as const;
   const response = await fetch(url.href, init).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw new LegateError('PEER_UNREACHABLE', `${url.origin} did not answer`, { cause });
+    throw new LegateError('PEER_UNREACHABLE', `can't reach ${url.origin}`, { cause });
   });
   if (!response.ok) {
     await response.body?.cancel();

@@ -83,11 +83,15 @@ export class Output {
     const { agentFlag } = this.#session.choices;
     const id = quoted(task.id);
     if (isInterrupted(state)) {
-      this.#session.warn(`the task waits for you: ${state}`);
+      this.#session.warn(
+        `the task needs ${state === 'TASK_STATE_AUTH_REQUIRED' ? 'authorization' : 'input'} (${state})`,
+      );
       if (state === 'TASK_STATE_AUTH_REQUIRED') this.#authorize(task);
       this.#hint('Resume', `legate send ${agentFlag} --task-id ${id} "your reply"`);
     } else if (state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED') {
-      this.#session.warn(`the agent did not do it: ${state}`);
+      this.#session.warn(
+        `task ${state === 'TASK_STATE_FAILED' ? 'failed' : 'rejected'} (${state})`,
+      );
     } else if (state !== 'TASK_STATE_COMPLETED' && state !== 'TASK_STATE_CANCELED') {
       this.#hint('Follow', `legate get ${agentFlag} --wait ${id}`);
     }

@@ -46,7 +46,9 @@ export async function partsOf(
     parts.push({ text: await input.text('the text') });
   const only = parts.length === 1 ? parts[0]?.text : undefined;
   if (parts.length === 0 || only?.trim() === '') {
-    throw usage('what is to be said? Give words, --text, --file or --data, or pipe a text in');
+    throw usage(
+      'no message given: add text, --text, --file or --data, or pipe text to standard input',
+    );
   }
   return parts;
 }

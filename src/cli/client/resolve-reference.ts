@@ -83,7 +83,7 @@ async function fetchDocument(url: string, { fetch, signal }: Reach): Promise<unk
   const response = await fetch(url, { headers, redirect: 'error', signal }).catch(
     (cause: unknown) => {
       signal.throwIfAborted();
-      throw new LegateError('PEER_UNREACHABLE', `GET ${where} did not answer`, { cause });
+      throw new LegateError('PEER_UNREACHABLE', `can't reach ${where}`, { cause });
     },
   );
   if (!response.ok) {

@@ -168,7 +168,7 @@ describe('A2ACLI_SEND: sending', () => {
     [['--a2a-version', '2.0', 'x'], '1.0 and 0.3 are'],
     [['--output', 'xml', 'x'], '--output is text or json'],
     [['--svc-param', 'nothing', 'x'], 'name:value'],
-    [['--text', ''], 'what is to be said?'],
+    [['--text', ''], 'no message given'],
     [['--stream', '--async', 'x'], 'cannot be used with'],
   ])('EXIT_001: %j is wrong usage, exit 2', patient, async (args, words) => {
     const { code, out, err } = await send(...args);
@@ -184,7 +184,7 @@ describe('A2ACLI_INTERACT: going on', () => {
     async () => {
       const asked = await send('ask');
       expect(asked.code).toBe(0);
-      expect(asked.err).toContain('waits for you: TASK_STATE_INPUT_REQUIRED');
+      expect(asked.err).toContain('the task needs input (TASK_STATE_INPUT_REQUIRED)');
       const { Task: id = '', Context: context = '', Resume = '' } = fieldsOf(asked.out);
       expect(Resume).toBe(`legate send -a ${server.url} --task-id ${id} "your reply"`);
       // INTERACT_002: the task alone is enough.
@@ -352,15 +352,19 @@ describe('A2ACLI_OUT: output', () => {
   );
 
   test.each([
-    ['fail', 'TASK_STATE_FAILED', 'It broke'],
-    ['refuse', 'TASK_STATE_REJECTED', 'Not that'],
-  ])('EXIT_002: the agent does not %s the command', patient, async (text, state, words) => {
-    const { code, out, err } = await send(text);
-    expect(code).toBe(0);
-    expect(fieldsOf(out)['State']).toBe(state);
-    expect(out).toContain(words);
-    expect(err).toContain(state);
-  });
+    ['fail', 'TASK_STATE_FAILED', 'It broke', 'task failed (TASK_STATE_FAILED)'],
+    ['refuse', 'TASK_STATE_REJECTED', 'Not that', 'task rejected (TASK_STATE_REJECTED)'],
+  ])(
+    'EXIT_002: the agent does not %s the command',
+    patient,
+    async (text, state, words, warning) => {
+      const { code, out, err } = await send(text);
+      expect(code).toBe(0);
+      expect(fieldsOf(out)['State']).toBe(state);
+      expect(out).toContain(words);
+      expect(err).toContain(warning);
+    },
+  );
 
   test('OUT_004: wrong usage is told as JSON where JSON was asked for', patient, async () => {
     const unknown = await send('--json', '--bogus', 'x');

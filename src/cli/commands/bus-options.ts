@@ -16,7 +16,7 @@ export function withBus(command: Command): Command {
 }
 
 export function storeOption(standard?: string): Option {
-  const option = new Option('--store <place>', 'SQLite file or PostgreSQL URL of the store').env(
+  const option = new Option('--store <store>', 'SQLite file or PostgreSQL URL of the store').env(
     'LEGATE_STORE',
   );
   return standard === undefined ? option : option.default(standard);

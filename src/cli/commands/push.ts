@@ -74,7 +74,7 @@ Examples:
 }
 
 function storeOption(): Option {
-  return new Option('--store <place>', 'SQLite file or PostgreSQL URL of the store')
+  return new Option('--store <store>', 'SQLite file or PostgreSQL URL of the store')
     .default('.legate/store.db')
     .env('LEGATE_STORE');
 }
