@@ -97,6 +97,8 @@ test('the list of commands has every command once, and an example of a call that
     expect(out.match(new RegExp(`^  ${name}(?:\\|[\\w-]+)? `, 'gm'))).toHaveLength(1);
   }
   expect(out).toContain('\nExamples:\n');
+  // As EXIT_002 of the A2A CLI specification wants it; see send.test.ts.
+  expect(out).toContain('exit with 0 even if the\ntask failed');
 });
 
 test('colours are for terminals: a pipe gets none, and NO_COLOR none either', async () => {

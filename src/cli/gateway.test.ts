@@ -113,7 +113,7 @@ test(
 
 test.each([
   [['gateway'], "missing required argument 'agents'"],
-  [['gateway', 'x', '-i', '0.0.0.0', '-p', '0'], 'refusing'],
+  [['gateway', 'x', '-i', '0.0.0.0', '-p', '0'], 'set --auth-token, listen on 127.0.0.1'],
   [['gateway', 'x', '--api-keys', 'broken.json'], 'broken.json is not JSON'],
   [['gateway', 'x', '--jwt-secret', 'x'.repeat(40), '--jwt-method', 'HS265'], 'HS256'],
   [['gateway', 'x', '--ssl-keyfile', 'k'], 'both --ssl-certificate and --ssl-keyfile'],

@@ -28,6 +28,7 @@ import {
   telemetryAt,
 } from './bus-place.ts';
 import type { GatewayCommandOptions } from './commands/gateway.ts';
+import { checkListenFlags } from './listen-guard.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
 import { untilSignal } from './signals.ts';
@@ -40,6 +41,7 @@ export async function serveGateway(
   const logger = createLogger(options.logLevel);
   const [first = '', ...others] = agents;
   const verifiers = await verifiersOf(options);
+  checkListenFlags(options, verifiers.length > 0);
   const place = await readBusPlace('.', options);
   const store = storeAt(place, options.store, join('.legate', 'gateway.db'));
   const identity = await identityAt(place, options.name);

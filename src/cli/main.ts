@@ -21,8 +21,9 @@ Examples:
   legate send http://localhost:5005 "Book a table"
   legate check http://localhost:5005
 ` +
-        '\nExit codes: 0 success, 1 failed, rejected or checks failed, 2 invalid usage or configuration,\n' +
-        '3 unreachable, 4 not authenticated, 5 timed out.',
+        '\nExit codes: 0 success, 1 error or failed checks, 2 invalid usage or configuration, 3 unreachable,\n' +
+        '4 not authenticated, 5 timed out. Commands that print a task, such as send, exit with 0 even if the\n' +
+        'task failed: check its state. call and work --once exit with 1 then.',
     );
   for (const entry of catalogue) {
     const { name, aliases = [], group, summary, load } = entry;

@@ -12,6 +12,7 @@ import type { InspectTokenOptions } from './commands/options.ts';
 import type { RunCommandOptions } from './commands/run.ts';
 import { packageVersion } from './commands/version.ts';
 import { greetingOf } from './greeting.ts';
+import { checkListenFlags } from './listen-guard.ts';
 import { createLogger } from './logger.ts';
 import { openPage } from './open-page.ts';
 import { modelFile, placesOf, projectPlacesOf } from './places.ts';
@@ -56,6 +57,7 @@ interface Started extends AsyncDisposable {
 }
 
 async function startModule(place: string, options: RunCommandOptions): Promise<Started> {
+  checkListenFlags(options, options.authToken !== undefined);
   const served = await serveModule(place, {
     port: options.port,
     host: options.interface,

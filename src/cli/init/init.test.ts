@@ -86,6 +86,11 @@ test('a code agent with a token asks its callers for it', patient, async () => {
   using folder = temporary();
   const { directory } = folder;
   await legate(['init', '-k', 'agent', '-n', 'kept'], { directory });
+  const open = await legate(['run', 'agent.ts', '-i', '0.0.0.0', '-p', '0'], { directory });
+  expect(open.code).toBe(2);
+  expect(open.err).toContain('set --auth-token, listen on 127.0.0.1');
+  expect(open.err).toContain('--dangerously-allow-unauthenticated-remote');
+  expect(open.err).not.toContain('dangerouslyAllow');
   await using server = await served(['agent.ts', '-t', 'sesame-open'], directory);
   expect((await legate(['send', server.url, 'x'])).code).toBe(4);
   const env = { A2ACLI_BEARER: 'sesame-open' };

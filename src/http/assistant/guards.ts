@@ -46,14 +46,14 @@ export function checkReach(
       ? ['A2A (set a2a_server.auth)']
       : []),
     ...(hasRest ? ['the REST channel (name other channels in credentials.yml)'] : []),
-    ...(api?.isOpen === true ? ['the HTTP API (set a token or a JWT secret)'] : []),
+    ...(api?.isOpen === true ? ['the HTTP API (set --auth-token or --jwt-secret)'] : []),
   ];
   const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
   if (open.length === 0 || dangerouslyAllowUnauthenticatedRemote || isLoopbackHost(host)) return;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `refusing to listen on ${host}, where everybody could use ${open.join(', ')}: close these doors, ` +
-      'listen on 127.0.0.1, or let them stand open with dangerouslyAllowUnauthenticatedRemote ' +
-      '(--dangerously-allow-unauthenticated-remote)',
+    `refusing to listen on ${host} without authentication for ${open.join(', ')}: secure these, ` +
+      'listen on 127.0.0.1, or allow it with --dangerously-allow-unauthenticated-remote ' +
+      '(in code: dangerouslyAllowUnauthenticatedRemote)',
   );
 }
