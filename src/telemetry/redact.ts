@@ -22,15 +22,25 @@ const inText: readonly (readonly [RegExp, string])[] = [
   ],
   // `password=x`, `"api_key": "x"`, `Secret: x`. A word after "token:" is mostly prose, a long run is not.
   [
-    /((?:pass(?:word|wd|phrase)|pwd|secret|(?:api|access|private|signing)[_-]?key|authorization|credentials?)["']?\s{0,3}[=:]\s{0,3})(?:"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
+    /((?:pass(?:word|wd|phrase)?|pwd|secret|auth|(?:api|access|private|signing)[_-]?key|authorization|credentials?)(?:\\?["'])?\s{0,3}(?:[=:]|%3D|%3A)\s{0,3})(?:\\"[^"]*"|"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
     `$1${censored}`,
   ],
+  // `Cookie: a=b; c=d` up to the end of the line, `--password x`, `<password>x</password>`.
+  [/\b((?:set-)?cookie\s{0,3}:\s{0,3})[^\r\n"']+/gi, `$1${censored}`],
+  [/(--(?:pass(?:word|wd)?|token|secret|api-?key)\s{1,3})[^\s"']+/gi, `$1${censored}`],
+  [/(<(pass(?:word|wd)?|secret|token|api-?key)>)[^<]*(?=<\/\2>)/gi, `$1${censored}`],
+  // `https://TOKEN@host`.
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/:@]{8,}@/gi, `$1${censored}@`],
   [
     /(token(?:["']?\s{0,3}=\s{0,3}|["']\s{0,3}:\s{0,3}))(?:"[^"]*"|'[^']*'|[^\s,;&"')}\]]+)/gi,
     `$1${censored}`,
   ],
   [/(token\s{0,3}:\s{0,3})[\w.~+/=-]{16,}/gi, `$1${censored}`],
-  [/\bsk-[\w-]{16,}/g, censored],
+  // Keys that are known by their prefix: model providers, GitHub, AWS, Slack.
+  [
+    /\b(?:sk-[\w-]{4,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[abprs]-[\w-]{8,})/g,
+    censored,
+  ],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, censored],
 ];
 
