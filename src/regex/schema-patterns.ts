@@ -1,15 +1,17 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { closedSchema } from './closed-schema.ts';
 import { PatternError } from './pattern-error.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
+import { isObject } from './schema-keywords.ts';
+import { excessiveWork } from './validation-work.ts';
 
-/** Keys whose values are schemas by name, and keys whose values are no schemas at all. */
-const schemasByName = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
-const plainValues = new Set(['enum', 'const', 'default', 'examples']);
-
-/** A schema without patterns, and a check for those that it had. */
+/** A schema that a validator can run, and a check that comes before it. */
 export interface SplitSchema {
   readonly schema: JsonObject;
-  /** What is wrong, in words that a model can act on; undefined when every pattern matches. */
+  /**
+   * What is wrong, in words that a model can act on; undefined when every pattern matches and the
+   * schema takes a bounded number of steps on the value.
+   */
   readonly check: (value: JsonValue) => string | undefined;
 }
 
@@ -18,6 +20,7 @@ export interface SplitSchema {
  * document), so that no validator compiles them with `RegExp`: values are written by models, and so
  * by users. They are checked in linear time where they stand below `properties`, `items` and
  * `allOf`; whoever takes the value checks the others.
+ * @throws LegateError for a reference that leads to no schema in this one
  */
 export function splitPatterns(schema: JsonObject): SplitSchema {
   const compiled = new Map<string, Pattern | undefined>();
@@ -32,25 +35,15 @@ export function splitPatterns(schema: JsonObject): SplitSchema {
     compiled.set(source, pattern);
     return pattern;
   };
+  const closed = closedSchema(schema);
   return {
-    schema: withoutPatterns(schema) as JsonObject,
-    check: (value) => problemIn(schema, value, '', patternOf),
+    schema: closed,
+    check: (value) => {
+      const excess = excessiveWork(closed, value);
+      if (excess !== undefined) return `the value can not be checked: ${excess}`;
+      return problemIn(schema, value, '', patternOf);
+    },
   };
-}
-
-function withoutPatterns(schema: JsonValue): JsonValue {
-  if (Array.isArray(schema)) return schema.map(withoutPatterns);
-  if (!isObject(schema)) return schema;
-  const entries = Object.entries(schema).flatMap(([key, value]): [string, JsonValue][] => {
-    if (key === 'pattern' || key === 'patternProperties') return [];
-    // Which properties are additional ones depends on the patterns.
-    if (key === 'additionalProperties' && 'patternProperties' in schema) return [];
-    if (plainValues.has(key)) return [[key, value]];
-    if (!schemasByName.has(key) || !isObject(value)) return [[key, withoutPatterns(value)]];
-    const inner = Object.entries(value).map(([name, one]) => [name, withoutPatterns(one)]);
-    return [[key, Object.fromEntries(inner) as JsonObject]];
-  });
-  return Object.fromEntries(entries);
 }
 
 function problemIn(
@@ -83,8 +76,4 @@ function problemIn(
 
 function joined(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -36,3 +36,20 @@ test('a pattern of a schema can not hang the process, and one that the engine ca
   expect(parsed).toEqual({ ok: false, problem: 'a: must match pattern /^([a-z0-9]+-?)+$/' });
   expect((await schema.parse({ b: 'y' })).ok).toBe(true);
 });
+
+test('a schema that takes too many steps, or refers to what is no schema, fails the call', async () => {
+  const doubled = { type: 'object', properties: { x: { anyOf: [{ $ref: '#' }, { $ref: '#' }] } } };
+  let value = {};
+  for (let level = 0; level < 60; level += 1) value = { x: value };
+  expect(await valueSchema(doubled).parse(value)).toEqual({
+    ok: false,
+    problem:
+      'the value can not be checked: its JSON Schema takes more than 100000 steps to check it',
+  });
+  expect((await valueSchema(doubled).parse({ x: { x: {} } })).ok).toBe(true);
+  expect(await valueSchema({ default: {}, $ref: '#/default' }).parse({})).toEqual({
+    ok: false,
+    problem:
+      'the JSON Schema can not be used: $ref "#/default" leads to no schema in it; put what it means below $defs',
+  });
+});

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 
 /**
  * A schema of the Standard Schema family that also knows its JSON Schema: zod 4 does, and so do
@@ -81,7 +81,15 @@ function fromJsonSchema(jsonSchema: JsonObject): ValueSchema {
     jsonSchema,
     parse: async (value) => {
       validator ??= toValidator(jsonSchema);
-      const { schema, check } = await validator;
+      let checks: Validator;
+      try {
+        checks = await validator;
+      } catch (error) {
+        // A schema from elsewhere that can not be used fails its calls, not the turn.
+        if (error instanceof LegateError) return { ok: false, problem: error.message };
+        throw error;
+      }
+      const { schema, check } = checks;
       const problem = check(value);
       if (problem !== undefined) return { ok: false, problem };
       if (schema === undefined) return { ok: true, value };
