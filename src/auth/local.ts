@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { addressKind } from '../push/index.ts';
 
 /**
@@ -16,7 +15,7 @@ import { addressKind } from '../push/index.ts';
  * };
  */
 export interface RequestOrigin {
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, unknown>> & { readonly host?: string | undefined };
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly httpVersion: string;
 }

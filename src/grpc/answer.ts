@@ -105,11 +105,11 @@ async function perform(
   { service }: DoorContext,
   method: RpcMethod,
   call: Incoming,
-  { caller }: Admission,
+  admission: Admission,
 ): Promise<OperationResult> {
   checkVersion(service, call.metadata, method.version);
   const params = method.request.decode(call.request);
-  const asked = callOf(call.metadata, caller, method.version, signalOf(call));
+  const asked = callOf(call.metadata, admission, method.version, signalOf(call));
   const dialect = dialects[method.version];
   const result = await execute(service, method.operation, dialect, params, asked);
   call.sendMetadata(answerMetadata(service, asked));

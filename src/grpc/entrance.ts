@@ -5,7 +5,7 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import type { Caller } from '../agents/index.ts';
-import { tlsPeer, type TlsPeer } from '../auth/index.ts';
+import { isLocalRequest, tlsPeer, type TlsPeer } from '../auth/index.ts';
 import type { Service } from '../http/index.ts';
 import { LegateError, toLegateError } from '../protocol/index.ts';
 import { headersOf } from './grpc-call.ts';
@@ -14,6 +14,8 @@ import type { CallStatus } from './status.ts';
 /** A call that may be read and answered. Dispose of it once it is. */
 export interface Admission extends Disposable {
   readonly caller: Caller;
+  /** A program on this machine called, and no proxy forwarded it. */
+  readonly isLocal: boolean;
   /** The address of the other end of the connection. */
   readonly address: string;
 }
@@ -93,17 +95,23 @@ export class Entrance {
     const { auth, callerLimits, load, audit } = this.#service;
     const peer = peerOf(call);
     const address = call.getConnectionInfo().remoteAddress ?? '';
+    const headers = headersOf(metadata);
     let caller: Caller | undefined;
     try {
       caller = await callerLimits.authentication(address, () =>
         auth.authenticate({
-          headers: headersOf(metadata),
+          headers,
           ...(peer !== undefined && { tlsPeer: peer }),
         }),
       );
       load.note();
       const place = await callerLimits.request(caller, address);
-      return { caller, address, [Symbol.dispose]: () => place[Symbol.dispose]() };
+      const isLocal = isLocalRequest({
+        headers: { ...headers, host: call.getHost() },
+        socket: { remoteAddress: address },
+        httpVersion: '2.0',
+      });
+      return { caller, address, isLocal, [Symbol.dispose]: () => place[Symbol.dispose]() };
     } catch (thrown) {
       audit.denied(toLegateError(thrown), { address, what, caller });
       throw thrown;

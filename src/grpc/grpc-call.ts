@@ -1,5 +1,4 @@
 import type { Metadata } from '@grpc/grpc-js';
-import type { Caller } from '../agents/index.ts';
 import { idempotencyKeyOf, listOf, type Service } from '../http/index.ts';
 import { LegateError, negotiateVersion, type ProtocolVersion } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
@@ -7,7 +6,7 @@ import type { Call } from '../tasks/index.ts';
 /** The call that metadata describes. The signal says that nobody waits for the answer any more. */
 export function callOf(
   metadata: Metadata,
-  caller: Caller,
+  { caller, isLocal }: Pick<Call, 'caller' | 'isLocal'>,
   version: ProtocolVersion,
   signal: AbortSignal,
 ): Call {
@@ -17,6 +16,7 @@ export function callOf(
   const traceparent = textOf(metadata, 'traceparent');
   return {
     caller,
+    isLocal: isLocal === true,
     version,
     signal,
     ...(extensions !== undefined && { extensions: listOf(extensions) }),

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../agents/index.ts';
+import { isLocalRequest } from '../auth/index.ts';
 import { LegateError, type Operation, operations } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
 
@@ -27,6 +28,7 @@ class HttpCall implements Call {
   declare readonly lastEventId?: number;
   declare readonly traceparent?: string;
   declare readonly tracestate?: string;
+  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #operation: Operation;
   #signal: AbortSignal | undefined;
@@ -54,8 +56,14 @@ class HttpCall implements Call {
       this.traceparent = traceparent;
       if (typeof tracestate === 'string') this.tracestate = tracestate;
     }
+    this.#request = request;
     this.#response = response;
     this.#operation = operation;
+  }
+
+  /** Found out on demand: only webhooks ask. */
+  get isLocal(): boolean {
+    return isLocalRequest(this.#request);
   }
 
   /** Made on demand: most operations never wait, and streams are closed by whoever sends them. */

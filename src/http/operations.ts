@@ -160,8 +160,14 @@ export function inTenant(call: Call, tenant: string | undefined): Call {
   const { caller } = call;
   if (tenant === undefined || tenant === caller.tenant) return call;
   if (caller.tenant === '') {
-    const { signal } = call;
-    return { ...call, ...(signal !== undefined && { signal }), caller: { ...caller, tenant } };
+    // Getters, which a copy would leave behind.
+    const { signal, isLocal = false } = call;
+    return {
+      ...call,
+      isLocal,
+      ...(signal !== undefined && { signal }),
+      caller: { ...caller, tenant },
+    };
   }
   if (caller.method === 'anonymous') {
     throw invalidParams({ field: 'tenant', description: 'does not match the tenant of the path' });

@@ -9,7 +9,7 @@ import {
   type UrlPolicy,
 } from '../push/index.ts';
 import type { Store } from '../store/index.ts';
-import { type PushHooks, readTaskAt, type Scheduler } from '../tasks/index.ts';
+import { type Call, type PushHooks, readTaskAt, type Scheduler } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { Reach } from './reach.ts';
 
@@ -18,7 +18,7 @@ export type PushOptions = Partial<
 > & {
   /**
    * Where webhooks may be. @default https anywhere public; where only this machine can reach the
-   * server, loopback too
+   * server and no proxy forwarded the request, loopback too
    */
   readonly policy?: UrlPolicy;
 };
@@ -28,6 +28,8 @@ export class PushService implements PushHooks {
   readonly dispatcher: PushDispatcher;
   readonly jwks: (() => PublicKeySet) | undefined;
   readonly #logger: Logger;
+  /** The operator said where webhooks may be, whoever asks. */
+  readonly #hasPolicy: boolean;
   readonly #watchers = new Set<(attempt: PushAttempt) => void>();
 
   constructor(
@@ -40,6 +42,7 @@ export class PushService implements PushHooks {
     },
   ) {
     this.#logger = options.logger;
+    this.#hasPolicy = options.policy !== undefined;
     const signer: BodySigner | undefined = options.signer;
     this.jwks = signer === undefined ? undefined : () => signer.jwks();
     this.dispatcher = new PushDispatcher({
@@ -53,8 +56,10 @@ export class PushService implements PushHooks {
     });
   }
 
-  validate(config: TaskPushNotificationConfig): Promise<void> {
-    return this.dispatcher.validate(config);
+  validate(config: TaskPushNotificationConfig, call: Pick<Call, 'isLocal'>): Promise<void> {
+    return this.#hasPolicy || call.isLocal === true
+      ? this.dispatcher.validate(config)
+      : this.dispatcher.validateBy(publicHttpsPolicy, config);
   }
 
   redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
@@ -87,10 +92,15 @@ export class PushService implements PushHooks {
   }
 }
 
-/** Callers from elsewhere must not make us call this machine; those on it could call it themselves. */
+/**
+ * Callers from elsewhere must not make us call this machine; those on it could call it themselves.
+ * Deliveries know no caller, and the URL remembers: one that says loopback was registered from this
+ * machine, and one that does not may have come through a proxy, so its name must not lead there.
+ */
 function policyFor(reach: Reach): UrlPolicy {
   return {
     ...publicHttpsPolicy,
+    loopbackAsWritten: true,
     get allowLoopback() {
       return reach.isLocalOnly;
     },

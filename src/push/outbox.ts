@@ -4,6 +4,7 @@ import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
 import { DeliveryMeter } from './delivery-meter.ts';
 import { Lanes } from './lanes.ts';
+import type { UrlPolicy } from './policy.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
 /**
@@ -145,9 +146,15 @@ export class PushDispatcher {
   }
 
   /** Rejects with `INVALID_PARAMS` for a configuration that must not be registered. */
-  async validate(config: TaskPushNotificationConfig): Promise<void> {
-    validatePushConfig(config, this.#options.policy);
-    if (this.#options.resolveAtRegistration === true) await checkPushAddress(config, this.#options);
+  validate(config: TaskPushNotificationConfig): Promise<void> {
+    return this.validateBy(this.#options.policy, config);
+  }
+
+  /** The same by a narrower policy than that of deliveries, for whoever asks. */
+  async validateBy(policy: UrlPolicy, config: TaskPushNotificationConfig): Promise<void> {
+    validatePushConfig(config, policy);
+    if (this.#options.resolveAtRegistration !== true) return;
+    await checkPushAddress(config, { ...this.#options, policy });
   }
 
   /** A configuration as it is shown, without its secrets. */

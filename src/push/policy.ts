@@ -19,6 +19,11 @@ export interface UrlPolicy {
    */
   readonly schemes: readonly ('http' | 'https')[];
   readonly allowLoopback: boolean;
+  /**
+   * Loopback only where the URL itself says so (`localhost`, `127.0.0.1`, `[::1]`), and not where a
+   * public name leads there. @default false
+   */
+  readonly loopbackAsWritten?: boolean;
   /** RFC 1918, unique local and carrier-grade NAT addresses. */
   readonly allowPrivate: boolean;
   /** When set, only these hosts and their subdomains; the address rules still hold. */
@@ -147,9 +152,7 @@ function hostProblem(url: URL, policy: UrlPolicy): string | undefined {
   if (!isNamed && policy.allowedHosts !== undefined && !matchesHost(host, policy.allowedHosts)) {
     return `host ${host} is not on the list of allowed hosts`;
   }
-  const literal = literalAddress(host);
-  const kind = literal === undefined ? kindOfName(host) : (addressKind(literal) ?? 'forbidden');
-  return targetProblem({ scheme: schemeOf(url), host, kind }, policy);
+  return targetProblem({ scheme: schemeOf(url), host, kind: writtenKind(host) }, policy);
 }
 
 export interface Target {
@@ -168,6 +171,9 @@ export function targetProblem(target: Target, policy: UrlPolicy): string | undef
     if (kind === 'loopback' && !policy.allowLoopback) {
       return `host ${host} is on the loopback network, which is not allowed`;
     }
+    if (kind === 'loopback' && policy.loopbackAsWritten === true && writtenKind(host) !== kind) {
+      return `host ${host} leads to the loopback network, which must be called by its own name`;
+    }
     if (kind === 'private' && !policy.allowPrivate) {
       return `host ${host} is on a private network, which is not allowed`;
     }
@@ -175,6 +181,11 @@ export function targetProblem(target: Target, policy: UrlPolicy): string | undef
   if (policy.schemes.includes(scheme)) return undefined;
   if (scheme === 'http' && kind === 'loopback' && policy.allowLoopback) return undefined;
   return `must be an ${policy.schemes.join(' or ')} address${policy.allowLoopback ? ' (http is for loopback only)' : ''}`;
+}
+
+function writtenKind(host: string): AddressKind {
+  const literal = literalAddress(host);
+  return literal === undefined ? kindOfName(host) : (addressKind(literal) ?? 'forbidden');
 }
 
 /** What a name alone tells. A public-looking name is checked again when its address is known. */

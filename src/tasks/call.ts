@@ -21,6 +21,11 @@ export interface Call {
   /** What the systems on the way have to say of that trace; it goes along. */
   readonly tracestate?: string;
   /**
+   * A program on this machine called, and no proxy forwarded it: its webhooks may be on this machine
+   * where the server is for this machine only. @default false
+   */
+  readonly isLocal?: boolean;
+  /**
    * The message is let in however many contexts have unfinished tasks: its turn is a short one that
    * leaves none behind. @default false
    */

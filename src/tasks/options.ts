@@ -2,12 +2,13 @@ import type { Agent } from '../agents/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
+import type { Call } from './call.ts';
 import { type Scheduler, storeScheduler, systemScheduler } from './scheduler.ts';
 
 /** What the engine needs of push notifications; without it the capability is off. */
 export interface PushHooks {
   /** Throws INVALID_PARAMS for a configuration that must not be stored. */
-  validate(config: TaskPushNotificationConfig): void | Promise<void>;
+  validate(config: TaskPushNotificationConfig, call: Pick<Call, 'isLocal'>): void | Promise<void>;
   /** The configuration without its secrets, for reads. */
   redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig;
   /** Deliveries were written. */

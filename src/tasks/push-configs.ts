@@ -29,7 +29,7 @@ export class PushConfigs {
 
   /** A configuration ready to be stored: checked, with an id. */
   async registration(config: TaskPushNotificationConfig, call: Call): Promise<PushRegistration> {
-    await this.#hooks().validate(config);
+    await this.#hooks().validate(config, call);
     const id = config.id ?? this.#settings.scheduler.uuid();
     // Kept with the configuration, and not part of it: deliveries belong to the trace that asked.
     return { config: { ...config, id, ...traceOf(call) }, wireVersion: call.version };

@@ -1,6 +1,7 @@
 /** §3.1.7 to §3.1.10: push configurations, inline and by themselves, in every dialect. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { serveGrpc } from '../../src/grpc/index.ts';
+import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
 import { router, serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { httpsOrLoopbackPolicy, sealedPolicy } from '../../src/push/index.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
@@ -313,7 +314,10 @@ describe('the default policy, by who can reach the server', () => {
   const registers = async (serving: Serving, url: string): Promise<boolean> => {
     const { push } = serving.router;
     const credentials = { scheme: 'Bearer', credentials: 'secret' };
-    const outcome = push?.validate({ taskId: 't', url, authentication: credentials });
+    const outcome = push?.validate(
+      { taskId: 't', url, authentication: credentials },
+      { isLocal: true },
+    );
     return outcome?.then(
       () => true,
       (error: unknown) => {
@@ -346,9 +350,94 @@ describe('the default policy, by who can reach the server', () => {
     expect(await registers(server, 'https://hooks.example.com/hook')).toBe(true);
   });
 
+  const forwarding = [
+    { 'x-forwarded-for': '203.0.113.9' },
+    { forwarded: 'for=203.0.113.9' },
+    { via: '1.1 proxy' },
+    { 'x-real-ip': '203.0.113.9' },
+  ];
+
+  test.each(dialects)(
+    'a request that a proxy forwarded registers nothing on this machine: $name',
+    async (dialect) => {
+      const base = await start();
+      const asked = await send(base, dialect.request('sendMessage', { text: 'ask' }));
+      const { id } = taskOf(dialect, asked);
+      for (const more of forwarding) {
+        for (const url of loopback) {
+          const push = { ...hook, url };
+          const requests = [
+            dialect.request('createTaskPushNotificationConfig', { id, push }),
+            dialect.request('sendMessage', { text: 'ask', push }),
+            dialect.request('sendStreamingMessage', { text: 'ask', push }),
+          ];
+          for (const request of requests) {
+            expect(codeOf(await send(base, request, more))).toBe('INVALID_PARAMS');
+          }
+        }
+        const request = dialect.request('createTaskPushNotificationConfig', { id, push: hook });
+        resultOf(dialect, await send(base, request, more));
+      }
+      const push = { ...hook, url: 'http://127.0.0.1:8099/hook' };
+      const local = dialect.request('createTaskPushNotificationConfig', { id, push });
+      resultOf(dialect, await send(base, local));
+    },
+  );
+
+  test('nor for a tenant that the request names', async () => {
+    const base = await start();
+    const [rpc] = dialects;
+    if (rpc === undefined) throw new Error('no dialect');
+    const push = { ...hook, url: 'http://127.0.0.1:8099/hook' };
+    const request = rpc.request('sendMessage', { text: 'ask', push, tenant: 'acme' });
+    const more = { 'x-forwarded-for': '203.0.113.9' };
+    expect(codeOf(await send(base, request, more))).toBe('INVALID_PARAMS');
+    taskOf(rpc, await send(base, request));
+  });
+
+  test('gRPC: metadata of a proxy counts as its headers do', async () => {
+    await start();
+    if (server === undefined) throw new Error('not started');
+    await using door = await serveGrpc(server.router);
+    using client = await GrpcClient.connect({ url: `127.0.0.1:${door.port}`, version: '1.0' });
+    const request = {
+      message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'ask' }] },
+      configuration: { taskPushNotificationConfig: { url: 'http://127.0.0.1:8099/hook' } },
+    };
+    const metadata = { 'x-forwarded-for': '203.0.113.9' };
+    await expect(client.call('sendMessage', request, { metadata })).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+    });
+    const answer = (await client.call('sendMessage', request)) as { task: { id: string } };
+    const config = { taskId: answer.task.id, url: 'http://127.0.0.1:8099/other' };
+    await expect(
+      client.call('createTaskPushNotificationConfig', config, { metadata }),
+    ).rejects.toMatchObject({ code: 'INVALID_PARAMS' });
+    await client.call('createTaskPushNotificationConfig', config);
+  });
+
+  test('a public name that leads to this machine is refused when connecting', async () => {
+    await using receiver = await startReceiver();
+    const errors: string[] = [];
+    const base = await start({
+      push: {
+        resolver: async () => ['127.0.0.1'],
+        onAttempt: ({ outcome }) => errors.push(`${outcome.kind} ${JSON.stringify(outcome)}`),
+      },
+    });
+    const [rpc] = dialects;
+    if (rpc === undefined) throw new Error('no dialect');
+    const push = { ...hook, url: `https://hooks.example.com:${receiver.port}/` };
+    const more = { 'x-forwarded-for': '203.0.113.9' };
+    await send(base, rpc.request('sendMessage', { text: 'ask', push }), more);
+    await expect.poll(() => errors[0]).toMatch(/^dead .*leads to the loopback network/);
+    expect(receiver.calls).toEqual([]);
+  });
+
   test('a mounted router does not know who can reach it, so it is sealed; a policy opens it', async () => {
     await using mounted = await router(actor, { push: {} });
-    const check = (made: typeof mounted, url: string) => made.push?.validate({ taskId: 't', url });
+    const check = (made: typeof mounted, url: string) =>
+      made.push?.validate({ taskId: 't', url }, { isLocal: true });
     await expect(check(mounted, 'http://127.0.0.1:8099/')).rejects.toMatchObject({
       code: 'INVALID_PARAMS',
     });
