@@ -55,7 +55,7 @@ export async function readBusPlace(
 /** Opens the bus; one in memory only where nobody else has to reach it. */
 export async function openBusAt(
   { bus }: BusPlace,
-  { allowsMemory = false }: { readonly allowsMemory?: boolean } = {},
+  { logger, allowsMemory = false }: { readonly logger: Logger; readonly allowsMemory?: boolean },
 ): Promise<Bus> {
   if (bus === undefined) {
     throw invalid(
@@ -70,7 +70,7 @@ export async function openBusAt(
         '"legate gateway --work", which hosts agents in one process',
     );
   }
-  return openBus(options);
+  return openBus({ ...options, logger });
 }
 
 export function identityAt({ bus, directory }: BusPlace, issuer: string): Promise<BusIdentity> {

@@ -21,6 +21,7 @@ import type {
   KeyOptions,
 } from './commands/bus.ts';
 import { loadAgent } from './load-agent.ts';
+import { createLogger } from './logger.ts';
 
 /** Makes the queues of an agent that does not run yet. */
 export async function declareAgent(place: string, options: DeclareOptions): Promise<void> {
@@ -30,7 +31,7 @@ export async function declareAgent(place: string, options: DeclareOptions): Prom
     : await loadAgent(place, { ...options, logger: silentLogger });
   const busPlace = await readBusPlace(loaded?.directory ?? '.', options);
   const name = checkBusName(options.name ?? loaded?.agent.name ?? place, 'the agent');
-  await using bus = await openBusAt(busPlace);
+  await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
   await declareAgentQueue(bus, name);
   if (loaded !== undefined && options.announce === true) {
     const { signer } = await identityAt(busPlace, name);
@@ -42,7 +43,7 @@ export async function declareAgent(place: string, options: DeclareOptions): Prom
 /** Shows what was given up, and why. */
 export async function listDead(agent: string, options: DeadListOptions): Promise<void> {
   const busPlace = await readBusPlace('.', options);
-  await using bus = await openBusAt(busPlace);
+  await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
   const queue = await existingQueue(bus, agent);
   const letters = await bus.deadLetters(queue, { limit: options.limit });
   for (const letter of letters) {
@@ -66,7 +67,7 @@ export async function replayDead(
     );
   }
   const busPlace = await readBusPlace('.', options);
-  await using bus = await openBusAt(busPlace);
+  await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
   const queue = await existingQueue(bus, agent);
   const replayed = await bus.replay(queue, options.all === true ? {} : { ids });
   console.log(`${replayed} put back into ${queue}`);

@@ -29,7 +29,8 @@ export async function call(
   const peers = await peersOf(agent, options);
   const place = await readBusPlace('.', options);
   const isOverHttp = peers.some(({ name, url }) => isSame(name, request.agent) && url);
-  await using bus = isOverHttp ? null : await openBusAt(place);
+  const logger = createLogger(options.logLevel);
+  await using bus = isOverHttp ? null : await openBusAt(place, { logger });
   await using network = await joinPeers({
     name: options.name,
     store: openMemory(),
@@ -37,7 +38,7 @@ export async function call(
     wellKnown: peers,
     isShortLived: true,
     operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },
-    logger: createLogger(options.logLevel),
+    logger,
   });
   using lines = new Answers(options.answer ?? [], message !== '-');
   const ended = await converse(network, request, lines);

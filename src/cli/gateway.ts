@@ -48,7 +48,7 @@ export async function serveGateway(
   // Before anything that counts.
   await using _telemetry = (await telemetryAt(place, options.name, logger)) ?? null;
   const hosted = options.work ?? [];
-  await using bus = await openBusAt(place, { allowsMemory: hosted.length > 0 });
+  await using bus = await openBusAt(place, { logger, allowsMemory: hosted.length > 0 });
   await using _workers = await hostAll(hosted, { bus, place, store, options, logger });
   await using serving = await gateway({
     bus,

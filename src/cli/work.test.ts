@@ -45,6 +45,10 @@ test('work --once fails on what is no task, and says so', slow, async () => {
     isSuccess: false,
     error: { code: expect.stringMatching(/INVALID/) as unknown },
   });
+  const lines = poison.err.split('\n').filter((line) => line.includes('bus.dead_letter'));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(taskQueueName(folder.name));
+  expect(lines[0]).toMatch(/"level":(?:40|"warn")/);
 });
 
 test('work goes on until it is asked to stop, and leaves with 0', slow, async () => {

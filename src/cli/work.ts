@@ -38,7 +38,7 @@ export async function work(place: string, options: WorkCommandOptions): Promise<
   const identity = await identityAt(busPlace, name);
   await using telemetry = (await telemetryAt(busPlace, name, logger)) ?? null;
   await using shown = (await showMetrics(busPlace, telemetry, options, logger)) ?? null;
-  await using bus = await openBusAt(busPlace);
+  await using bus = await openBusAt(busPlace, { logger });
   const store = await openStore(storeAt(busPlace, options.store));
   try {
     const metrics = shown?.url;

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { smallSkewMs, storeStatus, type StoreOptions } from '../../store/index.ts';
+import { silentLogger } from '../../telemetry/index.ts';
 import { openBusAt, readBusPlace } from '../bus-place.ts';
 import { type Diagnosis, failed, inTime, passed, skipped, warning, wordsOf } from './diagnosis.ts';
 
@@ -93,7 +94,7 @@ export async function examineBroker(
     const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
     if (place.bus === undefined) return skipped('Broker', 'no bus is named');
     if (place.bus['type'] === 'memory') return passed('Broker', 'in memory');
-    const bus = await inTime(openBusAt(place));
+    const bus = await inTime(openBusAt(place, { logger: silentLogger }));
     await bus.close();
     return passed('Broker', 'reached');
   } catch (error) {
