@@ -18,6 +18,7 @@ export {
 } from './errors.ts';
 export { type NamedOperation, type Operation, operationOf, operations } from './operations.ts';
 export { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './decode/index.ts';
+export { idProblem } from './decode/index.ts';
 export { parseJson, type ParseJsonOptions } from './decode/index.ts';
 export { type Codec, type Dialect, v03, v03Rest, v1 } from './dialects/index.ts';
 export { readAgentCard, supersetCard } from './card/index.ts';

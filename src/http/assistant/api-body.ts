@@ -1,5 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { invalidParams, type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
+import {
+  idProblem,
+  invalidParams,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from '../../protocol/index.ts';
 import { readBody } from '../body.ts';
 import { sendJson } from '../respond.ts';
 import type { ApiCall, ApiOptions } from './api.ts';
@@ -16,6 +22,12 @@ export async function objectOf(api: ApiOptions, call: ApiCall): Promise<JsonObje
   const body = await bodyOf(api, call);
   if (isObject(body)) return body;
   throw invalidParams({ field: 'body', description: 'must be a JSON object' });
+}
+
+/** Refuses ids of conversations that a store cannot keep, as A2A does. */
+export function checkConversationId(id: string, field: string): void {
+  const description = idProblem(id);
+  if (description !== undefined) throw invalidParams({ field, description });
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {

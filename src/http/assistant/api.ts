@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LegateError } from '../../protocol/index.ts';
 import type { HttpLimits } from '../service.ts';
 import type { ApiAccess } from './api-access.ts';
+import { checkConversationId } from './api-body.ts';
 import { conversationRoutes } from './api-conversations.ts';
 import { modelRoutes } from './api-models.ts';
 import type { Conversations } from './conversations.ts';
@@ -57,6 +58,7 @@ export async function handleApi(
   }
   const id = match === null ? undefined : decode(match[2] ?? '');
   const user = await api.access.check(request, query, id);
+  if (id !== undefined) checkConversationId(id, 'conversation id');
   // Conversations of A2A callers who had to say who they are belong to them; only an administrator
   // may name another owner.
   const subject = query.get('subject');

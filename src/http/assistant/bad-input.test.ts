@@ -192,3 +192,30 @@ test('an action server that hangs costs its timeout and one apology', async () =
   expect(await house.talk('report the growth')).toEqual([apology]);
   expect(await house.talk('water the Monstera')).toEqual(['How many litres?']);
 });
+
+test.each([
+  ['NUL', 'a\u0000b'],
+  ['a line break', 'a\nb'],
+  ['half a surrogate pair', 'a\ud800b'],
+  ['more than 256 characters', 'x'.repeat(257)],
+])('a sender with %s is refused, as an id of A2A is', async (_, sender) => {
+  await using house = await served();
+  const path = '/webhooks/rest/webhook';
+  expect((await house.api('POST', path, { sender, message: 'hello' })).status).toBe(400);
+  const streamed = await house.api('POST', `${path}?stream=true`, { sender, message: 'hello' });
+  expect(streamed.status).toBe(400);
+});
+
+test.each(['a%00b', 'a%0Ab', 'a%7F', 'x'.repeat(257)])(
+  'a conversation %s is refused in every path, as an id of A2A is',
+  async (id) => {
+    await using house = await served();
+    const statuses = [
+      await house.api('GET', `/conversations/${id}/tracker`),
+      await house.api('DELETE', `/conversations/${id}/tracker`),
+      await house.api('POST', `/conversations/${id}/messages`, { text: 'hello' }),
+      await house.api('POST', `/cancel_background_tasks/${id}`),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([400, 400, 400, 400]);
+  },
+);

@@ -4,6 +4,7 @@ import { invalidParams, type JsonObject, LegateError, parseJson } from '../../pr
 import { readBody } from '../body.ts';
 import { sendJson } from '../respond.ts';
 import type { HttpLimits } from '../service.ts';
+import { checkConversationId } from './api-body.ts';
 import type { Conversations } from './conversations.ts';
 
 /** `POST /webhooks/rest/webhook`: one message in, the assistant's messages out. */
@@ -23,6 +24,7 @@ export async function handleRestChannel(
   );
   const { sender = 'default', message, metadata, input_channel: channel = 'rest' } = body;
   if (typeof sender !== 'string' || sender === '') throw required('sender', 'must be a text');
+  checkConversationId(sender, 'sender');
   if (typeof message !== 'string') throw required('message', 'must be a text');
   if (typeof channel !== 'string') throw required('input_channel', 'must be a text');
   const { traceparent, tracestate } = request.headers;

@@ -1,3 +1,4 @@
+import { type DecodeLimits, defaultDecodeLimits } from './options.ts';
 import type { Reader } from './reader.ts';
 
 /**
@@ -9,16 +10,26 @@ import type { Reader } from './reader.ts';
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
-function checkId(reader: Reader, id: string, field: string): string {
-  if (id.length > reader.limits.maxIdLength) {
-    reader.fail(field, `must be at most ${reader.limits.maxIdLength} characters`);
-    return '';
-  }
+/**
+ * What speaks against an id; undefined when nothing.
+ * @example idProblem('a\u0000b') // 'must not contain control characters or broken surrogate pairs'
+ */
+export function idProblem(
+  id: string,
+  { maxIdLength }: Pick<DecodeLimits, 'maxIdLength'> = defaultDecodeLimits,
+): string | undefined {
+  if (id.length > maxIdLength) return `must be at most ${maxIdLength} characters`;
   if (controlCharacter.test(id) || !id.isWellFormed()) {
-    reader.fail(field, 'must not contain control characters or broken surrogate pairs');
-    return '';
+    return 'must not contain control characters or broken surrogate pairs';
   }
-  return id;
+  return undefined;
+}
+
+function checkId(reader: Reader, id: string, field: string): string {
+  const problem = idProblem(id, reader.limits);
+  if (problem === undefined) return id;
+  reader.fail(field, problem);
+  return '';
 }
 
 export function requiredId(reader: Reader, value: unknown, field: string): string {
