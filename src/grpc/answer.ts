@@ -1,7 +1,7 @@
 import type { Metadata, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { execute, extensionHeaders, type OperationResult, type Service } from '../http/index.ts';
 import { LegateError, toLegateError, v03Rest, v1 } from '../protocol/index.ts';
-import type { EventStream, StreamEvent } from '../tasks/index.ts';
+import { callerGone, type EventStream, type StreamEvent } from '../tasks/index.ts';
 import type { Admission, Entrance } from './entrance.ts';
 import { callOf, checkVersion } from './grpc-call.ts';
 import type { RpcMethod } from './methods.ts';
@@ -123,8 +123,8 @@ function answerMetadata(service: Service, call: ReturnType<typeof callOf>): Meta
 /** Aborts when the caller cancels or its deadline passes: waiting ends, and the task goes on. */
 function signalOf(call: Incoming): AbortSignal {
   const controller = new AbortController();
-  if (call.cancelled) controller.abort();
-  else call.on('cancelled', () => controller.abort());
+  if (call.cancelled) controller.abort(callerGone());
+  else call.on('cancelled', () => controller.abort(callerGone()));
   return controller.signal;
 }
 

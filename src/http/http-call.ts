@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../agents/index.ts';
 import { isLocalRequest } from '../auth/index.ts';
 import { LegateError, type Operation, operations } from '../protocol/index.ts';
-import type { Call } from '../tasks/index.ts';
+import { type Call, callerGone } from '../tasks/index.ts';
 
 /** Longest idempotency key that is taken, in characters. */
 const maxKeyLength = 256;
@@ -96,8 +96,8 @@ export function callOf(
 
 function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  if (response.destroyed) controller.abort();
-  else response.once('close', () => controller.abort());
+  if (response.destroyed) controller.abort(callerGone());
+  else response.once('close', () => controller.abort(callerGone()));
   return controller.signal;
 }
 

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { agent, chunk, inputRequired, textOf, working } from '../agents/index.ts';
 import { artifact, type JsonObject } from '../protocol/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { serve, type ServeOptions, type Serving } from './index.ts';
 
 const echo = agent({ name: 'echo' }, async function* (turn) {
@@ -429,4 +430,42 @@ describe('REST', () => {
     );
     expect(mixed.status).toBe(400);
   });
+});
+
+test('a client that gives up waiting is not an error of the server', async () => {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const held = agent({ name: 'held' }, async function* () {
+    await opened;
+    yield artifact('x');
+  });
+  const events: string[] = [];
+  const note = (_fields: object, event?: string): void => void events.push(event ?? '');
+  const logger: Logger = {
+    debug: () => {},
+    info: note,
+    warn: note,
+    error: note,
+    child: () => logger,
+  };
+  const url = await start({ logger }, held);
+  const send = (messageId: string, signal?: AbortSignal): Promise<Response> =>
+    fetch(`${url}/message:send`, {
+      method: 'POST',
+      headers: v1Headers,
+      body: JSON.stringify(say('x', { messageId, contextId: 'c' })),
+      ...(signal !== undefined && { signal }),
+    });
+  const first = send('1');
+  const inFlight = async (messageId: string): Promise<number> => (await send(messageId)).status;
+  await expect.poll(() => inFlight('1')).toBe(409);
+  const leaving = new AbortController();
+  const second = send('2', leaving.signal);
+  second.catch(() => undefined);
+  await expect.poll(() => inFlight('2')).toBe(409);
+  leaving.abort();
+  await expect(second).rejects.toThrow();
+  open();
+  expect((await first).status).toBe(200);
+  await expect.poll(() => inFlight('2')).toBe(200);
+  expect(events.filter((event) => event.endsWith('internal_error'))).toEqual([]);
 });

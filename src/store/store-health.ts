@@ -11,6 +11,8 @@ export interface Outage {
   readonly reason: string;
   readonly error: LegateError;
   readonly failedWrites: number;
+  /** When it began, in milliseconds of the monotonic clock (`performance.now()`). */
+  readonly since: number;
 }
 
 /**
@@ -71,7 +73,7 @@ export class WriteHealth implements StoreHealth {
   readonly #probe: () => Promise<void>;
   readonly #after: After;
   readonly #reporters = new Set<StoreReporter>();
-  #outage: (Outage & { readonly since: number }) | undefined;
+  #outage: Outage | undefined;
   #failuresAtProbe = 0;
   #timer: { cancel(): void } | undefined;
   #isClosed = false;

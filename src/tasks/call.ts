@@ -1,4 +1,5 @@
 import type { Caller } from '../agents/index.ts';
+import { LegateError } from '../protocol/index.ts';
 
 /**
  * What a door knows about a request besides what it asks for.
@@ -41,6 +42,11 @@ export interface Call {
  * @example await engine.getTask({ id }, { caller: anonymous, version: '1.0' });
  */
 export const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
+
+/** Why a call's signal is aborted. A caller that leaves is no fault of ours, and not logged as one. */
+export function callerGone(): LegateError {
+  return new LegateError('REQUEST_TIMEOUT', 'the caller left before the answer');
+}
 
 /** Whether the caller proved who it is. */
 export function isAuthenticated(caller: Caller): boolean {

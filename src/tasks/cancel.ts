@@ -64,7 +64,7 @@ export async function cancelTask(options: CancelOptions): Promise<Json<Task>> {
     }
     return undefined;
   };
-  return waitForTurn(hub, id, check, call.signal);
+  return waitForTurn({ settings, hub, taskId: id, signal: call.signal }, check);
 }
 
 /** Notes the wish and has it followed, by whoever is at work on the task. */

@@ -29,6 +29,7 @@ import { LogReader } from './log-reader.ts';
 import { Maintenance } from './maintenance.ts';
 import { type EngineOptions, type EngineSettings, resolveOptions } from './options.ts';
 import { PageTokens } from './page-token.ts';
+import { isStoreFailure } from './patience.ts';
 import { PushConfigs } from './push-configs.ts';
 import { listTasks } from './task-list.ts';
 import type { TurnOutcome } from './turn-run.ts';
@@ -123,7 +124,9 @@ export class Engine {
       return { task: withHistory(task, historyLength) };
     }
     const outcome =
-      admitted.kind === 'started' ? await admitted.outcome : ({ kind: 'lost' } as const);
+      admitted.kind === 'started' ? await admitted.outcome : ({ kind: 'queued' } as const);
+    // It runs again when the store is back; a caller who repeats the message gets what it comes to.
+    if (outcome.kind === 'lost' && isStoreFailure(outcome.error)) throw outcome.error;
     const answer =
       outcome.kind === 'task' || outcome.kind === 'message'
         ? answerOf(outcome)
@@ -353,8 +356,7 @@ export class Engine {
     const { store } = this.#settings;
     const { turn, message } = admitted;
     const answer = await waitForTurn<SendOutcome>(
-      this.#hub,
-      turn.taskId,
+      { settings: this.#settings, hub: this.#hub, taskId: turn.taskId, signal: call.signal },
       async () => {
         const known = await store.loadTurn(turn.id);
         if (known?.reply !== undefined) return { message: known.reply };
@@ -364,7 +366,6 @@ export class Engine {
         const isOver = known?.ended ?? true;
         return isOver ? { task: taskOf(record) } : undefined;
       },
-      call.signal,
     );
     const wasHandled = 'message' in answer || hasMessage(answer.task.value, message.messageId);
     if (!wasHandled) throw taskEnded(turn.taskId);

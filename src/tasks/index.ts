@@ -1,4 +1,4 @@
-export { anonymous, type Call, isAuthenticated } from './call.ts';
+export { anonymous, type Call, callerGone, isAuthenticated } from './call.ts';
 export { Engine, type SendOutcome } from './engine.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { readTaskAt } from './live-task.ts';

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { agent, type Agent, textOf, working } from '../agents/index.ts';
 import { artifact, LegateError, message, type Task } from '../protocol/index.ts';
 import { type Append, openMemoryReplicas, type Store } from '../store/index.ts';
-import { type Call, Engine, type EngineOptions, systemScheduler } from './index.ts';
+import { type Call, Engine, type EngineOptions, type Scheduler, systemScheduler } from './index.ts';
 
 const call: Call = { caller: { tenant: '', subject: 'alice', method: 'test' }, version: '1.0' };
 const lost = (): LegateError => new LegateError('STORE_FAILED', 'the answer was lost');
@@ -48,6 +48,12 @@ async function start(
   engines.push(engine);
   return engine;
 }
+
+/** The half minute of tries passes in a moment. */
+const hasty: Scheduler = {
+  ...systemScheduler,
+  after: (delay, callback) => systemScheduler.after(delay / 1_000, callback),
+};
 
 function openShared(): Store {
   const [store] = openMemoryReplicas(1);
@@ -163,12 +169,6 @@ for (const [onInterrupted, state, attempts] of [
       yield artifact('x');
     });
     const store = unreliable(openShared(), { append: () => (isAway ? 'before' : undefined) });
-    // The half minute of tries passes in a moment.
-    const hasty = {
-      ...systemScheduler,
-      after: (delay: number, callback: () => void) =>
-        systemScheduler.after(delay / 1_000, callback),
-    };
     const engine = await start(talking, store, { scheduler: hasty, leaseMs: 30_000 });
     const configuration = { returnImmediately: true };
     const sent = await engine.send({ message: message('x'), configuration }, call);
@@ -179,6 +179,74 @@ for (const [onInterrupted, state, attempts] of [
     expect(ran).toEqual(attempts);
   });
 }
+
+for (const pace of ['at once', 'after its first event']) {
+  test(`who waits for a turn that ends ${pace} is told when its end cannot be stored`, async () => {
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    const talking = agent({ name: 'talking' }, async function* (turn) {
+      yield artifact('x');
+      if (pace === 'at once') return;
+      turn.signal.addEventListener('abort', () => stop());
+      await stopped;
+    });
+    const store = unreliable(openShared(), { append: () => 'before' });
+    const engine = await start(talking, store, { scheduler: hasty, leaseMs: 3_600_000 });
+    await expect(engine.send({ message: message('x') }, call)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+    });
+  });
+}
+
+test('who waits for a turn behind others is told when the store stays away, and not before', async () => {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const slow = agent({ name: 'slow' }, async function* (turn) {
+    await opened;
+    yield artifact(textOf(turn.message));
+  });
+  const shared = openShared();
+  let since: number | undefined;
+  const store = new Proxy(shared, {
+    get(target, name: keyof Store) {
+      const member = target[name];
+      if (name !== 'health') return typeof member === 'function' ? member.bind(target) : member;
+      const outage = { reason: 'away', error: lost(), failedWrites: 1, since };
+      return {
+        report: () => ({ isActive: false, end: () => {} }),
+        outage: since === undefined ? undefined : outage,
+      };
+    },
+  });
+  const looks: (() => void)[] = [];
+  const scheduler: Scheduler = {
+    ...systemScheduler,
+    after(delay, callback) {
+      if (delay !== 15_000) return systemScheduler.after(delay, callback);
+      looks.push(callback);
+      return { cancel: () => {}, restart: () => {} };
+    },
+  };
+  const engine = await start(slow, store, { scheduler });
+  const say = (text: string): Promise<unknown> =>
+    engine.send({ message: message(text, { contextId: 'c' }) }, call).catch((error) => error);
+  const first = say('1');
+  await expect.poll(() => engine.runningTurns).toBe(1);
+  const second = say('2');
+  await expect.poll(() => looks.length).toBe(1);
+  const look = (outage: number | undefined): void => {
+    since = outage;
+    for (const each of looks) each();
+  };
+  for (const outage of [1, undefined, 2, 3]) look(outage);
+  const third = say('3');
+  await expect.poll(() => looks.length).toBe(2);
+  // For the third message it is the first look.
+  look(3);
+  await expect(second).resolves.toMatchObject({ code: 'STORE_FAILED' });
+  since = undefined;
+  open();
+  await expect(first).resolves.toHaveProperty('task');
+  await expect(third).resolves.toHaveProperty('task');
+});
 
 test('what an agent reads of its conversation waits for a store that is away', async () => {
   const shared = openShared();

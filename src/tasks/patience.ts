@@ -4,6 +4,11 @@ import type { Scheduler } from './scheduler.ts';
 /** Waits between tries while the store is away, in milliseconds: about half a minute in all. */
 export const retryDelays: readonly number[] = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800];
 
+/** The store was away, or could not be written: what failed may succeed later. */
+export function isStoreFailure(error: unknown): error is LegateError {
+  return error instanceof LegateError && error.code === 'STORE_FAILED';
+}
+
 /**
  * Does what a turn has time for, and what does no harm when done twice: tries again while the store is
  * away.
@@ -13,7 +18,7 @@ export async function patiently<T>(scheduler: Scheduler, work: () => Promise<T>)
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof LegateError && error.code === 'STORE_FAILED')) throw error;
+      if (!isStoreFailure(error)) throw error;
       await new Promise<void>((resolve) => void scheduler.after(delay, resolve));
     }
   }

@@ -1,7 +1,6 @@
 import {
   isTerminal,
   Json,
-  LegateError,
   type Message,
   type StreamResponse,
   type Task,
@@ -19,7 +18,7 @@ import type {
 } from '../store/index.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
-import { retryDelays } from './patience.ts';
+import { isStoreFailure, retryDelays } from './patience.ts';
 import type { Scheduler } from './scheduler.ts';
 import { timeOf } from './timestamp.ts';
 
@@ -115,6 +114,11 @@ export class TaskWriter {
   /** Whether the agent has to wait for the disk. */
   get isFull(): boolean {
     return this.#pending.length >= pendingLimit;
+  }
+
+  /** Why nothing more can be written. */
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
   emit(body: StreamResponse): void {
@@ -237,7 +241,7 @@ export class TaskWriter {
   async #appendAgain(append: Append, failure: unknown): Promise<Stored> {
     let error = failure;
     for (const delay of retryDelays) {
-      if (!(error instanceof LegateError && error.code === 'STORE_FAILED')) throw error;
+      if (!isStoreFailure(error)) throw error;
       await new Promise<void>((resolve) => void this.#scheduler.after(delay, resolve));
       try {
         const outcome = await this.#store.append(append);

@@ -372,7 +372,10 @@ export class TurnRun {
 
   async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
     const { settings, turn, replica } = this.#options;
-    if (this.#stopCause === 'lost') throw new TurnLost('the turn was ended by another writer');
+    if (this.#stopCause === 'lost') {
+      // Where the store was away for too long, nobody else has ended the turn.
+      throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
+    }
     const isCutOff = this.#stopCause === 'shutdown' && this.#broke;
     if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasBegun)) {
       if (this.#hasBegun) await this.#writer.flush();

@@ -1,17 +1,31 @@
-import { isInterrupted, isTerminal } from '../protocol/index.ts';
+import { isInterrupted, isTerminal, type LegateError } from '../protocol/index.ts';
 import type { LogEvent } from '../store/index.ts';
 import type { Follower, Hub } from './hub.ts';
+import type { EngineSettings } from './options.ts';
+
+interface Wait {
+  readonly settings: EngineSettings;
+  readonly hub: Hub;
+  readonly taskId: string;
+  /** The caller has gone. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** How often a wait looks whether the store is still away, in milliseconds. */
+const outageCheckMs = 15_000;
 
 /**
  * Waits until `check` gives something, looking again whenever the task's log may have brought a turn
- * to its end. Rejects with the signal's reason once the caller has gone.
+ * to its end. Rejects with the signal's reason once the caller has gone, and with the store's failure
+ * when one outage lasts from one look to the next: no turn ends while nothing can be written.
  */
 export async function waitForTurn<T>(
-  hub: Hub,
-  taskId: string,
+  { settings, hub, taskId, signal }: Wait,
   check: () => Promise<T | undefined>,
-  signal: AbortSignal | undefined,
 ): Promise<T> {
+  const { store, scheduler } = settings;
+  let since: number | undefined;
+  let failure: LegateError | undefined;
   let wake: (() => void) | undefined;
   let isDirty = true;
   const touch = (): void => {
@@ -26,9 +40,19 @@ export async function waitForTurn<T>(
   };
   const unfollow = hub.follow(taskId, follower);
   signal?.addEventListener('abort', touch, { once: true });
+  const timer = scheduler.after(outageCheckMs, () => {
+    const { outage } = store.health;
+    if (outage !== undefined && outage.since === since) {
+      failure = outage.error;
+      touch();
+    }
+    since = outage?.since;
+    timer.restart();
+  });
   try {
     for (;;) {
       signal?.throwIfAborted();
+      if (failure !== undefined) throw failure;
       if (isDirty) {
         isDirty = false;
         const found = await check();
@@ -42,6 +66,7 @@ export async function waitForTurn<T>(
     }
   } finally {
     unfollow();
+    timer.cancel();
     signal?.removeEventListener('abort', touch);
   }
 }
