@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { agent, type Agent, textOf, working } from '../agents/index.ts';
 import { artifact, LegateError, message, type Task } from '../protocol/index.ts';
-import { type Append, openMemoryReplicas, type Store } from '../store/index.ts';
+import { type Append, openMemoryReplicas, type Reporting, type Store } from '../store/index.ts';
+import { silentLogger } from '../telemetry/index.ts';
 import { type Call, Engine, type EngineOptions, type Scheduler, systemScheduler } from './index.ts';
 
 const call: Call = { caller: { tenant: '', subject: 'alice', method: 'test' }, version: '1.0' };
@@ -196,6 +197,43 @@ for (const pace of ['at once', 'after its first event']) {
     });
   });
 }
+
+test('what meets an outage is not logged again and again, and nothing begins until it is over', async () => {
+  const shared = openShared();
+  let isAway = false;
+  const ran: number[] = [];
+  const talking = agent({ name: 'talking', onInterrupted: 'run-again' }, async function* (turn) {
+    ran.push(turn.attempt);
+    isAway = turn.attempt === 1;
+    yield artifact('x');
+  });
+  let heartbeats = 0;
+  const outage = { reason: 'away', error: lost(), failedWrites: 1, since: 1 };
+  const reliable = unreliable(shared, { append: () => (isAway ? 'before' : undefined) });
+  const store = new Proxy(reliable, {
+    get(target, name: keyof Store) {
+      if (name === 'heartbeat') heartbeats += 1;
+      if (name !== 'health') return target[name];
+      const report = (): Reporting => ({ isActive: false, end: () => {} });
+      return { report, outage: isAway ? outage : undefined };
+    },
+  });
+  const lines: string[] = [];
+  const note = (_fields: object, event?: string): void => void lines.push(event ?? '');
+  const logger = { ...silentLogger, warn: note, error: note, child: () => logger };
+  const engine = await start(talking, store, { scheduler: hasty, leaseMs: 30_000, logger });
+  await expect(engine.send({ message: message('x') }, call)).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+  });
+  const before = heartbeats;
+  await expect.poll(() => heartbeats).toBeGreaterThan(before + 5);
+  expect(lines).toEqual([]);
+  expect(ran).toEqual([1]);
+  isAway = false;
+  await expect.poll(() => ran).toEqual([1, 2]);
+  await engine.idle();
+  expect(lines).toEqual(['tasks.turn.taken_over']);
+});
 
 test('who waits for a turn behind others is told when the store stays away, and not before', async () => {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();

@@ -1,8 +1,8 @@
-import { LegateError } from '../protocol/index.ts';
 import { type Reporting, smallSkewMs } from '../store/index.ts';
 import { observeGauge } from '../telemetry/index.ts';
 import type { Hub } from './hub.ts';
 import type { EngineSettings } from './options.ts';
+import { reportedOutage } from './patience.ts';
 import type { Timer } from './scheduler.ts';
 import type { Turns } from './turns.ts';
 
@@ -37,7 +37,7 @@ export class Maintenance {
     this.#reporting = store.health.report({
       started: ({ error }) => logger.error({ driver: store.driver, error }, 'store.outage.started'),
       ended: ({ failedWrites }, milliseconds) =>
-        logger.info({ driver: store.driver, failedWrites, milliseconds }, 'store.outage.ended'),
+        logger.warn({ driver: store.driver, failedWrites, milliseconds }, 'store.outage.ended'),
     });
     this.#unobserve = observeGauge('legate.store.clock_skew', (result) =>
       result.observe(store.clock.skewMs() / 1000),
@@ -106,6 +106,8 @@ export class Maintenance {
 
   async #takeOver(): Promise<void> {
     const { store, scheduler, leaseMs } = this.#settings;
+    // What cannot be written to its end is not begun: the first look after the outage finds it.
+    if (store.health.outage !== undefined) return;
     for (;;) {
       const now = scheduler.now();
       const isCutOff = store.shared && now - (this.#lastHeartbeat ?? now) > leaseMs;
@@ -150,13 +152,8 @@ export class Maintenance {
 
   #failed(error: unknown): void {
     const { store, logger } = this.#settings;
-    // An outage is reported once, and not by everybody who meets it.
-    const isReported = store.health.outage !== undefined && isStoreFailure(error);
-    if (isReported) logger.debug({ error }, 'tasks.maintenance.failed');
+    const outage = reportedOutage(store, error);
+    if (outage !== undefined) logger.debug(outage, 'tasks.maintenance.failed');
     else logger.error({ error }, 'tasks.maintenance.failed');
   }
-}
-
-function isStoreFailure(error: unknown): boolean {
-  return error instanceof LegateError && error.code === 'STORE_FAILED';
 }

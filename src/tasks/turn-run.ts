@@ -16,7 +16,7 @@ import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
-import { patiently } from './patience.ts';
+import { patiently, reportedOutage } from './patience.ts';
 import type { Timer } from './scheduler.ts';
 import { sealedArtifacts } from './sealed-artifacts.ts';
 import { statusEvent } from './status-event.ts';
@@ -227,7 +227,11 @@ export class TurnRun {
       return await this.#end(end);
     } catch (error) {
       if (error instanceof TurnLost) return { kind: 'lost', error };
-      settings.logger.error({ taskId: this.taskId, turnId: this.turnId, error }, 'tasks.turn.lost');
+      const { store, logger } = settings;
+      const ids = { taskId: this.taskId, turnId: this.turnId };
+      const outage = reportedOutage(store, error);
+      if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.lost');
+      else logger.error({ ...ids, error }, 'tasks.turn.lost');
       return { kind: 'lost', error: error as Error };
     } finally {
       if (this.#superseded !== undefined) await this.#superseded;

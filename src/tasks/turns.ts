@@ -9,7 +9,7 @@ import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
-import { patiently } from './patience.ts';
+import { patiently, reportedOutage } from './patience.ts';
 import { TurnLost } from './task-writer.ts';
 import { interruptedEnd } from './turn-end.ts';
 import { type TurnOutcome, TurnRun } from './turn-run.ts';
@@ -315,9 +315,11 @@ export class Turns {
 
   /** The next look for turns that nobody runs finds it again. */
   #notStarted(turn: TurnRecord, error: unknown): void {
-    const { taskId } = turn;
-    const fields = { taskId, turnId: turnIdOf(turn), error };
-    this.#settings.logger.error(fields, 'tasks.turn.not_started');
+    const { store, logger } = this.#settings;
+    const ids = { taskId: turn.taskId, turnId: turnIdOf(turn) };
+    const outage = reportedOutage(store, error);
+    if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.not_started');
+    else logger.error({ ...ids, error }, 'tasks.turn.not_started');
   }
 
   async #endWith(turn: TurnRecord, record: TaskRecord, end: TurnEnd): Promise<void> {
