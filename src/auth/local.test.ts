@@ -40,6 +40,18 @@ test.each([
   'fastly-client-ip',
   'cf-connecting-ip',
   'cf-connecting-ipv6',
+  'forwarded-for',
+  'client-ip',
+  'x-remote-ip',
+  'x-proxyuser-ip',
+  'x-azure-clientip',
+  'x-appengine-user-ip',
+  'cdn-loop',
+  'cf-ray',
+  'x-amzn-trace-id',
+  'x-envoy-internal',
+  'x_forwarded_for',
+  'x_real_ip',
 ])('a request with %s is not local, whatever it says', (name) => {
   for (const value of ['127.0.0.1', 'for=127.0.0.1', '']) {
     const headers = { ...local.headers, [name]: value };

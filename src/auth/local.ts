@@ -20,9 +20,38 @@ export interface RequestOrigin {
   readonly httpVersion: string;
 }
 
-/** Headers by which a proxy passes on who called it. */
-const forwardingHeader =
-  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-original-(?:forwarded-for|host)|x-real-ip|x-(?:cluster-)?client-ip|x-envoy-external-address|(?:true|fastly)-client-ip|cf-connecting-ip(?:v6)?)$/;
+/** Headers by which proxies, load balancers and delivery networks pass on who called them, or tell of themselves. */
+const forwardingHeaders = new Set([
+  'forwarded',
+  'forwarded-for',
+  'via',
+  'x-forwarded',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-real-ip',
+  'x-remote-ip',
+  'x-proxyuser-ip',
+  'client-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'fastly-client-ip',
+  'x-azure-clientip',
+  'x-appengine-user-ip',
+  'x-amzn-trace-id',
+  'x-envoy-external-address',
+  'x-envoy-internal',
+  'cdn-loop',
+  'cf-ray',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+]);
+
+/** Some proxies write `_` for `-`. */
+function isForwardingHeader(name: string): boolean {
+  const usual = name.replaceAll('_', '-');
+  return forwardingHeaders.has(usual) || usual.startsWith('x-forwarded-');
+}
 
 /**
  * Whether a request comes from a program on this machine that called the server by a local name. A
@@ -34,7 +63,7 @@ const forwardingHeader =
 export function isLocalRequest({ headers, socket, httpVersion }: RequestOrigin): boolean {
   if (httpVersion === '1.0') return false;
   if (addressKind(socket.remoteAddress ?? '') !== 'loopback') return false;
-  if (Object.keys(headers).some((name) => forwardingHeader.test(name))) return false;
+  if (Object.keys(headers).some(isForwardingHeader)) return false;
   const name = hostName(headers.host);
   return name !== undefined && isLocalName(name);
 }

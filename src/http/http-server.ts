@@ -13,7 +13,7 @@ import { readTarget } from './request-target.ts';
 import { sendJson } from './respond.ts';
 import { type Drain, shutDown } from './shut-down.ts';
 import { type TlsFiles, tlsServer } from './tls.ts';
-import { answerUnreadable, refuseBeforeStart, refuseWithoutHost } from './unreadable-request.ts';
+import { answerUnreadable, refuseBeforeStart, refuseUnclearHost } from './unreadable-request.ts';
 
 /** Bounds on connections, before anything is known of who is at their other end. */
 export interface ConnectionLimits {
@@ -120,7 +120,7 @@ export async function openServer(
     if (request.url?.endsWith('/ready') === true) readyAsked = [performance.now(), readyAsked[0]];
     if (isStrict) response.setHeader('strict-transport-security', strict);
     readTarget(request);
-    if (refuseWithoutHost(request, response)) return;
+    if (refuseUnclearHost(request, response)) return;
     try {
       if (names !== undefined) refuseForeignNames(request, names);
     } catch (thrown) {

@@ -1,4 +1,6 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agent } from '../agents/index.ts';
 import { artifact } from '../protocol/index.ts';
@@ -42,4 +44,16 @@ test.each([
 test('RFC 9112 3.2.2: the name in the target counts, not the one in Host', async () => {
   expect(await statusOf('http://localhost/health', 'evil.example')).toBe(200);
   expect(await statusOf('http://evil.example/health', 'localhost')).toBe(403);
+});
+
+test.each([
+  ['no Host', [], 400],
+  ['one Host', ['Host: localhost'], 200],
+  ['two of the same', ['Host: localhost', 'Host: localhost'], 400],
+  ['two that differ', ['Host: localhost', 'hOST: evil.example'], 400],
+])('RFC 9112 3.2: a request with %s is answered as it must be', async (_, hosts, status) => {
+  const socket = connect(server.port, '127.0.0.1');
+  const lines = ['GET /health HTTP/1.1', ...hosts, 'Connection: close', '', ''];
+  socket.write(lines.join('\r\n'));
+  expect(await text(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
 });

@@ -82,12 +82,25 @@ export function answerUnreadable(
   });
 }
 
-/** Refuses requests of HTTP/1.1 that do not say for whom they are, and tells whether it did. */
-export function refuseWithoutHost(request: IncomingMessage, response: ServerResponse): boolean {
-  if (request.headers.host !== undefined || request.httpVersion !== '1.1') return false;
-  const error = new LegateError('INVALID_REQUEST', 'the header Host is missing; send it');
+/**
+ * Refuses requests that do not say for whom they are, or say it twice (RFC 9112, 3.2), and tells
+ * whether it did. Of two hosts a proxy may believe the one and we the other.
+ */
+export function refuseUnclearHost(request: IncomingMessage, response: ServerResponse): boolean {
+  const { rawHeaders, httpVersion } = request;
+  const count = rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length;
+  if (count === 1 || (count === 0 && httpVersion !== '1.1')) return false;
+  const why =
+    count === 0
+      ? 'the header Host is missing; send it'
+      : `the header Host is there ${count} times; send it once`;
+  const error = new LegateError('INVALID_REQUEST', why);
   sendJson(response, 400, bodyOf(400, error), { connection: 'close' });
   return true;
+}
+
+function isHost(name: string): boolean {
+  return name.length === 4 && name.toLowerCase() === 'host';
 }
 
 /** The answer of a server that does not serve yet. */
