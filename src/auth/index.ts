@@ -41,4 +41,5 @@ export {
 } from './rate-limit.ts';
 export { isSameSecret } from './same-secret.ts';
 export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';
+export { hasUsableExpiry } from './token-expiry.ts';
 export type { Identity, Verifier } from './verifier.ts';

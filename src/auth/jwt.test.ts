@@ -115,6 +115,12 @@ test.each([
   await expect(verify(jwt)).rejects.toBeInstanceOf(CredentialRefused);
 });
 
+test('a token whose expiry never comes is refused', async () => {
+  const jwt = await token({ claims: { exp: 1e300 } });
+  await expect(verify(jwt)).rejects.toThrow(CredentialRefused);
+  expect(await verify(await token({ claims: { exp: now + 0.5 } }))).toBeDefined();
+});
+
 test('a changed payload is refused', async () => {
   const [header, , signature] = (await token()).split('.');
   const forged = `${header}.${part({ sub: 'mallory', exp: now + 60 })}.${signature}`;

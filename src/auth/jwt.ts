@@ -5,6 +5,7 @@ import { CredentialRefused } from './auth-error.ts';
 import { bearerToken } from './auth-request.ts';
 import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
 import { openIdConfigurationUrl } from './remote-keys.ts';
+import { hasUsableExpiry } from './token-expiry.ts';
 import { isSubject, toCaller, type Verifier } from './verifier.ts';
 
 /**
@@ -114,6 +115,7 @@ export async function jwtVerifier(options: JwtVerifierOptions): Promise<Verifier
           throw error;
         },
       );
+      if (!hasUsableExpiry(payload)) throw new CredentialRefused('exp is no time');
       return toCaller('jwt', identify(payload, options));
     },
   };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { errors, importSPKI, jwtVerify } from 'jose';
-import { AuthError, isLocalRequest, isSameSecret } from '../../auth/index.ts';
+import { AuthError, hasUsableExpiry, isLocalRequest, isSameSecret } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 
 export interface ApiAccessOptions {
@@ -95,6 +95,7 @@ async function userOf(
       algorithms: [algorithm],
       requiredClaims: requireExpiry ? ['exp'] : [],
     });
+    if (!hasUsableExpiry(payload)) throw unauthenticated();
     const { user } = payload;
     return typeof user === 'object' && user !== null ? user : {};
   } catch (error) {

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { SignJWT } from 'jose';
+import { CompactSign, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
@@ -99,6 +99,24 @@ test('a JWT that never expires is refused with what to do, unless such tokens ar
   expect(await statuses(lenient, '', headers)).toEqual(fine);
   expect(await statuses(lenient, '', past)).toEqual(all(401));
 });
+
+test.each(['1e999', '1e300', '9007199254740993'])(
+  'a JWT whose exp is %s, which never comes, is refused',
+  async (exp) => {
+    const secret = 'a secret that is long enough to be one';
+    const jwt = { secret, algorithm: 'HS256', requireExpiry: false };
+    await using house = await served({ api: { jwt } });
+    const signed = (time: string) =>
+      // Written by hand: no number of ours is spelled 1e999.
+      new CompactSign(new TextEncoder().encode(`{"user":{"role":"admin"},"exp":${time}}`))
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(new TextEncoder().encode(secret));
+    const headers = { authorization: `Bearer ${await signed(exp)}` };
+    expect(await statuses(house, '', headers)).toEqual(all(401));
+    const usual = { authorization: `Bearer ${await signed('4102444800.5')}` };
+    expect(await statuses(house, '', usual)).toEqual(fine);
+  },
+);
 
 test('with a token, only those who have it may call', async () => {
   await using house = await served({ api: { token: 'open sesame' } });
