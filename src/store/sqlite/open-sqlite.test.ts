@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   statSync,
@@ -177,6 +178,23 @@ test('a second owner is refused though it comes by a symbolic link, to the file 
   }
   await first.close();
   await finishedTask(open({ path: file }));
+});
+
+test('a second owner is refused though the file was given another name while it is open', async () => {
+  const store = open();
+  await admit(store);
+  const moved = join(directory, 'moved.db');
+  renameSync(path, moved);
+  expect(() => openSqlite({ path: moved })).toThrow(/another process has it open/);
+  renameSync(moved, path);
+  await store.close();
+  await open().close();
+});
+
+test('a link that leads nowhere is refused by what it is', () => {
+  symlinkSync(join(directory, 'nowhere', 'store.db'), path);
+  for (const guest of [false, true])
+    expect(() => openSqlite({ path, guest })).toThrow(/a symbolic link to .*nowhere/);
 });
 
 test('a link to a directory in which no store is yet leads to the same store', () => {

@@ -1,4 +1,13 @@
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { LegateError } from '../../protocol/index.ts';
@@ -6,7 +15,7 @@ import type { Store } from '../contract.ts';
 import { processClock } from '../process-clock.ts';
 import { storeFailure } from './failure.ts';
 import { checkVersion, migrate, readMigrations, schemaVersion } from './migrations.ts';
-import { lockOwner } from './owner-lock.ts';
+import { lockInode, lockOwner } from './owner-lock.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
 export interface SqliteOptions {
@@ -37,17 +46,21 @@ export function openSqlite(options: SqliteOptions): Store {
   checkPath(options.path);
   const path = resolve(options.path);
   const guest = options.guest === true;
-  let unlock = (): void => {};
+  const locks = new DisposableStack();
   let database: DatabaseSync | undefined;
   try {
     if (!guest) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     // One file, one lock and one write-ahead log, whatever links lead to it.
     const file = canonical(path);
     checkNames(file);
-    if (guest || existsSync(file)) checkFile(file, guest);
+    const isThere = existsSync(file);
+    // Before the look: opening a file under a second name begins a second write-ahead log.
+    if (!guest && isThere) locks.defer(lockInode(file));
+    if (guest || isThere) checkFile(file, guest);
     if (!guest) {
       create(file);
-      unlock = lockOwner(file);
+      if (!isThere) locks.defer(lockInode(file));
+      locks.defer(lockOwner(file));
       // A link that was made meanwhile would let another process past the lock.
       checkNames(file);
     }
@@ -59,10 +72,10 @@ export function openSqlite(options: SqliteOptions): Store {
       database.exec(`${abandoned} WHERE is_head = 1 AND claimed_by IS NOT NULL`);
     }
     const clock = processClock(options.clock);
-    return new SqliteStore(database, { path, clock, onClose: unlock });
+    return new SqliteStore(database, { path, clock, onClose: () => locks.dispose() });
   } catch (error) {
     if (database?.isOpen === true) database.close();
-    unlock();
+    locks.dispose();
     throw toOpenFailure(path, error);
   }
 }
@@ -80,6 +93,14 @@ function checkPath(path: string): void {
 /** The path without symbolic links; the file may be missing, and its directory, too. */
 function canonical(path: string): string {
   if (existsSync(path)) return realpathSync(path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    const target = readlinkSync(path);
+    throw new LegateError(
+      'STORE_FAILED',
+      `store ${path}: a symbolic link to ${target}, where there is no file; ` +
+        'remove the link, or give the store the path it is to have',
+    );
+  }
   const directory = dirname(path);
   return existsSync(directory) ? join(realpathSync(directory), basename(path)) : path;
 }
