@@ -46,7 +46,10 @@ export function openSqlite(options: SqliteOptions): Store {
   checkPath(options.path);
   const path = resolve(options.path);
   const guest = options.guest === true;
-  const locks = new DisposableStack();
+  const locks: (() => void)[] = [];
+  const unlock = (): void => {
+    for (const release of locks.splice(0)) release();
+  };
   let database: DatabaseSync | undefined;
   try {
     if (!guest) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -55,12 +58,12 @@ export function openSqlite(options: SqliteOptions): Store {
     checkNames(file);
     const isThere = existsSync(file);
     // Before the look: opening a file under a second name begins a second write-ahead log.
-    if (!guest && isThere) locks.defer(lockInode(file));
+    if (!guest && isThere) locks.push(lockInode(file));
     if (guest || isThere) checkFile(file, guest);
     if (!guest) {
       create(file);
-      if (!isThere) locks.defer(lockInode(file));
-      locks.defer(lockOwner(file));
+      if (!isThere) locks.push(lockInode(file));
+      locks.push(lockOwner(file));
       // A link that was made meanwhile would let another process past the lock.
       checkNames(file);
     }
@@ -72,10 +75,10 @@ export function openSqlite(options: SqliteOptions): Store {
       database.exec(`${abandoned} WHERE is_head = 1 AND claimed_by IS NOT NULL`);
     }
     const clock = processClock(options.clock);
-    return new SqliteStore(database, { path, clock, onClose: () => locks.dispose() });
+    return new SqliteStore(database, { path, clock, onClose: unlock });
   } catch (error) {
     if (database?.isOpen === true) database.close();
-    locks.dispose();
+    unlock();
     throw toOpenFailure(path, error);
   }
 }
