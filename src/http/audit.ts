@@ -4,7 +4,7 @@ import { AuthError } from '../auth/index.ts';
 import { BodyBudgetExceeded } from '../net/index.ts';
 import type { LegateError } from '../protocol/index.ts';
 import { UrlRefused } from '../push/index.ts';
-import { counter, type Logger } from '../telemetry/index.ts';
+import { counter, type Logger, LogSummary } from '../telemetry/index.ts';
 
 /** What a door knows of a request that was refused. Nothing of it may be secret. */
 export interface DeniedRequest {
@@ -29,10 +29,6 @@ const events: Readonly<Record<string, string>> = {
 
 /** Refusals that a client can cause as fast as it sends: summarised, not logged one by one. */
 const summarised = new Set(['audit.limited', 'audit.bodies_over_budget']);
-/** How often a client's refusals are summarised, in milliseconds. */
-const summaryMs = 10_000;
-/** Clients whose refusals are summarised apart; those beyond it share one summary. */
-const maxSummaries = 1_000;
 
 /**
  * Logs who was refused what, marked by `audit: 'denied'`: one line for each refusal of a credential, a
@@ -42,16 +38,16 @@ const maxSummaries = 1_000;
  */
 export class AuditLog {
   readonly #logger: Logger;
-  /** Refusals since the last line, by event and client. */
-  readonly #refused = new Map<string, number>();
+  readonly #summary: LogSummary;
 
   constructor(logger: Logger) {
     this.#logger = logger;
+    this.#summary = new LogSummary(logger, 'refused');
   }
 
   denied(error: LegateError, request: DeniedRequest): void {
     const event = eventOf(error);
-    if (event === undefined) return;
+    if (event === undefined) return undefined;
     denials.add(1, { code: error.code });
     const { address, what, caller } = request;
     const fields = {
@@ -67,35 +63,14 @@ export class AuditLog {
       ...(error instanceof AuthError && error.reasons.length > 0 && { reasons: error.reasons }),
       ...(error instanceof UrlRefused && { reasons: [error.message] }),
     };
-    if (summarised.has(event)) this.#summarise(fields, event, request);
-    else this.#logger.warn(fields, event);
+    if (!summarised.has(event)) return this.#logger.warn(fields, event);
+    const client = JSON.stringify([address, caller?.tenant, caller?.subject]);
+    return this.#summary.warn(fields, event, client);
   }
 
   /** Something that only an operator does: a certificate taken up, an open door. */
   action(event: string, fields: Readonly<Record<string, unknown>>): void {
     this.#logger.info({ audit: 'action', ...fields }, event);
-  }
-
-  #summarise(fields: object, event: string, { address, caller }: DeniedRequest): void {
-    const client = JSON.stringify([event, address, caller?.tenant, caller?.subject]);
-    const isKnown = this.#refused.has(client) || this.#refused.size < maxSummaries;
-    const key = isKnown ? client : event;
-    const count = this.#refused.get(key);
-    this.#refused.set(key, (count ?? 0) + 1);
-    if (count !== undefined) return;
-    this.#refused.set(key, 0);
-    this.#logger.warn({ ...fields, refused: 1 }, event);
-    this.#schedule(key, fields, event);
-  }
-
-  #schedule(key: string, fields: object, event: string): void {
-    setTimeout(() => {
-      const refused = this.#refused.get(key) ?? 0;
-      if (refused === 0) return void this.#refused.delete(key);
-      this.#refused.set(key, 0);
-      this.#logger.warn({ ...fields, refused }, event);
-      return this.#schedule(key, fields, event);
-    }, summaryMs).unref();
   }
 }
 

@@ -7,6 +7,7 @@ export {
   type LogLevel,
   safeLogger,
 } from './create-logger.ts';
+export { LogSummary } from './log-summary.ts';
 export { inLogScope, type LogFields } from './log-scope.ts';
 export { prettyLine } from './pretty-line.ts';
 export { hideSecrets, redact } from './redact.ts';

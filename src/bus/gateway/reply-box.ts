@@ -1,4 +1,4 @@
-import type { Logger } from '../../telemetry/index.ts';
+import { type Logger, LogSummary } from '../../telemetry/index.ts';
 import { headerNames, type Identification, identify } from '../exchange/index.ts';
 import {
   type Bus,
@@ -60,11 +60,13 @@ export class Inbox {
 export class ReplyBox {
   readonly topic: string;
   readonly #options: ReplyBoxOptions;
+  readonly #strayLogger: LogSummary;
   readonly #inboxes = new Map<string, Inbox>();
   #consumption: Consumption | undefined;
 
   constructor(options: ReplyBoxOptions) {
     this.#options = options;
+    this.#strayLogger = new LogSummary(options.logger, 'count');
     this.topic = topics.response(options.name);
   }
 
@@ -92,13 +94,13 @@ export class ReplyBox {
   }
 
   async #take(delivery: Delivery): Promise<Verdict> {
-    const { logger } = this.#options;
     const { correlationId = '', headers, type } = delivery;
     const inbox = this.#inboxes.get(correlationId);
     if (headers[headerNames.answers] !== undefined) return done;
     if (inbox === undefined) {
       // Updates may come after the end; what ends a task should find who asked.
-      if (type !== 'update') logger.warn({ correlationId, type }, 'bus.answer.not_taken');
+      if (type !== 'update')
+        this.#strayLogger.warn({ correlationId, type }, 'bus.answer.not_taken');
       return done;
     }
     try {
@@ -110,7 +112,8 @@ export class ReplyBox {
       }
       inbox.put(delivery);
     } catch (error) {
-      logger.warn({ correlationId, error }, 'bus.answer.not_believed');
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#strayLogger.warn({ correlationId, reason }, 'bus.answer.not_believed');
     }
     return done;
   }

@@ -9,7 +9,7 @@ import {
   progressOf,
 } from '../../peers/index.ts';
 import { LegateError, type Message } from '../../protocol/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { type Logger, LogSummary, silentLogger } from '../../telemetry/index.ts';
 import {
   headerNames,
   type Identification,
@@ -63,7 +63,7 @@ export class BusTransport implements PeerTransport {
   readonly knowsRepeats = true;
   readonly #options: BusTransportOptions;
   readonly #sender: Sender;
-  readonly #logger: Logger;
+  readonly #strayLogger: LogSummary;
   readonly #replies: Queue;
   /** What is told of one task is heard in its order. */
   readonly #lanes = new Lanes();
@@ -72,7 +72,7 @@ export class BusTransport implements PeerTransport {
 
   constructor(options: BusTransportOptions) {
     this.#options = options;
-    this.#logger = options.logger ?? silentLogger;
+    this.#strayLogger = new LogSummary(options.logger ?? silentLogger, 'count');
     this.#replies = options.replies ?? responseQueue(options.name);
     const { bus, name, signer } = options;
     this.#sender = new Sender({ bus, name, signer });
@@ -153,7 +153,7 @@ export class BusTransport implements PeerTransport {
       if (await this.#listener?.(correlationId, event)) continue;
       // Not asked from this store, forgotten since, or sent by another than was asked.
       const from = delivery.headers[headerNames.from];
-      this.#logger.warn({ correlationId, type: delivery.type, from }, 'bus.answer.not_taken');
+      this.#strayLogger.warn({ correlationId, type: delivery.type, from }, 'bus.answer.not_taken');
     }
     return done;
   }

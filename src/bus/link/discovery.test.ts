@@ -3,6 +3,7 @@ import { type Agent, agent } from '../../agents/index.ts';
 import { artifact } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
 import { openMemory } from '../../store/index.ts';
+import { silentLogger } from '../../telemetry/index.ts';
 import { announceOnce, hostOnBus, type HostOptions } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import { describeBuses, eventually, nameOf } from '../testing.contract.ts';
@@ -45,6 +46,27 @@ describeBuses('agents that announce themselves', (buses) => {
     });
     return heard;
   }
+
+  test('however many announcements are refused, the log has a line and then summaries', async () => {
+    const bus = await buses.open();
+    const lines: string[] = [];
+    const note = (_fields: object, event?: string): void => void lines.push(event ?? '');
+    const logger = { ...silentLogger, warn: note, child: () => logger };
+    const { names } = await join(bus, { logger });
+    for (let index = 0; index < 50; index += 1) {
+      await bus.publish(topics.discovery, {
+        id: `bad-${index}`,
+        type: 'announce',
+        correlationId: 'nobody',
+        body: '{}',
+        headers: {},
+      });
+    }
+    const name = nameOf('painter');
+    await host(bus, name);
+    await eventually(names).toContain(name);
+    expect(lines.filter((line) => line === 'bus.announcement.refused')).toHaveLength(1);
+  });
 
   test('where cards must be signed, no other announcement is taken', async () => {
     const bus = await buses.open();

@@ -1,6 +1,6 @@
 import type { Directory } from '../../peers/index.ts';
 import { LegateError, parseJson } from '../../protocol/index.ts';
-import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { type Logger, LogSummary, silentLogger } from '../../telemetry/index.ts';
 import { headerNames, type Identification, identify, readPresence } from '../exchange/index.ts';
 import { type Bus, type Consumption, discoveryQueue, done } from '../transport/index.ts';
 
@@ -23,6 +23,7 @@ export interface DiscoveryOptions extends Identification {
  */
 export function listenForAgents(options: DiscoveryOptions): Promise<Consumption> {
   const { bus, directory, listener, logger = silentLogger } = options;
+  const refusalLogger = new LogSummary(logger, 'count');
   return bus.consume(
     discoveryQueue(listener),
     async (delivery) => {
@@ -40,10 +41,8 @@ export function listenForAgents(options: DiscoveryOptions): Promise<Consumption>
       } catch (error) {
         // Whatever is announced wrongly, what is known stays.
         if (!(error instanceof LegateError) || error.code === 'STORE_FAILED') throw error;
-        logger.warn(
-          { from: delivery.headers[headerNames.from], error },
-          'bus.announcement.refused',
-        );
+        const from = delivery.headers[headerNames.from];
+        refusalLogger.warn({ from, reason: error.message }, 'bus.announcement.refused');
       }
       return done;
     },
