@@ -25,7 +25,11 @@ const indirect: Readonly<Record<string, (text: string) => readonly [string, stri
     namesIn(text, /event: '(trust\.[a-z_]+)'/g).map((name) => [`peers.${name}`, 'info']),
 };
 /** They hand on what others log. */
-const passing = new Set(['src/telemetry/create-logger.ts', 'src/telemetry/log-scope.ts']);
+const passing = new Set([
+  'src/telemetry/create-logger.ts',
+  'src/telemetry/log-scope.ts',
+  'src/telemetry/log-summary.ts',
+]);
 
 /** Names of log events with their levels: what stands in calls of loggers and of the audit log. */
 export function loggedEvents(): ReadonlyMap<string, string> {

@@ -211,7 +211,10 @@ export class MemoryState {
       this.remove(task);
       tasks += 1;
     }
-    const messages = this.messages.sweep((message) => !this.#isRemembered(message, now), limit);
+    const messages = this.messages.sweep(
+      ({ expiresAt, turnId }) => expiresAt <= now && this.turns.get(turnId) === undefined,
+      limit,
+    );
     const records = this.records.sweep(now, limit);
     const contexts = this.#sweepContexts(now - contextRetentionMs, limit);
     return { tasks, contexts, messages, records };
