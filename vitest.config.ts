@@ -42,6 +42,7 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     // Servers that tests started may take their time to let go.
     teardownTimeout: 60_000,
+    setupFiles: ['./test/support/property-seed.ts'],
     globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['./test/quiet-reporter.ts'],
   },

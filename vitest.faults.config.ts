@@ -9,6 +9,7 @@ export default defineConfig({
     env: { LOG_LEVEL: 'silent' },
     expect: { poll: { timeout: 20_000 } },
     teardownTimeout: 60_000,
+    setupFiles: ['./test/support/property-seed.ts'],
     globalSetup: ['./test/support/global-setup.ts'],
     reporters: ['./test/quiet-reporter.ts'],
   },
