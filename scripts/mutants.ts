@@ -1,0 +1,188 @@
+/**
+ * Seeded mutation testing of the modules whose mistakes lose or leak tasks.
+ * Usage: node scripts/mutants.ts [--count 300] [--seed 16] [--modules tasks,store,auth,push] [--report FILE]
+ *
+ * Draws mutants at random, applies one at a time in a copy of the checkout, and runs the tests of the module
+ * until the first failure: those named after the file first, then the rest of its module. A mutant survives
+ * when all of them pass. Exits with 1 if fewer than 90 % were killed.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parseSync, Visitor } from 'oxc-parser';
+
+interface Mutant {
+  readonly file: string;
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+  readonly replacement: string;
+  readonly rule: string;
+}
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '300' },
+    seed: { type: 'string', default: '16' },
+    modules: { type: 'string', default: 'tasks,store,auth,push' },
+    report: { type: 'string' },
+  },
+});
+const root = join(import.meta.dirname, '..');
+/** Tests outside of a module that show what it promises, in the order in which they are tried. */
+const furtherTests: Readonly<Record<string, readonly string[]>> = {
+  tasks: ['src/tasks/', 'src/http/', 'test/restart/'],
+  store: ['src/store/', 'src/tasks/'],
+  auth: ['src/auth/', 'test/security/', 'src/http/'],
+  push: ['src/push/', 'src/http/'],
+};
+/** Tests that compare times, and would call a slow machine a killed mutant. */
+const left = ['--exclude', 'test/replicas/**', '--exclude', 'test/simulation/**'];
+
+const swaps: Readonly<Record<string, string>> = {
+  '===': '!==',
+  '!==': '===',
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '+': '-',
+  '-': '+',
+  '*': '/',
+  '/': '*',
+  '&&': '||',
+  '||': '&&',
+  '??': '&&',
+};
+
+function mutantsOf(file: string): Mutant[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found: Mutant[] = [];
+  const add = (start: number, end: number, replacement: string, rule: string): void => {
+    const line = text.slice(0, start).split('\n').length;
+    found.push({ file, line, start, end, replacement, rule });
+  };
+  const swap = (left: number, right: number, operator: string): void => {
+    const other = swaps[operator];
+    const at = text.indexOf(operator, left);
+    if (other !== undefined && at >= 0 && at < right)
+      add(at, at + operator.length, other, operator);
+  };
+  const { program } = parseSync(file, text);
+  new Visitor({
+    BinaryExpression: (node) => swap(node.left.end, node.right.start, node.operator),
+    LogicalExpression: (node) => swap(node.left.end, node.right.start, node.operator),
+    IfStatement: (node) => {
+      add(node.test.start, node.test.end, 'true', 'if true');
+      add(node.test.start, node.test.end, 'false', 'if false');
+    },
+    ConditionalExpression: (node) => {
+      add(node.test.start, node.test.end, 'true', '? true');
+      add(node.test.start, node.test.end, 'false', '? false');
+    },
+    UnaryExpression: (node) => {
+      if (node.operator === '!') add(node.start, node.start + 1, '', '!');
+    },
+    Literal: (node) => {
+      if (typeof node.value === 'boolean')
+        add(node.start, node.end, String(!node.value), 'boolean');
+    },
+    ExpressionStatement: (node) => {
+      const { type } = node.expression;
+      if (type === 'CallExpression' || type === 'AwaitExpression')
+        add(node.start, node.end, ';', 'call removed');
+      if (type === 'AssignmentExpression') add(node.start, node.end, ';', 'assignment removed');
+    },
+  }).visit(program);
+  return found;
+}
+
+/** The generator of Numerical Recipes: the same seed draws the same mutants from the same source. */
+function drawing(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function draw<T>(items: readonly T[], count: number, random: () => number): T[] {
+  const pool = [...items];
+  const drawn: T[] = [];
+  while (drawn.length < count && pool.length > 0)
+    drawn.push(...pool.splice(Math.floor(random() * pool.length), 1));
+  return drawn;
+}
+
+function runTests(copy: string, filters: readonly string[]): 'passed' | 'failed' {
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--bail',
+      '1',
+      '--passWithNoTests',
+      ...left,
+      ...filters,
+    ],
+    { cwd: copy, stdio: 'ignore', timeout: 10 * 60_000 },
+  );
+  return status === 0 ? 'passed' : 'failed';
+}
+
+/** Whether the tests of its module notice the mutant. Near tests first, since most mutants die there. */
+function isKilled(copy: string, mutant: Mutant): boolean {
+  const near = globSync(`${dirname(mutant.file)}/*.test.ts`, { cwd: root });
+  const named = near.filter((test) => basename(test).startsWith(basename(mutant.file, '.ts')));
+  const module = mutant.file.split('/')[1] ?? '';
+  const rounds = [named, near, ...(furtherTests[module] ?? []).map((folder) => [folder])];
+  return rounds.some((filters) => filters.length > 0 && runTests(copy, filters) === 'failed');
+}
+
+const folders = values.modules.split(',');
+const sources = folders
+  .flatMap((name) => globSync(`src/${name}/**/*.ts`, { cwd: root }))
+  .filter((file) => !/\.test\.|\.contract\.|\/testing\/|index\.ts$/.test(file))
+  .toSorted();
+const all = sources.flatMap(mutantsOf);
+const chosen = draw(all, Number(values.count), drawing(Number(values.seed)));
+console.log(
+  `${chosen.length} of ${all.length} mutants in ${sources.length} files, seed ${values.seed}`,
+);
+
+const copy = mkdtempSync(join(tmpdir(), 'legate-mutants-'));
+const survivors: string[] = [];
+try {
+  cpSync(root, copy, {
+    recursive: true,
+    filter: (path) => !/\/(?:node_modules|\.git|dist)$/.test(path),
+  });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  for (const [index, mutant] of chosen.entries()) {
+    const path = join(copy, mutant.file);
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.slice(0, mutant.start) + mutant.replacement + text.slice(mutant.end));
+    const killed = isKilled(copy, mutant);
+    writeFileSync(path, text);
+    const name = `${mutant.file}:${mutant.line} ${mutant.rule}`;
+    console.log(`${index + 1}/${chosen.length} ${killed ? 'killed  ' : 'SURVIVED'} ${name}`);
+    if (!killed) survivors.push(name);
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+const rate = 1 - survivors.length / chosen.length;
+console.log(`killed ${(rate * 100).toFixed(1)} %; survivors:\n${survivors.join('\n')}`);
+if (values.report !== undefined) writeFileSync(values.report, survivors.join('\n'));
+process.exitCode = rate >= 0.9 ? 0 : 1;
