@@ -15,12 +15,16 @@ export {
 export { openStore, type Store, type StoreOptions } from './store/index.ts';
 export {
   type AssistantServing,
+  type Channel,
+  type ChannelHost,
   type Handler,
   type Inspected,
   inspectorDoor,
   type InspectorDoor,
   type InspectorOptions,
   type PrometheusOptions,
+  type RouteCall,
+  type RouteHandler,
   router,
   type Router,
   type RouterOptions,

@@ -3,7 +3,9 @@ import { allowedSkills, Authenticator, declareSkillScopes, signCard } from '../a
 import type { AgentCard } from '../protocol/index.ts';
 import { Engine } from '../tasks/index.ts';
 import { AuditLog } from './audit.ts';
+import { refuseForeignNames, refuseForeignPages } from './browser-guard.ts';
 import { cardOf, Cards } from './cards.ts';
+import { type Channel, type ChannelHost, ChannelRoutes, type MountedChannel } from './channel.ts';
 import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
 import type { AgentOptions } from './router-options.ts';
 import { defaultLimits, type Service } from './service.ts';
@@ -26,7 +28,10 @@ export interface AgentDoors {
 /** Opens the doors of an agent on what it shares with others. Close them with `drain`. */
 export async function openDoors(
   agent: Agent,
-  options: AgentOptions & { readonly before?: HandlerOptions['before'] },
+  options: AgentOptions & {
+    readonly before?: HandlerOptions['before'];
+    readonly channels?: readonly Channel[];
+  },
   shared: Shared,
   replica: string,
 ): Promise<AgentDoors> {
@@ -45,6 +50,8 @@ export async function openDoors(
     errorProfile = '1.0.1',
     setsContextHints = false,
     limits,
+    a2a = true,
+    channels = [],
     before,
     ...tuning
   } = options;
@@ -114,10 +121,41 @@ export async function openDoors(
     reach: shared.reach,
     jwks: push?.jwks,
   };
+  const routes = new ChannelRoutes();
+  const mounted: MountedChannel[] = [];
+  const unmount = async (): Promise<void> => {
+    for (const channel of mounted.splice(0).toReversed()) await dispose(channel);
+  };
+  const host: Omit<ChannelHost, 'route'> = {
+    agent,
+    engine,
+    store,
+    cards,
+    push,
+    service,
+    url,
+    closing: closing.signal,
+    guard(request, response) {
+      refuseForeignPages(request, response, cors);
+      if (shared.hostNames !== undefined) refuseForeignNames(request, shared.hostNames);
+    },
+  };
+  try {
+    for (const channel of channels) {
+      const route: ChannelHost['route'] = (...how) => routes.add(channel, ...how);
+      mounted.push(await channel.mount({ ...host, route }));
+    }
+  } catch (error) {
+    await unmount();
+    await engine.stop();
+    throw error;
+  }
   return {
     handler: createHandler(service, {
       closing: closing.signal,
       isReady: () => readiness.check(),
+      channels: routes,
+      hasA2a: a2a,
       ...(before !== undefined && { before }),
     }),
     engine,
@@ -125,10 +163,17 @@ export async function openDoors(
     auth,
     service,
     async drain(grace) {
+      await unmount();
       await engine.drain(grace);
       closing.abort();
     },
   };
+}
+
+async function dispose(mounted: MountedChannel): Promise<void> {
+  if (mounted === undefined) return;
+  if (Symbol.asyncDispose in mounted) await mounted[Symbol.asyncDispose]();
+  else mounted[Symbol.dispose]();
 }
 
 /** What is verified is what the card declares, whatever else its author wrote. */

@@ -3,6 +3,7 @@ import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
 import { describeRequest } from './audit.ts';
 import { allowOrigin } from './cors.ts';
+import type { ChannelRoutes, RouteCall } from './channel.ts';
 import { authenticate } from './entrance.ts';
 import { handleJsonRpc } from './json-rpc.ts';
 import type { ReadyReport } from './readiness.ts';
@@ -27,6 +28,10 @@ export interface HandlerOptions {
   readonly closing: AbortSignal;
   /** Whether requests are welcome, for `/ready`. */
   readonly isReady: () => Promise<ReadyReport>;
+  /** Endpoints of channels, matched before A2A's own. */
+  readonly channels: ChannelRoutes;
+  /** Whether A2A is answered, and the card shown. */
+  readonly hasA2a: boolean;
   /** Paths of other doors on the same port, asked first. */
   readonly before?: (
     request: IncomingMessage,
@@ -43,11 +48,7 @@ const noQuery = new URLSearchParams();
 export function createHandler(service: Service, options: HandlerOptions): Handler {
   return (request, response) => {
     route(service, options, request, response).catch((thrown: unknown) => {
-      const error = toLegateError(thrown);
-      if (error.code === 'INTERNAL') {
-        service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
-      }
-      service.audit.denied(error, describeRequest(request));
+      const error = refused(service, request, thrown);
       const { status, body } = toRestError(error, { profile: service.errorProfile });
       sendJson(response, status, JSON.stringify(body), errorHeaders(error));
     });
@@ -71,6 +72,12 @@ async function route(
   }
   if (options.before !== undefined && (await options.before(request, response, path, query)))
     return;
+  if (await routeToChannel(service, options.channels, { request, response, path, query })) return;
+  if (path === '/health' || path === '/ready') {
+    only(method, response, 'GET', 'HEAD');
+    return sendWell(response, path === '/health' ? { isReady: true } : await options.isReady());
+  }
+  if (!options.hasA2a) throw nothingAt(path);
   if (path === '/' && method === 'POST') {
     return handleJsonRpc(service, request, response, query, options.closing);
   }
@@ -83,14 +90,46 @@ async function route(
     only(method, response, 'GET', 'HEAD');
     return sendKeys(response, service.jwks());
   }
-  if (path === '/health' || path === '/ready') {
-    only(method, response, 'GET', 'HEAD');
-    return sendWell(response, path === '/health' ? { isReady: true } : await options.isReady());
-  }
   if (path === '/') {
     only(method, response, 'POST');
   }
   return handleRest(service, request, response, { path, query }, options.closing);
+}
+
+/** Whether a channel took the request. */
+async function routeToChannel(
+  service: Service,
+  channels: ChannelRoutes,
+  call: Omit<RouteCall, 'params'>,
+): Promise<boolean> {
+  const { request, response, path } = call;
+  const { method = 'GET' } = request;
+  const match = channels.match(method, path);
+  if (match === undefined || (match.handler === undefined && path === '/')) return false;
+  const { channel, handler, allowed, params } = match;
+  try {
+    if (handler === undefined) only(method, response, ...allowed);
+    await handler?.({ ...call, params });
+  } catch (thrown) {
+    if (channel.sendError === undefined) throw thrown;
+    const error = refused(service, request, thrown);
+    channel.sendError(response, error);
+  }
+  return true;
+}
+
+/** Audits and logs what a request was refused with. */
+function refused(service: Service, request: IncomingMessage, thrown: unknown): LegateError {
+  const error = toLegateError(thrown);
+  if (error.code === 'INTERNAL') {
+    service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
+  }
+  service.audit.denied(error, describeRequest(request));
+  return error;
+}
+
+function nothingAt(path: string): LegateError {
+  return new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}`);
 }
 
 /** The keys by which receivers of webhooks verify them: for everybody. */

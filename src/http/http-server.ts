@@ -69,6 +69,8 @@ export interface HttpServer {
   readonly port: number;
   /** Whether only this machine can reach it. */
   readonly isLocalOnly: boolean;
+  /** Names besides localhost under which it is known, where it listens on a loopback address. */
+  readonly hostNames: readonly string[] | undefined;
   handle(handler: Handler): void;
   /** Gives notice: from now on every response closes its connection. Resolves after the notice. */
   leave(): Promise<void>;
@@ -96,7 +98,9 @@ export async function openServer(
   const audit = new AuditLog(logger);
   const isOpen = !isAuthenticated && !isLoopbackHost(host);
   if (isOpen) audit.action('audit.open_to_everybody', { host });
-  const names = !isAuthenticated && isLoopbackHost(host) ? knownNames(options) : undefined;
+  const hostNames = isLoopbackHost(host) ? knownNames(options) : undefined;
+  // A caller who proves who it is does not come from a page that found us by a name of its own.
+  const names = isAuthenticated ? undefined : hostNames;
   const isStrict = tls !== undefined && hstsSeconds > 0;
   const strict = `max-age=${hstsSeconds}`;
   const { noticeMs, drainMs = 20_000 } = options;
@@ -149,6 +153,7 @@ export async function openServer(
   return {
     server,
     port: address.port,
+    hostNames,
     isLocalOnly: isLocalOnly({ ...options, host }),
     url: options.url ?? addressOf(host, address.port, secure !== undefined),
     handle(next) {

@@ -1,5 +1,6 @@
 export { AuditLog, type DeniedRequest } from './audit.ts';
 export { type CardOptions, cardOf, Cards, type ExtendedCard } from './cards.ts';
+export type { Channel, ChannelHost, MountedChannel, RouteCall, RouteHandler } from './channel.ts';
 export { extensionHeaders } from './extension-headers.ts';
 export { createHandler, type Handler } from './handler.ts';
 export { idempotencyKeyOf, listOf } from './http-call.ts';

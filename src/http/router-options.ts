@@ -10,6 +10,7 @@ import type { Store, StoreOptions } from '../store/index.ts';
 import type { EngineOptions } from '../tasks/index.ts';
 import type { Logger, TelemetryOptions } from '../telemetry/index.ts';
 import type { CardOptions, ExtendedCard } from './cards.ts';
+import type { Channel } from './channel.ts';
 import type { HandlerOptions } from './handler.ts';
 import type { PrometheusOptions } from './metrics-door.ts';
 import type { PushOptions } from './push-service.ts';
@@ -48,6 +49,11 @@ export interface SharedOptions {
    * `hosts`. @default false
    */
   isLocalOnly?: boolean;
+  /**
+   * Names under which browsers on this machine may call channels, besides localhost. `serve` decides
+   * it by `host`, `url` and `hosts`. @default any
+   */
+  hostNames?: readonly string[];
   /** Time and chance, for simulations. @default the store's clock, the system's timers and ids */
   scheduler?: NonNullable<EngineOptions['scheduler']>;
 }
@@ -95,6 +101,8 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
   setsContextHints?: boolean;
   /** Bounds of requests, see `HttpLimits`. */
   limits?: Partial<HttpLimits>;
+  /** Answers A2A requests and shows the card; without it only channels and health. @default true */
+  a2a?: boolean;
 }
 
 /**
@@ -109,6 +117,8 @@ export interface AgentOptions extends Omit<EngineTuning, 'scheduler'> {
  */
 export interface RouterOptions extends SharedOptions, AgentOptions {
   before?: HandlerOptions['before'];
+  /** Endpoints beside A2A: chat webhooks, APIs, pages. @default none */
+  channels?: readonly Channel[];
 }
 
 /** The options without those that are not the agent's own. */
@@ -122,6 +132,7 @@ export function agentOptionsOf(options: RouterOptions): Omit<RouterOptions, keyo
     telemetry: _telemetry,
     prometheus: _prometheus,
     isLocalOnly: _isLocalOnly,
+    hostNames: _hostNames,
     scheduler: _scheduler,
     ...rest
   } = options;

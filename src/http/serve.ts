@@ -46,9 +46,10 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   const isAuthenticated = options.auth?.isOpen === false;
   const inspector = await inspectorOf(options);
   const opened = await openServer({ ...options, isAuthenticated });
-  const { url, port, server, isLocalOnly } = opened;
+  const { url, port, server, isLocalOnly, hostNames } = opened;
   const made = await router(agent, {
     isLocalOnly,
+    ...(hostNames !== undefined && { hostNames }),
     ...routerOptionsOf(options),
     ...(inspector !== undefined && { before: either(inspector.handle, options.before) }),
     url,

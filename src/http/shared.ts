@@ -24,6 +24,8 @@ export interface Shared {
   /** The name under which webhooks are claimed; the first engine lives under it too. */
   readonly replica: string;
   readonly reach: Reach;
+  /** Names under which browsers on this machine may call channels; undefined for any. */
+  readonly hostNames: readonly string[] | undefined;
   /** Lets go of the store, if it was opened here. */
   close(): Promise<void>;
 }
@@ -77,6 +79,7 @@ export async function openShared(options: SharedOptions): Promise<Shared> {
     scheduler,
     replica,
     reach,
+    hostNames: options.hostNames,
     async close() {
       await telemetry?.close();
       if (isOwnStore) await store.close();

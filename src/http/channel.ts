@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Agent } from '../agents/index.ts';
+import { LegateError } from '../protocol/index.ts';
+import type { Store } from '../store/index.ts';
+import type { Engine } from '../tasks/index.ts';
+import type { Cards } from './cards.ts';
+import type { PushService } from './push-service.ts';
+import type { Service } from './service.ts';
+
+/**
+ * Endpoints beside A2A on the port of an agent: a chat webhook, an admin API, a page.
+ * @example
+ * const chat: Channel = {
+ *   name: 'chat',
+ *   mount(host) {
+ *     host.route('POST', '/chat/{room}', async ({ request, response, params }) => {
+ *       host.guard(request, response);
+ *       response.end(await answer(host.engine, params['room'] ?? '', request));
+ *     });
+ *   },
+ * };
+ * await serve(agent, { channels: [chat] });
+ */
+export interface Channel {
+  /** For errors and logs. */
+  readonly name: string;
+  /**
+   * Called once, before the first request is served. What it returns is disposed of when the server
+   * shuts down, before turns are drained: a channel then ends streams that do not end with a turn.
+   */
+  mount(host: ChannelHost): MountedChannel | Promise<MountedChannel>;
+  /** Sends an error that a route of this channel has thrown. @default the form of A2A over REST */
+  sendError?(response: ServerResponse, error: LegateError): void;
+}
+
+export type MountedChannel = AsyncDisposable | Disposable | void;
+
+/** What a channel is given to serve its agent. */
+export interface ChannelHost {
+  readonly agent: Agent;
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly cards: Cards;
+  readonly push: PushService | undefined;
+  /** Authentication, limits, audit and logger of the agent's A2A endpoints. */
+  readonly service: Service;
+  /** Where callers reach the agent, without a slash at the end. */
+  readonly url: string;
+  /** Aborts when turns have been drained. */
+  readonly closing: AbortSignal;
+  /**
+   * Handles requests of one method, or of all (`*`), to a path. `{name}` in a path stands for one
+   * segment, a final `/*` for everything below. GET routes answer HEAD too. Routes are matched before
+   * A2A's own, in the order of registration; a path that has routes answers other methods with 405,
+   * except `/`, where `POST` is JSON-RPC.
+   */
+  route(method: string, path: string, handler: RouteHandler): void;
+  /**
+   * Refuses requests that a foreign web page makes a browser send: those of origins not in `cors`,
+   * and, on a server of this machine, those that call it by a foreign name (DNS rebinding).
+   */
+  guard(request: IncomingMessage, response: ServerResponse): void;
+}
+
+/** One request to a route. */
+export interface RouteCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The path without its query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Segments by their names, decoded; `*` is what the final `*` stands for, as it was sent. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** May throw a `LegateError`, which is audited and sent. */
+export type RouteHandler = (call: RouteCall) => void | Promise<void>;
+
+interface Route {
+  readonly channel: Channel;
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly handler: RouteHandler;
+}
+
+export interface RouteMatch {
+  readonly channel: Channel;
+  readonly params: Readonly<Record<string, string>>;
+  /** Undefined where the path takes other methods only. */
+  readonly handler: RouteHandler | undefined;
+  /** The methods that the path takes. */
+  readonly allowed: readonly string[];
+}
+
+/** The routes of all channels of an agent. */
+export class ChannelRoutes {
+  readonly #routes: Route[] = [];
+
+  add(channel: Channel, method: string, path: string, handler: RouteHandler): void {
+    this.#routes.push({ channel, method, pattern: patternOf(channel, path), handler });
+  }
+
+  /** Undefined where no channel has the path. */
+  match(method: string, path: string): RouteMatch | undefined {
+    const fitting = this.#routes.filter(({ pattern }) => pattern.test(path));
+    const wanted = method === 'HEAD' ? ['*', 'HEAD', 'GET'] : ['*', method];
+    const found = fitting.find((route) => wanted.includes(route.method));
+    const { channel, pattern } = found ?? fitting[0] ?? {};
+    if (channel === undefined || pattern === undefined) return undefined;
+    return {
+      channel,
+      params: paramsOf(pattern, path),
+      handler: found?.handler,
+      allowed: [...new Set(fitting.map((route) => route.method))],
+    };
+  }
+}
+
+function patternOf({ name }: Channel, path: string): RegExp {
+  if (!/^\/(?:[^{}*]|\{[a-z]\w*\})*(?:(?<=\/)\*)?$/i.test(path)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `channel ${name}: ${JSON.stringify(path)} is not a path of a route; write one like /chat/{room} or /chat/*`,
+    );
+  }
+  const source = path
+    .replace(/[.+?^$()|[\]\\]/g, String.raw`\$&`)
+    .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+    .replace(/\*$/, '(?<rest>.*)');
+  return new RegExp(`^${source}$`, 's');
+}
+
+function paramsOf(pattern: RegExp, path: string): Readonly<Record<string, string>> {
+  const { rest, ...segments } = pattern.exec(path)?.groups ?? {};
+  try {
+    const decoded = Object.entries(segments).map(([name, value]) => [
+      name,
+      decodeURIComponent(value),
+    ]);
+    return { ...Object.fromEntries(decoded), ...(rest !== undefined && { '*': rest }) };
+  } catch {
+    throw new LegateError('ROUTE_NOT_FOUND', 'the path is not valid percent-encoding');
+  }
+}
