@@ -144,13 +144,10 @@ function tlsOptions(request: RequestOptions): ConnectionOptions {
   };
 }
 
+/** `autoSelectFamily` asks for all addresses; for one alone Node would refuse this answer. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  return (_hostname, lookup, callback) => {
-    const first = answers[0];
-    if (lookup.all === true) callback(null, answers);
-    else callback(null, first?.address ?? '', first?.family);
-  };
+  return (_hostname, _options, callback) => callback(null, answers);
 }
 
 /** Resolves on the event, rejects when the socket fails or closes before it. */

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { type Operation, operationOf, operations } from './operations.ts';
+
+const names = Object.keys(operations) as Operation[];
+
+test('sending with a stream and subscribing stream, and nothing else does', () => {
+  expect(names.filter((name) => operations[name].streams)).toEqual([
+    'sendStreamingMessage',
+    'subscribeToTask',
+  ]);
+});
+
+test.each(names)('%s is found by its method in both versions', (operation) => {
+  const { v1, v03 } = operations[operation];
+  expect(operationOf(v1)).toEqual({ operation, version: '1.0' });
+  expect(operationOf(v03)).toEqual({ operation, version: '0.3' });
+});
+
+test('an unknown method names no operation', () => {
+  expect(operationOf('toString')).toBeUndefined();
+});
