@@ -67,7 +67,7 @@ test('a room is entered through its index.ts only', () => {
 
 /** Arbitraries and contract suites of a lower room are for tests only, and no part of its door. */
 function isTestSupport(file: string, target: string): boolean {
-  return file.endsWith('.test.ts') && /(?:arbitraries|\.contract)\.ts$/.test(target);
+  return file.endsWith('.test.ts') && /(?:[/\\]testing[/\\].*|\.contract)\.ts$/.test(target);
 }
 
 test('client, protocol and time need no Node, so that they run in a browser', () => {

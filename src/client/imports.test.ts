@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 
 const source = join(import.meta.dirname, '..');
 const files = globSync('{client,protocol}/**/*.ts', { cwd: source }).filter(
-  (file) =>
-    !file.endsWith('.test.ts') && !file.includes('testing') && !file.includes('arbitraries'),
+  (file) => !file.endsWith('.test.ts') && !file.includes('testing'),
 );
 
 test('the client and the protocol run in a browser: nothing of Node is imported', () => {

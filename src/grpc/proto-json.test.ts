@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import * as arbitrary from '../protocol/arbitraries.ts';
-import { agentCard } from '../protocol/card/arbitraries.ts';
+import * as arbitrary from '../protocol/testing/arbitraries.ts';
+import { agentCard } from '../protocol/testing/card-arbitraries.ts';
 import {
   type AgentCard,
   type Dialect,

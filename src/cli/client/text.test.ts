@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Task } from '../../protocol/index.ts';
-import { task as anyTask } from '../../protocol/arbitraries.ts';
+import { task as anyTask } from '../../protocol/testing/arbitraries.ts';
 import { Redactor } from './redactor.ts';
 import { TextWriter } from './text.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { json } from '../arbitraries.ts';
-import * as arbitrary from '../arbitraries.ts';
+import { json } from '../testing/arbitraries.ts';
+import * as arbitrary from '../testing/arbitraries.ts';
 import { readAgentCard } from '../card/index.ts';
 import { LegateError } from '../errors.ts';
 import { fromJsonRpcError } from '../json-rpc-error.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { agentCard } from '../card/arbitraries.ts';
-import * as arbitrary from '../arbitraries.ts';
+import { agentCard } from '../testing/card-arbitraries.ts';
+import * as arbitrary from '../testing/arbitraries.ts';
 import type {
   JsonObject,
   Message,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import * as arbitrary from '../arbitraries.ts';
+import * as arbitrary from '../testing/arbitraries.ts';
 import type { Part } from '../model.ts';
 import { ContentMark } from './content-mark.ts';
 import { appendParts, isPlainText } from './parts.ts';

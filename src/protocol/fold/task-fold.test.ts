@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Message, Part, StreamResponse, Task } from '../model.ts';
-import * as arbitrary from '../arbitraries.ts';
+import * as arbitrary from '../testing/arbitraries.ts';
 import { TaskFold } from './task-fold.ts';
 
 const ids = { taskId: 't', contextId: 'c' };

@@ -1,7 +1,7 @@
 /** Arbitrary values of the model, for property tests only. */
 import * as fc from 'fast-check';
-import type * as model from './index.ts';
-import { taskStates } from './model.ts';
+import type * as model from '../index.ts';
+import { taskStates } from '../model.ts';
 
 /** Optional members are left out, never undefined: that is how they come out of a decoder. */
 export function record<T>(

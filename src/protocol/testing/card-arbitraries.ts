@@ -1,6 +1,6 @@
 /** Arbitrary agent cards, for property tests only. */
 import * as fc from 'fast-check';
-import { id, jsonObject, loose, record, url, word, words } from '../arbitraries.ts';
+import { id, jsonObject, loose, record, url, word, words } from './arbitraries.ts';
 import type * as model from '../card-model.ts';
 
 const scopes = fc
