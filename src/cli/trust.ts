@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import {
-  type AuditLine,
+  type TrustChange,
   type Proposal,
   Proposals,
   taskOver,
@@ -133,6 +133,6 @@ function proposalLine(proposal: Proposal): string {
   return `${id}  ${trustName(proposal)}  ${skill}  ${text.replaceAll(/\s+/g, ' ').slice(0, 200)}`;
 }
 
-function auditLine({ at, by, event, subject, details }: AuditLine): string {
+function auditLine({ at, by, event, subject, details }: TrustChange): string {
   return `${at}  ${by}  ${event}  ${subject}${details === undefined ? '' : `  ${JSON.stringify(details)}`}`;
 }

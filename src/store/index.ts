@@ -4,6 +4,7 @@ export { openStore, type StoreOptions } from './open.ts';
 export { storeOptionsOf } from './from-settings.ts';
 export { migrateStore, storeStatus } from './migrate.ts';
 export { ownerKey } from './owner.ts';
+export { RecordSpace, type RecordSpaceOptions, type SpaceRecord } from './record-space.ts';
 export { smallSkewMs } from './store-health.ts';
 export type { MigrationStatus, PostgresOptions } from './postgres/index.ts';
 export type { SqliteOptions } from './sqlite/index.ts';

@@ -1,88 +1,71 @@
-import { type AgentCard, Json, type JsonObject, type JsonValue } from '../../protocol/index.ts';
-import type { RecordStore } from '../../store/index.ts';
-import type { CardSource, PeerCredential, PeerOrigin } from './peer.ts';
+import { z } from 'zod';
+import type { AgentCard } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore } from '../../store/index.ts';
+import type { PeerCredential } from './peer.ts';
+
+/** Cards were decoded when they came, and may since have lost their interfaces. */
+const card = z.custom<AgentCard>(
+  (value) => typeof value === 'object' && value !== null && 'skills' in value && 'name' in value,
+  'must be an agent card',
+);
+
+const peerRecord = z.object({
+  name: z.string(),
+  card,
+  origin: z.enum(['well-known', 'registered', 'announced']),
+  cardSource: z.enum(['fetched', 'override', 'announced', 'none']),
+  url: z.string().exactOptional(),
+  lastSeenAt: z.number().exactOptional(),
+  /** It announced itself by a signed card or message: others cannot speak for it any more. */
+  isProved: z.boolean().exactOptional(),
+  /** When it last announced itself, as it signed it: what it signed earlier is no news. */
+  announcedAt: z.number().exactOptional(),
+});
 
 /** A peer as stored. Credentials of well-known peers are the configuration's, and never stored. */
-export interface PeerRecord {
-  readonly name: string;
-  readonly card: AgentCard;
-  readonly origin: PeerOrigin;
-  readonly cardSource: CardSource;
-  readonly url?: string;
-  readonly lastSeenAt?: number;
-  /** It announced itself by a signed card or message: others cannot speak for it any more. */
-  readonly isProved?: boolean;
-  /** When it last announced itself, as it signed it: what it signed earlier is no news. */
-  readonly announcedAt?: number;
-}
+export type PeerRecord = Readonly<z.infer<typeof peerRecord>>;
 
-const space = 'peers';
-const credentialSpace = 'peer-credentials';
-const pageSize = 200;
+const credential = z.object({
+  headerName: z.string(),
+  headerValue: z.string(),
+  allowsPlainHttp: z.boolean().exactOptional(),
+});
 
 /** The directory in the store. Names are the same in any case. */
 export class PeerRecords {
-  readonly #records: RecordStore;
-  readonly #clock: { now(): number };
+  readonly #peers: RecordSpace<PeerRecord>;
+  readonly #credentials: RecordSpace<PeerCredential>;
 
   constructor(records: RecordStore, clock: { now(): number }) {
-    this.#records = records;
-    this.#clock = clock;
+    this.#peers = new RecordSpace({ records, space: 'peers', schema: peerRecord, clock });
+    const space = 'peer-credentials';
+    this.#credentials = new RecordSpace({ records, space, schema: credential, clock });
   }
 
   async get(name: string): Promise<PeerRecord | undefined> {
-    const stored = await this.#records.get(space, keyOf(name), this.#clock.now());
-    return stored?.value.value as unknown as PeerRecord | undefined;
+    return (await this.#peers.get(keyOf(name)))?.value;
   }
 
   async put(record: PeerRecord, expiresAt?: number): Promise<void> {
-    await this.#write(space, record.name, record as unknown as JsonObject, expiresAt);
+    const expiry = expiresAt === undefined ? {} : { expiresAt };
+    await this.#peers.write(this.#peers.toWrite(keyOf(record.name), record, expiry));
   }
 
   async delete(name: string): Promise<void> {
     const key = keyOf(name);
-    await this.#records.write(
-      [
-        { space, key },
-        { space: credentialSpace, key },
-      ],
-      this.#clock.now(),
-    );
+    await this.#peers.write(this.#peers.toWrite(key), this.#credentials.toWrite(key));
   }
 
-  async all(): Promise<readonly PeerRecord[]> {
-    const found: PeerRecord[] = [];
-    let after: string | undefined;
-    do {
-      const page = await this.#records.list({
-        space,
-        limit: pageSize,
-        now: this.#clock.now(),
-        ...(after !== undefined && { after }),
-      });
-      for (const { value } of page) found.push(value.value as unknown as PeerRecord);
-      after = page.length < pageSize ? undefined : page.at(-1)?.key;
-    } while (after !== undefined);
-    return found;
+  all(): Promise<readonly PeerRecord[]> {
+    return this.#peers.values();
   }
 
   async credential(name: string): Promise<PeerCredential | undefined> {
-    const stored = await this.#records.get(credentialSpace, keyOf(name), this.#clock.now());
-    return stored?.value.value as unknown as PeerCredential | undefined;
+    return (await this.#credentials.get(keyOf(name)))?.value;
   }
 
-  async putCredential(name: string, credential: PeerCredential): Promise<void> {
-    await this.#write(credentialSpace, name, credential as unknown as JsonObject);
-  }
-
-  async #write(place: string, name: string, value: JsonObject, expiresAt?: number): Promise<void> {
-    const write = {
-      space: place,
-      key: keyOf(name),
-      value: Json.of<JsonValue>(value),
-      ...(expiresAt !== undefined && { expiresAt }),
-    };
-    await this.#records.write([write], this.#clock.now());
+  async putCredential(name: string, value: PeerCredential): Promise<void> {
+    await this.#credentials.write(this.#credentials.toWrite(keyOf(name), value));
   }
 }
 

@@ -1,5 +1,6 @@
-import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { RecordStore, StoredRecord } from '../../store/index.ts';
+import { z } from 'zod';
+import { LegateError } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
 import { rank } from '../../search/index.ts';
 import { namespaceOf, wholeKey } from './memory-key.ts';
 
@@ -90,21 +91,18 @@ export interface WorkingMemoryOptions extends MemoryLimits {
   readonly clock?: { now(): number };
 }
 
-const space = 'working-memory';
-/** One record for each namespace, which every new entry of it writes: two do not take the last place. */
-const gateSpace = 'working-memory-gates';
 const hour = 60 * 60 * 1000;
-const pageSize = 200;
-/** Attempts at a change that others change meanwhile. */
-const attempts = 5;
-/** As many may come to one namespace at the same time. */
+/** As many processes may add to one namespace at the same time. */
 const savingAttempts = 100;
 
-interface Stored extends JsonObject {
-  readonly value: string;
-  readonly tags: readonly string[];
-  readonly ttlMs: number;
-}
+const stored = z.object({
+  value: z.string(),
+  tags: z.array(z.string()).readonly(),
+  ttlMs: z.number(),
+  category: z.string().exactOptional(),
+  writer: z.string().exactOptional(),
+});
+type Stored = Readonly<z.infer<typeof stored>>;
 
 /**
  * What an agent keeps for a while beside its conversations: results of other agents, notes, facts.
@@ -114,15 +112,20 @@ interface Stored extends JsonObject {
  * await memory.save('session/1/plan', 'First ...', { ttlMs: 600_000, tags: ['plan'] });
  */
 export class WorkingMemory {
-  readonly #records: RecordStore;
+  readonly #entries: RecordSpace<Stored>;
+  /** One record for each namespace, which every new entry of it writes: two do not take the last place. */
+  readonly #gates: RecordSpace<boolean>;
   readonly #prefix: string;
   readonly #clock: { now(): number };
   readonly #limits: Required<MemoryLimits>;
 
   constructor(options: WorkingMemoryOptions) {
-    this.#records = options.records;
+    const { records, clock = { now: Date.now } } = options;
+    this.#entries = new RecordSpace({ records, space: 'working-memory', schema: stored, clock });
+    const space = 'working-memory-gates';
+    this.#gates = new RecordSpace({ records, space, schema: z.boolean(), clock });
     this.#prefix = `${options.owner}\n`;
-    this.#clock = options.clock ?? { now: Date.now };
+    this.#clock = clock;
     this.#limits = {
       maxEntries: options.maxEntries ?? 500,
       maxValueLength: options.maxValueLength ?? 4 * 1024 * 1024,
@@ -149,21 +152,23 @@ export class WorkingMemory {
       ...(writer !== undefined && { writer }),
     };
     for (let attempt = 0; attempt < savingAttempts; attempt += 1) {
-      const now = this.#clock.now();
-      const stored = await this.#records.get(space, this.#prefix + whole, now);
+      const expiresAt = this.#clock.now() + ttlMs;
+      const before = await this.#entries.get(this.#prefix + whole);
       const isSaved =
-        stored === undefined
-          ? await this.#add(whole, body, now)
-          : await this.#write(whole, body, now, stored.version);
-      if (isSaved) return toEntry(whole, body, now, now + ttlMs);
+        before === undefined
+          ? await this.#add(whole, body, expiresAt)
+          : await this.#entries.write(
+              this.#entries.toWrite(before.key, body, { expiresAt, ifVersion: before.version }),
+            );
+      if (isSaved) return toEntry(whole, body, expiresAt - ttlMs, expiresAt);
     }
     throw new LegateError('UNAVAILABLE', `"${whole}" is being changed by others; try again`);
   }
 
   async get(key: string): Promise<MemoryEntry | undefined> {
     const whole = wholeKey(key, 'shared');
-    const stored = await this.#records.get(space, this.#prefix + whole, this.#clock.now());
-    return stored && this.#entry(stored);
+    const found = await this.#entries.get(this.#prefix + whole);
+    return found && this.#entry(found);
   }
 
   /** Replaces text within an entry, which keeps its tags and lives as long again. */
@@ -171,35 +176,30 @@ export class WorkingMemory {
     const whole = wholeKey(key, 'shared');
     const { find, replace, all = false } = options;
     if (find === '') throw refused('an empty text to find');
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const now = this.#clock.now();
-      const stored = await this.#records.get(space, this.#prefix + whole, now);
-      if (stored === undefined) throw missing(whole);
-      const body = stored.value.value as Stored;
-      const pieces = body.value.split(find);
+    let now = 0;
+    const edited = await this.#entries.change(this.#prefix + whole, (before) => {
+      if (before === undefined) throw missing(whole);
+      const pieces = before.value.value.split(find);
       if (pieces.length === 1) throw refused(`text that does not stand in "${whole}"`);
       if (pieces.length > 2 && !all) {
         throw refused(
           `text that stands in "${whole}" ${pieces.length - 1} times; give more of it, or replace all`,
         );
       }
-      const edited: Stored = { ...body, value: pieces.join(replace) };
-      this.#checkValue(edited.value);
-      if (await this.#write(whole, edited, now, stored.version)) {
-        return toEntry(whole, edited, now, now + body.ttlMs);
-      }
-    }
-    throw new LegateError('UNAVAILABLE', `"${whole}" is being changed by others; try again`);
+      const value = pieces.join(replace);
+      this.#checkValue(value);
+      now = this.#clock.now();
+      return { value: { ...before.value, value }, expiresAt: now + before.value.ttlMs };
+    });
+    return toEntry(whole, edited, now, now + edited.ttlMs);
   }
 
   /** False when there was none. */
   async delete(key: string): Promise<boolean> {
     const whole = wholeKey(key, 'shared');
-    const now = this.#clock.now();
-    const recordKey = this.#prefix + whole;
-    if ((await this.#records.get(space, recordKey, now)) === undefined) return false;
-    await this.#records.write([{ space, key: recordKey }], now);
-    return true;
+    const found = await this.#entries.get(this.#prefix + whole);
+    if (found !== undefined) await this.#entries.write(this.#entries.toWrite(found.key));
+    return found !== undefined;
   }
 
   /** The entries that match: ranked by the query, or the newest first. */
@@ -228,51 +228,28 @@ export class WorkingMemory {
 
   async *#all(prefix = ''): AsyncGenerator<MemoryEntry> {
     const path = prefix.replace(/\/+$/, '');
-    let after: string | undefined;
-    for (;;) {
-      const page = await this.#records.list({
-        space,
-        prefix: this.#prefix + path,
-        limit: pageSize,
-        now: this.#clock.now(),
-        ...(after !== undefined && { after }),
-      });
-      for (const stored of page) {
-        const entry = this.#entry(stored);
-        if (isBelow(entry.key, path)) yield entry;
-      }
-      after = page.at(-1)?.key;
-      if (page.length < pageSize) return;
+    for await (const found of this.#entries.list(this.#prefix + path)) {
+      const entry = this.#entry(found);
+      if (isBelow(entry.key, path)) yield entry;
     }
   }
 
-  #entry({ key, value, updatedAt, expiresAt = 0 }: StoredRecord): MemoryEntry {
-    return toEntry(key.slice(this.#prefix.length), value.value as Stored, updatedAt, expiresAt);
-  }
-
-  #write(key: string, body: Stored, now: number, ifVersion: number): Promise<boolean> {
-    return this.#records.write([{ ...this.#toWrite(key, body, now), ifVersion }], now);
-  }
-
-  #toWrite(key: string, body: Stored, now: number) {
-    const value = Json.of<JsonValue>(body);
-    return { space, key: this.#prefix + key, value, expiresAt: now + body.ttlMs };
+  #entry({ key, value, updatedAt, expiresAt = 0 }: SpaceRecord<Stored>): MemoryEntry {
+    return toEntry(key.slice(this.#prefix.length), value, updatedAt, expiresAt);
   }
 
   /** Writes a new entry where there is room; false when another one came to the namespace meanwhile. */
-  async #add(key: string, body: Stored, now: number): Promise<boolean> {
+  async #add(key: string, body: Stored, expiresAt: number): Promise<boolean> {
     const gateKey = this.#prefix + namespaceOf(key);
-    const gate = await this.#records.get(gateSpace, gateKey, now);
-    await this.#checkRoom(key, now);
-    const entry = this.#toWrite(key, body, now);
-    const opened = {
-      space: gateSpace,
-      key: gateKey,
-      value: Json.of<JsonValue>(true),
-      expiresAt: Math.max(now + body.ttlMs, gate?.expiresAt ?? 0),
-      ifVersion: gate?.version ?? 0,
-    };
-    return this.#records.write([{ ...entry, ifVersion: 0 }, opened], now);
+    const gate = await this.#gates.get(gateKey);
+    await this.#checkRoom(key);
+    return this.#entries.write(
+      this.#entries.toWrite(this.#prefix + key, body, { expiresAt, ifVersion: 0 }),
+      this.#gates.toWrite(gateKey, true, {
+        expiresAt: Math.max(expiresAt, gate?.expiresAt ?? 0),
+        ifVersion: gate?.version ?? 0,
+      }),
+    );
   }
 
   #checkValue(value: string): void {
@@ -281,32 +258,21 @@ export class WorkingMemory {
     throw refused(`a value of ${value.length} characters; at most ${maxValueLength} fit`);
   }
 
-  async #checkRoom(key: string, now: number): Promise<void> {
+  async #checkRoom(key: string): Promise<void> {
     const { maxEntries } = this.#limits;
     const namespace = namespaceOf(key);
-    const prefix = `${this.#prefix}${namespace}/`;
     let count = 0;
-    let after: string | undefined;
-    do {
-      const limit = Math.min(pageSize, maxEntries - count);
-      const page = await this.#records.list({
-        space,
-        prefix,
-        limit,
-        now,
-        ...(after !== undefined && { after }),
-      });
-      count += page.length;
-      after = page.length < limit ? undefined : page.at(-1)?.key;
-    } while (after !== undefined && count < maxEntries);
-    if (count < maxEntries) return;
-    throw refused(`"${key}": ${namespace} holds ${count} entries and no more; delete some first`);
+    for await (const _ of this.#entries.keys(`${this.#prefix}${namespace}/`)) {
+      count += 1;
+      if (count < maxEntries) continue;
+      throw refused(`"${key}": ${namespace} holds ${count} entries and no more; delete some first`);
+    }
   }
 }
 
 function toEntry(key: string, body: Stored, savedAt: number, expiresAt: number): MemoryEntry {
   const { ttlMs: _ttlMs, ...rest } = body;
-  return { ...(rest as unknown as Omit<MemoryEntry, 'key'>), key, savedAt, expiresAt };
+  return { ...rest, key, savedAt, expiresAt };
 }
 
 function textOf({ key, value, tags, category = '' }: MemoryEntry): string {

@@ -1,4 +1,3 @@
-export { AuditLog, type AuditLine } from './audit-log.ts';
 export { type Proposal, Proposals, type ProposalsOptions, taskOver } from './proposals.ts';
 export {
   matchSkill,
@@ -7,6 +6,7 @@ export {
   namedSkill,
 } from './skill-match.ts';
 export { type InboundNote, trustGate, type TrustGateOptions } from './trust-gate.ts';
+export { TrustAudit, type TrustChange } from './trust-audit.ts';
 export {
   type Grant,
   type TrustEntry,

@@ -1,14 +1,24 @@
-import {
-  isTerminal,
-  Json,
-  type JsonObject,
-  type JsonValue,
-  LegateError,
-} from '../../protocol/index.ts';
-import type { RecordStore, Store } from '../../store/index.ts';
+import { z } from 'zod';
+import { isTerminal, LegateError } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore, type Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
-import { AuditLog } from './audit-log.ts';
-import { trustName, type TrustSubject } from './trust-subject.ts';
+import { TrustAudit } from './trust-audit.ts';
+import { trustName } from './trust-subject.ts';
+
+const schema = z.object({
+  /** The id of the task that waits for it. */
+  id: z.string(),
+  method: z.string(),
+  tenant: z.string(),
+  subject: z.string(),
+  displayName: z.string().exactOptional(),
+  skill: z.string().exactOptional(),
+  text: z.string(),
+  state: z.enum(['open', 'approved', 'refused']),
+  /** Milliseconds since 1970. */
+  createdAt: z.number(),
+  expiresAt: z.number(),
+});
 
 /**
  * Something that a caller asks to be done, for the user to approve or refuse.
@@ -16,17 +26,7 @@ import { trustName, type TrustSubject } from './trust-subject.ts';
  * const line = ({ displayName, subject, skill = 'something', text }: Proposal) =>
  *   `${displayName ?? subject} asks for ${skill}: ${text}`;
  */
-export interface Proposal extends TrustSubject {
-  /** The id of the task that waits for it. */
-  readonly id: string;
-  readonly displayName?: string;
-  readonly skill?: string;
-  readonly text: string;
-  readonly state: 'open' | 'approved' | 'refused';
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  readonly expiresAt: number;
-}
+export type Proposal = Readonly<z.infer<typeof schema>>;
 
 /**
  * Where proposals are kept.
@@ -44,8 +44,6 @@ export interface ProposalsOptions {
   readonly pollIntervalMs?: number;
 }
 
-const space = 'trust-proposals';
-const pageSize = 200;
 /** A decision outlives its proposal, for later turns of the same task. */
 const decisionMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -57,45 +55,32 @@ const decisionMs = 7 * 24 * 60 * 60 * 1000;
  * await proposals.approve(taskId, 'me');
  */
 export class Proposals {
-  readonly #records: RecordStore;
+  readonly #proposals: RecordSpace<Proposal>;
   readonly #scheduler: Scheduler;
   readonly #pollIntervalMs: number;
   readonly #isOver: (taskId: string) => Promise<boolean>;
-  readonly #audit: AuditLog;
+  readonly #audit: TrustAudit;
   readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(options: ProposalsOptions) {
-    this.#records = options.records;
-    this.#scheduler = options.scheduler ?? systemScheduler;
+    const { records, scheduler: clock = systemScheduler } = options;
+    this.#proposals = new RecordSpace({ records, space: 'trust-proposals', schema, clock });
+    this.#scheduler = clock;
     this.#isOver = options.isOver ?? (async () => false);
     this.#pollIntervalMs = options.pollIntervalMs ?? 1_000;
-    this.#audit = new AuditLog(this.#records, this.#scheduler);
+    this.#audit = new TrustAudit(records, clock);
   }
 
   async find(id: string): Promise<Proposal | undefined> {
-    const stored = await this.#records.get(space, id, this.#scheduler.now());
-    return stored?.value.value as unknown as Proposal | undefined;
+    return (await this.#proposals.get(id))?.value;
   }
 
   /** Those that wait for a decision. */
   async list(): Promise<readonly Proposal[]> {
-    const now = this.#scheduler.now();
     const open: Proposal[] = [];
-    let after: string | undefined;
-    do {
-      const page = await this.#records.list({
-        space,
-        limit: pageSize,
-        now,
-        ...(after !== undefined && { after }),
-      });
-      for (const { value } of page) {
-        const proposal = value.value as unknown as Proposal;
-        if (proposal.state !== 'open' || proposal.expiresAt <= now) continue;
-        if (!(await this.#isOver(proposal.id))) open.push(proposal);
-      }
-      after = page.length < pageSize ? undefined : page.at(-1)?.key;
-    } while (after !== undefined);
+    for await (const { value } of this.#proposals.list()) {
+      if (this.#isOpen(value) && !(await this.#isOver(value.id))) open.push(value);
+    }
     return open;
   }
 
@@ -111,7 +96,7 @@ export class Proposals {
       createdAt: now,
       expiresAt: now + lifetimeMs,
     };
-    const isNew = await this.#records.write([this.#write(made, 0)], now);
+    const isNew = await this.#proposals.write(this.#toWrite(made, 0));
     return { proposal: isNew ? made : ((await this.find(proposal.id)) ?? made), isNew };
   }
 
@@ -137,17 +122,11 @@ export class Proposals {
   }
 
   async #decide(id: string, state: 'approved' | 'refused', by: string): Promise<Proposal> {
-    const now = this.#scheduler.now();
-    const stored = await this.#records.get(space, id, now);
-    const open = stored?.value.value as unknown as Proposal | undefined;
-    if (
-      stored === undefined ||
-      open === undefined ||
-      open.state !== 'open' ||
-      open.expiresAt <= now
-    ) {
+    const stored = await this.#proposals.get(id);
+    if (stored === undefined || !this.#isOpen(stored.value)) {
       throw new LegateError('INVALID_PARAMS', `no proposal ${id} waits for a decision`);
     }
+    const open = stored.value;
     if (await this.#isOver(id)) {
       throw new LegateError(
         'INVALID_PARAMS',
@@ -161,21 +140,20 @@ export class Proposals {
       subject: trustName(open),
       details: { id, ...(open.skill !== undefined && { skill: open.skill }) },
     });
-    if (!(await this.#records.write([this.#write(decided, stored.version), line], now))) {
+    if (!(await this.#proposals.write(this.#toWrite(decided, stored.version), line))) {
       throw new LegateError('INVALID_PARAMS', `no proposal ${id} waits for a decision any more`);
     }
     for (const wake of this.#waiting.get(id) ?? []) wake();
     return decided;
   }
 
-  #write(proposal: Proposal, ifVersion: number) {
-    return {
-      space,
-      key: proposal.id,
-      value: Json.of<JsonValue>(proposal as unknown as JsonObject),
-      expiresAt: proposal.expiresAt + decisionMs,
-      ifVersion,
-    };
+  #isOpen({ state, expiresAt }: Proposal): boolean {
+    return state === 'open' && expiresAt > this.#scheduler.now();
+  }
+
+  #toWrite(proposal: Proposal, ifVersion: number) {
+    const expiresAt = proposal.expiresAt + decisionMs;
+    return this.#proposals.toWrite(proposal.id, proposal, { expiresAt, ifVersion });
   }
 
   #sleep(id: string, ms: number, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,9 @@
-import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import { z } from 'zod';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { AuditLog } from './audit-log.ts';
+import { TrustAudit } from './trust-audit.ts';
 import {
   isAtLeast,
   isProved,
@@ -12,22 +13,27 @@ import {
   type TrustSubject,
 } from './trust-subject.ts';
 
+const trustEntry = z.object({
+  method: z.string(),
+  tenant: z.string(),
+  subject: z.string(),
+  displayName: z.string().exactOptional(),
+  level: z.enum(trustLevels),
+  /** Ids of skills; compared in any case. */
+  approvedSkills: z.array(z.string()).readonly(),
+  /** Milliseconds since 1970. */
+  firstSeen: z.number(),
+  lastInteraction: z.number().exactOptional(),
+  interactionCount: z.number(),
+});
+
 /**
  * What is known of somebody who calls us, or whom we call.
  * @example
  * const isRegular = ({ level, interactionCount }: TrustEntry) =>
  *   level === 'observe' && interactionCount > 20; // perhaps time to grant more
  */
-export interface TrustEntry extends TrustSubject {
-  readonly displayName?: string;
-  readonly level: TrustLevel;
-  /** Ids of skills; compared in any case. */
-  readonly approvedSkills: readonly string[];
-  /** Milliseconds since 1970. */
-  readonly firstSeen: number;
-  readonly lastInteraction?: number;
-  readonly interactionCount: number;
-}
+export type TrustEntry = Readonly<z.infer<typeof trustEntry>>;
 
 /**
  * Where trust is kept.
@@ -51,9 +57,6 @@ export interface Grant {
   readonly by: string;
 }
 
-const space = 'trust';
-const pageSize = 200;
-const attempts = 10;
 const mostSkills = 500;
 /** How long those are remembered who proved nothing: anybody can make up any number of them. */
 const strangersMs = 7 * 24 * 60 * 60 * 1000;
@@ -65,24 +68,22 @@ const strangersMs = 7 * 24 * 60 * 60 * 1000;
  * await ledger.grant(readTrustName('message-token:alice'), { level: 'act', skills: ['notify'], by: 'me' })
  */
 export class TrustLedger {
-  readonly audit: AuditLog;
-  readonly #records: RecordStore;
+  readonly audit: TrustAudit;
+  readonly #entries: RecordSpace<TrustEntry>;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
 
   constructor(options: TrustLedgerOptions) {
-    this.#records = options.records;
-    this.#scheduler = options.scheduler ?? systemScheduler;
+    const { records, scheduler: clock = systemScheduler } = options;
+    this.#scheduler = clock;
     this.#logger = options.logger ?? silentLogger;
-    this.audit = new AuditLog(this.#records, this.#scheduler);
+    this.#entries = new RecordSpace({ records, space: 'trust', schema: trustEntry, clock });
+    this.audit = new TrustAudit(records, clock);
   }
 
   /** What is known of somebody; an observer where nothing is. */
   async find(subject: TrustSubject): Promise<TrustEntry> {
-    const stored = await this.#records.get(space, keyOf(subject), this.#scheduler.now());
-    return stored === undefined
-      ? this.#stranger(subject)
-      : (stored.value.value as unknown as TrustEntry);
+    return (await this.#entries.get(keyOf(subject)))?.value ?? this.#stranger(subject);
   }
 
   /** Whether a subject may act by itself with a skill. */
@@ -152,20 +153,8 @@ export class TrustLedger {
     );
   }
 
-  async list(): Promise<readonly TrustEntry[]> {
-    const found: TrustEntry[] = [];
-    let after: string | undefined;
-    do {
-      const page = await this.#records.list({
-        space,
-        limit: pageSize,
-        now: this.#scheduler.now(),
-        ...(after !== undefined && { after }),
-      });
-      for (const { value } of page) found.push(value.value as unknown as TrustEntry);
-      after = page.length < pageSize ? undefined : page.at(-1)?.key;
-    } while (after !== undefined);
-    return found;
+  list(): Promise<readonly TrustEntry[]> {
+    return this.#entries.values();
   }
 
   #stranger({ method, tenant, subject }: TrustSubject): TrustEntry {
@@ -185,35 +174,17 @@ export class TrustLedger {
     change: (entry: TrustEntry) => TrustEntry,
     audit?: { readonly by: string; readonly event: string; readonly details: JsonObject },
   ): Promise<TrustEntry> {
-    const key = keyOf(subject);
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const now = this.#scheduler.now();
-      const stored = await this.#records.get(space, key, now);
-      const before = (stored?.value.value as TrustEntry | undefined) ?? this.#stranger(subject);
-      const after = change(before);
-      const writes: RecordWrite[] = [
-        {
-          space,
-          key,
-          value: Json.of<JsonValue>(after as unknown as JsonObject),
-          ifVersion: stored?.version ?? 0,
-          ...(!isProved(subject) && { expiresAt: now + strangersMs }),
-        },
-      ];
-      if (audit !== undefined)
-        writes.push(this.audit.line({ ...audit, subject: trustName(subject) }));
-      if (await this.#records.write(writes, now)) {
-        if (audit !== undefined) {
-          const { event, ...details } = audit;
-          this.#logger.info({ subject: trustName(subject), ...details }, `peers.${event}`);
-        }
-        return after;
-      }
+    const name = trustName(subject);
+    const after = await this.#entries.change(keyOf(subject), (before) => ({
+      value: change(before?.value ?? this.#stranger(subject)),
+      expiresAt: isProved(subject) ? undefined : this.#scheduler.now() + strangersMs,
+      also: audit === undefined ? [] : [this.audit.line({ ...audit, subject: name })],
+    }));
+    if (audit !== undefined) {
+      const { event, ...details } = audit;
+      this.#logger.info({ subject: name, ...details }, `peers.${event}`);
     }
-    throw new LegateError(
-      'UNAVAILABLE',
-      `the trust in ${trustName(subject)} is being changed by others; try again`,
-    );
+    return after;
   }
 }
 

@@ -1,0 +1,130 @@
+import type { ZodType } from 'zod';
+import { Json, type JsonValue, LegateError } from '../protocol/index.ts';
+import type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
+
+/**
+ * What a space holds, and where.
+ * @example
+ * const options: RecordSpaceOptions<Note> = { records: store.records, space: 'notes', schema: note };
+ */
+export interface RecordSpaceOptions<T> {
+  readonly records: RecordStore;
+  readonly space: string;
+  /** Decodes what is read back. Former versions of a value are its alternatives or transforms. */
+  readonly schema: ZodType<T>;
+  /** @default the wall clock */
+  readonly clock?: { now(): number };
+}
+
+/** A record whose value is decoded. */
+export interface SpaceRecord<T> extends Omit<StoredRecord, 'value'> {
+  readonly value: T;
+}
+
+const pageSize = 200;
+
+/**
+ * One space of a record store whose values are of one kind.
+ * @example
+ * const notes = new RecordSpace({ records: store.records, space: 'notes', schema: note });
+ * await notes.change('today', (before) => ({ value: { text: `${before?.value.text ?? ''}!` } }));
+ */
+export class RecordSpace<T> {
+  readonly #options: RecordSpaceOptions<T>;
+  readonly #clock: { now(): number };
+
+  constructor(options: RecordSpaceOptions<T>) {
+    this.#options = options;
+    this.#clock = options.clock ?? { now: Date.now };
+  }
+
+  async get(key: string): Promise<SpaceRecord<T> | undefined> {
+    const { records, space } = this.#options;
+    const stored = await records.get(space, key, this.#clock.now());
+    return stored && this.#decode(stored);
+  }
+
+  /** Records in the order of their keys, read page by page. */
+  async *list(prefix?: string): AsyncGenerator<SpaceRecord<T>> {
+    for await (const stored of this.#stored(prefix)) yield this.#decode(stored);
+  }
+
+  /** Keys in their order; values are not decoded. */
+  async *keys(prefix?: string): AsyncGenerator<string> {
+    for await (const { key } of this.#stored(prefix)) yield key;
+  }
+
+  /** All values, in the order of their keys. */
+  values(prefix?: string): Promise<T[]> {
+    return Array.fromAsync(this.list(prefix), ({ value }) => value);
+  }
+
+  /** A write for a transaction; without a value it deletes. */
+  toWrite(
+    key: string,
+    value?: T,
+    options: Pick<RecordWrite, 'expiresAt' | 'ifVersion'> = {},
+  ): RecordWrite {
+    const { space } = this.#options;
+    if (value === undefined) return { space, key, ...options };
+    return { space, key, value: Json.of(value as JsonValue), ...options };
+  }
+
+  /** False when an `ifVersion` did not hold; then nothing was written. */
+  write(...writes: readonly RecordWrite[]): Promise<boolean> {
+    return this.#options.records.write(writes, this.#clock.now());
+  }
+
+  /**
+   * Replaces a value by one that is made from it. `make` runs again when another process changed the
+   * record meanwhile; `also` is written in the same transaction.
+   */
+  async change(
+    key: string,
+    make: (before: SpaceRecord<T> | undefined) => {
+      readonly value: T;
+      readonly expiresAt?: number | undefined;
+      readonly also?: readonly RecordWrite[];
+    },
+    attempts = 10,
+  ): Promise<T> {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const before = await this.get(key);
+      const { value, expiresAt, also = [] } = make(before);
+      const write = this.toWrite(key, value, {
+        ifVersion: before?.version ?? 0,
+        ...(expiresAt !== undefined && { expiresAt }),
+      });
+      if (await this.write(write, ...also)) return value;
+    }
+    throw new LegateError(
+      'UNAVAILABLE',
+      `${this.#options.space} "${key}" is being changed by other processes; try again`,
+    );
+  }
+
+  async *#stored(prefix = ''): AsyncGenerator<StoredRecord> {
+    const { records, space } = this.#options;
+    let after: string | undefined;
+    for (;;) {
+      const now = this.#clock.now();
+      const start = after === undefined ? {} : { after };
+      const page = await records.list({ space, prefix, limit: pageSize, now, ...start });
+      yield* page;
+      after = page.at(-1)?.key;
+      if (page.length < pageSize) return;
+    }
+  }
+
+  #decode({ value, ...rest }: StoredRecord): SpaceRecord<T> {
+    const parsed = this.#options.schema.safeParse(value.value);
+    if (parsed.success) return { ...rest, value: parsed.data };
+    const [issue] = parsed.error.issues;
+    const place = ['value', ...(issue?.path ?? [])].join('.');
+    throw new LegateError(
+      'STORE_VERSION',
+      `can't read the record "${rest.key}" of ${this.#options.space}: ${place}: ${issue?.message}; ` +
+        'it was written by another version of Legate: use that version, or delete the record',
+    );
+  }
+}
