@@ -1,4 +1,5 @@
 import { type ErrorCode, LegateError } from '../protocol/index.ts';
+import { retryAfterMs } from '../time/index.ts';
 import { readText } from './body.ts';
 import { type Http, type HttpRequest, targetOf } from './http.ts';
 
@@ -28,7 +29,7 @@ export async function failureOf(
   const body = await readText(response, request, http);
   const told = readError(body);
   const code = codeOfStatus[status];
-  const retryAfter = told?.retryAfter ?? readRetryAfter(response.headers, http.now());
+  const retryAfter = told?.retryAfter ?? secondsOf(response, http.now());
   const patience = retryAfter !== undefined && { retryAfter };
   if (told === undefined) {
     const what = code === undefined ? ', which is not an A2A answer' : '';
@@ -56,11 +57,8 @@ function adviceFor(status: number): string {
   return '';
 }
 
-/** `Retry-After` in seconds, from either of its two forms. */
-export function readRetryAfter(headers: Headers, now: number): number | undefined {
-  const value = headers.get('Retry-After')?.trim();
-  if (value === undefined || value === '') return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
+/** `Retry-After` in whole seconds. */
+function secondsOf({ headers }: Response, now: number): number | undefined {
+  const asked = retryAfterMs(headers.get('Retry-After'), now);
+  return asked === undefined ? undefined : Math.ceil(asked / 1_000);
 }

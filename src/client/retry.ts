@@ -1,4 +1,5 @@
 import { LegateError } from '../protocol/index.ts';
+import { backoff, retry } from '../time/index.ts';
 import type { PollOptions, Settings } from './options.ts';
 
 /** Whether the same request may well succeed a little later. */
@@ -24,13 +25,12 @@ export function pauseBefore(
   const { initialMs, maximumMs, longestRetryAfterMs } = settings.retry;
   const asked = (failure?.retryAfter ?? 0) * 1000;
   if (asked > longestRetryAfterMs) throw failure;
-  const full = Math.min(maximumMs, initialMs * 2 ** (failures - 1));
-  return Math.max(asked, full * (0.5 + settings.random() / 2));
+  return Math.max(asked, backoff(failures, { initialMs, maximumMs, random: settings.random }));
 }
 
 /** The pause before look number `look` (from 1) at a task that has not changed. */
 export function pollPause(look: number, poll: Required<PollOptions>): number {
-  return Math.min(poll.maximumMs, poll.initialMs * 1.5 ** (look - 1));
+  return backoff(look, { ...poll, factor: 1.5 });
 }
 
 /**
@@ -45,22 +45,16 @@ export async function withRetry<T>(
   signal: AbortSignal | undefined,
   run: () => Promise<T>,
 ): Promise<T> {
-  let failures = 0;
+  const { attempts } = settings.retry;
   let looks = 0;
-  for (;;) {
-    try {
-      return await run();
-    } catch (error) {
-      signal?.throwIfAborted();
-      const isInFlight = error instanceof LegateError && error.code === 'MESSAGE_IN_FLIGHT';
-      if (isInFlight && settings.retry.attempts > 1) {
-        looks += 1;
-        await settings.sleep(pollPause(looks, settings.poll), signal);
-        continue;
-      }
-      failures += 1;
-      if (!isTransient(error) || failures >= settings.retry.attempts) throw error;
-      await settings.sleep(pauseBefore(failures, error, settings), signal);
+  const delayAfter = (failed: number, error: unknown): number | undefined => {
+    if (attempts > 1 && error instanceof LegateError && error.code === 'MESSAGE_IN_FLIGHT') {
+      looks += 1;
+      return pollPause(looks, settings.poll);
     }
-  }
+    const failures = failed - looks;
+    if (!isTransient(error) || failures >= attempts) return undefined;
+    return pauseBefore(failures, error, settings);
+  };
+  return retry(run, { delays: delayAfter, signal, sleep: settings.sleep });
 }

@@ -1,13 +1,12 @@
 import { isTerminal, LegateError, type Task } from '../protocol/index.ts';
-import { Deadline, until } from '../time/index.ts';
+import { backoff, Deadline, until } from '../time/index.ts';
 import type { Peer } from './peer.ts';
 import type { Recall } from './recall.ts';
 import { isTransient } from './retry.ts';
 import { taskOfMessage } from './task-of-message.ts';
 
-/** The first pause before a look, in milliseconds: most peers name the task sooner by themselves. */
-const firstPauseMs = 250;
-const longestPauseMs = 5_000;
+/** Before each look: most peers name the task sooner by themselves. */
+const pauses = { initialMs: 250, maximumMs: 5_000 };
 const mostLooks = 12;
 /**
  * Finds the task of a message that was given up, in two ways at once; the first to find it counts.
@@ -64,8 +63,8 @@ export class Search {
 
   /** Undefined where the peer does not list its tasks, or has not shown it for long enough. */
   async #look(signal: AbortSignal): Promise<Task | undefined> {
-    for (let count = 0; count < mostLooks; count += 1) {
-      await this.#peer.settings.sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** count), signal);
+    for (let look = 1; look <= mostLooks; look += 1) {
+      await this.#peer.settings.sleep(backoff(look, pauses), signal);
       try {
         const call = { signal, headers: this.#headers };
         const task = await taskOfMessage(this.#peer, this.#recall.message, call);

@@ -1,7 +1,7 @@
 import type { Client, Tool } from '@modelcontextprotocol/client';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
 import { type Logger, silentLogger, traceHeaders } from '../telemetry/index.ts';
+import { backoff, sleep } from '../time/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
 import { outputValidator } from './output-validator.ts';
 import { type McpToolResult, toResult } from './result.ts';
@@ -25,8 +25,7 @@ export interface McpCallOptions {
   readonly timeoutMs?: number;
 }
 
-const firstWaitMs = 200;
-const longestWaitMs = 5_000;
+const waits = { initialMs: 200, maximumMs: 5_000 };
 
 /**
  * A connection to an MCP server, made when it is first needed and made anew when it was lost.
@@ -194,9 +193,9 @@ export class McpConnection implements AsyncDisposable {
         if (attempt > maxRetries || this.#isClosed || (await judge(error)).isRefusal) {
           throw this.#toError(error, await judge(error));
         }
-        const wait = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
+        const wait = backoff(attempt, waits);
         this.#logger.warn({ server: this.name, attempt, waitMs: wait, error }, 'mcp.connect.retry');
-        await delay(wait);
+        await sleep(wait);
       }
     }
   }

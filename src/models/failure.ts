@@ -1,5 +1,6 @@
 import { APICallError } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
+import { retryAfterMs } from '../time/index.ts';
 
 /**
  * What went wrong with a model call, and whether asking again can help.
@@ -35,11 +36,11 @@ export function describeFailure(
   const asked: FailedModel = typeof model === 'string' ? { modelId: model } : model;
   if (thrown instanceof LegateError) {
     const inner = thrown.cause === undefined ? undefined : apiError(thrown.cause);
-    const retryAfterMs = inner === undefined ? undefined : retryAfter(inner, now);
+    const askedMs = inner === undefined ? undefined : retryAfter(inner, now);
     const isRetryable = ['UNAVAILABLE', 'RATE_LIMITED', 'REQUEST_TIMEOUT'].includes(thrown.code)
       ? (inner?.isRetryable ?? true)
       : false;
-    return { error: thrown, isRetryable, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    return { error: thrown, isRetryable, ...(askedMs !== undefined && { retryAfterMs: askedMs }) };
   }
   const api = apiError(thrown);
   if (api === undefined) {
@@ -54,19 +55,19 @@ export function describeFailure(
     // A connection that breaks in the midst of an answer shows as a TypeError of `fetch`.
     return { error, isRetryable: thrown instanceof TypeError };
   }
-  const retryAfterMs = retryAfter(api, now);
+  const askedMs = retryAfter(api, now);
   const error = new LegateError(
     api.statusCode === 429 ? 'RATE_LIMITED' : 'UNAVAILABLE',
     toMessage(api, asked),
     {
       cause: thrown,
-      ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1000) }),
+      ...(askedMs !== undefined && { retryAfter: Math.ceil(askedMs / 1000) }),
     },
   );
   return {
     error,
     isRetryable: api.isRetryable,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(askedMs !== undefined && { retryAfterMs: askedMs }),
   };
 }
 
@@ -93,12 +94,7 @@ function retryAfter(error: APICallError, now: number): number | undefined {
   const headers = error.responseHeaders ?? {};
   const milliseconds = Number(headers['retry-after-ms'] ?? Number.NaN);
   if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
-  const text = headers['retry-after'];
-  if (text === undefined) return undefined;
-  const seconds = Number(text);
-  if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return retryAfterMs(headers['retry-after'], now);
 }
 
 function shorten(text: string): string {

@@ -38,7 +38,7 @@ test('retries a busy service with growing waits', async () => {
   const model = scriptedModel([busy, busy, 'done']);
   const answer = await generateText(model, { prompt: 'x', sleep, random: () => 0.5, now: () => 0 });
   expect(answer).toMatchObject({ text: 'done', attempts: 3 });
-  expect(waits).toEqual([187.5, 375]);
+  expect(waits).toEqual([188, 375]);
 });
 
 test.each([

@@ -59,7 +59,7 @@ export interface GenerateTextOptions extends ModelSettings {
   /** In [0, 1), for the spread of waits. @default Math.random */
   readonly random?: () => number;
   /** @default a timer */
-  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { sleep as pause } from '../time/index.ts';
+import { backoff, retry } from '../time/index.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Logger } from '../telemetry/index.ts';
 import { describeFailure } from './failure.ts';
@@ -23,11 +23,10 @@ export interface ModelRetryOptions {
   /** When the call must be over, in milliseconds since 1970. @default no wait is longer than 60 s */
   readonly deadline?: number | undefined;
   /** @default a timer */
-  readonly sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
+  readonly sleep?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
 
-const firstWaitMs = 250;
-const longestWaitMs = 8_000;
+const policy = { initialMs: 250, maximumMs: 8_000 };
 /** Without a deadline: a service that asks for a longer wait is as good as gone. */
 const longestRetryAfterMs = 60_000;
 
@@ -44,30 +43,33 @@ export async function retryModel<
   options: ModelRetryOptions,
   ask: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {
-  const { retries, signal, logger, now, random, deadline, sleep = pause } = options;
+  const { retries, signal, logger, now, random, deadline, sleep } = options;
   const meter = meterModelCall(model.modelId, now);
   let usage: Answer['usage'] | undefined;
+  const delayAfter = (failures: number, thrown: unknown): number | undefined => {
+    const { isRetryable, retryAfterMs } = describeFailure(thrown, model, now());
+    if (!isRetryable || failures > retries) return undefined;
+    const waitMs = retryAfterMs ?? backoff(failures, { ...policy, random });
+    // Waiting past the deadline helps nobody: say now what would be said later.
+    const isTooLong =
+      deadline === undefined ? waitMs > longestRetryAfterMs : now() + waitMs >= deadline;
+    return isTooLong ? undefined : waitMs;
+  };
   try {
-    for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted();
-      try {
-        const answer = await ask(attempt);
-        ({ usage } = answer);
-        return answer;
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const { error, isRetryable, retryAfterMs } = describeFailure(thrown, model, now());
-        if (!isRetryable || attempt > retries) throw error;
-        const backoff = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
-        const waitMs = retryAfterMs ?? backoff * (0.5 + random() / 2);
-        // Waiting past the deadline helps nobody: say now what would be said later.
-        const isTooLong =
-          deadline === undefined ? waitMs > longestRetryAfterMs : now() + waitMs >= deadline;
-        if (isTooLong) throw error;
-        logger.warn({ model: model.modelId, attempt, waitMs, code: error.code }, 'model.retry');
-        await sleep(waitMs, signal);
-      }
-    }
+    const answer = await retry(ask, {
+      delays: delayAfter,
+      signal,
+      sleep,
+      onRetry({ attempt, delayMs: waitMs, error }) {
+        const { code } = describeFailure(error, model, now()).error;
+        logger.warn({ model: model.modelId, attempt, waitMs, code }, 'model.retry');
+      },
+    });
+    ({ usage } = answer);
+    return answer;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw describeFailure(thrown, model, now()).error;
   } finally {
     meter.end(usage);
   }

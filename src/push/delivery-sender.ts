@@ -1,13 +1,28 @@
 import type { Task } from '../protocol/index.ts';
-import { Deadline } from '../time/index.ts';
+import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
-import { backoffDelay, type BackoffOptions, retryAfterDelay } from './backoff.ts';
 import type { BodySigner } from './body-signature.ts';
 import { buildDeliveryRequest, type DeliverySources } from './delivery-request.ts';
 import { type DeliveryTransport, guardedTransport } from './delivery-transport.ts';
 import { UrlRefused, type UrlPolicy } from './policy.ts';
 import type { Resolver } from './resolver.ts';
 import { outboundTimeouts } from './timeouts.ts';
+
+/**
+ * How long to wait before another attempt.
+ * @example
+ * const backoff: BackoffOptions = { initialDelay: 500, factor: 2 }; // at most 0.5, 1, 2, 4 s
+ */
+export interface BackoffOptions {
+  /** Milliseconds before the second attempt. @default 1_000 */
+  readonly initialDelay?: number;
+  /** How much longer each wait is than the one before. @default 4 */
+  readonly factor?: number;
+  /** Milliseconds. @default 600_000 */
+  readonly maxDelay?: number;
+  /** Milliseconds: a `Retry-After` beyond this is cut. @default 3_600_000 */
+  readonly maxRetryAfter?: number;
+}
 
 export interface DeliverySenderOptions {
   readonly store: Pick<Store, 'readEvents'>;
@@ -109,11 +124,13 @@ export class DeliverySender {
   }
 
   #retry(delivery: Delivery, error: string, retryAfter?: string): DeliveryOutcome {
-    const { maxAttempts = 5, random = Math.random, backoff, scheduler } = this.#options;
+    const { maxAttempts = 5, random = Math.random, scheduler } = this.#options;
     const attempts = delivery.attempts + 1;
     if (attempts >= maxAttempts) return { kind: 'dead', error };
-    const asked = retryAfterDelay(retryAfter, scheduler.now(), backoff) ?? 0;
-    const afterMs = Math.max(backoffDelay(attempts, random, backoff), asked);
+    const { initialDelay: initialMs = 1_000, factor = 4, ...longest } = this.#options.backoff ?? {};
+    const { maxDelay: maximumMs = 600_000, maxRetryAfter = 3_600_000 } = longest;
+    const asked = Math.min(retryAfterMs(retryAfter, scheduler.now()) ?? 0, maxRetryAfter);
+    const afterMs = Math.max(backoff(attempts, { initialMs, factor, maximumMs, random }), asked);
     return { kind: 'retry', afterMs, error };
   }
 }

@@ -1,5 +1,5 @@
 export { type AddressKind, addressKind } from './address.ts';
-export type { BackoffOptions } from './backoff.ts';
+export type { BackoffOptions } from './delivery-sender.ts';
 export {
   type BodySigner,
   bodySigner,

@@ -1,9 +1,9 @@
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { KeyedQueue } from '../time/index.ts';
 import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
 import { DeliveryMeter } from './delivery-meter.ts';
-import { Lanes } from './lanes.ts';
 import type { UrlPolicy } from './policy.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
@@ -117,7 +117,8 @@ export class PushDispatcher {
   readonly #logger: Logger;
   readonly #sender: DeliverySender;
   readonly #meter: DeliveryMeter;
-  readonly #lanes: Lanes<Claim>;
+  /** Calls by host: one that answers slowly holds up its own deliveries only. */
+  readonly #calls: KeyedQueue;
   readonly #maxClaims: number;
   readonly #abort = new AbortController();
   #state: 'idle' | 'running' | 'stopping' | 'stopped' = 'idle';
@@ -131,7 +132,6 @@ export class PushDispatcher {
   /** Calls that may begin in this round. */
   #allowance = Infinity;
   #endPause: (() => void) | undefined;
-  #onDrained: (() => void) | undefined;
 
   constructor(options: PushDispatcherOptions) {
     this.#options = options;
@@ -139,7 +139,7 @@ export class PushDispatcher {
     this.#logger = options.logger ?? silentLogger;
     this.#meter = new DeliveryMeter(this.#scheduler);
     const { concurrency = 64, concurrencyPerHost = 16 } = options;
-    this.#lanes = new Lanes({ maxActive: concurrency, maxActivePerLane: concurrencyPerHost });
+    this.#calls = new KeyedQueue({ perKey: concurrencyPerHost, total: concurrency });
     // Room for claims that wait behind a slow host, so that claims for other hosts still get in.
     this.#maxClaims = concurrency * 4;
     this.#sender = new DeliverySender({ ...options, scheduler: this.#scheduler });
@@ -193,16 +193,11 @@ export class PushDispatcher {
     this.#state = 'stopping';
     this.#timer?.cancel();
     this.#endPause?.();
-    this.#lanes.clear();
     await this.#pumping;
-    if (this.#lanes.active > 0) {
-      const drained = Promise.withResolvers<void>();
-      this.#onDrained = drained.resolve;
-      const { drainTimeout = 10_000 } = options;
-      const deadline = this.#scheduler.after(drainTimeout, () => this.#abort.abort());
-      await drained.promise;
-      deadline.cancel();
-    }
+    const { drainTimeout = 10_000 } = options;
+    const deadline = this.#scheduler.after(drainTimeout, () => this.#abort.abort());
+    await this.#calls.idle();
+    deadline.cancel();
     await this.#settle();
     this.#state = 'stopped';
     this.#sender.close();
@@ -259,7 +254,7 @@ export class PushDispatcher {
   }
 
   async #claim(): Promise<void> {
-    const room = this.#maxClaims - this.#lanes.size;
+    const room = this.#maxClaims - this.#calls.size;
     // At least one: late is no delivery's fate for ever.
     const limit = Math.min(room, Math.max(1, Math.floor(this.#allowance)));
     if (this.#state !== 'running' || limit <= 0) return;
@@ -271,9 +266,10 @@ export class PushDispatcher {
     if (this.#state !== 'running') return;
     for (const delivery of claimed) {
       const host = hostOf(delivery);
-      this.#lanes.add(host, { delivery, host, startBy });
+      void this.#calls
+        .run(host, () => this.#call({ delivery, host, startBy }))
+        .finally(() => this.wake());
     }
-    this.#startCalls();
     if (claimed.length === limit) return;
     const due = await push.nextDueMs();
     const interval = this.#options.pollInterval ?? 10_000;
@@ -293,20 +289,8 @@ export class PushDispatcher {
     this.#timer = this.#scheduler.after(milliseconds, () => this.wake());
   }
 
-  #startCalls(): void {
-    for (let claim = this.#lanes.next(); claim !== undefined; claim = this.#lanes.next()) {
-      const { host } = claim;
-      void this.#call(claim).finally(() => {
-        this.#lanes.done(host);
-        if (this.#state === 'running') this.#startCalls();
-        else if (this.#lanes.active === 0) this.#onDrained?.();
-        this.wake();
-      });
-    }
-  }
-
   async #call({ delivery, host, startBy }: Claim): Promise<void> {
-    if (this.#scheduler.now() > startBy) return;
+    if (this.#state !== 'running' || this.#scheduler.now() > startBy) return;
     const outcome = await this.#meter.measure(() =>
       this.#sender.send(delivery, this.#abort.signal),
     );

@@ -29,7 +29,7 @@ import { LogReader } from './log-reader.ts';
 import { Maintenance } from './maintenance.ts';
 import { type EngineOptions, type EngineSettings, resolveOptions } from './options.ts';
 import { PageTokens } from './page-token.ts';
-import { isStoreFailure } from './patience.ts';
+import { isStoreFailure } from './store-retry.ts';
 import { PushConfigs } from './push-configs.ts';
 import { listTasks } from './task-list.ts';
 import type { TurnOutcome } from './turn-run.ts';

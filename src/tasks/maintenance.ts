@@ -2,7 +2,7 @@ import { type Reporting, smallSkewMs } from '../store/index.ts';
 import { observeGauge } from '../telemetry/index.ts';
 import type { Hub } from './hub.ts';
 import type { EngineSettings } from './options.ts';
-import { reportedOutage } from './patience.ts';
+import { reportedOutage } from './store-retry.ts';
 import type { Timer } from './scheduler.ts';
 import type { Turns } from './turns.ts';
 

@@ -18,8 +18,8 @@ import type {
 } from '../store/index.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
-import { isStoreFailure, retryDelays } from './patience.ts';
 import type { Scheduler } from './scheduler.ts';
+import { retryWhileUnavailable } from './store-retry.ts';
 import { timeOf } from './timestamp.ts';
 
 /** Events that may wait for the disk before the agent has to. */
@@ -219,12 +219,7 @@ export class TaskWriter {
       context,
       records,
     };
-    let outcome: Stored;
-    try {
-      outcome = storedOf(await this.#store.append(append));
-    } catch (error) {
-      outcome = await this.#appendAgain(append, error);
-    }
+    const outcome = await this.#persist(append);
     this.#written += events.length;
     if (end?.snapshot !== undefined) this.#snapshotVersion = end.snapshot.version;
     if (outcome.cancelRequested) this.#onCancelRequested();
@@ -235,25 +230,17 @@ export class TaskWriter {
   }
 
   /**
-   * Tries again while the store is away. A try whose answer was lost may have been stored: then the
-   * next one conflicts with our own events, which tells.
+   * Retries while the store is unavailable. An attempt whose answer was lost may have been stored:
+   * then the next one conflicts with our own events.
    */
-  async #appendAgain(append: Append, failure: unknown): Promise<Stored> {
-    let error = failure;
-    for (const delay of retryDelays) {
-      if (!isStoreFailure(error)) throw error;
-      await new Promise<void>((resolve) => void this.#scheduler.after(delay, resolve));
-      try {
-        const outcome = await this.#store.append(append);
-        if (outcome.kind === 'appended' || !(await this.#isStored(append)))
-          return storedOf(outcome);
-        const record = await this.#store.load(append.taskId);
-        return { cancelRequested: record?.cancelRequested === true, deliveries: true };
-      } catch (again) {
-        error = again;
-      }
-    }
-    throw error;
+  #persist(append: Append): Promise<Stored> {
+    return retryWhileUnavailable(this.#scheduler, async (attempt) => {
+      const outcome = await this.#store.append(append);
+      const isDecided = attempt === 1 || outcome.kind === 'appended';
+      if (isDecided || !(await this.#isStored(append))) return storedOf(outcome);
+      const record = await this.#store.load(append.taskId);
+      return { cancelRequested: record?.cancelRequested === true, deliveries: true };
+    });
   }
 
   /** Whether a try whose answer was lost took effect: all that it wrote is there, or nothing. */

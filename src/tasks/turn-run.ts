@@ -16,7 +16,7 @@ import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
-import { patiently, reportedOutage } from './patience.ts';
+import { retryWhileUnavailable, reportedOutage } from './store-retry.ts';
 import type { Timer } from './scheduler.ts';
 import { sealedArtifacts } from './sealed-artifacts.ts';
 import { statusEvent } from './status-event.ts';
@@ -298,7 +298,7 @@ export class TurnRun {
 
   async #refuseSealed(artifactId: string): Promise<void> {
     const { scheduler } = this.#options.settings;
-    const sealed = await patiently(scheduler, () =>
+    const sealed = await retryWhileUnavailable(scheduler, () =>
       sealedArtifacts(this.#store, this.taskId, this.#before),
     );
     if (sealed.has(artifactId)) throw wasSealed(artifactId);

@@ -1,7 +1,7 @@
 import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../agents/index.ts';
 import type { JsonObject, Message } from '../protocol/index.ts';
 import type { RecordWrite, TurnRecord } from '../store/index.ts';
-import { patiently } from './patience.ts';
+import { retryWhileUnavailable } from './store-retry.ts';
 import type { TurnRunOptions } from './turn-run.ts';
 
 /** What log lines call a turn: the task, and which of its turns. */
@@ -77,11 +77,13 @@ export class TurnView implements Turn {
     const { contextId } = this;
     return {
       load: async () => {
-        const context = await patiently(scheduler, () => store.loadContext(owner, contextId));
+        const context = await retryWhileUnavailable(scheduler, () =>
+          store.loadContext(owner, contextId),
+        );
         return context?.value?.value as JsonObject | undefined;
       },
       log: async (options) => {
-        const entries = await patiently(scheduler, () =>
+        const entries = await retryWhileUnavailable(scheduler, () =>
           store.readContextLog(owner, contextId, options?.last),
         );
         return entries.map((entry) => entry.value as JsonObject);

@@ -9,7 +9,7 @@ import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
-import { patiently, reportedOutage } from './patience.ts';
+import { retryWhileUnavailable, reportedOutage } from './store-retry.ts';
 import { TurnLost } from './task-writer.ts';
 import { interruptedEnd } from './turn-end.ts';
 import { type TurnOutcome, TurnRun } from './turn-run.ts';
@@ -268,7 +268,7 @@ export class Turns {
   #cancelAfter({ taskId, owner, caller }: TurnRun): void {
     const [settings, hub, replica] = [this.#settings, this.#hub, this.#replica];
     const target = { settings, hub, replica, turns: this, owner, taskId, caller };
-    const work = patiently(settings.scheduler, () =>
+    const work = retryWhileUnavailable(settings.scheduler, () =>
       carryOutCancel({ ...target, metadata: undefined }),
     );
     this.#errand(work).catch((error: unknown) => {

@@ -101,7 +101,7 @@ export class Deadline implements Disposable {
   readonly #follow = (event: Event): void => this.abort((event.target as AbortSignal).reason);
 }
 
-const systemTimers: Timers = {
+export const systemTimers: Timers = {
   after(milliseconds, callback) {
     const timer = setTimeout(callback, milliseconds);
     return { cancel: () => clearTimeout(timer) };

@@ -1,4 +1,4 @@
-import { Deadline, type DeadlineOptions } from './deadline.ts';
+import { Deadline, type DeadlineOptions, systemTimers, type Timers } from './deadline.ts';
 
 /**
  * Waits for work that may not heed the signal, or that others wait for too: an abort ends the wait
@@ -33,8 +33,12 @@ export async function within<T>(
 }
 
 /** Waits; an abort ends the wait at once with the signal's reason. */
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  milliseconds: number,
+  signal?: AbortSignal,
+  timers: Timers = systemTimers,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  return until(promise, signal).finally(() => clearTimeout(timer));
+  const timer = timers.after(milliseconds, resolve);
+  return until(promise, signal).finally(() => timer.cancel());
 }

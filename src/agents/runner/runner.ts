@@ -7,6 +7,7 @@ import {
 } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, Store } from '../../store/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
+import { KeyedQueue } from '../../time/index.ts';
 import type { Agent, Caller, Clock, EndKind, Reply, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { textOf } from '../define.ts';
 import { failureOf, isPause } from '../drive.ts';
@@ -16,7 +17,6 @@ import { turnRecords } from '../sessions/turn-records.ts';
 import { isEnd, TurnOutput } from '../turn-output.ts';
 import { Invocation, type InvocationResult } from './invocation.ts';
 import { InvocationStore, type KeptInvocation } from './invocation-store.ts';
-import { SessionQueue } from './session-queue.ts';
 import { type LoadedSession, type SessionKey, SessionStore } from './session-store.ts';
 
 /**
@@ -102,7 +102,7 @@ export class Runner {
   readonly #clock: Clock;
   readonly #active = new Map<string, Invocation>();
   readonly #invocations: InvocationStore;
-  readonly #queue = new SessionQueue();
+  readonly #queue = new KeyedQueue();
 
   constructor(options: RunnerOptions) {
     this.#options = options;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../protocol/index.ts';
-import { Deadline, sleep } from '../../time/index.ts';
+import { backoff, Deadline, retry } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Domain } from '../model.ts';
 import { readBounded } from './bounded-body.ts';
@@ -102,25 +102,29 @@ export class RemoteActions implements ActionRunner {
   }
 
   async #post(call: ActionCall, body: string, deadline: Deadline): Promise<Response> {
-    const { url, headers, connectAttempts = 3 } = this.#options;
+    const { url, headers, connectAttempts = 3, retryDelayMs: initialMs = 200 } = this.#options;
     const { signal } = deadline;
-    for (let attempt = 1; ; attempt += 1) {
+    const post = (): Promise<Response> => {
       deadline.restart();
-      try {
-        return await this.#fetch(url, {
-          method: 'POST',
-          headers: { ...traceHeaders(), ...headers?.(), 'content-type': 'application/json' },
-          body,
-          redirect: 'error',
-          signal,
-        });
-      } catch (error) {
-        if (signal.aborted || attempt >= connectAttempts || !isConnectFailure(error)) {
-          throw new Error(`${this.#name} did not answer for ${call.name}`, { cause: error });
-        }
-        call.logger.warn({ server: this.#name, attempt }, 'action.server.connect_failed');
-        await sleep((this.#options.retryDelayMs ?? 200) * 2 ** (attempt - 1), call.signal);
-      }
+      return this.#fetch(url, {
+        method: 'POST',
+        headers: { ...traceHeaders(), ...headers?.(), 'content-type': 'application/json' },
+        body,
+        redirect: 'error',
+        signal,
+      });
+    };
+    try {
+      return await retry(post, {
+        delays: (failures) =>
+          failures < connectAttempts ? backoff(failures, { initialMs }) : undefined,
+        isRetryable: isConnectFailure,
+        signal,
+        onRetry: ({ attempt }) =>
+          call.logger.warn({ server: this.#name, attempt }, 'action.server.connect_failed'),
+      });
+    } catch (error) {
+      throw new Error(`${this.#name} did not answer for ${call.name}`, { cause: error });
     }
   }
 

@@ -39,7 +39,7 @@ export interface BuildOptions {
    */
   readonly bindings?: (policy: UrlPolicy | undefined) => readonly ClientBinding[];
   /** Between two attempts to call an agent. @default a timer */
-  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly newId?: () => string;

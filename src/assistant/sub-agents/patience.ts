@@ -1,11 +1,10 @@
-import { Deadline } from '../../time/index.ts';
+import { backoff, Deadline } from '../../time/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AgentOutput } from './model.ts';
 
-export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 
-const firstWaitMs = 500;
-const longestWaitMs = 8_000;
+const waits = { initialMs: 500, maximumMs: 8_000 };
 
 /** Calls an agent again after errors that may pass, with growing waits; after the last it is fatal. */
 export async function withRetries(
@@ -23,7 +22,7 @@ export async function withRetries(
     const output = await attempt();
     if (output.status !== 'recoverable_error') return output;
     if (count >= retries) return { ...output, status: 'fatal_error' };
-    const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** count);
+    const waitMs = backoff(count + 1, waits);
     logger.warn(
       { agent, attempt: count + 1, waitMs, error: output.errorMessage },
       'sub_agent.retry',

@@ -2,7 +2,6 @@ import {
   busNameOf,
   type Directory,
   type Invocation,
-  Lanes,
   type PeerEvent,
   type PeerListener,
   type PeerTransport,
@@ -10,6 +9,7 @@ import {
 } from '../../peers/index.ts';
 import { LegateError, type Message } from '../../protocol/index.ts';
 import { type Logger, LogSummary, silentLogger } from '../../telemetry/index.ts';
+import { KeyedQueue } from '../../time/index.ts';
 import {
   headerNames,
   type Identification,
@@ -66,7 +66,7 @@ export class BusTransport implements PeerTransport {
   readonly #strayLogger: LogSummary;
   readonly #replies: Queue;
   /** What is told of one task is heard in its order. */
-  readonly #lanes = new Lanes();
+  readonly #queue = new KeyedQueue();
   #listener: PeerListener | undefined;
   #consumption: Consumption | undefined;
 
@@ -135,7 +135,7 @@ export class BusTransport implements PeerTransport {
   async #take(delivery: Delivery): Promise<Verdict> {
     const { correlationId } = delivery;
     if (correlationId === undefined) return { kind: 'dead', reason: 'it answers nothing' };
-    return this.#lanes.run(correlationId, () => this.#hear(delivery, correlationId));
+    return this.#queue.run(correlationId, () => this.#hear(delivery, correlationId));
   }
 
   async #hear(delivery: Delivery, correlationId: string): Promise<Verdict> {

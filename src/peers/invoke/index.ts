@@ -15,7 +15,6 @@ export type {
 export type { InvokeRequest } from './invoke-request.ts';
 export { invokeTool, type InvokeToolOptions } from './invoke-tool.ts';
 export { Invoker, type InvokerOptions } from './invoker.ts';
-export { Lanes } from './lanes.ts';
 export { PlainTransport, type PlainTransportOptions } from './plain-transport.ts';
 export { TaskAssembly } from './task-assembly.ts';
 export type { WaitOptions } from './watchers.ts';

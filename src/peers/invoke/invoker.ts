@@ -8,7 +8,7 @@ import {
   toLegateError,
   toParts,
 } from '../../protocol/index.ts';
-import { Deadline } from '../../time/index.ts';
+import { Deadline, KeyedQueue } from '../../time/index.ts';
 import type { RecordStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
@@ -29,7 +29,6 @@ import {
   skillIdOf,
 } from './invoke-request.ts';
 import { InvokeTelemetry } from './invoke-telemetry.ts';
-import { Lanes } from './lanes.ts';
 import type { LoopLimits } from './loop-guard.ts';
 import { Processes } from './processes.ts';
 import { Questions } from './questions.ts';
@@ -101,7 +100,7 @@ export class Invoker {
       trust: options.trust,
       conversations: options.conversations ?? {},
       telemetry: this.telemetry,
-      lanes: new Lanes(),
+      lanes: new KeyedQueue(),
       deadlines: new Deadlines(scheduler, (id) => this.#expire(id)),
       watchers: new Watchers({ find: (id) => store.find(id), scheduler }),
       processes: new Processes({

@@ -2,6 +2,7 @@ import type { Caller } from '../../agents/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import type { KeyedQueue } from '../../time/index.ts';
 import type { WorkingMemory } from '../memory/index.ts';
 import type { TrustLedger } from '../trust/index.ts';
 import type { Conversations } from './conversations.ts';
@@ -9,7 +10,6 @@ import type { Deadlines } from './deadlines.ts';
 import type { Invocation, PeerTransport } from './invocation.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
-import type { Lanes } from './lanes.ts';
 import type { Processes } from './processes.ts';
 import type { Watchers } from './watchers.ts';
 
@@ -21,7 +21,7 @@ export interface Workings {
   readonly trust: TrustLedger | undefined;
   readonly conversations: Conversations;
   readonly telemetry: InvokeTelemetry;
-  readonly lanes: Lanes;
+  readonly lanes: KeyedQueue;
   readonly deadlines: Deadlines;
   readonly watchers: Watchers;
   readonly processes: Processes;

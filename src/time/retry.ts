@@ -1,0 +1,89 @@
+import { sleep as pause } from './until.ts';
+
+/**
+ * Delays that grow by a factor.
+ * @example const policy: BackoffPolicy = { initialMs: 250, maximumMs: 8_000, random: Math.random };
+ */
+export interface BackoffPolicy {
+  /** Milliseconds after the first failure. */
+  readonly initialMs: number;
+  /** How much longer each delay is than the one before. @default 2 */
+  readonly factor?: number | undefined;
+  /** Milliseconds. @default Infinity */
+  readonly maximumMs?: number | undefined;
+  /**
+   * In [0, 1]: makes half of each delay random, so that callers that failed together do not come
+   * back together. @default no randomness
+   */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Milliseconds to wait after failure number `failures`, from 1. */
+export function backoff(failures: number, policy: BackoffPolicy): number {
+  const { initialMs, factor = 2, maximumMs = Infinity, random } = policy;
+  const full = Math.min(maximumMs, initialMs * factor ** (failures - 1));
+  return random === undefined ? full : Math.round(full * (0.5 + random() / 2));
+}
+
+/**
+ * Milliseconds that the value of a `Retry-After` header asks for: seconds or an HTTP date. Undefined
+ * for anything else.
+ */
+export function retryAfterMs(value: string | null | undefined, now: number): number | undefined {
+  const text = value?.trim() ?? '';
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1_000;
+  const date = /^[A-Z][a-z]{2,8}, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** One failure, as `retry` reports it. */
+export interface FailedAttempt {
+  /** From 1. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: unknown;
+}
+
+export interface RetryOptions {
+  /**
+   * Milliseconds before each further attempt: a list, or a function of the number of failures and the
+   * last one, for a backoff, a `Retry-After` or a deadline. Undefined: no further attempt.
+   */
+  readonly delays: readonly number[] | ((failures: number, error: unknown) => number | undefined);
+  /** @default every error */
+  readonly isRetryable?: (error: unknown) => boolean;
+  /** Ends a wait, and keeps the next attempt from starting. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each wait. */
+  readonly onRetry?: (failed: FailedAttempt) => void;
+  /** @default a timer */
+  readonly sleep?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined;
+}
+
+/**
+ * Repeats work that fails, which is to be harmless when the first attempt took effect. Rejects with
+ * the last failure, or with the signal's reason.
+ * @example
+ * await retry(() => store.load(id), { delays: [50, 100, 200], isRetryable: isStoreFailure, signal });
+ */
+export async function retry<T>(
+  work: (attempt: number) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
+  const { delays, isRetryable, signal, onRetry, sleep = pause } = options;
+  const delayAfter =
+    typeof delays === 'function' ? delays : (failures: number) => delays[failures - 1];
+  for (let attempt = 1; ; attempt += 1) {
+    signal?.throwIfAborted();
+    try {
+      return await work(attempt);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (isRetryable?.(error) === false) throw error;
+      const delayMs = delayAfter(attempt, error);
+      if (delayMs === undefined) throw error;
+      onRetry?.({ attempt, delayMs, error });
+      await sleep(delayMs, signal);
+    }
+  }
+}
