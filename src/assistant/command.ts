@@ -39,7 +39,8 @@ export type Command =
   | { readonly command: 'user silence' };
 
 /**
- * Who extracted a slot value: decides which mappings may be filled, and who wins over whom.
+ * Who extracted a slot value: decides which mappings may be filled, and who wins over whom. `llm` is a
+ * model and `matching` the generator without one: both read what a user typed and fill the same slots.
  * @example const pressed: Extractor = 'payload'; // a button with /SetSlots(express=true)
  */
-export type Extractor = 'llm' | 'nlu' | 'payload' | 'orchestrator';
+export type Extractor = 'llm' | 'matching' | 'nlu' | 'payload' | 'orchestrator';

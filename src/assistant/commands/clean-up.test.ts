@@ -135,6 +135,12 @@ function correct(slots: Readonly<Record<string, JsonValue>>): Command {
 }
 
 const rows: [string, Situation, readonly Command[], readonly Command[], CleanUpOptions?][] = [
+  [
+    'the generator without a model fills what a model may fill',
+    situation(atAmount),
+    [by('matching', 'amount', 5)],
+    [by('matching', 'amount', 5)],
+  ],
   // Flows
   ['a flow starts', situation(idle), [start('transfer')], [start('transfer')]],
   ['the active flow does not start again', situation(atAmount), [start('transfer')], []],

@@ -20,7 +20,7 @@ export function judgeSetSlot(
   const { name, by } = command;
   const slot = situation.domain.slots.get(name);
   if (slot === undefined || !mayFill(slot, by)) return 'impossible';
-  if (by === 'llm' && !mayOverrule(slot, situation, companions)) return 'satisfied';
+  if (isGenerated(by) && !mayOverrule(slot, situation, companions)) return 'satisfied';
   const isAsked = situation.collect?.slot.name === name;
   if (by !== 'orchestrator' && !isAsked && !isWanted(name, situation, companions)) {
     return 'impossible';
@@ -46,7 +46,14 @@ const rules = new Set(['from_entity', 'from_intent', 'from_text', 'from_trigger_
 function mayFill(slot: Slot, by: Extractor): boolean {
   if (by === 'payload') return slot.type !== 'list';
   if (by === 'orchestrator') return !slot.builtin;
-  return slot.mappings.some(({ type }) => (by === 'llm' ? type === 'from_llm' : rules.has(type)));
+  return slot.mappings.some(({ type }) =>
+    isGenerated(by) ? type === 'from_llm' : rules.has(type),
+  );
+}
+
+/** Whether a command generator read the value from what a user typed. */
+function isGenerated(by: Extractor): boolean {
+  return by === 'llm' || by === 'matching';
 }
 
 /** What a rule extracted stands against a model, unless the slot says otherwise. */

@@ -547,3 +547,9 @@ test('today can be mocked', async () => {
 test('an unknown time zone is refused at once', () => {
   expect(() => matchingGenerator({ timeZone: 'Mars/Olympus' })).toThrow('timezone "Mars/Olympus"');
 });
+
+test('values are labelled as matched, not as those of a model', async () => {
+  const commands = await generator.generate(situation({ text: 'send 50 euros to Bob' }));
+  const labels = commands.flatMap((one) => (one.command === 'set slot' ? [one.by] : []));
+  expect(labels).toEqual(['matching', 'matching']);
+});

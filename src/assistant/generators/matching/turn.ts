@@ -175,7 +175,7 @@ export class Turn {
 }
 
 export function setSlot(profile: SlotProfile, value: JsonValue): Command {
-  return { command: 'set slot', name: profile.slot.name, value, by: 'llm' };
+  return { command: 'set slot', name: profile.slot.name, value, by: 'matching' };
 }
 
 export function startFlow(flow: Flow): Command {
