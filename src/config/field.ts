@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import type { Path, Place } from './position.ts';
-import type { ProblemDetails, Problems } from './problem.ts';
+import type { Path, Place, ProblemDetails, Problems } from './problem.ts';
 import { Section } from './section.ts';
 import type { YamlFile } from './yaml-file.ts';
 

@@ -1,8 +1,8 @@
 export { didYouMean, suggest } from './did-you-mean.ts';
-export { type Environment } from './environment.ts';
+export { type Environment } from './yaml-values.ts';
 export { Field } from './field.ts';
-export { locate } from './locate.ts';
-export { formatPath, type Place, type Position } from './position.ts';
+export { locate } from './problem.ts';
+export { formatPath, type Place, type Position } from './problem.ts';
 export { present } from './present.ts';
 export { formatProblem, Problems } from './problem.ts';
 export { Section } from './section.ts';

@@ -1,8 +1,33 @@
 import { LegateError } from '../protocol/index.ts';
-import type { Place, Position } from './position.ts';
+
+/** Where something stands in a file; lines and columns count from 1. */
+export interface Position {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The way to a value in a document: keys of mappings and indexes of lists. */
+export type Path = readonly (string | number)[];
+
+/** A position and the path that leads there, as text: `flows.order.steps[2].next`. */
+export interface Place {
+  readonly position: Position;
+  readonly path: string;
+}
+
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const key of path) {
+    if (typeof key === 'number') text += `[${key}]`;
+    else if (!/^[\p{L}\p{N}_-]+$/u.test(key)) text += `[${JSON.stringify(key)}]`;
+    else text += text === '' ? key : `.${key}`;
+  }
+  return text;
+}
 
 /** Something wrong in a file, with its place and a way out. Never holds a secret. */
-export interface Problem {
+interface Problem {
   /** Errors keep a project from running, unless `isFatal` is false; warnings do not. */
   readonly severity: 'error' | 'warning';
   readonly position: Position;
@@ -96,4 +121,13 @@ export class Problems {
     // The same node reached twice, over an alias or a merged file, is one problem.
     this.#problems.set(formatProblem(problem), problem);
   }
+}
+
+/** The line and column, both from 1, of a character offset in a text. */
+export function locate(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, Math.max(0, offset));
+  const lastBreak = before.lastIndexOf('\n');
+  let line = 1;
+  for (let at = before.indexOf('\n'); at !== -1; at = before.indexOf('\n', at + 1)) line += 1;
+  return { line, column: before.length - lastBreak };
 }

@@ -18,7 +18,7 @@ export interface TelemetrySettings {
   readonly otlp: OtlpSettings | undefined;
 }
 
-export interface OtlpSettings {
+interface OtlpSettings {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly traces: boolean | undefined;

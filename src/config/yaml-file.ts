@@ -1,10 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
-
 import type { JsonValue } from '../protocol/index.ts';
-import type { Environment } from './environment.ts';
-import { formatPath, type Path, type Place, type Position } from './position.ts';
-import type { Problems } from './problem.ts';
-import { type Spot, Values, type YamlLimits } from './yaml-values.ts';
+import { formatPath, type Path, type Place, type Position, type Problems } from './problem.ts';
+import { type Environment, type Spot, Values, type YamlLimits } from './yaml-values.ts';
 
 /** A text and the name to report it under; the name need not be a file that exists. */
 export interface Source {
@@ -138,7 +135,7 @@ export class YamlFile {
   }
 }
 
-export function pathKey(path: Path): string {
+function pathKey(path: Path): string {
   return path.join('\0');
 }
 

@@ -9,10 +9,8 @@ import {
   type Node,
   type YAMLMap,
 } from 'yaml';
-
 import type { JsonValue } from '../protocol/index.ts';
-import { type Environment, interpolate } from './environment.ts';
-import type { Path } from './position.ts';
+import type { Path } from './problem.ts';
 
 export interface YamlLimits {
   /** Characters of the text. @default 4_000_000 */
@@ -32,7 +30,7 @@ export interface Spot {
   readonly variables?: 'whole' | 'part';
 }
 
-export type Report = (offset: number, message: string, hint?: string, path?: Path) => void;
+type Report = (offset: number, message: string, hint?: string, path?: Path) => void;
 
 type MutableMapping = { [key: string]: JsonValue };
 
@@ -174,4 +172,38 @@ function keyOf(key: unknown): string | undefined {
 function offsetOf(node: unknown): number | undefined {
   if (isPair(node)) return offsetOf(node.key);
   return isNode(node) ? ((node as Node).range?.[0] ?? undefined) : undefined;
+}
+
+/** Variables by name; `process.env` fits. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Interpolated {
+  readonly text: string;
+  /** Names that the environment does not have. */
+  readonly missing: readonly string[];
+  /** Whether the text was a reference and nothing else. */
+  readonly isReference: boolean;
+  /** Whether a variable's value is part of the text. */
+  readonly isInterpolated: boolean;
+}
+
+const reference = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** Replaces `${NAME}` in a text; `$${NAME}` stays, without its first dollar sign. */
+function interpolate(text: string, environment: Environment): Interpolated {
+  const missing: string[] = [];
+  let count = 0;
+  const result = text.replace(reference, (written, escape: string, name: string) => {
+    if (escape !== '') return written.slice(1);
+    count += 1;
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    if (value === undefined) missing.push(name);
+    return value ?? '';
+  });
+  return {
+    text: result,
+    missing,
+    isReference: count === 1 && /^\$\{[A-Za-z0-9_]+\}$/.test(text.trim()),
+    isInterpolated: count > 0,
+  };
 }

@@ -1,8 +1,14 @@
 import { Deadline, until } from '../../time/index.ts';
-import { slotSet, type EventDraft } from '../tracker/index.ts';
-import type { Action, ActionContext } from './define.ts';
-import { MessageStream } from './message-stream.ts';
-import type { ActionCall, ActionMessage, ActionResult, ActionRunner } from './runner.ts';
+import { type EventDraft, slotSet } from '../tracker/index.ts';
+import {
+  type Action,
+  type ActionCall,
+  type ActionContext,
+  type ActionMessage,
+  type ActionResult,
+  type ActionRunner,
+  MessageStream,
+} from './runner.ts';
 
 /**
  * Bounds of actions in this process.

@@ -1,7 +1,7 @@
-export { type Action, type ActionContext, defineAction } from './define.ts';
+export { type Action, type ActionContext, defineAction } from './runner.ts';
 export { InProcessActions, type InProcessOptions } from './in-process.ts';
-export { MessageStream } from './message-stream.ts';
-export { readBounded } from './bounded-body.ts';
+export { MessageStream } from './runner.ts';
+export { readBounded } from './read-result.ts';
 export { readActionResult, readResponse } from './read-result.ts';
 export { RemoteActions, type RemoteActionsOptions } from './remote.ts';
 export {

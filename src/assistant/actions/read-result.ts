@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { BotMessage, Button } from '../bot-message.ts';
 import type { EventDraft } from '../tracker/index.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
-import type { BotMessage, Button } from '../bot-message.ts';
 
 /** More than any sensible action has to say. */
 const MAX_ITEMS = 1_000;
@@ -99,4 +99,22 @@ function isEmpty(value: JsonValue | undefined): boolean {
 
 function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The text of a response, read only as far as it may go. */
+export async function readBounded(
+  response: Response,
+  maxBytes: number,
+  where: string,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let size = 0;
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the body, and with it the connection.
+    if (size > maxBytes) throw new Error(`${where} answered more than ${maxBytes} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }

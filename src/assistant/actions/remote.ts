@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../protocol/index.ts';
-import { backoff, Deadline, retry } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
+import { backoff, Deadline, retry } from '../../time/index.ts';
 import type { Domain } from '../model.ts';
-import { readBounded } from './bounded-body.ts';
-import { readActionResult } from './read-result.ts';
+import { readActionResult, readBounded } from './read-result.ts';
 import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
 
 /**

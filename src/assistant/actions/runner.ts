@@ -1,9 +1,9 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import type { BotMessage } from '../bot-message.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/index.ts';
-import type { BotMessage } from '../bot-message.ts';
 
 /**
  * Runs the custom actions of a project. What it throws ends the flow that asked for the action,
@@ -108,4 +108,120 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
       );
     },
   };
+}
+
+/**
+ * An action of a project, written in TypeScript.
+ * @example
+ * const price: Action = {
+ *   name: 'action_price',
+ *   run: async ({ slots }) => [slotSet('price', 5 + 2 * Number(slots['weight']))],
+ * };
+ */
+export interface Action {
+  readonly name: string;
+  /** Events that it returns are applied after those that it emitted. */
+  run(context: ActionContext): Promise<readonly EventDraft[] | void>;
+}
+
+/**
+ * What an action sees and may do. What it says and sets takes effect when it returns, so that an
+ * action that fails has done nothing; only a stream is shown at once.
+ * @example
+ * async function showRate({ utterResponse, signal }: ActionContext) {
+ *   const answer = await fetch('https://rates.example.com/today', { signal });
+ *   utterResponse('utter_rate', { rate: await answer.text() });
+ * }
+ */
+export interface ActionContext {
+  readonly senderId: string;
+  /** Every slot; changes that the action makes do not show here. */
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** The whole conversation as JSON. */
+  readonly tracker: () => Promise<JsonObject>;
+  readonly domain: Domain;
+  /** Of the pattern that runs the action. */
+  readonly context: JsonObject;
+  readonly channel: string;
+  readonly utter: (message: string | BotMessage) => void;
+  /** A response of the domain, with values for its templates. */
+  readonly utterResponse: (name: string, values?: JsonObject) => void;
+  readonly setSlot: (name: string, value: JsonValue) => void;
+  readonly emit: (event: EventDraft) => void;
+  /** A message that is shown while it comes to be. */
+  readonly stream: MessageStream;
+  /** Aborts when the turn is cancelled or the action takes too long. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Names a function as an action of the project.
+ * @example
+ * export const rate = defineAction({
+ *   name: 'action_rate',
+ *   async run({ slots, utter, setSlot }) {
+ *     setSlot('rate', Number(slots.amount) > 1000 ? 2.5 : 3.1)
+ *     utter('I found a rate for you.')
+ *   },
+ * })
+ */
+export function defineAction(action: Action): Action {
+  return action;
+}
+
+/** What one stream may hold, in characters. */
+const MAX_CHARACTERS = 1024 * 1024;
+
+/**
+ * A message that is shown while it comes to be. Idle until `start` or the first chunk, open until
+ * `end`; then idle again. Each ended stream is also one whole message of the action, marked so
+ * that channels which showed the pieces can leave it out.
+ */
+export class MessageStream {
+  readonly #show: (piece: StreamPiece) => Promise<void>;
+  readonly #newId: () => string;
+  readonly #ended: (message: ActionMessage) => void;
+  #open: { readonly streamId: string; text: string } | undefined;
+
+  constructor(options: {
+    readonly show: (piece: StreamPiece) => Promise<void>;
+    readonly newId: () => string;
+    readonly ended: (message: ActionMessage) => void;
+  }) {
+    this.#show = options.show;
+    this.#newId = options.newId;
+    this.#ended = options.ended;
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  async start(): Promise<void> {
+    if (this.#open !== undefined)
+      throw new Error('the stream is open: end it before starting another');
+    this.#open = { streamId: this.#newId(), text: '' };
+    await this.#show({ kind: 'start', streamId: this.#open.streamId });
+  }
+
+  async chunk(text: string): Promise<void> {
+    if (this.#open === undefined) await this.start();
+    const open = this.#open;
+    if (open === undefined) throw new Error('the stream was ended while a chunk was written');
+    open.text += text;
+    if (open.text.length > MAX_CHARACTERS) {
+      throw new Error(`a stream may hold ${MAX_CHARACTERS} characters: end it and start another`);
+    }
+    await this.#show({ kind: 'chunk', streamId: open.streamId, text });
+  }
+
+  async end(): Promise<void> {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    await this.#show({ kind: 'end', streamId: open.streamId });
+    this.#ended({ text: open.text, metadata: { streamed: true, stream_id: open.streamId } });
+  }
 }

@@ -6,12 +6,10 @@ import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { Assistant } from '../assistant.ts';
 import type { CallHandler } from '../executor/index.ts';
 import { createGenerator } from '../generators/index.ts';
-import type { Project } from '../project/index.ts';
+import type { Endpoints, Project } from '../project/index.ts';
 import { createHandlers } from '../sub-agents/index.ts';
 import { actionsOf } from './actions.ts';
-import { outboundPolicy } from './outbound-policy.ts';
-import { rephraserOf } from './rephraser.ts';
-import { responseServer } from './response-server.ts';
+import { rephraserOf, responseServer } from './nlg.ts';
 
 /**
  * What an assistant needs besides its project.
@@ -93,4 +91,9 @@ export async function buildAssistant(
     ...(options.newId !== undefined && { newId: options.newId }),
     logger,
   });
+}
+
+/** Where `outbound` lets calls go; undefined where there is no such section. */
+function outboundPolicy(rules: Endpoints['outbound']): UrlPolicy | undefined {
+  return rules && { schemes: ['http', 'https'], ...rules };
 }

@@ -4,7 +4,7 @@ import { silentLogger } from '../../telemetry/index.ts';
 import type { NlgEndpoint } from '../project/index.ts';
 import { Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
-import { rephraserOf } from './rephraser.ts';
+import { rephraserOf } from './nlg.ts';
 
 const florist = project({
   domain: `

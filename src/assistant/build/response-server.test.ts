@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../protocol/index.ts';
 import { Conversation, start } from '../testing/conversation.ts';
 import { parcelActions, parcels } from '../testing/parcels.ts';
-import { responseServer, type ResponseServerOptions } from './response-server.ts';
+import { responseServer, type ResponseServerOptions } from './nlg.ts';
 
 interface Asked {
   readonly url: string | undefined;

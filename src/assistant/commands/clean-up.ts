@@ -3,8 +3,7 @@ import type { Command, Extractor } from '../command.ts';
 import type { StackFrame } from '../conversation.ts';
 import type { Domain, Flow } from '../model.ts';
 import type { ActiveCollect, AgentsView } from './generator.ts';
-import { judgeFlowCommand } from './judge-flow.ts';
-import { judgeSetSlot } from './judge-slot.ts';
+import { judgeFlowCommand, judgeSetSlot } from './judge.ts';
 
 /** What commands are judged against: the conversation before the turn, and the project. */
 export interface Situation {

@@ -1,7 +1,6 @@
-import type { JsonValue } from '../../protocol/index.ts';
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Command } from '../command.ts';
-import type { Domain, Flow } from '../model.ts';
-import { type Entity, readEntities, slotsFrom } from './mappings.ts';
+import type { Domain, Flow, Slot } from '../model.ts';
 
 /** What a message is that begins with a slash. */
 export type SpecialMessage =
@@ -82,4 +81,110 @@ function readIntent(message: string, known: Known): SpecialMessage | undefined {
       ...slotsFrom(known.domain, { intent: name, entities, active }),
     ],
   };
+}
+
+/** Something that a message names, with what tells it from others of its kind. */
+interface Entity {
+  readonly entity: string;
+  readonly value: JsonValue;
+  readonly role?: string;
+  readonly group?: string;
+}
+
+/** What rules read slots from. */
+interface Evidence {
+  /** Undefined for what people type: nobody classifies it. */
+  readonly intent: string | undefined;
+  readonly entities: readonly Entity[];
+  /** Flows that are under way, or start with this message. */
+  readonly active: ReadonlySet<string>;
+}
+
+/** The slots that an intent and its entities fill by their mappings. */
+function slotsFrom(domain: Domain, evidence: Evidence): readonly Command[] {
+  return [...domain.slots.values()].flatMap((slot): Command[] => {
+    const value = mappedValue(slot, evidence);
+    return value === undefined ? [] : [{ command: 'set slot', name: slot.name, value, by: 'nlu' }];
+  });
+}
+
+function mappedValue(slot: Slot, evidence: Evidence): JsonValue | undefined {
+  for (const mapping of slot.mappings) {
+    if (mapping.type === 'from_entity') {
+      if (!applies(mapping.options, evidence)) continue;
+      const found = evidence.entities.find((one) => isMeant(mapping.options, one));
+      if (found !== undefined) return found.value;
+    } else if (mapping.type === 'from_intent' || mapping.type === 'from_trigger_intent') {
+      if (applies(mapping.options, evidence)) return mapping.options['value'] ?? null;
+    }
+  }
+  return undefined;
+}
+
+/** Whether what people type is the value of the slot that is asked for, as it stands. */
+export function isFilledByText(slot: Slot, active: ReadonlySet<string>): boolean {
+  const typed: Evidence = { intent: undefined, entities: [], active };
+  return slot.mappings.some(
+    (mapping) => mapping.type === 'from_text' && applies(mapping.options, typed),
+  );
+}
+
+/** `intent`, `not_intent` and `conditions` of a mapping; of several conditions one has to hold. */
+function applies(options: JsonObject, { intent, active }: Evidence): boolean {
+  const { intent: wanted, not_intent: unwanted, conditions } = options;
+  if (wanted !== undefined && !isOneOf(wanted, intent)) return false;
+  if (unwanted !== undefined && isOneOf(unwanted, intent)) return false;
+  if (!Array.isArray(conditions) || conditions.length === 0) return true;
+  return conditions.some((condition) => {
+    const flow = isObject(condition) ? condition['active_flow'] : undefined;
+    return typeof flow === 'string' && active.has(flow);
+  });
+}
+
+function isOneOf(names: JsonValue, name: string | undefined): boolean {
+  if (name === undefined) return false;
+  return Array.isArray(names) ? names.includes(name) : names === name;
+}
+
+/** A mapping that asks for a role or a group takes no entity without it. */
+function isMeant(options: JsonObject, { entity, role, group }: Entity): boolean {
+  if (options['entity'] !== entity) return false;
+  if (options['role'] !== undefined && options['role'] !== role) return false;
+  return options['group'] === undefined || options['group'] === group;
+}
+
+/**
+ * Reads `{"city": "Rome"}`; roles and groups as `{"city": {"value": "Rome", "role": "to"}}`, or a
+ * list of these. Undefined for what is no JSON object.
+ */
+function readEntities(json: string): readonly Entity[] | undefined {
+  try {
+    const value = JSON.parse(json) as JsonValue;
+    if (!isObject(value)) return undefined;
+    return Object.entries(value).flatMap(([entity, given]) => entitiesOf(entity, given));
+  } catch {
+    return undefined;
+  }
+}
+
+function entitiesOf(entity: string, given: JsonValue): readonly Entity[] {
+  const several = Array.isArray(given) ? given : [given];
+  if (several.length === 0 || !several.every(isMarked)) return [{ entity, value: given }];
+  return several.map(({ value, role, group }) => ({
+    entity,
+    value: value ?? null,
+    ...(typeof role === 'string' && { role }),
+    ...(typeof group === 'string' && { group }),
+  }));
+}
+
+/** Whether a value comes with a role or a group, and is not only an object with such a key. */
+function isMarked(given: JsonValue): given is JsonObject {
+  if (!isObject(given) || !Object.hasOwn(given, 'value')) return false;
+  const marks = Object.keys(given).filter((key) => key !== 'value');
+  return marks.length > 0 && marks.every((key) => key === 'role' || key === 'group');
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import { PatternError } from '../../regex/index.ts';
+import { compilePattern, type Pattern, PatternError } from '../../regex/index.ts';
 import type { Domain } from '../model.ts';
 import {
+  BoundedCache,
   contains,
   isEqual,
   isTruthy,
@@ -10,7 +11,6 @@ import {
   toText,
   type Value,
 } from '../templates/index.ts';
-import { patternOf } from './pattern.ts';
 import type { Predicate } from './syntax.ts';
 
 /** What a condition can see. */
@@ -171,4 +171,14 @@ function kindOf(value: Operand): string {
   if (value === empty) return 'empty';
   if (value === undefined) return 'undefined';
   return value === null || typeof value === 'boolean' ? toText(value) : `a ${typeof value}`;
+}
+
+const patterns = new BoundedCache<Pattern>(1_000);
+
+/**
+ * A compiled pattern, kept for the next evaluation.
+ * @throws {PatternError} when the engine can't compile it.
+ */
+export function patternOf(source: string, flags = ''): Pattern {
+  return patterns.get(`${flags}/${source}`, () => compilePattern(source, flags));
 }

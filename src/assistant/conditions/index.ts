@@ -1,4 +1,4 @@
-export { ConditionError } from './condition-error.ts';
+export { ConditionError } from './syntax.ts';
 export {
   compileCondition,
   type Condition,
@@ -8,4 +8,4 @@ export {
 export { type ConditionScope } from './evaluate.ts';
 export { type ConditionWarning, parseCondition, type UnsupportedPattern } from './parse.ts';
 export { type Predicate, printPredicate } from './syntax.ts';
-export { describedPattern, requiredPattern, type ValuePattern } from './value-pattern.ts';
+export { describedPattern, requiredPattern, type ValuePattern } from './condition.ts';

@@ -1,8 +1,14 @@
 import { PatternError } from '../../regex/index.ts';
-import { ConditionError } from './condition-error.ts';
-import { patternOf } from './pattern.ts';
-import type { Comparison, Constant, Predicate } from './syntax.ts';
-import { describe, type Token, tokenize } from './tokens.ts';
+import { patternOf } from './evaluate.ts';
+import {
+  type Comparison,
+  ConditionError,
+  type Constant,
+  describe,
+  type Predicate,
+  type Token,
+  tokenize,
+} from './syntax.ts';
 
 /** Something legal that an author may not mean. */
 export interface ConditionWarning {
@@ -17,7 +23,7 @@ export interface UnsupportedPattern {
   readonly hint: string | undefined;
 }
 
-export interface Parsed {
+interface Parsed {
   readonly predicate: Predicate;
   readonly warnings: readonly ConditionWarning[];
   readonly unsupported: readonly UnsupportedPattern[];

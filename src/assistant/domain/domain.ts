@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { DeclaredAction, Domain, ResponseVariation, SessionConfig, Slot } from '../model.ts';
 import { builtinSlots } from './builtin-slots.ts';
 import { readResponse } from './response.ts';
-import { readSessionConfig } from './session-config.ts';
 import { readSlot } from './slot.ts';
 import type { Use } from './uses.ts';
 
@@ -175,4 +174,20 @@ function mergeRaw(into: Record<string, JsonValue>, from: JsonObject): void {
 
 function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `session_config:` with its defaults. */
+function readSessionConfig(section: Section | undefined): SessionConfig {
+  const config: SessionConfig = {
+    sessionExpirationTime: section?.number('session_expiration_time', { minimum: 0 }) ?? 60,
+    carryOverSlotsToNewSession: section?.boolean('carry_over_slots_to_new_session') ?? true,
+    startSessionAfterExpiry: section?.boolean('start_session_after_expiry') ?? true,
+  };
+  section?.finishLeniently();
+  if (!config.startSessionAfterExpiry && !config.carryOverSlotsToNewSession) {
+    section
+      ?.get('carry_over_slots_to_new_session')
+      ?.warn('has no effect: no new session starts', 'set start_session_after_expiry to true');
+  }
+  return config;
 }

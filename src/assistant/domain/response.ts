@@ -1,10 +1,9 @@
 import { type Field, present, type Section } from '../../config/index.ts';
 import type { JsonValue } from '../../protocol/index.ts';
+import type { Button } from '../bot-message.ts';
 import type { ResponseVariation } from '../model.ts';
 import { compileTemplate, TemplateError } from '../templates/index.ts';
-import { readCondition } from './rejections.ts';
-import type { Use } from './uses.ts';
-import type { Button } from '../bot-message.ts';
+import { readCondition, type Use } from './uses.ts';
 
 /** One entry of `responses:`, with all its variations. */
 export function readResponse(field: Field, uses: Use[]): readonly ResponseVariation[] {

@@ -2,8 +2,7 @@ import { type Field, present, type Section } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Slot, SlotMapping, SlotType } from '../model.ts';
 import { coerceSlotValue } from './coerce.ts';
-import { readRejections, readResponseName } from './rejections.ts';
-import type { Use } from './uses.ts';
+import { readRejections, readResponseName, type Use } from './uses.ts';
 
 const slotTypes: readonly SlotType[] = ['text', 'bool', 'categorical', 'float', 'any', 'list'];
 const mappingTypes = [

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import { greenhouseFolder, type ProjectFolder } from '../../../test/support/greenhouse.ts';
 import { defineAction, InProcessActions } from '../actions/index.ts';
 import { loadProject } from '../project/index.ts';
-import { checkNames } from './check-names.ts';
-import { findTests } from './find-tests.ts';
+import { checkNames, findTests } from './find-tests.ts';
 import { describeFailure } from './report.ts';
 import { runTests, type RunTestsOptions } from './run-tests.ts';
 

@@ -8,8 +8,7 @@ import {
 } from '../../models/index.ts';
 import { defineAction, InProcessActions } from '../actions/index.ts';
 import { loadProject } from '../project/index.ts';
-import { checkNames } from './check-names.ts';
-import { findTests } from './find-tests.ts';
+import { checkNames, findTests } from './find-tests.ts';
 import { readJudgement } from './judge.ts';
 import { runTests } from './run-tests.ts';
 

@@ -1,4 +1,4 @@
-export { checkNames } from './check-names.ts';
+export { checkNames } from './find-tests.ts';
 export { coverageCsv, coverageTable, type FlowCoverage } from './coverage.ts';
 export { findTests, type FoundTests } from './find-tests.ts';
 export type { CaseResult, Check, CheckFailure, TestCase, UserStep } from './model.ts';

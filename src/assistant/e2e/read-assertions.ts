@@ -2,9 +2,18 @@ import type { Field } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { compilePattern, PatternError } from '../../regex/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
-import { didNotHappen, happened, listed, slotWasNotSet, slotWasSet, together } from './checks.ts';
-import { buttonsOf, text, utterOf } from './events.ts';
-import { readGenerative } from './generative.ts';
+import {
+  buttonsOf,
+  didNotHappen,
+  happened,
+  listed,
+  slotWasNotSet,
+  slotWasSet,
+  text,
+  together,
+  utterOf,
+} from './checks.ts';
+import { readGenerative } from './judge.ts';
 import type { Check, NameUse } from './model.ts';
 
 type Reader = (field: Field, name: string) => readonly Check[];

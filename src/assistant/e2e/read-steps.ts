@@ -1,7 +1,6 @@
 import type { Field, Section } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import { happened, slotWasNotSet, slotWasSet } from './checks.ts';
-import { utterOf } from './events.ts';
+import { happened, slotWasNotSet, slotWasSet, utterOf } from './checks.ts';
 import type { Check, UserStep } from './model.ts';
 import { readAssertions } from './read-assertions.ts';
 

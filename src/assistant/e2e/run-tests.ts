@@ -2,6 +2,7 @@ import type { Clock } from '../../agents/index.ts';
 import { createModels } from '../../models/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
+import { type ActionRunner, readActionResult } from '../actions/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { actionsOf, buildAssistant, type BuildOptions } from '../build/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
@@ -10,7 +11,6 @@ import { slotSet } from '../tracker/index.ts';
 import { Coverage, type FlowCoverage } from './coverage.ts';
 import { type Judge, modelJudge } from './judge.ts';
 import type { CaseResult, CheckFailure, TestCase, TestTurn, UserStep } from './model.ts';
-import { StubbedActions } from './stubs.ts';
 
 /**
  * How tests are run.
@@ -175,4 +175,29 @@ async function judge(
     } else if (isOrdered && verdict.at !== undefined) from = verdict.at + 1;
   }
   return failures;
+}
+
+/** Answers for actions from a test; all others run as they do. */
+class StubbedActions implements ActionRunner {
+  readonly #actions: ActionRunner | undefined;
+  #stubs: ReadonlyMap<string, JsonObject> = new Map();
+
+  constructor(actions: ActionRunner | undefined) {
+    this.#actions = actions;
+  }
+
+  use(stubs: ReadonlyMap<string, JsonObject>): void {
+    this.#stubs = stubs;
+  }
+
+  has(name: string): boolean {
+    return this.#stubs.has(name) || this.#actions?.has(name) === true;
+  }
+
+  async run(call: Parameters<ActionRunner['run']>[0]): ReturnType<ActionRunner['run']> {
+    const stub = this.#stubs.get(call.name);
+    if (stub !== undefined) return readActionResult(JSON.stringify(stub), `stub of ${call.name}`);
+    if (this.#actions !== undefined) return this.#actions.run(call);
+    throw new Error(`no action ${call.name}: define it, or stub it in the test`);
+  }
 }

@@ -1,16 +1,14 @@
 import type { AgentFrame, FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
-import type { CallStep, Step } from '../model.ts';
-import { END, START } from '../model.ts';
+import { type CallStep, END, START, type Step } from '../model.ts';
 import { activeSegment, atStep, callChain, isInner } from '../stack/index.ts';
-import { flowStarted, slotSet } from '../tracker/index.ts';
 import { compileTemplate } from '../templates/index.ts';
+import { flowStarted, slotSet } from '../tracker/index.ts';
 import type { CallHandler } from './call-handler.ts';
 import { enterCollect } from './collect.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure, TooManySteps } from './failure.ts';
-import { endFrame } from './flow-end.ts';
-import { linkTo } from './link.ts';
-import { checkSlots } from './validation.ts';
+import { endFrame, linkTo } from './flow-end.ts';
+import { checkSlots } from './rejections.ts';
 
 export const LISTEN = 'action_listen';
 

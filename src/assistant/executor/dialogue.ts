@@ -2,19 +2,18 @@ import type { Clock } from '../../agents/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { ActionRunner, StreamPiece } from '../actions/index.ts';
+import type { BotMessage } from '../bot-message.ts';
 import { compileCondition } from '../conditions/index.ts';
 import type { PatternFrame, StackFrame, TrackerEvent } from '../conversation.ts';
-import type { Domain, Flow, Step } from '../model.ts';
-import { START } from '../model.ts';
-import { type PromptNote, promptJson } from '../prompt-note.ts';
+import { type Domain, type Flow, START, type Step } from '../model.ts';
+import { promptJson, type PromptNote } from '../prompt-note.ts';
 import type { Responder } from '../responses/index.ts';
 import { isInner, replaceFrame, withoutPattern } from '../stack/index.ts';
 import { botUttered, type Tracker } from '../tracker/index.ts';
+import type { WaitingAgent } from './agents.ts';
 import type { CallHandler } from './call-handler.ts';
-import { fullTracker } from './full-tracker.ts';
-import type { WaitingAgent } from './leave-agents.ts';
+import { fullTracker } from './history.ts';
 import { offerValues, withOffers } from './offers.ts';
-import type { BotMessage } from '../bot-message.ts';
 
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;

@@ -1,7 +1,7 @@
 export { applyEvents, MAX_SLOT_CHARACTERS } from './apply-events.ts';
 export type { Call, CallHandler, CallOutcome, LeftCall } from './call-handler.ts';
 export { Dialogue, type DialogueOptions, type History, type TurnFacts } from './dialogue.ts';
-export { ensureSession, expiryOf } from './ensure-session.ts';
+export { ensureSession, expiryOf } from './session.ts';
 export { clearStack } from './flow-end.ts';
 export { type FlowSlots, flowSlots } from './flow-slots.ts';
 export {
@@ -11,9 +11,9 @@ export {
   resumeSegment,
   startFlows,
 } from './interruption.ts';
-export { isAtWork, leftAgents, tellAgents, workingAgents } from './leave-agents.ts';
+export { isAtWork, leftAgents, tellAgents, workingAgents } from './agents.ts';
 export { startableFlows } from './offers.ts';
-export { readableName } from './readable-name.ts';
-export { restartAgent } from './restart-agent.ts';
+export { readableName } from './offers.ts';
+export { restartAgent } from './agents.ts';
 export { canFollowUp, run, runBetweenSteps } from './run.ts';
-export { checkSlots } from './validation.ts';
+export { checkSlots } from './rejections.ts';

@@ -88,7 +88,7 @@ export function resumeSegment(dialogue: Dialogue, segment: Segment): void {
   resumeAgent(dialogue);
 }
 
-export function resumeAgent(dialogue: Dialogue): void {
+function resumeAgent(dialogue: Dialogue): void {
   const agent = agentOf(activeSegment(dialogue.tracker.stack));
   if (agent?.state !== 'interrupted') return;
   dialogue.replace({ ...agent, state: 'resuming' });

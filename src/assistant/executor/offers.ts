@@ -3,7 +3,6 @@ import type { BotMessage } from '../bot-message.ts';
 import type { Flow } from '../model.ts';
 import { activeSegment } from '../stack/index.ts';
 import type { Dialogue } from './dialogue.ts';
-import { readableName } from './readable-name.ts';
 
 /**
  * The key of a response's metadata that offers flows with buttons: how many of them, in the order of the
@@ -70,4 +69,16 @@ function inOrder(flows: readonly Flow[], wanted: JsonValue | undefined): readonl
 
 function titleOf(name: string): string {
   return name.charAt(0).toLocaleUpperCase() + name.slice(1);
+}
+
+/** How a flow is named to the user, in the user's language where the flow has that. */
+export function readableName(dialogue: Dialogue, flowId: string): string {
+  const flow = dialogue.flows.get(flowId);
+  if (flow === undefined) return flowId.replaceAll('_', ' ');
+  return translatedName(flow, dialogue.tracker.slot('language')) ?? flow.name;
+}
+
+function translatedName(flow: Flow, language: unknown): string | undefined {
+  if (typeof language !== 'string' || flow.translation === undefined) return undefined;
+  return Object.hasOwn(flow.translation, language) ? flow.translation[language]?.name : undefined;
 }

@@ -3,12 +3,11 @@ import { type ActionMessage, ActionRejected } from '../actions/index.ts';
 import type { StackFrame } from '../conversation.ts';
 import { actionExecuted, actionRejected } from '../tracker/index.ts';
 import { applyEvents } from './apply-events.ts';
-import { defaultActions } from './default-actions/index.ts';
-import { sessionStart } from './default-actions/session.ts';
+import { defaultActions, sessionStart } from './default-actions.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { fullTracker } from './full-tracker.ts';
-import { checkSlots } from './validation.ts';
+import { fullTracker } from './history.ts';
+import { checkSlots } from './rejections.ts';
 
 const SESSION_START = 'action_session_start';
 

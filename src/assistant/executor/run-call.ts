@@ -1,17 +1,17 @@
+import { hash } from 'node:crypto';
 import { compileCondition } from '../conditions/index.ts';
 import type { AgentFrame, AgentRun, FlowFrame } from '../conversation.ts';
 import { activeSegment, callChain, removeFrames } from '../stack/index.ts';
 import { agentEvent, slotSet } from '../tracker/index.ts';
 import type { Prediction } from './advance.ts';
+import { isAtWork } from './agents.ts';
 import { applyEvents, NOT_OF_AGENTS } from './apply-events.ts';
 import type { Call, CallOutcome } from './call-handler.ts';
 import { isSamePath } from './collect.ts';
-import { newContextId } from './context-id.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { fullTracker } from './full-tracker.ts';
-import { isAtWork } from './leave-agents.ts';
-import { checkSlots } from './validation.ts';
+import { fullTracker } from './history.ts';
+import { checkSlots } from './rejections.ts';
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;
 
@@ -207,4 +207,26 @@ export function rememberRun(dialogue: Dialogue, run: AgentRun): void {
   if (root === undefined) return;
   const others = (root.agents ?? []).filter((one) => !isSamePath(one.path, run.path));
   dialogue.replace({ ...root, agents: [...others, run] });
+}
+
+/**
+ * The id of a conversation that is about to begin elsewhere, in the form of a UUID. The same when the
+ * turn is taken again, so that a message that was sent before is known there; another one for each
+ * beginning within a turn.
+ */
+function newContextId({ tracker }: Dialogue, place: readonly string[]): string {
+  const { events, state } = tracker;
+  const heard = events.findLast(({ event }) => event === 'user')?.['message_id'] ?? null;
+  const begun = events.filter(({ event }) => event === 'agent_started').length;
+  const identity = JSON.stringify([state.senderId, heard, begun, ...place]);
+  const digits = hash('sha256', identity, 'hex');
+  // Version 8 is for ids of one's own making.
+  const parts = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(13, 16)}`,
+    `a${digits.slice(17, 20)}`,
+    digits.slice(20, 32),
+  ];
+  return parts.join('-');
 }

@@ -3,7 +3,7 @@ import type { StackFrame } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import { actionExecuted } from '../tracker/index.ts';
 import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
-import { defaultActions } from './default-actions/index.ts';
+import { defaultActions } from './default-actions.ts';
 import type { Dialogue } from './dialogue.ts';
 import { breakOff, failStep, StepFailure, TooManySteps } from './failure.ts';
 import { runAction } from './run-action.ts';

@@ -1,2 +1,2 @@
 export { readableId } from './flow.ts';
-export { type LoadedFlows, loadFlows, type LoadFlowsOptions } from './load-flows.ts';
+export { type LoadedFlows, loadFlows, type LoadFlowsOptions } from './flow.ts';

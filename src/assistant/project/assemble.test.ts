@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
 import { Problems } from '../../config/index.ts';
-import { assemble } from './assemble.ts';
+import { assemble } from './load-project.ts';
 
 /** Keys of every file, so that random documents get past the first check. */
 const keys = (

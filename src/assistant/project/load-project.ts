@@ -1,10 +1,17 @@
-import { type Environment, Problems } from '../../config/index.ts';
-import { assemble } from './assemble.ts';
-import { fingerprint } from './fingerprint.ts';
+import { type Environment, Field, Problems, type Source, YamlFile } from '../../config/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import { loadDomain, type Use } from '../domain/index.ts';
+import { loadFlows } from '../flows/index.ts';
+import { defaultFlows, defaultResponses } from '../patterns/index.ts';
+import { compileTemplate, TemplateError } from '../templates/index.ts';
+import { noConfig, readConfig } from './config-file.ts';
+import { noEndpoints, readEndpoints } from './endpoints.ts';
 import type { Project } from './model.ts';
-import { toEntries } from './package-entries.ts';
-import { type ProjectPlaces, readFolder } from './project-folder.ts';
+import { fingerprint, toEntries } from './package-entries.ts';
+import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
+import { type LoadedSubAgent, readSubAgent } from './sub-agents.ts';
 import type { TarEntry } from './tar.ts';
+import { validate } from './validation/index.ts';
 
 /**
  * A project, and what is wrong with it.
@@ -38,4 +45,139 @@ export async function loadProject(
   const project = await assemble(parts, environment, problems);
   const entries = toEntries(parts, project.files);
   return { project: { ...project, modelId: fingerprint(entries) }, problems, entries };
+}
+
+/** Makes a project of its parts and reports everything that is wrong with it. */
+export async function assemble(
+  parts: ProjectParts,
+  environment: Environment,
+  problems: Problems,
+): Promise<Omit<Project, 'modelId'>> {
+  const uses: Use[] = [];
+  const parse = (source: Source | undefined) =>
+    source && YamlFile.parse(source, problems, { environment });
+  const configFile = parse(parts.config);
+  const config = configFile === undefined ? noConfig : readConfig(configFile, problems, uses);
+  const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
+  const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
+  const endpointsFile = parse(parts.endpoints);
+  const endpoints =
+    endpointsFile === undefined ? noEndpoints : readEndpoints(endpointsFile, problems, uses);
+  const credentialsFile = parse(parts.credentials);
+  const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
+  const isEndpointsComplete = endpointsFile?.isBroken !== true;
+  uses.push(...loadedDomain.uses, ...loadedFlows.uses);
+  validate({
+    domain: loadedDomain.domain,
+    flows: loadedFlows.flows,
+    fields: loadedFlows.fields,
+    patterns: loadedFlows.defaults,
+    uses,
+    agents: new Map([...agents].map(([name, { field }]) => [name, field])),
+    mcpServers: new Set(endpoints.mcpServers.keys()),
+    modelGroups: new Set(endpoints.modelGroups.keys()),
+    isComplete:
+      loadedDomain.isComplete && loadedFlows.isComplete && isEndpointsComplete && hasAllAgents,
+    problems,
+  });
+  if (endpoints.a2aServer !== undefined && loadedDomain.domain.session.startSessionAfterExpiry) {
+    const { sessionField } = loadedDomain;
+    problems.error(
+      sessionField?.keyPlace ?? (endpointsFile as YamlFile).keyPlace(['a2a_server']),
+      'a2a_server needs conversations that go on after a pause',
+      {
+        hint: 'set session_config.start_session_after_expiry to false in the domain',
+        code: 'validation.a2a_server.incompatible_session_config',
+      },
+    );
+  }
+  return {
+    name: config.assistantId ?? parts.name,
+    directory: parts.directory,
+    config,
+    domain: loadedDomain.domain,
+    flows: loadedFlows.flows,
+    endpoints,
+    credentials:
+      credentialsFile === undefined ? new Map() : readCredentials(credentialsFile, problems),
+    subAgents: new Map([...agents].map(([name, { agent }]) => [name, agent])),
+    subAgentsDirectory: parts.subAgentsDirectory,
+    files: await readFiles(parts, uses, problems),
+  };
+}
+
+function readSubAgents(
+  parts: ProjectParts,
+  environment: Environment,
+  problems: Problems,
+  uses: Use[],
+): { readonly agents: ReadonlyMap<string, LoadedSubAgent>; readonly isComplete: boolean } {
+  const agents = new Map<string, LoadedSubAgent>();
+  let isComplete = true;
+  for (const part of parts.subAgents) {
+    const file = YamlFile.parse(part, problems, { environment });
+    if (file.isBroken) isComplete = false;
+    const read = readSubAgent(part.name, file, problems, uses);
+    if (read === undefined) continue;
+    const { name } = read.agent;
+    const first = agents.get(name);
+    if (first === undefined) agents.set(name, read);
+    else {
+      const { file: where } = first.field.place.position;
+      read.field.error(`a sub agent named "${name}" is already defined in ${where}`, 'rename one');
+    }
+  }
+  return { agents, isComplete };
+}
+
+/** Reads what the project refers to: in the folder of the agent that does, or in the project. */
+async function readFiles(
+  parts: ProjectParts,
+  uses: readonly Use[],
+  problems: Problems,
+): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  for (const use of uses) {
+    if (use.kind !== 'file') continue;
+    const { key, path, field } = use;
+    const text = (await parts.file(key, problems)) ?? (await parts.file(path, problems));
+    if (text === undefined) {
+      field.error('there is no such file in the project', 'write the path from the project folder');
+      continue;
+    }
+    files.set(key, text);
+    check(use, text);
+  }
+  return files;
+}
+
+function check({ as, field, path }: Extract<Use, { kind: 'file' }>, text: string): void {
+  try {
+    if (as === 'template') compileTemplate(text);
+    else JSON.parse(text);
+  } catch (error) {
+    if (error instanceof TemplateError) field.error(`${path}: ${error.message}`);
+    else if (error instanceof SyntaxError) field.error(`${path} is not JSON`);
+    else throw error;
+  }
+}
+
+const channels = new Set(['rest', 'inspector']);
+
+/** credentials.yml: channels by name; those that do not exist here are named in one warning. */
+function readCredentials(file: YamlFile, problems: Problems): ReadonlyMap<string, JsonObject> {
+  const result = new Map<string, JsonObject>();
+  if (file.value === null) return result;
+  const entries = Field.root(file, problems).section()?.entries() ?? [];
+  const missing = entries.filter(([name]) => !channels.has(name));
+  for (const [name, field] of entries) {
+    if (!channels.has(name)) continue;
+    const value = field.value === null ? {} : field.object();
+    if (value !== undefined) result.set(name, value);
+  }
+  if (missing.length > 0) {
+    const names = missing.map(([name]) => name).join(', ');
+    missing[0]?.[1].keyWarn(`left out, there is no such channel here: ${names}`);
+  }
+  return result;
 }

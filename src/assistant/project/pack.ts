@@ -2,13 +2,10 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-
 import { type Environment, Problems } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { assemble } from './assemble.ts';
-import { fingerprint } from './fingerprint.ts';
-import type { LoadedProject } from './load-project.ts';
-import { fromEntries } from './package-entries.ts';
+import { assemble, type LoadedProject } from './load-project.ts';
+import { fingerprint, fromEntries } from './package-entries.ts';
 import { readSource } from './project-folder.ts';
 import { readTar, type TarEntry, writeTar } from './tar.ts';
 

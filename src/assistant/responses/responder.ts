@@ -1,14 +1,62 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import type { BotMessage } from '../bot-message.ts';
 import { compileCondition } from '../conditions/index.ts';
 import type { Domain, ResponseVariation } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/index.ts';
-import { renderVariation, type ResponseScope } from './render.ts';
-import type { Rephraser } from './rephrase.ts';
-import { selectVariation } from './select.ts';
-import type { ResponseWriter } from './writer.ts';
-import type { BotMessage } from '../bot-message.ts';
+import { renderVariation, type ResponseScope, selectVariation } from './variation.ts';
+
+/**
+ * Says a response in other words. What it throws, and an empty answer, leave the response as it
+ * was written: a conversation never waits on style.
+ * @example const shouting: Rephraser = { rephrase: async ({ text }) => text.toUpperCase() };
+ */
+export interface Rephraser {
+  /** Whether responses are rephrased that do not ask for it. @default false */
+  readonly rephraseAll?: boolean;
+  rephrase(request: RephraseRequest): Promise<string>;
+}
+
+/**
+ * What is to be said in other words, and what came before.
+ * @example
+ * const prompt = ({ text, language = 'en' }: RephraseRequest) =>
+ *   `Say it warmly, in ${language}: ${text}`;
+ */
+export interface RephraseRequest {
+  /** The name of the response. */
+  readonly response: string;
+  /** The response as written, filled in. */
+  readonly text: string;
+  /** A prompt of the variation's own. */
+  readonly prompt: string | undefined;
+  readonly transcript: readonly TranscriptEntry[];
+  readonly language: string | undefined;
+  readonly signal: AbortSignal;
+  /** Who wants to be told what models are asked. @default nobody */
+  readonly noting?: PromptNoting | undefined;
+}
+
+/**
+ * Words responses instead of the domain. What it throws leaves the domain's own words: a
+ * conversation never ends for want of style.
+ */
+export interface ResponseWriter {
+  write(request: WriteRequest): Promise<BotMessage>;
+}
+
+export interface WriteRequest {
+  /** The name of the response. */
+  readonly response: string;
+  /** The variation that the domain would choose, if it has an id. */
+  readonly id: string | undefined;
+  /** Of the action that asked for it. */
+  readonly values: JsonObject;
+  readonly channel: string;
+  readonly tracker: () => Promise<JsonObject>;
+  readonly signal: AbortSignal;
+}
 
 /** Said when there is nothing else to say. */
 export const INTERNAL_ERROR_RESPONSE = 'utter_internal_error_rasa';

@@ -3,9 +3,8 @@ import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import type { ResponseVariation } from '../model.ts';
 import { domain } from '../testing/domain.ts';
-import type { Rephraser } from './rephrase.ts';
-import { Responder, type ResponseRequest } from './responder.ts';
-import { selectVariation } from './select.ts';
+import { type Rephraser, Responder, type ResponseRequest } from './responder.ts';
+import { selectVariation } from './variation.ts';
 
 const conditional: ResponseVariation = { id: 'conditional', condition: 'yes' };
 const plain: ResponseVariation = { id: 'plain' };

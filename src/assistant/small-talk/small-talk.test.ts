@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { phrasePattern } from './phrase.ts';
-import { smallTalkTopic } from './small-talk.ts';
+import { phrasePattern, smallTalkTopic } from './small-talk.ts';
 
 test.each([
   ['hi', 'greeting'],

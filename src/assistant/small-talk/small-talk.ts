@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { phrasePattern } from './phrase.ts';
 
 /** The table as its file has it. */
 interface Table {
@@ -91,4 +90,35 @@ function wordsOf(text: string): string {
     .replaceAll(/[^\p{L}\p{N}\p{Extended_Pictographic}]+/gu, ' ')
     .replaceAll(/(\p{L})\1{2,}/gu, '$1')
     .trim();
+}
+
+/** Words that `...` stands for. */
+const anyWords = '\\S+(?: \\S+){0,5}';
+
+/**
+ * A phrase of the small-talk table as the source of a regular expression. Phrases cannot nest and have no
+ * repetition without a bound, so that matching stays linear whatever they are.
+ */
+export function phrasePattern(phrase: string): string {
+  let pattern = '';
+  let hasRequired = false;
+  for (const [token] of phrase.matchAll(/\[[^\]]*\]|\([^)]*\)|[^\s[(]+/g)) {
+    const isOptional = token.startsWith('[');
+    const choice = choicePattern(token.replace(/^[[(]|[\])]$/g, ''));
+    if (hasRequired) pattern += isOptional ? `(?: ${choice})?` : ` ${choice}`;
+    else pattern += isOptional ? `(?:${choice} )?` : choice;
+    hasRequired ||= !isOptional;
+  }
+  return pattern;
+}
+
+function choicePattern(choice: string): string {
+  const alternatives = choice
+    .split('|')
+    .map((words) => (words === '...' ? anyWords : escape(words).replaceAll('\\.\\.\\.', anyWords)));
+  return `(?:${alternatives.join('|')})`;
+}
+
+function escape(words: string): string {
+  return words.trim().replaceAll(/[\\^$.*+?{}()[\]|/]/g, '\\$&');
 }

@@ -1,7 +1,6 @@
 import type { PatternFrame, StackFrame } from '../conversation.ts';
-import type { Flow } from '../model.ts';
-import { START } from '../model.ts';
-import { COLLECT_INFORMATION, isPattern, isRoot } from './frame.ts';
+import { type Flow, START } from '../model.ts';
+import { COLLECT_INFORMATION, isPattern, isRoot } from './stack.ts';
 
 /**
  * What is wrong with a stack, in words; nothing for a well-formed one. Flows change between two

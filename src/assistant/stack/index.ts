@@ -7,7 +7,7 @@ export {
   isPattern,
   isRoot,
   VALIDATE_SLOT,
-} from './frame.ts';
+} from './stack.ts';
 export {
   frameTypeOver,
   moveToTop,
@@ -16,7 +16,7 @@ export {
   replaceSegment,
   withoutConversationPatterns,
   withoutPattern,
-} from './operations.ts';
+} from './stack.ts';
 export {
   activeSegment,
   callChain,
@@ -25,4 +25,4 @@ export {
   type Segment,
   segmentOfFlow,
   segmentsOf,
-} from './segment.ts';
+} from './stack.ts';

@@ -1,20 +1,18 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { Budget } from './budget.ts';
 import { filters } from './filters.ts';
 import { methods } from './methods.ts';
-import { type Call, type Operation, toList } from './operation.ts';
 import { globals } from './names.ts';
+import { type Budget, type Call, type Operation, toList } from './operation.ts';
 import { operate, toOperand } from './operators.ts';
 import type { Arguments, Expression } from './syntax.ts';
-import { tests } from './tests.ts';
-import { isList, isMapping, isTruthy, member, toText, Tuple, type Value } from './value.ts';
+import { isList, isMapping, isTruthy, member, tests, toText, Tuple, type Value } from './value.ts';
 import { type Binding, Macro, Namespace, type Variables } from './variables.ts';
 
 /** What a template can see; only own properties count. */
 export type TemplateScope = Readonly<Record<string, JsonValue | undefined>>;
 
 /** Runs a macro and answers its text. */
-export type RunMacro = (macro: Macro, call: Call) => string;
+type RunMacro = (macro: Macro, call: Call) => string;
 
 /** Evaluates the expressions of one rendering. Throws `RangeError` with the reason. */
 export class Evaluator {

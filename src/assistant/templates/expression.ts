@@ -2,8 +2,8 @@ import type { JsonValue } from '../../protocol/index.ts';
 import { filters } from './filters.ts';
 import { methods } from './methods.ts';
 import type { Arguments, BinaryOperator, Expression } from './syntax.ts';
-import { tests } from './tests.ts';
 import { describe, type Tokens } from './tokens.ts';
+import { tests } from './value.ts';
 
 const constants: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
   ['true', true],

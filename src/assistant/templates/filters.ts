@@ -1,10 +1,8 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import { tojson } from './json-filter.ts';
 import { argument, attributeOf, type Call, type Operation, toList, toNumber } from './operation.ts';
-import { round } from './round.ts';
-import { tests } from './tests.ts';
+import { round } from './operators.ts';
 import { textFilters } from './text-filters.ts';
-import { isMapping, isTruthy, order, toText, Tuple, type Value } from './value.ts';
+import { isList, isMapping, isTruthy, order, tests, toText, Tuple, type Value } from './value.ts';
 
 /** Of the text of an item, by which items are told apart; in steps of the renderer. */
 const textCost = 5;
@@ -204,3 +202,42 @@ export const filters: Readonly<Record<string, Operation>> = {
   tojson,
   unique,
 };
+
+const unicode = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/**
+ * JSON as the filter of Jinja2 writes it: keys sorted, a space behind commas and colons, and only
+ * ASCII characters that are harmless in HTML. `ensure_ascii=false` leaves every character readable,
+ * `sort_keys=false` leaves the keys in their order.
+ */
+function tojson(value: Value, call: Call): string {
+  const indent = Math.min(8, Math.max(0, toNumber(argument(call, 0, 'indent'), 0)));
+  const isSorted = isTruthy(call.named.get('sort_keys') ?? true);
+  const text = write(value ?? null, indent, isSorted, '\n');
+  if (!isTruthy(call.named.get('ensure_ascii') ?? true)) return text;
+  return text.replace(/[<>&'\u007f-\uffff]/g, unicode);
+}
+
+/** `line` is a line break and the indentation of what stands around the value. */
+function write(value: JsonValue, indent: number, isSorted: boolean, line: string): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const inner = line + ' '.repeat(indent);
+  const between = (items: readonly string[], open: string, close: string): string => {
+    if (items.length === 0 || indent === 0) return open + items.join(', ') + close;
+    return open + inner + items.join(`,${inner}`) + line + close;
+  };
+  if (isList(value)) {
+    return between(
+      value.map((item) => write(item, indent, isSorted, inner)),
+      '[',
+      ']',
+    );
+  }
+  if (!isMapping(value)) return 'null';
+  const keys = isSorted ? Object.keys(value).sort() : Object.keys(value);
+  const pairs = keys.map(
+    (key) => `${JSON.stringify(key)}: ${write(value[key] ?? null, indent, isSorted, inner)}`,
+  );
+  return between(pairs, '{', '}');
+}

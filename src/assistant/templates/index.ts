@@ -1,7 +1,7 @@
 export { BoundedCache } from './bounded-cache.ts';
-export { formatNames, renderEach, renderFormat } from './format.ts';
+export { formatNames, renderEach, renderFormat } from './template.ts';
 export type { TemplateScope } from './evaluator.ts';
-export { TemplateError } from './template-error.ts';
+export { TemplateError } from './tokens.ts';
 export {
   compileExpression,
   compileTemplate,

@@ -1,7 +1,6 @@
 import { filters, pairs } from './filters.ts';
-import { formatBraces } from './format-braces.ts';
 import { argument, type Operation, toList, toNumber } from './operation.ts';
-import { strftime } from './strftime.ts';
+import { formatBraces, strftime } from './python-format.ts';
 import { capitalize, pad, replace, strip } from './text-filters.ts';
 import { isEqual, isList, isMapping, member, toText, Tuple, type Value } from './value.ts';
 

@@ -1,6 +1,11 @@
-import type { Arguments, Expression, MacroSyntax, Statement } from './syntax.ts';
-import { blockName } from './syntax.ts';
-import { TemplateError } from './template-error.ts';
+import {
+  type Arguments,
+  blockName,
+  type Expression,
+  type MacroSyntax,
+  type Statement,
+} from './syntax.ts';
+import { TemplateError } from './tokens.ts';
 import { toText } from './value.ts';
 
 /** Functions that every template can call. */

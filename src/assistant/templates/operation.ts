@@ -39,3 +39,78 @@ export function attributeOf(value: Value, attribute: Value): Value {
   if (typeof attribute !== 'string') return member(value, attribute);
   return attribute.split('.').reduce<Value>((of, key) => member(of, key), value);
 }
+
+export interface RenderLimits {
+  /** Characters of the result, and of every text and list on the way. @default 1_000_000 */
+  readonly output: number;
+  /** Passes of all loops together. @default 100_000 */
+  readonly iterations: number;
+  /**
+   * Steps of the renderer, and characters and items that operators, filters and methods handle.
+   * @default 5_000_000
+   */
+  readonly work: number;
+}
+
+export const defaultLimits: RenderLimits = {
+  output: 1_000_000,
+  iterations: 100_000,
+  work: 5_000_000,
+};
+
+/** What one rendering has used. Everything beyond its limits is a `RangeError`. */
+export class Budget {
+  readonly #limits: RenderLimits;
+  readonly #sizes = new WeakMap<object, number>();
+  #work = 0;
+  #written = 0;
+  #iterations = 0;
+
+  constructor(limits: RenderLimits) {
+    this.#limits = limits;
+  }
+
+  /** An arrow function, since operations get it without the budget. */
+  readonly spend = (amount: number): void => {
+    this.#work += amount;
+    if (!(this.#work <= this.#limits.work)) {
+      throw new RangeError('the template does too much: its values are too long or too many');
+    }
+  };
+
+  iterate(): void {
+    this.#iterations += 1;
+    if (this.#iterations > this.#limits.iterations) throw new RangeError('the loops never end');
+  }
+
+  write(text: string): string {
+    this.#written += text.length;
+    if (this.#written > this.#limits.output) throw new RangeError('the result is too long');
+    return text;
+  }
+
+  bounded<T extends Value>(value: T): T {
+    if (typeof value !== 'string' && !isList(value)) return value;
+    this.spend(value.length);
+    if (value.length > this.#limits.output) throw new RangeError('the result is too long');
+    return value;
+  }
+
+  /**
+   * Characters and items in a value, to the bottom. Values that hold one value many times are
+   * counted in full, though not walked again: their text would be as long.
+   */
+  size(value: Value): number {
+    if (typeof value === 'string') return value.length + 1;
+    if (typeof value !== 'object' || value === null) return 1;
+    const known = this.#sizes.get(value);
+    if (known !== undefined) return known;
+    let size = 1;
+    if (isList(value)) for (const item of value) size += this.size(item);
+    else if (isMapping(value)) {
+      for (const [key, item] of Object.entries(value)) size += key.length + this.size(item);
+    }
+    this.#sizes.set(value, size);
+    return size;
+  }
+}

@@ -1,9 +1,8 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import { Budget, type RenderLimits } from './budget.ts';
 import { entriesOf, Evaluator, type TemplateScope } from './evaluator.ts';
-import { type Call, toList } from './operation.ts';
+import { Budget, type Call, type RenderLimits, toList } from './operation.ts';
 import { blockName, type Expression, type Statement, type Target } from './syntax.ts';
-import { TemplateError } from './template-error.ts';
+import { TemplateError } from './tokens.ts';
 import { isList, isTruthy, Tuple, type Value } from './value.ts';
 import { type Binding, loopState, Macro, Namespace, Variables } from './variables.ts';
 

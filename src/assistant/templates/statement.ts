@@ -6,7 +6,6 @@ import {
   parseOr,
 } from './expression.ts';
 import { checkCalls } from './names.ts';
-import { type Segment, segments } from './segments.ts';
 import {
   blockName,
   type Expression,
@@ -15,8 +14,7 @@ import {
   type Statement,
   type Target,
 } from './syntax.ts';
-import { TemplateError } from './template-error.ts';
-import type { Tokens } from './tokens.ts';
+import { type Segment, segments, TemplateError, type Tokens } from './tokens.ts';
 
 /** Parses a whole template. */
 export function parseTemplate(template: string): readonly Statement[] {

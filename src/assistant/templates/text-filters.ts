@@ -1,5 +1,5 @@
-import { formatPercent } from './format-percent.ts';
 import { argument, type Call, type Operation, toNumber } from './operation.ts';
+import { formatPercent } from './python-format.ts';
 import { isTruthy, toText, type Value } from './value.ts';
 
 export function capitalize(text: string): string {

@@ -1,8 +1,9 @@
-import { TemplateError } from './template-error.ts';
+import { locate } from '../../config/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 
-export type TokenKind = 'name' | 'text' | 'number' | 'operator' | 'end';
+type TokenKind = 'name' | 'text' | 'number' | 'operator' | 'end';
 
-export interface Token {
+interface Token {
   readonly kind: TokenKind;
   /** A text without its quotes, everything else as written. */
   readonly value: string;
@@ -97,7 +98,7 @@ export function describe(token: Token): string {
   return token.kind === 'text' ? `text '${token.value}'` : `'${token.value}'`;
 }
 
-export interface Scan {
+interface Scan {
   readonly tokens: readonly Token[];
   /** Behind the closing mark. */
   readonly end: number;
@@ -159,4 +160,81 @@ function unquote(text: string): string {
           ? String.fromCharCode(Number.parseInt(x ?? u ?? '', 16))
           : (escapes.get(char) ?? written),
     );
+}
+
+export type Segment =
+  | { readonly kind: 'text'; readonly text: string; readonly offset: number }
+  | { readonly kind: 'output' | 'statement'; readonly tokens: Tokens; readonly offset: number };
+
+const opening = /\{\{|\{%|\{#/g;
+const endRaw = /\{%[-+]?\s*endraw\s*(-?)\+?%\}/g;
+
+/**
+ * Cuts a template into plain text, `{{ outputs }}` and `{% statements %}`, with comments gone and
+ * the white space dropped that `-` at a mark asks to drop.
+ */
+export function* segments(template: string): Generator<Segment, undefined> {
+  // One line break at the very end belongs to the file, not to the text.
+  const end = template.length - (/\r?\n$|\r$/.exec(template)?.[0].length ?? 0);
+  let at = 0;
+  let trimStart = false;
+  const text = (to: number, trimEnd: boolean): Segment[] => {
+    let piece = template.slice(at, Math.min(to, end)).replace(/\r\n?/g, '\n');
+    if (trimStart) piece = piece.trimStart();
+    if (trimEnd) piece = piece.trimEnd();
+    return piece === '' ? [] : [{ kind: 'text', text: piece, offset: at }];
+  };
+  for (;;) {
+    opening.lastIndex = at;
+    const match = opening.exec(template);
+    if (match === null) {
+      yield* text(end, false);
+      return undefined;
+    }
+    const offset = match.index;
+    const mark = template.charAt(offset + 2);
+    yield* text(offset, mark === '-');
+    // `+` asks to keep white space, which is what happens anyway.
+    const inner = offset + (mark === '-' || (mark === '+' && match[0] === '{%') ? 3 : 2);
+    if (match[0] === '{#') {
+      const close = template.indexOf('#}', inner);
+      if (close === -1) throw new TemplateError(template, offset, 'missing the closing #}');
+      trimStart = template[close - 1] === '-' && close > inner;
+      at = close + 2;
+      continue;
+    }
+    const isOutput = match[0] === '{{';
+    const { tokens, end: behind, trim } = scan(template, inner, isOutput ? '}}' : '%}');
+    at = behind;
+    trimStart = trim;
+    if (!isOutput && tokens[0]?.value === 'raw' && tokens.length === 2) {
+      endRaw.lastIndex = at;
+      const close = endRaw.exec(template);
+      if (close === null) throw new TemplateError(template, offset, 'missing {% endraw %}');
+      yield* text(close.index, template[close.index + 2] === '-');
+      at = endRaw.lastIndex;
+      trimStart = close[1] === '-';
+      continue;
+    }
+    yield {
+      kind: isOutput ? 'output' : 'statement',
+      tokens: new Tokens(template, tokens),
+      offset,
+    };
+  }
+}
+
+/** A template that cannot be parsed or rendered; says where in the template. */
+export class TemplateError extends LegateError {
+  /** In characters from the start of the template. */
+  readonly offset: number;
+  /** What is wrong, without the place. */
+  readonly reason: string;
+
+  constructor(template: string, offset: number, reason: string, cause?: unknown) {
+    const { line, column } = locate(template, offset);
+    super('CONFIGURATION_INVALID', `template line ${line}, column ${column}: ${reason}`, { cause });
+    this.offset = offset;
+    this.reason = reason;
+  }
 }

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Command, Extractor } from '../command.ts';
 import type { BotMessage } from '../bot-message.ts';
+import type { Command, Extractor } from '../command.ts';
+import type { TrackerEvent } from '../conversation.ts';
 
 /**
  * An event before the tracker gave it its time and metadata.
@@ -113,4 +114,85 @@ export function agentEvent(
   fields: JsonObject = {},
 ): EventDraft {
   return { event: `agent_${event}`, flow_id: flowId, agent_id: agentId, ...fields };
+}
+
+/** A field that should be a text; empty when it is none. */
+export function textOf(event: TrackerEvent, field: string): string {
+  const value = event[field];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Larger ones stay in the log and do not travel with the conversation. */
+const MAX_MESSAGE_CHARACTERS = 16 * 1024;
+
+/** What the tracker keeps of the user's latest message. */
+export function boundedMessage(parseData: JsonValue | undefined, text: string): JsonObject {
+  const isObject = typeof parseData === 'object' && parseData !== null && !Array.isArray(parseData);
+  if (isObject && JSON.stringify(parseData).length <= MAX_MESSAGE_CHARACTERS) {
+    return parseData as JsonObject;
+  }
+  return { text: text.slice(0, MAX_MESSAGE_CHARACTERS), intent: { name: null }, entities: [] };
+}
+
+/** The message that a `bot` event recorded. */
+export function botMessageOf(event: TrackerEvent): BotMessage {
+  const data = (event['data'] ?? {}) as Readonly<Record<string, JsonValue>>;
+  const fields: [keyof BotMessage, JsonValue | undefined][] = [
+    ['text', event['text']],
+    ['buttons', data['buttons']],
+    ['quickReplies', data['quick_replies']],
+    ['image', data['image']],
+    ['attachment', data['attachment']],
+    ['custom', data['custom']],
+    ['elements', data['elements']],
+  ];
+  const known = fields.filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(known);
+}
+
+/** Nothing before them is ever taken back: a session remembers no other. */
+const sessionBeginnings: ReadonlySet<string> = new Set(['restart', 'session_started']);
+
+/** What takes something back: the event with which that began, and those beyond which it never goes. */
+const reaches: ReadonlyMap<string, { readonly from: string; readonly until: ReadonlySet<string> }> =
+  new Map([
+    ['rewind', { from: 'user', until: sessionBeginnings }],
+    ['undo', { from: 'action', until: new Set([...sessionBeginnings, 'user']) }],
+  ]);
+
+/** Whether an event takes back what came before it: `rewind` or `undo`. */
+export function takesBack({ event }: { readonly event: string }): boolean {
+  return reaches.has(event);
+}
+
+/** Whether a session begins with an event. */
+export function beginsSession({ event }: { readonly event: string }): boolean {
+  return sessionBeginnings.has(event);
+}
+
+/**
+ * Events that count: without those that a `rewind` (all since the user's last message) or an `undo`
+ * (all since the last action after it) took back, and without these two. An `undo` leaves the stack
+ * alone: where the flows stand is no action's work.
+ * @example
+ * appliedEvents([{ event: 'user' }, { event: 'slot' }, { event: 'rewind' }, { event: 'pause' }])
+ * // [{ event: 'pause' }]
+ */
+export function appliedEvents<Event extends { readonly event: string }>(
+  events: readonly Event[],
+): readonly Event[] {
+  const applied: Event[] = [];
+  for (const event of events) {
+    const reach = reaches.get(event.event);
+    if (reach === undefined) {
+      applied.push(event);
+      continue;
+    }
+    const { from, until } = reach;
+    const at = applied.findLastIndex((one) => one.event === from || until.has(one.event));
+    if (applied[at]?.event !== from) continue;
+    const gone = applied.splice(at);
+    if (event.event === 'undo') applied.push(...gone.filter((one) => one.event === 'stack'));
+  }
+  return applied;
 }

@@ -1,4 +1,4 @@
-export { appliedEvents, beginsSession, takesBack } from './applied.ts';
+export { appliedEvents, beginsSession, takesBack } from './events.ts';
 export {
   actionExecuted,
   actionRejected,
@@ -15,9 +15,9 @@ export {
   slotSet,
   userUttered,
 } from './events.ts';
-export { formerTrackerJson } from './former.ts';
+export { formerTrackerJson } from './json.ts';
 export { frameJson, trackerJson } from './json.ts';
-export { stackAfter } from './logged-stack.ts';
+export { stackAfter } from './json.ts';
 export { loadState, type TrackerState } from './state.ts';
 export { Tracker, type TrackerOptions } from './tracker.ts';
-export type { TranscriptEntry } from './transcript.ts';
+export type { TranscriptEntry } from './state.ts';

@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { StackFrame, TrackerEvent } from '../conversation.ts';
+import type { AgentFrame, FlowFrame, StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
+import { beginsSession, type EventDraft } from './events.ts';
 import { loadState } from './state.ts';
+import { Tracker } from './tracker.ts';
 
 /** A frame as tracker JSON shows it. */
 export function frameJson(frame: StackFrame): JsonObject {
@@ -59,5 +61,69 @@ export function trackerJson(
     latest_action_name: state.latestAction,
     latest_action: state.latestAction === null ? {} : { action_name: state.latestAction },
     active_loop: {},
+  };
+}
+
+/** The stack as the log has it: a patch that replaces it whole, with all that a frame is. */
+export function stackLogged(stack: readonly StackFrame[]): EventDraft {
+  const value = stack.map((frame) => {
+    if (frame.type !== 'flow') return frameJson(frame);
+    const { collected, agents } = frame;
+    return { ...frameJson(frame), ...(collected && { collected }), ...(agents && { agents }) };
+  });
+  return { event: 'stack', update: JSON.stringify([{ op: 'replace', path: '', value }]) };
+}
+
+/** The stack that a `stack` event tells of. */
+export function loggedStack(event: TrackerEvent): readonly StackFrame[] {
+  if (typeof event['update'] !== 'string') return [];
+  const [patch] = JSON.parse(event['update']) as readonly { readonly value: JsonObject[] }[];
+  return (patch?.value ?? []).map(frameOf);
+}
+
+/** Where the flows stand after these events, as their log tells it. */
+export function stackAfter(events: readonly TrackerEvent[]): readonly StackFrame[] {
+  const last = events.findLast((one) => one.event === 'stack' || beginsSession(one));
+  return last?.event === 'stack' ? loggedStack(last) : [];
+}
+
+/** What `stackLogged` made of a frame, as a frame. */
+function frameOf(value: JsonObject): StackFrame {
+  const { frame_id, flow_id, step_id, type, ...rest } = value;
+  const common = { frameId: frame_id, flowId: flow_id, stepId: step_id };
+  if (type === 'flow') {
+    const { frame_type: frameType, ...kept } = rest;
+    return { ...common, ...kept, type, frameType } as unknown as FlowFrame;
+  }
+  if (type === 'agent') {
+    const { agent_id: agentId, ...kept } = rest;
+    return { ...common, ...kept, type, agentId } as unknown as AgentFrame;
+  }
+  return { ...common, type: 'pattern', context: rest } as unknown as StackFrame;
+}
+
+/**
+ * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then.
+ * @example
+ * const aMinuteAgo = Date.now() / 1000 - 60;
+ * const { slots, stack } = formerTrackerJson(tracker, events, assistant.domain, aMinuteAgo);
+ */
+export function formerTrackerJson(
+  value: JsonObject,
+  events: readonly TrackerEvent[],
+  domain: Domain,
+  until: number,
+): JsonObject {
+  const { senderId, userId, sessionId, startedAt } = loadState(value);
+  const former = events.filter(({ timestamp }) => timestamp <= until);
+  const tracker = Tracker.rebuild(
+    { senderId, sessionId, ...(userId !== null && { userId }) },
+    former,
+    { domain, clock: { now: () => startedAt * 1000 } },
+  );
+  const session = (former.at(-1)?.['metadata'] as JsonObject | undefined)?.['session_id'];
+  return {
+    ...trackerJson(tracker.save().value, former, domain),
+    current_session_id: session ?? sessionId,
   };
 }

@@ -10,8 +10,7 @@ import {
   slotSet,
   userUttered,
 } from './events.ts';
-import { trackerJson } from './json.ts';
-import { formerTrackerJson } from './former.ts';
+import { formerTrackerJson, trackerJson } from './json.ts';
 import { Tracker } from './tracker.ts';
 
 const bank = domain([slot('amount', 'float'), slot('tier', 'text', { initialValue: 'basic' })]);

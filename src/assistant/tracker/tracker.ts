@@ -3,18 +3,17 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Extractor } from '../command.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { appliedEvents } from './applied.ts';
-import type { EventDraft } from './events.ts';
-import { boundedMessage, botMessageOf, textOf } from './event-fields.ts';
-import { loggedStack, stackLogged } from './logged-stack.ts';
+import { appliedEvents, botMessageOf, boundedMessage, type EventDraft, textOf } from './events.ts';
+import { loggedStack, stackLogged } from './json.ts';
 import {
   emptyState,
+  extendSpoken,
+  extendTranscript,
   loadState,
   type NewConversation,
   saveState,
   type TrackerState,
 } from './state.ts';
-import { extendSpoken, extendTranscript } from './transcript.ts';
 
 export interface TrackerOptions {
   readonly domain: Domain;

@@ -3,7 +3,7 @@ import type { GeneratorInput } from '../../commands/index.ts';
 import type { Flow, Slot } from '../../model.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-questions.ts';
 import { presentMoment } from '../present-moment.ts';
-import type { LlmGeneratorOptions } from './options.ts';
+import type { LlmGeneratorOptions } from './llm-generator.ts';
 
 /**
  * What the model is told, in the names that prompt templates of projects use. All of it is data:
@@ -69,7 +69,7 @@ export function gatherFacts(
 }
 
 /** One line, no control characters, not longer than allowed. */
-export function sanitise(text: string, maxCharacters: number): string {
+function sanitise(text: string, maxCharacters: number): string {
   return text
     .slice(0, maxCharacters)
     .replaceAll(/[\p{C}\s]+/gu, ' ')

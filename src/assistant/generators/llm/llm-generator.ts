@@ -1,17 +1,51 @@
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { generateText, type GeneratedText, offersStructuredOutput } from '../../../models/index.ts';
+import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { type GeneratedText, generateText, offersStructuredOutput } from '../../../models/index.ts';
 import { LegateError } from '../../../protocol/index.ts';
-import { silentLogger } from '../../../telemetry/index.ts';
-import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
+import { type Logger, silentLogger } from '../../../telemetry/index.ts';
 import type { Command } from '../../command.ts';
+import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
 import { noted } from '../../prompt-note.ts';
 import { compileTemplate } from '../../templates/index.ts';
 import { gatherFacts } from './facts.ts';
-import type { LlmGeneratorOptions } from './options.ts';
 import { parseCommands } from './parse-commands.ts';
-import { buildPrompt } from './prompt.ts';
+import { buildPrompt, commandSchema } from './prompt.ts';
 import { chooseFlows } from './retrieval.ts';
-import { commandSchema } from './schema.ts';
+
+/** The words that the model answers in: v3 has one command for everything that is no request. */
+export type CommandLanguage = 'v2' | 'v3';
+
+export interface LlmGeneratorOptions {
+  readonly model: LanguageModelV4;
+  /** @default 'v2' */
+  readonly commands?: CommandLanguage;
+  /** A template in the Jinja style instead of our own prompt; its variables are `PromptFacts`. */
+  readonly promptTemplate?: string;
+  readonly flowRetrieval?: {
+    /** Show the model only the flows that fit, when there are more than `numFlows`. @default true */
+    readonly isActive?: boolean;
+    /** @default 20 */
+    readonly numFlows?: number;
+    /** User messages that flows are looked for with. @default 1 */
+    readonly turnsToEmbed?: number;
+    /** Whether names and descriptions of slots count. @default true */
+    readonly shouldEmbedSlots?: boolean;
+  };
+  /** Of the message; the rest is cut. @default 420 */
+  readonly maxCharacters?: number;
+  /** Tell the model the date and time. @default true */
+  readonly includeDateTime?: boolean;
+  /** IANA name. @default 'UTC' */
+  readonly timezone?: string;
+  /** Milliseconds for the model, retries included. @default 7_000 */
+  readonly timeoutMs?: number;
+  /** @default 1 */
+  readonly retries?: number;
+  /** Ask for JSON by a schema: always, never, or where the model offers it. @default 'auto' */
+  readonly structuredOutput?: boolean | 'auto';
+  /** Entries of the conversation that the model sees. @default 20 */
+  readonly maxTranscript?: number;
+  readonly logger?: Logger;
+}
 
 /**
  * The generator that asks a model what a message means. The model sees the flows that fit, the state

@@ -1,6 +1,6 @@
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { JSONSchema7, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { FlowFacts, PromptFacts, SlotFacts } from './facts.ts';
-import type { CommandLanguage } from './options.ts';
+import type { CommandLanguage } from './llm-generator.ts';
 
 /**
  * Our own prompt. What never changes in a conversation comes first and word for word the same, so
@@ -145,4 +145,48 @@ function situation(facts: PromptFacts): string {
     `The latest message: ${JSON.stringify(facts.user_message)}`,
     'The commands:',
   ].join('\n');
+}
+
+const nullable = (type: 'string' | 'array'): JSONSchema7 =>
+  type === 'string'
+    ? { type: ['string', 'null'] }
+    : { type: ['array', 'null'], items: { type: 'string' } };
+
+/** The form of a structured answer. Every key is required: that is what strict services demand. */
+export function commandSchema(facts: PromptFacts, commands: CommandLanguage): JSONSchema7 {
+  const names = [
+    'start flow',
+    'set slot',
+    'cancel flow',
+    'disambiguate flows',
+    ...(commands === 'v2' ? ['provide info', 'offtopic reply'] : ['search and reply']),
+    'repeat message',
+    'skip question',
+    'hand over',
+    ...(facts.active_agent === null ? [] : ['continue agent']),
+    ...(facts.completed_agents.length === 0 ? [] : ['restart agent']),
+  ];
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['commands'],
+    properties: {
+      commands: {
+        type: 'array',
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['command', 'flow', 'slot', 'value', 'flows', 'agent'],
+          properties: {
+            command: { type: 'string', enum: names },
+            flow: nullable('string'),
+            slot: nullable('string'),
+            value: { type: ['string', 'number', 'boolean', 'null'] },
+            flows: nullable('array'),
+            agent: nullable('string'),
+          },
+        },
+      },
+    },
+  };
 }

@@ -3,7 +3,7 @@ import type { GeneratorInput } from '../../commands/index.ts';
 import type { Flow } from '../../model.ts';
 import { questionsOf } from '../flow-questions.ts';
 import { readMessage } from '../words/index.ts';
-import type { LlmGeneratorOptions } from './options.ts';
+import type { LlmGeneratorOptions } from './llm-generator.ts';
 
 interface Document {
   readonly id: string;

@@ -26,7 +26,7 @@ const order: readonly SlotKind[] = [
   'free',
 ];
 
-export interface FillOptions {
+interface FillOptions {
   /** Take a capitalised name for the only slot that wants one: in a request, "add Bob". @default false */
   readonly byCapitals?: boolean;
 }

@@ -1,7 +1,15 @@
 import { LegateError } from '../../../protocol/index.ts';
+import type { Command } from '../../command.ts';
 import type { CommandGenerator } from '../../commands/index.ts';
-import { decide } from './decide.ts';
-import { type MatchingOptions, Turn } from './turn.ts';
+import { findAnswer, freeAnswer, otherFills } from './answers.ts';
+import { findCorrections } from './corrections.ts';
+import { findNames } from './names.ts';
+import { patternAnswer, typedButton } from './pattern-answers.ts';
+import { isOpenQuestion, isQuestion, isUnsure } from './phrases.ts';
+import { byPlace, requestedElsewhere, unclear } from './starting.ts';
+import { agentTurn, cancelled, steered } from './steering.ts';
+import { type MatchingOptions, setSlot, Turn } from './turn.ts';
+import { afterYesNo } from './values/index.ts';
 
 /**
  * The generator that needs no model: it reads messages by words, forms and fixed English phrases.
@@ -37,4 +45,105 @@ function checkTimeZone(timeZone: string | undefined): void {
       { cause },
     );
   }
+}
+
+type Step = (turn: Turn) => readonly Command[] | undefined;
+
+/** In the order of their right of way: the first that understands the message decides. */
+const steps: readonly Step[] = [
+  forced,
+  agentTurn,
+  byButton,
+  byPlace,
+  patternAnswer,
+  cancelled,
+  steered,
+  findCorrections,
+  requestedElsewhere,
+  answered,
+  filledOthers,
+  unclear,
+  asked,
+  unsure,
+  freeAnswer,
+];
+
+/** What a message asks for, in commands. */
+function decide(turn: Turn): readonly Command[] {
+  if (turn.message.tokens.length === 0 && !/\p{Emoji}/u.test(turn.message.text)) {
+    return turn.asked?.kind === 'free' && turn.message.text !== ''
+      ? [setSlot(turn.asked, turn.verbatim)]
+      : cannotHandle;
+  }
+  for (const step of steps) {
+    const commands = step(turn);
+    if (commands !== undefined && commands.length > 0) return commands;
+  }
+  return cannotHandle;
+}
+
+const cannotHandle: readonly Command[] = [
+  { command: 'cannot handle', reason: 'cannot_handle_default' },
+];
+
+/** A question that accepts nothing but its answer. */
+function forced(turn: Turn): readonly Command[] | undefined {
+  const question = turn.asked;
+  const isForced = turn.input.activeCollect?.step.forceSlotFilling === true;
+  if (question === undefined || !isForced) return undefined;
+  const isText = question.slot.type === 'text' || question.slot.type === 'any';
+  const found = isText ? undefined : findAnswer(turn, turn.message);
+  return (found ?? [setSlot(question, turn.verbatim)]).slice(0, 1);
+}
+
+function byButton(turn: Turn): readonly Command[] | undefined {
+  const meant = typedButton(turn);
+  return meant === undefined ? undefined : decide(turn.with(meant, { transcript: [] }));
+}
+
+/** The answer to the question, by its form. */
+function answered(turn: Turn): readonly Command[] | undefined {
+  const { asked: question, message } = turn;
+  if (question === undefined) return undefined;
+  // A question is answered with a question only when it names a value.
+  if (isOpenQuestion(message) && question.kind !== 'category') return undefined;
+  return findAnswer(turn, message);
+}
+
+/** Values for other slots of the flow: "60 euros" when asked to confirm. */
+function filledOthers(turn: Turn): readonly Command[] | undefined {
+  if (turn.profiles.length === 0 || isQuestion(turn.message)) return undefined;
+  if (turn.asked?.kind === 'name' || turn.asked?.kind === 'free') return undefined;
+  if (
+    turn.isPatternQuestion &&
+    turn.asked?.slot.name !== 'continue_interrupted_flow_confirmation'
+  ) {
+    return undefined;
+  }
+  const fills = otherFills(turn, turn.read());
+  const isText = turn.asked?.slot.type === 'text' || turn.asked?.slot.type === 'any';
+  if (!isText) return fills;
+  // Where text is asked for, a short answer is that text, and nothing is corrected by the way.
+  if (turn.message.tokens.length <= 2) return undefined;
+  return fills.filter(
+    (one) => one.command === 'set slot' && (turn.input.slots[one.name] ?? null) === null,
+  );
+}
+
+/** "No idea" is no answer. */
+function unsure(turn: Turn): readonly Command[] | undefined {
+  return turn.asked?.kind !== 'free' && isUnsure(turn.message) ? cannotHandle : undefined;
+}
+
+/** Questions that no flow answers are for the knowledge base. */
+function asked(turn: Turn): readonly Command[] | undefined {
+  const { asked: question, message } = turn;
+  if (!isQuestion(message) || afterYesNo(message) !== undefined) return undefined;
+  // "Can I send it to Bob?" answers to whom.
+  const isAnswer =
+    question?.kind === 'name' &&
+    !isOpenQuestion(message) &&
+    findNames(message, question.prepositions, []).length > 0;
+  const isQuestionWanted = question?.kind === 'free' && /question|query/.test(question.slot.name);
+  return isAnswer || isQuestionWanted ? undefined : [{ command: 'knowledge answer' }];
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
 import { smallTalkTopic } from '../../small-talk/index.ts';
-import { type Message, messageOf } from '../words/index.ts';
+import { fold, type Message, messageOf } from '../words/index.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
 import { afterCancel, bareText } from './phrases.ts';
@@ -141,4 +141,29 @@ export function choiceByPlace(message: Message, length: number): number | undefi
 
 function texts(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+/**
+ * The message that a typed button title stands for, when the last bot messages had such a button:
+ * its payload if that is plain text. "The second one" chooses by place. Payloads with a slash are
+ * left to the buttons themselves.
+ */
+export function typedButton(turn: Turn): Message | undefined {
+  const { input, message } = turn;
+  const buttons = [];
+  for (const entry of input.transcript.toReversed()) {
+    if (entry.speaker === 'user') break;
+    buttons.unshift(...(entry.buttons ?? []));
+  }
+  if (buttons.length === 0) return undefined;
+  const said = fold(message.text).replace(/[.!?]+$/, '');
+  // A bare number may be the answer itself.
+  const isNumber = /^\d+$/.test(said);
+  const place = isNumber ? undefined : choiceByPlace(message, buttons.length);
+  const button =
+    buttons.find((one) => fold(one.title.trim()) === said) ??
+    (place === undefined ? undefined : buttons[place]);
+  if (button === undefined) return undefined;
+  const text = button.payload.startsWith('/') ? button.title : button.payload;
+  return text === message.text ? undefined : messageOf(text);
 }

@@ -90,7 +90,7 @@ export function cancelledThing(message: Message): Message | undefined {
   return match === null ? undefined : messageOf(text.slice(match[0].length));
 }
 
-export type Steering = 'repeat' | 'restart' | 'skip' | 'handoff' | 'chitchat';
+type Steering = 'repeat' | 'restart' | 'skip' | 'handoff' | 'chitchat';
 
 const steerings: readonly (readonly [Steering, RegExp])[] = [
   ['repeat', repeat],

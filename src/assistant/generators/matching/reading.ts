@@ -15,7 +15,7 @@ import {
   free,
 } from './values/index.ts';
 
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly today: Day;
   readonly dateOrder: 'day-month' | 'month-day';
   readonly language: string | undefined;

@@ -17,7 +17,7 @@ export interface Request {
   readonly candidate: Candidate;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly index: FlowIndex;
   /** Flows that may be started. */
   readonly isStartable: (flow: Flow) => boolean;

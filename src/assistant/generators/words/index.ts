@@ -8,6 +8,6 @@ export {
   type Span,
   type Token,
   without,
-} from './message.ts';
-export { fold, stem } from './stem.ts';
-export { fillers, prepositions, synonymsOf, weakWords } from './vocabulary.ts';
+} from './words.ts';
+export { fold, stem } from './words.ts';
+export { fillers, prepositions, synonymsOf, weakWords } from './words.ts';

@@ -1,9 +1,7 @@
 import type { ValidationScope } from './scope.ts';
-import { validateCalls } from './validate-calls.ts';
 import { validateConditions } from './validate-conditions.ts';
-import { validateCycles } from './validate-cycles.ts';
-import { validateFlows } from './validate-flows.ts';
-import { validateNames } from './validate-names.ts';
+import { validateCycles, validateFlows } from './validate-flows.ts';
+import { validateCalls, validateNames } from './validate-names.ts';
 
 export { type ValidationScope } from './scope.ts';
 

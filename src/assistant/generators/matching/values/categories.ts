@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../../protocol/index.ts';
 import { isNearly, type Message, messageOf, type Token } from '../../words/index.ts';
 import type { Found } from './found.ts';
 
-export interface CategoryOptions {
+interface CategoryOptions {
   /** Whether typing mistakes and parts of a value count: only for the slot that was asked. */
   readonly isAsked: boolean;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { readMessage } from '../../words/index.ts';
-import { dayAt } from './calendar.ts';
-import { findDates } from './dates.ts';
+import { dayAt, findDates } from './dates.ts';
 import { findTimes } from './times.ts';
 
 /** A Sunday. */

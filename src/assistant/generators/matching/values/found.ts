@@ -1,4 +1,4 @@
-import { overlaps, type Span } from '../../words/index.ts';
+import { type Message, overlaps, type Span } from '../../words/index.ts';
 
 /** A value and where it stands in the message. */
 export interface Found<T> extends Span {
@@ -8,4 +8,45 @@ export interface Found<T> extends Span {
 /** Those that share no character with what is taken already. */
 export function free<T>(found: readonly Found<T>[], taken: readonly Span[]): Found<T>[] {
   return found.filter((one) => !taken.some((span) => overlaps(one, span)));
+}
+
+const email = /(?<![\w.+-])[\w.+-]{1,64}@(?:[a-z\d-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-])/gi;
+const phone = /(?<![\w+])(?:\+|00)?\(?\d[\d ()./-]{5,22}\d(?!\w)/g;
+const iban = /(?<!\w)[a-z]{2}\d{2}(?: ?[a-z\d]{4}){2,7}(?: ?[a-z\d]{1,4})?(?!\w)/gi;
+
+export function findEmails(message: Message): Found<string>[] {
+  return all(message, email, (text) => text.toLowerCase());
+}
+
+/** Phone numbers: 6 to 15 digits; kept as digits with a leading `+` where there was one. */
+export function findPhones(message: Message): Found<string>[] {
+  return all(message, phone, (text) => {
+    const digits = text.replaceAll(/\D/g, '');
+    if (digits.length < 6 || digits.length > 15) return undefined;
+    return text.startsWith('+') ? `+${digits}` : digits;
+  });
+}
+
+/** Account numbers in the manner of an IBAN, without blanks and in capitals; not checked. */
+export function findIbans(message: Message): Found<string>[] {
+  return all(message, iban, (text) => {
+    const compact = text.replaceAll(' ', '').toUpperCase();
+    // A run of words may look like one: an account number has more digits than its check digits.
+    const enough = compact.length >= 14 && compact.length <= 34;
+    return enough && (compact.match(/\d/g)?.length ?? 0) >= 8 ? compact : undefined;
+  });
+}
+
+function all(
+  message: Message,
+  pattern: RegExp,
+  read: (text: string) => string | undefined,
+): Found<string>[] {
+  const found: Found<string>[] = [];
+  for (const match of message.text.matchAll(pattern)) {
+    const value = read(match[0]);
+    if (value === undefined) continue;
+    found.push({ value, start: match.index, end: match.index + match[0].length });
+  }
+  return found;
 }

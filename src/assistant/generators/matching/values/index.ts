@@ -1,5 +1,5 @@
-export { findEmails, findIbans, findPhones } from './addresses.ts';
-export { dayAt, type Day, isoDay } from './calendar.ts';
+export { findEmails, findIbans, findPhones } from './found.ts';
+export { dayAt, type Day, isoDay } from './dates.ts';
 export { findCategories, wordsOf } from './categories.ts';
 export { type DateOptions, findDates } from './dates.ts';
 export { type Found, free } from './found.ts';

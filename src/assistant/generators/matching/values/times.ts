@@ -1,6 +1,6 @@
 import { type Message, overlaps } from '../../words/index.ts';
 import type { Found } from './found.ts';
-import { spokenNumber } from './number-words.ts';
+import { spokenNumber } from './numbers.ts';
 
 const clock =
   /\b(?:at )?(?:([01]?\d|2[0-3])[:h]([0-5]\d)(?: ?(am|pm|a\.m\.|p\.m\.))?|(1[0-2]|0?[1-9]) ?(am|pm|a\.m\.|p\.m\.|o'clock)|([01]?\d|2[0-3]) h(?:ours)?)(?![\w:])/g;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readMessage } from '../../words/index.ts';
-import { findEmails, findIbans, findPhones } from './addresses.ts';
 import { findCategories } from './categories.ts';
+import { findEmails, findIbans, findPhones } from './found.ts';
 import { afterYesNo, readYesNo } from './yes-no.ts';
 
 test.each([

@@ -1,0 +1,120 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { type GeneratedText, generateText } from '../../models/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { type Logger, traceHeaders } from '../../telemetry/index.ts';
+import { Deadline } from '../../time/index.ts';
+import { readBounded, readResponse } from '../actions/index.ts';
+import type { NlgEndpoint } from '../project/index.ts';
+import { noted } from '../prompt-note.ts';
+import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/index.ts';
+import { compileTemplate } from '../templates/index.ts';
+
+/** Our own; a project may name another. */
+const defaultPrompt = `You rewrite one line of an assistant so that it fits the conversation.
+Keep its meaning, every fact, number and name in it, and its language. Do not add anything. Answer with the
+rewritten line alone.
+
+Conversation:
+{{ history }}
+
+Line to rewrite: {{ suggested_response }}`;
+
+interface RephraserOptions {
+  /** By the ids of their groups. */
+  readonly models: ReadonlyMap<string, LanguageModelV4>;
+  /** Texts that the configuration refers to. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly logger: Logger;
+  /** How long a model may take before the response is said as it is written. @default 7_000 */
+  readonly timeoutMs?: number;
+}
+
+/** Says responses in other words through a model, where the project asks for it. */
+export function rephraserOf(
+  nlg: NlgEndpoint | undefined,
+  { models, files, logger, timeoutMs = 7_000 }: RephraserOptions,
+): Rephraser | undefined {
+  if (nlg?.type !== 'rephrase') return undefined;
+  const { modelGroup, maxHistoricalTurns } = nlg;
+  const model = modelGroup === undefined ? [...models.values()][0] : models.get(modelGroup);
+  if (model === undefined) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `nlg: rephrasing needs a model; name one of the model_groups of endpoints.yml in nlg.llm.model_group`,
+    );
+  }
+  const ownPrompt = nlg.prompt === undefined ? undefined : files.get(nlg.prompt);
+  return {
+    rephraseAll: nlg.rephraseAll,
+    async rephrase(request) {
+      const template = compileTemplate(request.prompt ?? ownPrompt ?? defaultPrompt);
+      const prompt = template.render(scopeOf(request, maxHistoricalTurns));
+      const { signal, noting } = request;
+      const ask = (): Promise<GeneratedText> =>
+        generateText(model, { prompt, signal, timeoutMs, retries: 0, logger });
+      const asked = { component: 'rephraser', model: model.modelId, prompt };
+      const { text } = noting === undefined ? await ask() : await noted(noting, asked, ask);
+      return text.trim();
+    },
+  };
+}
+
+function scopeOf({ text, transcript, language }: RephraseRequest, turns: number) {
+  const recent = turns === 0 ? [] : transcript.slice(-2 * turns);
+  return {
+    suggested_response: text,
+    history: recent.map(({ speaker, text: said }) => `${speaker}: ${said}`).join('\n'),
+    current_input: transcript.findLast(({ speaker }) => speaker === 'user')?.text ?? '',
+    language: language ?? '',
+  };
+}
+
+export interface ResponseServerOptions {
+  readonly url: string;
+  /** Sent as the query parameter `token`. */
+  readonly token?: string | undefined;
+  /** For one response. @default 10_000 */
+  readonly timeoutMs?: number;
+  /** @default 256 KiB */
+  readonly maxResponseBytes?: number;
+}
+
+/**
+ * Has responses worded by a server (`nlg.url`): one POST for each, which is not repeated, because the
+ * domain has words of its own for when there is no answer.
+ */
+export function responseServer(options: ResponseServerOptions): ResponseWriter {
+  const { token, timeoutMs = 10_000, maxResponseBytes = 256 * 1024 } = options;
+  const url = new URL(options.url);
+  // For errors and logs: the address without what may be secret in it.
+  const name = `response server ${url.origin}${url.pathname}`;
+  if (token !== undefined) url.searchParams.set('token', token);
+  return {
+    async write({ response, id, values, channel, tracker, signal }) {
+      const body = {
+        response,
+        id: id ?? null,
+        arguments: values,
+        tracker: await tracker(),
+        channel: { name: channel },
+      };
+      using deadline = new Deadline({
+        signal,
+        milliseconds: timeoutMs,
+        reason: () => new Error(`${name} did not answer within ${timeoutMs} ms`),
+      });
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { ...traceHeaders(), 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: deadline.signal,
+      });
+      const text = await readBounded(answer, maxResponseBytes, name);
+      if (!answer.ok) throw new Error(`${name} answered ${answer.status} for ${response}`);
+      const message = readResponse(text, name);
+      if (message === undefined) throw new Error(`${name} answered nothing for ${response}`);
+      return message;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import type { Command, Extractor } from '../command.ts';
+import { coerceSlotValue } from '../domain/index.ts';
+import { flowSlots } from '../executor/index.ts';
+import type { Slot } from '../model.ts';
+import { activeSegment, callChain, flowIds, isPattern, segmentsOf } from '../stack/index.ts';
+import { isEqual } from '../templates/index.ts';
+import type { Companions, Situation, Verdict } from './clean-up.ts';
+
+/** Judges every command apart from those that fill slots, which pass. */
+export function judgeFlowCommand(
+  command: Command,
+  situation: Situation,
+  companions: Companions,
+): Verdict {
+  switch (command.command) {
+    case 'start flow':
+      return judgeStart(command, situation, companions);
+    case 'cancel flow':
+      return activeSegment(situation.stack) === undefined ? 'impossible' : command;
+    case 'clarify':
+      return judgeClarify(command, situation, companions);
+    case 'chitchat':
+      return needs('pattern_chitchat', 'action_trigger_chitchat', situation)
+        ? { command: 'cannot handle', reason: 'cannot_handle_chitchat' }
+        : command;
+    case 'knowledge answer':
+      return needs('pattern_search', 'action_trigger_search', situation)
+        ? { command: 'cannot handle', reason: 'cannot_handle_no_relevant_answer' }
+        : command;
+    case 'continue agent':
+      return situation.agents.active === undefined ? 'impossible' : command;
+    case 'restart agent':
+      return situation.agents.completed.includes(command.agent) ? command : 'impossible';
+    default:
+      return command;
+  }
+}
+
+function judgeStart(
+  command: Command & { readonly command: 'start flow' },
+  { stack, flows, startable }: Situation,
+  { isPayload, isCancelling }: Companions,
+): Verdict {
+  const flow = flows.get(command.flow);
+  if (flow === undefined || flow.isPattern) return 'impossible';
+  const active = activeSegment(stack);
+  if (active !== undefined && !isCancelling && flowIds(active).includes(flow.id)) {
+    // "Shall we go on with it?" - "Yes, with the transfer."
+    const isAsked = isAskingToContinue(stack) && active.root.flowId === flow.id;
+    return isAsked ? command : 'satisfied';
+  }
+  return isPayload || startable.has(flow.id) ? command : 'impossible';
+}
+
+/** One option is no question. A question back to the question whether to go on would be one too many. */
+function judgeClarify(
+  command: Command & { readonly command: 'clarify' },
+  situation: Situation,
+  companions: Companions,
+): Verdict {
+  if (isAskingToContinue(situation.stack)) return 'impossible';
+  const options = [...new Set(command.options)].filter((id) => situation.startable.has(id));
+  const [only] = options;
+  if (only === undefined || options.length > 1) return { command: 'clarify', options };
+  return judgeStart({ command: 'start flow', flow: only }, situation, companions);
+}
+
+function isAskingToContinue(stack: Situation['stack']): boolean {
+  return stack.some((frame) => isPattern(frame, 'pattern_continue_interrupted'));
+}
+
+/** Whether a pattern relies on an action that only a project could provide, and this one does not. */
+function needs(pattern: string, action: string, { flows, domain }: Situation): boolean {
+  const steps = [...(flows.get(pattern)?.steps.values() ?? [])];
+  const usesAction = steps.some((step) => step.kind === 'action' && step.action === action);
+  return usesAction && !domain.actions.has(action);
+}
+
+type SetSlot = Command & { readonly command: 'set slot' };
+
+/**
+ * Judges a slot value: may this extractor fill the slot, does anybody ask for it, does it fit, is
+ * it new? A slot that has a value in a flow under way is corrected rather than set.
+ */
+export function judgeSetSlot(
+  command: SetSlot,
+  situation: Situation,
+  companions: Companions,
+): Verdict {
+  const { name, by } = command;
+  const slot = situation.domain.slots.get(name);
+  if (slot === undefined || !mayFill(slot, by)) return 'impossible';
+  if (isGenerated(by) && !mayOverrule(slot, situation, companions)) return 'satisfied';
+  const isAsked = situation.collect?.slot.name === name;
+  if (by !== 'orchestrator' && !isAsked && !isWanted(name, situation, companions)) {
+    return 'impossible';
+  }
+  const coerced = coerceSlotValue(slot, command.value);
+  // A wrong answer to a question is kept as it is: the question tells the user what is wrong.
+  if (!coerced.ok) return isAsked ? command : 'impossible';
+  const value = coerced.value;
+  const before = situation.slots[name] ?? null;
+  if (isEqual(before, value)) return 'satisfied';
+  // An agent that waits sees every slot when it goes on: an orchestrator does not interrupt it.
+  const isForAgent = by === 'orchestrator' && situation.agents.active !== undefined;
+  const isCorrection = !isForAgent && !isAsked && before !== null && !companions.isCancelling;
+  if (isCorrection && isCollected(name, situation)) {
+    return { command: 'correct slots', slots: { [name]: value } };
+  }
+  return { ...command, value };
+}
+
+const rules = new Set(['from_entity', 'from_intent', 'from_text', 'from_trigger_intent']);
+
+/** Payloads and orchestrators fill any slot; the others only those mapped to them. */
+function mayFill(slot: Slot, by: Extractor): boolean {
+  if (by === 'payload') return slot.type !== 'list';
+  if (by === 'orchestrator') return !slot.builtin;
+  return slot.mappings.some(({ type }) =>
+    isGenerated(by) ? type === 'from_llm' : rules.has(type),
+  );
+}
+
+/** Whether a command generator read the value from what a user typed. */
+function isGenerated(by: Extractor): boolean {
+  return by === 'llm' || by === 'matching';
+}
+
+/** What a rule extracted stands against a model, unless the slot says otherwise. */
+function mayOverrule(slot: Slot, situation: Situation, { extracted }: Companions): boolean {
+  if (extracted.has(slot.name)) return false;
+  if (situation.filledBy(slot.name) !== 'nlu' || situation.slots[slot.name] === null) return true;
+  return slot.mappings.some((one) => one.type === 'from_llm' && one.allow_nlu_correction);
+}
+
+/** Whether a flow on the stack, one that starts now, or a pattern that waits works with the slot. */
+function isWanted(name: string, situation: Situation, { starting }: Companions): boolean {
+  const { stack, flows } = situation;
+  const ids = [...starting, ...stack.map((frame) => frame.flowId)];
+  if (ids.some((id) => flowSlots(id, flows).collected.has(name))) return true;
+  return stack.some((frame) => isPattern(frame) && frame.context['validate'] === name);
+}
+
+/** Whether a user flow under way asks for the slot. */
+function isCollected(name: string, { stack, flows }: Situation): boolean {
+  return segmentsOf(stack).some((segment) =>
+    callChain(segment).some((frame) => flowSlots(frame.flowId, flows).collected.has(name)),
+  );
+}

@@ -1,0 +1,128 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import type { AgentFrame, AgentRun, FlowFrame, StackFrame } from '../conversation.ts';
+import type { CallStep } from '../model.ts';
+import { activeSegment, callChain, replaceSegment } from '../stack/index.ts';
+import { agentEvent } from '../tracker/index.ts';
+import { framesAt } from './correction.ts';
+import type { Dialogue } from './dialogue.ts';
+import { agentOf } from './interruption.ts';
+import { rememberRun } from './run-call.ts';
+
+/** An agent that waits for the user, or was set aside while it did. */
+export interface WaitingAgent {
+  readonly agentId: string;
+  readonly step: CallStep;
+  readonly metadata: JsonObject;
+}
+
+/** Agents of some frames that wait for an answer, now or later. */
+export function waitingAgents(
+  dialogue: Dialogue,
+  frames: readonly StackFrame[],
+): readonly WaitingAgent[] {
+  return frames.flatMap((frame) => {
+    if (frame.type === 'pattern') return [];
+    if (frame.type === 'flow') return setAside(dialogue, frame);
+    const step = dialogue.stepOf(frame);
+    return step?.kind === 'call' ? [{ ...frame, step }] : [];
+  });
+}
+
+function setAside(dialogue: Dialogue, root: FlowFrame): readonly WaitingAgent[] {
+  const isWaiting = ({ state }: AgentRun): boolean => state === 'interrupted';
+  return (root.agents ?? []).filter(isWaiting).flatMap(({ agentId, path, metadata }) => {
+    const frame = framesAt(dialogue, root, path)?.at(-1);
+    const step = frame === undefined ? undefined : dialogue.stepOf(frame);
+    return step?.kind === 'call' ? [{ agentId, step, metadata }] : [];
+  });
+}
+
+/** Tells agents that nobody is going to answer. One that cannot be told has been left all the same. */
+export async function tellAgents(
+  { options }: Dialogue,
+  agents: readonly WaitingAgent[],
+): Promise<void> {
+  const { callHandlers, logger } = options;
+  for (const { agentId, step, metadata } of agents) {
+    try {
+      const handler = callHandlers.find((one) => one.handles(step));
+      await handler?.cancel?.({ step, metadata, logger });
+    } catch (error) {
+      logger.warn({ agent: agentId, error }, 'agent.cancel_failed');
+    }
+  }
+}
+
+const newSession = new Set(['session_started', 'session_ended', 'restart']);
+
+/** Agents that a turn left without a word: their flow went another way, or the session is another. */
+export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+  const { tracker, facts } = dialogue;
+  const isOver = tracker.events.some(({ event }) => newSession.has(event));
+  const kept = new Set(tracker.state.terminated ? [] : tracker.stack.map(({ frameId }) => frameId));
+  const lost = isOver ? facts.initialStack.filter(({ frameId }) => !kept.has(frameId)) : [];
+  return [...facts.left, ...waitingAgents(dialogue, lost)];
+}
+
+/**
+ * Agents that are at work elsewhere, and from now on for nobody. Whoever speaks to one of them has it
+ * asked anew.
+ */
+export function workingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+  const { tracker } = dialogue;
+  const left = tracker.stack.flatMap((frame) => {
+    if (frame.type !== 'agent' || !isAtWork(frame.metadata)) return [];
+    const { at_work: _, task_id: __, ...metadata } = frame.metadata;
+    const state = frame.state === 'waiting_for_input' ? 'resuming' : frame.state;
+    dialogue.replace({ ...frame, state, metadata });
+    return waitingAgents(dialogue, [frame]);
+  });
+  tracker.logStack();
+  return left;
+}
+
+/** Whether the user was let go while the agent works on. */
+export function isAtWork(metadata: JsonObject): boolean {
+  return metadata['at_work'] === true;
+}
+
+/**
+ * Goes back to the call step of an agent that completed. The steps behind it are taken again; an
+ * agent that waited there is set aside and resumed, not restarted, when its step is reached.
+ */
+export function restartAgent(dialogue: Dialogue, agentId: string): void {
+  const run = completedRun(dialogue, agentId);
+  if (run === undefined) return;
+  setWaitingAgentAside(dialogue);
+  const segment = activeSegment(dialogue.tracker.stack);
+  if (segment === undefined) return;
+  const frames = framesAt(dialogue, segment.root, run.path);
+  const last = frames?.at(-1);
+  if (frames === undefined || last === undefined) return;
+  const agent: AgentFrame = {
+    type: 'agent',
+    frameId: dialogue.tracker.newFrameId(),
+    flowId: last.flowId,
+    stepId: last.stepId,
+    agentId,
+    state: 'restarting',
+    metadata: {},
+  };
+  const { tracker } = dialogue;
+  tracker.setStack(replaceSegment(tracker.stack, segment, [...frames, agent]));
+}
+
+function completedRun(dialogue: Dialogue, agentId: string): AgentRun | undefined {
+  const root = activeSegment(dialogue.tracker.stack)?.root;
+  return root?.agents?.findLast((one) => one.agentId === agentId && one.state === 'completed');
+}
+
+function setWaitingAgentAside(dialogue: Dialogue): void {
+  const segment = activeSegment(dialogue.tracker.stack);
+  const agent = agentOf(segment);
+  if (segment === undefined || agent === undefined) return;
+  dialogue.tracker.apply(agentEvent('interrupted', agent.flowId, agent.agentId));
+  const path = callChain(segment).map((frame) => frame.stepId);
+  const { agentId, metadata } = agent;
+  rememberRun(dialogue, { agentId, path, state: 'interrupted', metadata });
+}

@@ -1,0 +1,99 @@
+import type { JsonObject } from '../../protocol/index.ts';
+import type { StackFrame, TrackerEvent } from '../conversation.ts';
+import {
+  agentEvent,
+  appliedEvents,
+  beginsSession,
+  type EventDraft,
+  stackAfter,
+  trackerJson,
+} from '../tracker/index.ts';
+import { waitingAgents } from './agents.ts';
+import type { Dialogue } from './dialogue.ts';
+
+/** So many of the former events are shown: what a turn costs must not grow with the conversation. */
+const FORMER_EVENTS = 200;
+
+/** The tracker as servers of actions and responses know it, with the events of this turn and some before. */
+export async function fullTracker(dialogue: Dialogue): Promise<JsonObject> {
+  const { value, events } = dialogue.tracker.save();
+  const former = (await dialogue.options.history?.({ last: FORMER_EVENTS })) ?? [];
+  return trackerJson(value, [...former, ...events].map(withoutPrompts), dialogue.domain);
+}
+
+/** What a model was asked is for operators, and large: servers have no use for it. */
+function withoutPrompts(event: TrackerEvent): TrackerEvent {
+  for (const field of ['parse_data', 'metadata'] as const) {
+    const holder = event[field] as JsonObject | undefined;
+    if (holder?.['prompts'] === undefined) continue;
+    const { prompts: _prompts, ...rest } = holder;
+    return { ...event, [field]: rest };
+  }
+  return event;
+}
+
+/** Events asked for at first; four times as many each time the session began before them. */
+const FIRST_EVENTS = 500;
+
+/**
+ * The log before this turn, at least since the session began: nothing before is ever taken back.
+ * Undefined where nobody kept it.
+ */
+export async function formerEvents({
+  options,
+  tracker,
+}: Dialogue): Promise<readonly TrackerEvent[] | undefined> {
+  const { history } = options;
+  if (history === undefined) return undefined;
+  const isNew = tracker.events.some(beginsSession);
+  for (let last = FIRST_EVENTS; ; last *= 4) {
+    const events = await history({ last });
+    if (isNew || events.length < last || events.some(beginsSession)) return events;
+  }
+}
+
+/**
+ * Applies a `rewind` or an `undo`. After a `rewind` the user has to speak, as before the message that
+ * was taken back; agents that had not been asked then are told that nobody is going to answer.
+ * Without a log there is nothing to go back to: the conversation stays as it is.
+ */
+export function takeBack(
+  dialogue: Dialogue,
+  draft: EventDraft,
+  former: readonly TrackerEvent[] | undefined,
+): void {
+  const { tracker, facts, options } = dialogue;
+  if (former === undefined) {
+    options.logger.warn({ event: draft.event }, 'tracker.no_log');
+    return;
+  }
+  // Where the flows stand now has to be in the log: an `undo` leaves them there.
+  tracker.logStack();
+  if (draft.event !== 'rewind') return tracker.takeBack(draft, former);
+  const present = appliedEvents([...former, ...tracker.events]);
+  const remaining = appliedEvents([...present, draft as TrackerEvent]);
+  const hasMessage = remaining.length < present.length;
+  if (hasMessage) leaveAgents(dialogue, stackAfter(remaining));
+  tracker.takeBack(draft, former);
+  if (!hasMessage) return;
+  // Whoever reads the log without taking anything back finds the stack of now.
+  tracker.setStack(tracker.stack);
+  tracker.logStack();
+  facts.patterns.length = 0;
+  facts.filled.clear();
+  facts.forAgent = false;
+  facts.rewoundTo = tracker.stack;
+}
+
+/** Agents that the stack to come does not have. What is noted of them is taken back with the rest. */
+function leaveAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
+  const { tracker, facts } = dialogue;
+  const kept = new Set(stack.map(({ frameId }) => frameId));
+  const lost = tracker.stack.filter(({ frameId }) => !kept.has(frameId));
+  for (const frame of lost.toReversed()) {
+    if (frame.type !== 'agent') continue;
+    const { flowId, agentId } = frame;
+    tracker.apply(agentEvent('cancelled', flowId, agentId, { reason: 'message taken back' }));
+  }
+  facts.left.push(...waitingAgents(dialogue, lost));
+}

@@ -1,0 +1,93 @@
+import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { BotMessage, Button } from '../bot-message.ts';
+import type { ResponseVariation } from '../model.ts';
+import { compileTemplate, renderEach, renderFormat } from '../templates/index.ts';
+
+export interface Selection {
+  readonly channel: string;
+  /** Whether a condition of a variation holds. */
+  holds(condition: string): boolean;
+  /** At least 0 and less than 1. */
+  random(): number;
+}
+
+/**
+ * The variation to say: those for the channel go before those for any channel, and among them
+ * those whose condition holds go before those without one. Equals take turns by chance.
+ */
+export function selectVariation(
+  variations: readonly ResponseVariation[],
+  selection: Selection,
+): ResponseVariation | undefined {
+  const onChannel = variations.filter((one) => one.channel === selection.channel);
+  const anywhere = variations.filter((one) => one.channel === undefined);
+  for (const group of [onChannel, anywhere]) {
+    const conditional = group.filter(
+      (one) => one.condition !== undefined && selection.holds(one.condition),
+    );
+    const equals = conditional.length > 0 ? conditional : group.filter(isUnconditional);
+    const chosen = equals[Math.floor(selection.random() * equals.length)];
+    if (chosen !== undefined) return chosen;
+  }
+  return undefined;
+}
+
+function isUnconditional(variation: ResponseVariation): boolean {
+  return variation.condition === undefined;
+}
+
+/** What the texts of a response may name. */
+export interface ResponseScope {
+  readonly slots: Readonly<Record<string, JsonValue>>;
+  /** Of the pattern that speaks. */
+  readonly context: JsonObject;
+  /** Of the action that asked for the response; they go before slots of the same name. */
+  readonly values: JsonObject;
+  readonly language: string | undefined;
+}
+
+/** A variation with every text in it filled in, in the user's language where it has that. */
+export function renderVariation(variation: ResponseVariation, scope: ResponseScope): BotMessage {
+  const write = writer(variation, scope);
+  const each = <Value extends JsonValue>(value: Value): Value => renderEach(value, write) as Value;
+  const text = translated(variation.translation, scope.language) ?? variation.text;
+  const { buttons, quickReplies, image, attachment, custom, elements } = variation;
+  return {
+    ...(text !== undefined && { text: write(text) }),
+    ...(buttons !== undefined && {
+      buttons: buttons.map((button) => renderButton(button, scope.language, write)),
+    }),
+    ...(quickReplies !== undefined && { quickReplies: each(quickReplies) }),
+    ...(image !== undefined && { image: write(image) }),
+    ...(attachment !== undefined && { attachment: each(attachment) }),
+    ...(custom !== undefined && { custom: each(custom) }),
+    ...(elements !== undefined && { elements: each(elements) }),
+  };
+}
+
+/** Two styles: `{slot}`, and the one of templates when the variation asks for it. */
+function writer(variation: ResponseVariation, scope: ResponseScope): (text: string) => string {
+  if (variation.metadata?.['template'] === 'jinja') {
+    const names = { slots: scope.slots, context: scope.context, ...scope.values };
+    return (text) => compileTemplate(text).render(names);
+  }
+  const names = { ...scope.slots, ...scope.values };
+  return (text) => renderFormat(text, names);
+}
+
+function renderButton(
+  button: Button,
+  language: string | undefined,
+  write: (text: string) => string,
+): Button {
+  const title = translated(button.translation, language)?.title ?? button.title;
+  return { title: write(title), payload: write(button.payload) };
+}
+
+function translated<Value>(
+  translation: Readonly<Record<string, Value>> | undefined,
+  language: string | undefined,
+): Value | undefined {
+  if (translation === undefined || language === undefined) return undefined;
+  return Object.hasOwn(translation, language) ? translation[language] : undefined;
+}

@@ -1,0 +1,150 @@
+import type { FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
+import { START } from '../model.ts';
+
+export const COLLECT_INFORMATION = 'pattern_collect_information';
+export const VALIDATE_SLOT = 'pattern_validate_slot';
+
+export function isFlowFrame(frame: StackFrame | undefined): frame is FlowFrame {
+  return frame?.type === 'flow';
+}
+
+/** Whether the frame begins a user flow of its own, rather than one that another flow called. */
+export function isRoot(frame: StackFrame | undefined): frame is FlowFrame {
+  return isFlowFrame(frame) && frame.frameType !== 'call';
+}
+
+export function isPattern(frame: StackFrame | undefined, flowId?: string): frame is PatternFrame {
+  return frame?.type === 'pattern' && (flowId === undefined || frame.flowId === flowId);
+}
+
+/**
+ * Whether the frame only serves the one below it: it asks for a slot or checks one. All other
+ * patterns are about the conversation as a whole.
+ */
+export function isInner(frame: StackFrame | undefined): boolean {
+  return isPattern(frame, COLLECT_INFORMATION) || isPattern(frame, VALIDATE_SLOT);
+}
+
+/** The same frame at another step. */
+export function atStep<Frame extends StackFrame>(frame: Frame, stepId: string): Frame {
+  return { ...frame, stepId };
+}
+
+/**
+ * A user flow with everything on the stack that serves it: the flows it called, the agent it
+ * waits for, the question it asks. Interrupting, resuming and cancelling move whole segments.
+ *
+ *     [transfer  authenticate(call)  collect_information]  [balance]  completed
+ *      `------------------- segment -------------------'   segment    (a pattern of nobody)
+ */
+export interface Segment {
+  readonly root: FlowFrame;
+  readonly frames: readonly StackFrame[];
+  /** Where it begins on the stack. */
+  readonly start: number;
+}
+
+/** All segments, lowest first. */
+export function segmentsOf(stack: readonly StackFrame[]): readonly Segment[] {
+  const segments: Segment[] = [];
+  for (let start = 0; start < stack.length; start += 1) {
+    const root = stack[start];
+    if (!isRoot(root)) continue;
+    let end = start + 1;
+    while (end < stack.length && belongsToSegment(stack[end])) end += 1;
+    segments.push({ root, frames: stack.slice(start, end), start });
+  }
+  return segments;
+}
+
+function belongsToSegment(frame: StackFrame | undefined): boolean {
+  if (frame === undefined || isRoot(frame)) return false;
+  return frame.type !== 'pattern' || isInner(frame);
+}
+
+/** The segment of the user flow nearest to the top. */
+export function activeSegment(stack: readonly StackFrame[]): Segment | undefined {
+  return segmentsOf(stack).at(-1);
+}
+
+export function segmentOfFlow(stack: readonly StackFrame[], flowId: string): Segment | undefined {
+  return segmentsOf(stack).findLast((segment) => segment.root.flowId === flowId);
+}
+
+/** Whether the flow has taken its first step; flows wait unstarted when several were asked for at once. */
+export function isStarted(segment: Segment): boolean {
+  return segment.root.stepId !== START;
+}
+
+/** The flow frames of a segment: the root and the chain of calls. */
+export function callChain(segment: Segment): readonly FlowFrame[] {
+  return segment.frames.filter((frame) => frame.type === 'flow');
+}
+
+/** The ids of the flows that are under way in a segment. */
+export function flowIds(segment: Segment): readonly string[] {
+  return callChain(segment).map((frame) => frame.flowId);
+}
+
+/** Pure operations: each answers with a new stack. */
+
+export function replaceFrame(
+  stack: readonly StackFrame[],
+  frame: StackFrame,
+): readonly StackFrame[] {
+  return stack.map((other) => (other.frameId === frame.frameId ? frame : other));
+}
+
+export function removeFrames(
+  stack: readonly StackFrame[],
+  gone: readonly StackFrame[],
+): readonly StackFrame[] {
+  const ids = new Set(gone.map((frame) => frame.frameId));
+  return stack.filter((frame) => !ids.has(frame.frameId));
+}
+
+/** Puts other frames where a segment stood; with no frames the segment is gone. */
+export function replaceSegment(
+  stack: readonly StackFrame[],
+  segment: Segment,
+  frames: readonly StackFrame[],
+): readonly StackFrame[] {
+  const end = segment.start + segment.frames.length;
+  return [...stack.slice(0, segment.start), ...frames, ...stack.slice(end)];
+}
+
+/**
+ * Drops the patterns that are about the conversation as a whole ("anything else?", "shall we go
+ * on?") together with what they ask. A user who starts something new has answered them.
+ */
+export function withoutConversationPatterns(stack: readonly StackFrame[]): readonly StackFrame[] {
+  return segmentsOf(stack).flatMap((segment) => segment.frames);
+}
+
+/** Without a pattern, and without what it asks. */
+export function withoutPattern(
+  stack: readonly StackFrame[],
+  flowId: string,
+): readonly StackFrame[] {
+  const kept: StackFrame[] = [];
+  let isGone = false;
+  for (const frame of stack) {
+    isGone = isPattern(frame, flowId) || (isGone && isInner(frame));
+    if (!isGone) kept.push(frame);
+  }
+  return kept;
+}
+
+/** Brings a segment to the top. What it passes counts as interrupted by it. */
+export function moveToTop(stack: readonly StackFrame[], segment: Segment): readonly StackFrame[] {
+  const rest = removeFrames(stack, segment.frames);
+  const [, ...upper] = segment.frames;
+  const root = { ...segment.root, frameType: frameTypeOver(rest) };
+  return [...rest, root, ...upper];
+}
+
+/** How a user flow is marked that is put over these frames: flows that wait to start are not interrupted. */
+export function frameTypeOver(stack: readonly StackFrame[]): 'regular' | 'interrupt' {
+  const below = activeSegment(stack);
+  return below !== undefined && isStarted(below) ? 'interrupt' : 'regular';
+}
