@@ -33,10 +33,12 @@ import type {
   Task,
   TaskState,
 } from '../protocol/index.ts';
+import type { CommandStore } from './command-contract.ts';
 import type { PushRegistration, PushStore } from './push-contract.ts';
 import type { RecordStore, RecordWrite } from './record-contract.ts';
 import type { StoreHealth } from './store-health.ts';
 
+export type { CommandEnd, CommandStore } from './command-contract.ts';
 export type {
   Delivery,
   DeliveryOutcome,
@@ -93,6 +95,7 @@ export interface TaskRecord {
 export interface TurnRecord {
   readonly id: number;
   readonly key: string;
+  /** For a command (`CommandStore`) its own id, which names no task. */
   readonly taskId: string;
   /** 1 on the first run. */
   readonly attempt: number;
@@ -326,6 +329,7 @@ export interface Store {
     readonly started?: boolean;
   }): Promise<void>;
 
+  readonly commands: CommandStore;
   readonly push: PushStore;
   readonly records: RecordStore;
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { admissionBehaviour } from './behaviour/admission.contract.ts';
+import { commandsBehaviour, queueCommand } from './behaviour/commands.contract.ts';
 import { contextsBehaviour } from './behaviour/contexts.contract.ts';
 import { dedupeBehaviour } from './behaviour/dedupe.contract.ts';
 import { admit, append, statusAppend, working } from './behaviour/fixtures.contract.ts';
@@ -32,6 +33,7 @@ export function describeStore(name: string, open: () => Opened | Promise<Opened>
       admissionBehaviour,
       dedupeBehaviour,
       turnsBehaviour,
+      commandsBehaviour,
       logBehaviour,
       contextsBehaviour,
       listBehaviour,
@@ -84,6 +86,17 @@ export function describeReplicas(
       await second.requestCancel('t');
       await expect.poll(() => told).toContainEqual(['first', 't', 2]);
       expect(told.filter(([who]) => who === 'first')).toHaveLength(1);
+    });
+
+    test('are told of commands that the other has ended or dropped', async () => {
+      const [first, second] = stores;
+      const told: string[] = [];
+      second.watch(({ taskId }) => told.push(taskId));
+      const { turn } = await queueCommand(first, 'c1');
+      await queueCommand(first, 'c2');
+      await first.commands.end({ turn, replica: 'r1', now: 1000 });
+      await first.commands.drop('c', 'r1');
+      await expect.poll(() => told).toEqual(['c1', 'c2']);
     });
 
     test('a watch can be ended', async () => {

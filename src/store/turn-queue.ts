@@ -46,6 +46,10 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     return this.#byKey.get(key)?.[0];
   }
 
+  ofKey(key: string): readonly T[] {
+    return this.#byKey.get(key) ?? [];
+  }
+
   ofTask(taskId: string): readonly T[] {
     return this.#byTask.get(taskId) ?? [];
   }

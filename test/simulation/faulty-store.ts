@@ -34,6 +34,7 @@ export class FaultyStore implements Store {
   readonly shared = true;
   readonly clock: Store['clock'];
   readonly health: Store['health'];
+  readonly commands: Store['commands'];
   readonly push: PushStore;
   readonly records: RecordStore;
   /** Times that a task or its log was read. */
@@ -44,9 +45,14 @@ export class FaultyStore implements Store {
   constructor(options: FaultyStoreOptions) {
     this.#options = options;
     const { inner, ledger } = options;
-    const { push, records } = inner;
+    const { commands, push, records } = inner;
     this.clock = inner.clock;
     this.health = inner.health;
+    this.commands = {
+      queue: (...input) => this.#call('commands.queue', () => commands.queue(...input), input),
+      end: (...input) => this.#call('commands.end', () => commands.end(...input), input),
+      drop: (...input) => this.#call('commands.drop', () => commands.drop(...input), input),
+    };
     this.push = {
       put: (taskId, registration) =>
         this.#call(

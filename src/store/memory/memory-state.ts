@@ -11,6 +11,8 @@ import type {
   AdmitOutcome,
   Append,
   AppendOutcome,
+  CommandEnd,
+  CommandStore,
   ContextWrite,
   Store,
   StoreClock,
@@ -150,6 +152,39 @@ export class MemoryState {
     const next = key === undefined ? undefined : this.#startNext(key, append.replica);
     const { cancelRequested } = task;
     return { kind: 'appended', cancelRequested, deliveries, ...(next !== undefined && { next }) };
+  }
+
+  queueCommand(command: Parameters<CommandStore['queue']>[0]): {
+    turn: TurnRecord;
+    running: boolean;
+  } {
+    const { id: taskId, agent, key, replica, request } = command;
+    const running = !this.turns.isBusy(key);
+    const id = ++this.#lastTurn;
+    const turn = { id, agent, key, taskId, attempt: 1, request };
+    this.turns.add({ ...turn, replica: running ? replica : undefined });
+    return { turn: toTurnRecord(turn), running };
+  }
+
+  endCommand(end: Parameters<CommandStore['end']>[0]): CommandEnd {
+    const { replica, context, records, now } = end;
+    const turn = this.turns.get(end.turn.id);
+    if (turn?.replica !== replica) return { kind: 'fenced' };
+    if (records !== undefined) {
+      if (!this.records.holds(records, now)) return { kind: 'version-conflict' };
+      this.records.apply(records, now);
+    }
+    if (context !== undefined) this.writeContext({ ...context, now });
+    this.turns.end(turn);
+    const next = this.#startNext(turn.key, replica);
+    return { kind: 'ended', ...(next !== undefined && { next }) };
+  }
+
+  dropCommands(key: string, replica: string): { ids: string[]; next?: TurnRecord } {
+    const dropped = this.turns.ofKey(key).filter(({ taskId }) => !this.tasks.has(taskId));
+    for (const turn of dropped) this.turns.end(turn);
+    const next = this.#startNext(key, replica);
+    return { ids: dropped.map(({ taskId }) => taskId), ...(next !== undefined && { next }) };
   }
 
   list(query: TaskQuery): TaskPage {
@@ -294,6 +329,12 @@ export class MemoryState {
   }
 }
 
-function toTurnRecord({ id, key, taskId, attempt, request }: MemoryTurn): TurnRecord {
+function toTurnRecord({
+  id,
+  key,
+  taskId,
+  attempt,
+  request,
+}: Omit<MemoryTurn, 'replica'>): TurnRecord {
   return { id, key, taskId, attempt, request };
 }

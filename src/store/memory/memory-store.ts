@@ -4,6 +4,7 @@ import type {
   AdmitOutcome,
   Append,
   AppendOutcome,
+  CommandStore,
   ContextRecord,
   ContextWrite,
   LogEvent,
@@ -33,6 +34,7 @@ class MemoryStore implements Store {
   readonly shared: boolean;
   readonly clock: StoreClock;
   readonly health = neverOut();
+  readonly commands: CommandStore;
   readonly push: PushStore;
   readonly records: RecordStore;
   readonly #state: MemoryState;
@@ -43,6 +45,19 @@ class MemoryStore implements Store {
     this.clock = state.clock;
     this.push = state.push;
     this.records = state.records;
+    this.commands = {
+      queue: async (command) => state.queueCommand(command),
+      end: async (end) => {
+        const outcome = state.endCommand(end);
+        if (outcome.kind === 'ended') this.#notify(end.turn.taskId, 0);
+        return outcome;
+      },
+      drop: async (key, replica) => {
+        const dropped = state.dropCommands(key, replica);
+        for (const id of dropped.ids) this.#notify(id, 0);
+        return dropped;
+      },
+    };
     this.#state = state;
     this.#watchers = watchers;
   }

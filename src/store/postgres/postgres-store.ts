@@ -12,6 +12,7 @@ import type {
   AdmitOutcome,
   Append,
   AppendOutcome,
+  CommandStore,
   ContextRecord,
   ContextWrite,
   LogEvent,
@@ -22,6 +23,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
+import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections } from './connections.ts';
 import { ContextRoom } from './context-room.ts';
 import { ContextTable, contextValues } from './context-table.ts';
@@ -30,7 +32,7 @@ import { isTaskIdTaken, outageReason } from './failure.ts';
 import type { Notices } from './notices.ts';
 import { PushTable, registrationValues } from './push-table.ts';
 import { RecordTable, recordValues } from './record-table.ts';
-import type { Row, Statement, Value } from './statement.ts';
+import { call, type Row, type Value } from './statement.ts';
 import { TaskReads } from './task-reads.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -94,11 +96,6 @@ const statements = {
   },
 };
 
-function call(name: string, parameters: number): Statement {
-  const list = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
-  return { name, text: `SELECT * FROM legate.${name}(${list})` };
-}
-
 /**
  * The store in a PostgreSQL database, which any number of replicas may share. The rules of the
  * contract stand in the functions of the database; this class takes their arguments there and back.
@@ -108,6 +105,7 @@ export class PostgresStore implements Store {
   readonly shared = true;
   readonly clock: DatabaseClock;
   readonly health: WriteHealth;
+  readonly commands: CommandStore;
   readonly push: PushTable;
   readonly records: RecordTable;
   readonly #connections: Connections;
@@ -132,6 +130,7 @@ export class PostgresStore implements Store {
     connections.onFailure = (failure) => this.health.failed(failure);
     this.#tasks = new TaskReads(connections.reads);
     this.#contexts = new ContextTable(connections);
+    this.commands = postgresCommands(connections, notices);
     this.push = new PushTable(connections);
     this.records = new RecordTable(connections);
   }
@@ -360,15 +359,7 @@ function toAppendOutcome(row: Row): AppendOutcome {
     kind,
     cancelRequested: row['is_cancel_requested'] === true,
     deliveries: row['has_deliveries'] === true,
-    ...(row['next_turn'] !== null && {
-      next: {
-        id: Number(row['next_turn']),
-        key: String(row['next_key']),
-        taskId: String(row['next_task']),
-        attempt: Number(row['next_attempt']),
-        request: Json.fromText<JsonValue>(String(row['next_request'])),
-      },
-    }),
+    ...nextTurn(row),
   };
 }
 

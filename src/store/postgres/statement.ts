@@ -7,6 +7,12 @@ export interface Statement {
   readonly text: string;
 }
 
+/** Calls a function of the database. */
+export function call(name: string, parameters: number): Statement {
+  const list = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
+  return { name, text: `SELECT * FROM legate.${name}(${list})` };
+}
+
 export type Value =
   | string
   | number

@@ -60,7 +60,8 @@ function writeEvents({ tasks, events, push }: Tables, task: TaskRow, write: Appe
   return deliveries;
 }
 
-function startNext({ turns }: Tables, key: string, replica: string): TurnRecord | undefined {
+/** Starts the first turn of a key, unless it runs already. Inside a transaction only. */
+export function startNext({ turns }: Tables, key: string, replica: string): TurnRecord | undefined {
   const turn = turns.open.head(key);
   if (turn === undefined || turn.replica !== undefined) return undefined;
   return turns.run(turn, replica, turn.attempt);

@@ -5,6 +5,7 @@ import type {
   AdmitOutcome,
   Append,
   AppendOutcome,
+  CommandStore,
   ContextRecord,
   ContextWrite,
   LogEvent,
@@ -21,6 +22,7 @@ import { probeRecords, WriteHealth } from '../store-health.ts';
 import { attemptOf } from '../turn-queue.ts';
 import { admit } from './admit.ts';
 import { append } from './append.ts';
+import { sqliteCommands } from './commands.ts';
 import { outageReason } from './failure.ts';
 import { Tables } from './tables.ts';
 
@@ -33,6 +35,7 @@ export class SqliteStore implements Store {
   readonly shared = false;
   readonly clock: StoreClock;
   readonly health: WriteHealth;
+  readonly commands: CommandStore;
   readonly push: PushStore;
   readonly records: RecordStore;
   readonly #database: DatabaseSync;
@@ -57,6 +60,7 @@ export class SqliteStore implements Store {
       ...options,
       onFailure: (failure) => this.health.failed(failure),
     });
+    this.commands = sqliteCommands(this.#tables);
     this.push = this.#tables.push;
     this.records = this.#tables.records;
   }
