@@ -15,11 +15,19 @@ export {
 } from './define.ts';
 export { loadArtifact } from './artifacts/artifact-tool.ts';
 export { Artifacts, type ArtifactScope, type StoredArtifact } from './artifacts/artifacts.ts';
-export { type CallOutput, type CallResult } from './llm/conversation.ts';
+export {
+  type CallOutput,
+  type CallResult,
+  cutResult,
+  type Entry,
+  toPrompt,
+} from './tool-loop/conversation.ts';
 export { llmAgent } from './llm/llm-agent.ts';
-export type { ModelAnswer } from './llm/model-answer.ts';
-export type { LlmAgentOptions, LlmCallbacks, ModelSettings, ToolCallInfo } from './llm/options.ts';
-export type { Usage } from './usage.ts';
+export type { ToolCallInfo } from './tool-loop/call-runner.ts';
+export { type ModelAnswer, toFunctionTool, toModelAnswer } from './tool-loop/model-answer.ts';
+export { type LoopPolicy, runToolLoop } from './tool-loop/tool-loop.ts';
+export type { LlmAgentOptions, LlmCallbacks, ModelSettings } from './llm/options.ts';
+export { noUsage, type Usage } from './usage.ts';
 export {
   type McpHandler,
   mcpHandler,
@@ -27,7 +35,7 @@ export {
   type McpServerOptions,
   serveMcpStdio,
 } from './mcp/mcp-server.ts';
-export { mcpTools, type McpToolsOptions } from './mcp/mcp-tools.ts';
+export { mcpTool, mcpTools, type McpToolsOptions, safelyNamed } from './mcp/mcp-tools.ts';
 export {
   type FoundMemory,
   Memory,

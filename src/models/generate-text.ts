@@ -5,6 +5,7 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
   LanguageModelV4Prompt,
+  LanguageModelV4Reasoning,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider';
 import { Deadline, until } from '../time/index.ts';
@@ -13,23 +14,6 @@ import { timedOut } from './failure.ts';
 import { stripReasoning } from './reasoning.ts';
 import { retryModel } from './retry.ts';
 import { type OnText, streamText } from './stream-text.ts';
-
-/** What is passed to the model as it is. */
-const settingKeys = [
-  'maxOutputTokens',
-  'temperature',
-  'topP',
-  'stopSequences',
-  'seed',
-  'responseFormat',
-  'tools',
-  'toolChoice',
-  'reasoning',
-  'headers',
-  'providerOptions',
-] as const satisfies readonly (keyof LanguageModelV4CallOptions)[];
-
-type ModelSettings = Pick<LanguageModelV4CallOptions, (typeof settingKeys)[number]>;
 
 /**
  * What a model is asked, and how patiently.
@@ -41,17 +25,22 @@ type ModelSettings = Pick<LanguageModelV4CallOptions, (typeof settingKeys)[numbe
  *   timeoutMs: 5_000,
  * };
  */
-export interface GenerateTextOptions extends ModelSettings {
+export interface GenerateTextOptions extends Omit<
+  LanguageModelV4CallOptions,
+  'prompt' | 'abortSignal'
+> {
   /** One user message, or a whole prompt. */
   readonly prompt: string | LanguageModelV4Prompt;
   /** Put before the prompt. */
   readonly system?: string;
-  /** Milliseconds for the whole call, all attempts and waits included. @default 30_000 */
+  /** Milliseconds for the whole call, all attempts and waits included; 0 for no limit. @default 30_000 */
   readonly timeoutMs?: number;
+  /** Longest silence of a streamed answer, in milliseconds; 0 for no limit. @default 0 */
+  readonly silenceMs?: number;
   /** Attempts after the first. @default 2 */
   readonly retries?: number;
   readonly signal?: AbortSignal;
-  /** Streams the answer, and is told of its text as it arrives. */
+  /** Streams the answer, and is called with its text as it arrives. */
   readonly onText?: OnText;
   readonly logger?: Logger;
   /** Milliseconds since 1970. @default Date.now */
@@ -73,6 +62,8 @@ export interface GeneratedText {
   readonly text: string;
   /** The answer's parts without thoughts; text parts are as the model wrote them. */
   readonly content: readonly LanguageModelV4Content[];
+  /** Thoughts that came as parts of their own. */
+  readonly reasoning: readonly LanguageModelV4Reasoning[];
   readonly toolCalls: readonly LanguageModelV4ToolCall[];
   readonly finishReason: LanguageModelV4FinishReason['unified'];
   readonly usage: TokenUsage;
@@ -102,40 +93,58 @@ export async function generateText(
   model: LanguageModelV4,
   options: GenerateTextOptions,
 ): Promise<GeneratedText> {
-  const { timeoutMs = 30_000, retries = 2, now = Date.now, random = Math.random } = options;
-  const { logger = silentLogger, sleep, onText } = options;
+  const {
+    prompt,
+    system,
+    onText,
+    timeoutMs = 30_000,
+    silenceMs = 0,
+    retries = 2,
+    ...rest
+  } = options;
+  const { logger = silentLogger, now = Date.now, random = Math.random, sleep, ...others } = rest;
+  const { signal: outer, ...settings } = others;
   using budget = new Deadline({
-    signal: options.signal,
+    signal: outer,
     milliseconds: timeoutMs,
     reason: () => timedOut(model.modelId, timeoutMs),
   });
   const { signal } = budget;
-  const call = toCallOptions(options, signal);
-  const attempts = { retries, signal, logger, now, random, sleep, deadline: now() + timeoutMs };
+  const call = {
+    ...withoutUndefined(settings),
+    prompt: toPrompt(prompt, system),
+    abortSignal: signal,
+  };
+  const deadline = timeoutMs > 0 ? now() + timeoutMs : undefined;
   // Awaited here: the time budget ends with this function.
-  return await retryModel(model, attempts, async (attempt) => {
-    const asking = onText === undefined ? model.doGenerate(call) : streamText(model, call, onText);
-    return toGeneratedText(await until(asking, signal), attempt);
-  });
+  return await retryModel(
+    model,
+    { retries, signal, logger, now, random, sleep, deadline },
+    async (attempt) => {
+      const asking =
+        onText === undefined
+          ? model.doGenerate(call)
+          : streamText(model, call, { signal, silenceMs, onText });
+      return toGeneratedText(await until(asking, signal), attempt);
+    },
+  );
 }
 
-function toCallOptions(
-  options: GenerateTextOptions,
-  abortSignal: AbortSignal,
-): LanguageModelV4CallOptions {
-  const { prompt, system } = options;
-  const settings = Object.fromEntries(
-    settingKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]),
-  ) as ModelSettings;
+/** A setting that is not given must not hide the one of the model's configuration. */
+function withoutUndefined<T extends object>(settings: T): T {
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as T;
+}
+
+function toPrompt(
+  prompt: string | LanguageModelV4Prompt,
+  system: string | undefined,
+): LanguageModelV4Prompt {
   const messages: LanguageModelV4Prompt =
     typeof prompt === 'string'
       ? [{ role: 'user', content: [{ type: 'text', text: prompt }] }]
       : prompt;
-  return {
-    ...settings,
-    prompt: system === undefined ? messages : [{ role: 'system', content: system }, ...messages],
-    abortSignal,
-  };
+  return system === undefined ? messages : [{ role: 'system', content: system }, ...messages];
 }
 
 function toGeneratedText(result: LanguageModelV4GenerateResult, attempts: number): GeneratedText {
@@ -148,6 +157,7 @@ function toGeneratedText(result: LanguageModelV4GenerateResult, attempts: number
   return {
     text: stripReasoning(text),
     content,
+    reasoning: result.content.filter((part) => part.type === 'reasoning'),
     toolCalls: content.filter((part) => part.type === 'tool-call'),
     finishReason: result.finishReason.unified,
     usage: {

@@ -1,5 +1,4 @@
 export { createModel, createModels, type CreateModelOptions } from './create-model.ts';
-export { createReasoningFilter, type ReasoningFilter, stripReasoning } from './reasoning.ts';
 export {
   generateText,
   type GeneratedText,
@@ -7,11 +6,10 @@ export {
   type TokenUsage,
 } from './generate-text.ts';
 export type { OnText } from './stream-text.ts';
-export { type ModelConfig, type ModelGroup, readModelGroup } from './model-group.ts';
-export { type Endpoint, providerNames, resolveEndpoint } from './providers.ts';
+export { readModelGroup } from './model-group.ts';
+export { type Endpoint, resolveEndpoint } from './providers.ts';
 export { recordedModel, type RecordedModelOptions, type RecordingMode } from './recorded-model.ts';
-export { type ModelRetryOptions, retryModel } from './retry.ts';
-export { offersStructuredOutput, RoutedModel, type RoutedModelOptions } from './routed-model.ts';
+export { offersStructuredOutput } from './routed-model.ts';
 export {
   type Script,
   type ScriptedAnswer,

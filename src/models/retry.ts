@@ -1,16 +1,10 @@
 import { backoff, retry } from '../time/index.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Logger } from '../telemetry/index.ts';
+import { counter, endSpan, histogram, inSpan, type Logger, startSpan } from '../telemetry/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import { describeFailure } from './failure.ts';
-import { meterModelCall } from './model-meter.ts';
 
-/**
- * How often a model is asked again, and for how long.
- * @example
- * const options: ModelRetryOptions = {
- *   retries: 2, signal, logger, now: Date.now, random: Math.random,
- * };
- */
+/** How often a model is asked again, and for how long. */
 export interface ModelRetryOptions {
   /** Attempts after the first. */
   readonly retries: number;
@@ -26,15 +20,18 @@ export interface ModelRetryOptions {
   readonly sleep?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
 
+const calls = counter('legate.model.calls');
+const seconds = histogram('legate.model.duration');
+const tokens = counter('legate.model.tokens');
+
 const policy = { initialMs: 250, maximumMs: 8_000 };
 /** Without a deadline: a service that asks for a longer wait is as good as gone. */
 const longestRetryAfterMs = 60_000;
 
 /**
  * Asks a model until it answers: retries what is worth retrying (network, 408, 409, 429, 5xx) with
- * growing waits, or as long as `Retry-After` says. Counts as one call in the metrics. Rejects with a
- * `LegateError`, or with the signal's reason when it aborts.
- * @example const answer = await retryModel(model, options, (attempt) => ask(model, attempt));
+ * growing waits, or as long as `Retry-After` says. Counts as one call in metrics and traces. Rejects
+ * with a `LegateError`, or with the signal's reason when it aborts.
  */
 export async function retryModel<
   Answer extends { readonly usage: { readonly input: number; readonly output: number } },
@@ -43,9 +40,43 @@ export async function retryModel<
   options: ModelRetryOptions,
   ask: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {
+  const { modelId } = model;
+  const begun = options.now();
+  const count = (outcome: 'ok' | 'error'): void => {
+    calls.add(1, { model: modelId, outcome });
+    seconds.record((options.now() - begun) / 1000, { model: modelId, outcome });
+  };
+  const span = startSpan('legate.model', {
+    kind: 'client',
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': model.provider,
+      'gen_ai.request.model': modelId,
+    },
+  });
+  try {
+    const answer = await inSpan(span, () => attempts(model, options, ask));
+    const { input, output } = answer.usage;
+    span.setAttribute('gen_ai.usage.input_tokens', input);
+    span.setAttribute('gen_ai.usage.output_tokens', output);
+    endSpan(span);
+    count('ok');
+    tokens.add(input, { model: modelId, direction: 'input' });
+    tokens.add(output, { model: modelId, direction: 'output' });
+    return answer;
+  } catch (error) {
+    endSpan(span, error instanceof LegateError ? { code: error.code } : {});
+    count('error');
+    throw error;
+  }
+}
+
+async function attempts<Answer>(
+  model: LanguageModelV4,
+  options: ModelRetryOptions,
+  ask: (attempt: number) => Promise<Answer>,
+): Promise<Answer> {
   const { retries, signal, logger, now, random, deadline, sleep } = options;
-  const meter = meterModelCall(model.modelId, now);
-  let usage: Answer['usage'] | undefined;
   const delayAfter = (failures: number, thrown: unknown): number | undefined => {
     const { isRetryable, retryAfterMs } = describeFailure(thrown, model, now());
     if (!isRetryable || failures > retries) return undefined;
@@ -56,7 +87,7 @@ export async function retryModel<
     return isTooLong ? undefined : waitMs;
   };
   try {
-    const answer = await retry(ask, {
+    return await retry(ask, {
       delays: delayAfter,
       signal,
       sleep,
@@ -65,12 +96,8 @@ export async function retryModel<
         logger.warn({ model: model.modelId, attempt, waitMs, code }, 'model.retry');
       },
     });
-    ({ usage } = answer);
-    return answer;
   } catch (thrown) {
     signal.throwIfAborted();
     throw describeFailure(thrown, model, now()).error;
-  } finally {
-    meter.end(usage);
   }
 }

@@ -3,12 +3,16 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
+  LanguageModelV4Reasoning,
+  LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { LegateError } from '../protocol/index.ts';
-import { createReasoningFilter } from './reasoning.ts';
+import { Deadline, until } from '../time/index.ts';
+import { createReasoningFilter, stripReasoning } from './reasoning.ts';
 
 /**
- * Told of text as it arrives. `isStart`: an answer begins; what came of one before it is void.
+ * Called with text as it arrives; the stream is read on when it resolves. `isStart`: an answer
+ * starts, and the text before it is void.
  * @example
  * let shown = '';
  * const onText: OnText = (text, isStart) => {
@@ -17,51 +21,140 @@ import { createReasoningFilter } from './reasoning.ts';
  */
 export type OnText = (text: string, isStart: boolean) => void | Promise<void>;
 
-/** An answer that is told as it comes, thoughts left out, and given whole in the end. */
+/**
+ * Streams one answer and returns it whole. Text is passed on without thoughts, and what arrives
+ * within one turn of the event loop as one piece.
+ */
 export async function streamText(
   model: LanguageModelV4,
   call: LanguageModelV4CallOptions,
-  onText: OnText,
+  options: {
+    readonly signal: AbortSignal;
+    /** Longest time between two parts of the stream, in milliseconds; 0 for no limit. */
+    readonly silenceMs: number;
+    readonly onText: OnText;
+  },
 ): Promise<LanguageModelV4GenerateResult> {
-  const { stream } = await model.doStream(call);
-  const filter = createReasoningFilter();
-  const content: LanguageModelV4Content[] = [];
-  const texts: string[] = [];
-  let hasBegun = false;
-  const tell = async (text: string): Promise<void> => {
-    const shown = hasBegun ? text : text.trimStart();
-    if (shown === '') return;
-    const isStart = !hasBegun;
-    hasBegun = true;
-    await onText(shown, isStart);
-  };
-  let end: Pick<LanguageModelV4GenerateResult, 'finishReason' | 'usage'> | undefined;
-  for await (const part of stream) {
-    call.abortSignal?.throwIfAborted();
+  const { signal, silenceMs: milliseconds, onText } = options;
+  const reason = (): LegateError =>
+    new LegateError('REQUEST_TIMEOUT', `model ${model.modelId} was silent for ${milliseconds} ms`);
+  using silence = new Deadline({ milliseconds, signal, reason });
+  const opened = model.doStream({ ...call, abortSignal: silence.signal });
+  const { stream } = await until(opened, silence.signal);
+  const reader = stream.getReader();
+  const answer = new StreamedAnswer();
+  const pieces = new TextPieces(onText);
+  try {
+    for (;;) {
+      silence.restart();
+      const { done, value } = await until(reader.read(), silence.signal);
+      if (done) break;
+      pieces.add(answer.add(value));
+      if (pieces.told !== undefined) await pieces.told;
+    }
+    pieces.add(answer.end());
+    await pieces.tell();
+    const result = answer.result(model.modelId);
+    // Thoughts may turn out to be such only at their end: then the text is told anew.
+    const text = stripReasoning(answer.text);
+    if (text !== '' && text !== pieces.text.trimEnd()) await onText(text, true);
+    return result;
+  } finally {
+    pieces.stop();
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Passes on text at the end of each turn of the event loop in which some arrived. */
+class TextPieces {
+  readonly #onText: OnText;
+  #waiting = '';
+  #due: NodeJS.Immediate | undefined;
+  /** All text that was passed on. */
+  text = '';
+  /** Resolves when there is room for more. */
+  told: void | Promise<void> | undefined;
+
+  constructor(onText: OnText) {
+    this.#onText = onText;
+  }
+
+  /** An answer starts with its first visible character. */
+  add(text: string): void {
+    this.#waiting += this.text === '' && this.#waiting === '' ? text.trimStart() : text;
+    if (this.#waiting === '') return;
+    this.#due ??= setImmediate(() => {
+      this.#due = undefined;
+      this.told = this.tell();
+    });
+  }
+
+  tell(): void | Promise<void> {
+    if (this.#waiting === '') return undefined;
+    const isStart = this.text === '';
+    const text = this.#waiting;
+    this.#waiting = '';
+    this.text += text;
+    return this.#onText(text, isStart);
+  }
+
+  stop(): void {
+    clearImmediate(this.#due);
+  }
+}
+
+/** The parts of a stream, put together. */
+class StreamedAnswer {
+  readonly #filter = createReasoningFilter();
+  readonly #reasoning = new Map<string, LanguageModelV4Reasoning>();
+  readonly #content: LanguageModelV4Content[] = [];
+  #end: Pick<LanguageModelV4GenerateResult, 'finishReason' | 'usage'> | undefined;
+  /** As the model wrote it, with thoughts in tags. */
+  text = '';
+
+  /** Returns the text that may be shown. */
+  add(part: LanguageModelV4StreamPart): string {
     switch (part.type) {
       case 'text-delta':
-        texts.push(part.delta);
-        await tell(filter.push(part.delta));
-        break;
+        this.text += part.delta;
+        return this.#filter.push(part.delta);
+      case 'reasoning-delta':
+      case 'reasoning-end': {
+        const before = this.#reasoning.get(part.id);
+        const providerMetadata = part.providerMetadata ?? before?.providerMetadata;
+        const delta = part.type === 'reasoning-delta' ? part.delta : '';
+        this.#reasoning.set(part.id, {
+          type: 'reasoning',
+          text: (before?.text ?? '') + delta,
+          ...(providerMetadata !== undefined && { providerMetadata }),
+        });
+        return '';
+      }
       case 'tool-call':
-        content.push(part);
-        break;
+        this.#content.push(part);
+        return '';
       case 'finish':
-        end = { finishReason: part.finishReason, usage: part.usage };
-        break;
+        this.#end = { finishReason: part.finishReason, usage: part.usage };
+        return '';
       case 'error':
         throw part.error;
       default:
+        return '';
     }
   }
-  await tell(filter.end());
-  if (end === undefined) {
-    throw new LegateError('UNAVAILABLE', `model ${model.modelId} broke off its answer`);
+
+  /** Returns the text that was held back because it might have become a tag. */
+  end(): string {
+    return this.#filter.end();
   }
-  const text = texts.join('');
-  return {
-    ...end,
-    content: text === '' ? content : [{ type: 'text', text }, ...content],
-    warnings: [],
-  };
+
+  result(model: string): LanguageModelV4GenerateResult {
+    if (this.#end === undefined) {
+      throw new LegateError('UNAVAILABLE', `model ${model} broke off its answer`);
+    }
+    const text: LanguageModelV4Content[] =
+      this.text === '' ? [] : [{ type: 'text', text: this.text }];
+    const content = [...this.#reasoning.values(), ...text, ...this.#content];
+    return { ...this.#end, content, warnings: [] };
+  }
 }

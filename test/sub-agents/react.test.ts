@@ -247,7 +247,7 @@ test('tools that fail or do not exist, and input that is no JSON, are told to th
   expect(await one.chat.say('to Rome', ...toRome)).toEqual(['No room.']);
   const { promptText = '' } = one.model.requests[1] ?? {};
   expect(promptText).toContain('no room left');
-  expect(promptText).toContain('there is no such tool');
+  expect(promptText).toContain('there is no tool named "fly"');
 });
 
 test('an agent that finds no end asks the user, and keeps what it found', async () => {
@@ -324,7 +324,7 @@ export const tools = [
   const { requests } = one.model;
   expect(requests[0]?.lastUserText).toBe('TO ROME');
   expect(requests[1]?.promptText).toContain('{"nights":4,"trip":"r-1"}');
-  expect(requests[2]?.promptText).toContain('from must be a number');
+  expect(requests[2]?.promptText).toContain('the input is not valid: from: Invalid input');
   expect(one.chat.slot('found')).toEqual([{ hotels: ['Ritz', 'Savoy'] }, 1, 'rest']);
   // A slot that the module took away is not sent to tools either.
   expect(one.hotels.metas).toEqual([{}]);

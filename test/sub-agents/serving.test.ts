@@ -118,8 +118,12 @@ test('people on a channel see what an agent says as it comes, and answer it', as
 
 test('people on a channel that streams see the words of a model as they come, and once', async () => {
   await using model = await startScriptedModelServer([
-    { text: 'Let me look around.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
-    'Which hotel is it?',
+    {
+      text: 'Let me look around.',
+      toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }],
+      chunkDelayMs: 5,
+    },
+    { text: 'Which hotel is it?', chunkDelayMs: 5 },
   ]);
   await using folder = await projectFolder({
     ...files,

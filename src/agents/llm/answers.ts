@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, Message, Part } from '../../protocol/index.ts';
 import { textOf } from '../define.ts';
-import { answered, type Ask, type CallState } from './call-state.ts';
-import { isAsking, presented } from './questions.ts';
+import { answered, type Ask, type CallState, isAsking } from '../tool-loop/call-state.ts';
+import { presented } from './questions.ts';
 
 export interface Answered {
   readonly calls: readonly CallState[];

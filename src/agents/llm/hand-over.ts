@@ -3,7 +3,7 @@ import type { Agent, Turn, TurnEnd } from '../agent.ts';
 import { ChildTurn, inBranch } from '../child-turn.ts';
 import { drive, isPause } from '../drive.ts';
 import { TurnOutput, type Utterance } from '../turn-output.ts';
-import { type Entry, toLog } from './conversation.ts';
+import { type Entry, toLog } from '../tool-loop/conversation.ts';
 import { type Delegation, delegate, delegationOf, speaksForItself } from './delegation.ts';
 import type { LlmSettings } from './options.ts';
 import type { SavedState } from './saved-state.ts';

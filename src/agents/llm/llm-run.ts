@@ -4,7 +4,6 @@ import {
   type JsonObject,
   type JsonValue,
   LegateError,
-  type Part,
 } from '../../protocol/index.ts';
 import type { Agent, ContextPatch, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { working } from '../define.ts';
@@ -12,25 +11,28 @@ import { failure, isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
 import { sessionOf } from '../sessions/passing-session.ts';
 import { type ValueSchema, valueSchema } from '../tools/schema.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { Tool, ToolContext } from '../tools/tool.ts';
 import { gatherTools } from '../tools/tool-set.ts';
 import type { Utterance } from '../turn-output.ts';
+import type { CallPolicy } from '../tool-loop/call-runner.ts';
+import type { CallState, LoopState } from '../tool-loop/call-state.ts';
+import { type CallResult, loadHistory, toLog, toPrompt } from '../tool-loop/conversation.ts';
+import type { ModelAnswer } from '../tool-loop/model-answer.ts';
+import { type LoopPolicy, runToolLoop } from '../tool-loop/tool-loop.ts';
+import { addUsage, noUsage, usageMetadata, usageOf } from '../usage.ts';
 import { readAnswers } from './answers.ts';
-import { CallRunner } from './call-runner.ts';
-import { type CallState, toResult } from './call-state.ts';
-import { type Entry, loadHistory, toLog, toPrompt, withOwnIds } from './conversation.ts';
 import { delegationOf, transferName, transferTool } from './delegation.ts';
 import { handOver } from './hand-over.ts';
 import { renderInstruction } from './instruction.ts';
-import type { ModelAnswer } from './model-answer.ts';
 import { ModelCaller } from './model-caller.ts';
 import { ModelFailed } from './model-failed.ts';
 import type { LlmSettings } from './options.ts';
-import { askingEnd, isAsking } from './questions.ts';
+import { askingEnd } from './questions.ts';
 import { type Pause, SavedState } from './saved-state.ts';
 import { formatInstruction, readOutput, responseFormat } from './structured-output.ts';
-import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
 
+/** Of one answer of the model. */
+const mostCalls = 128;
 const mostTransfers = 8;
 const mostRepairs = 2;
 
@@ -40,10 +42,10 @@ type Next =
   | { readonly kind: 'transfer'; readonly target: string };
 
 /**
- * One turn of an agent with a model, in these states:
+ * One turn of an agent with a model: the tool loop with this agent's prompt and tools, in these
+ * states:
  *
- * - **asking the model**, until it answers without calls: then the turn is completed.
- * - **running tools** that it called, side by side. Their results lead back to the model.
+ * - **looping**: the model is asked and its calls run, until it answers without calls.
  * - **paused**: a call needs the caller. The turn ends, and everything that is needed to go on is
  *   in the context's saved value; the message that continues the task leads back to the tools.
  * - **handed over**: a sub agent takes the turn, and this run passes on what it says.
@@ -57,11 +59,8 @@ export class LlmRun {
   readonly #schema: ValueSchema | undefined;
   readonly #log: JsonObject[] = [];
   #saved = new SavedState(undefined);
-  #begun: Work | undefined;
-  #entries: Entry[] = [];
-  #iteration = 0;
+  #state = stateOf({ entries: [], iteration: 0, usage: noUsage });
   #repairs = 0;
-  #usage: Usage = noUsage;
 
   constructor(settings: LlmSettings, turn: Turn) {
     this.#settings = settings;
@@ -98,7 +97,7 @@ export class LlmRun {
     this.#saved = new SavedState(await state.load());
     const pause = isContinuation ? this.#saved.pauses.get(taskId) : undefined;
     this.#saved.pauses.delete(taskId);
-    this.#usage = pause?.usage ?? noUsage;
+    this.#state.usage = pause?.usage ?? noUsage;
 
     let target = pause === undefined ? this.#saved.active : pause.delegate;
     let isContinued = pause?.delegate !== undefined;
@@ -120,106 +119,118 @@ export class LlmRun {
   // ---- the loop -----------------------------------------------------------------------------------
 
   async #converse(pause: Pause | undefined): Promise<Next> {
+    const { message } = this.#turn;
+    this.#saved.active = undefined;
+    const { iteration, usage } = this.#state;
+    const start = { entries: [{ role: 'user' as const, parts: message.parts }], iteration, usage };
+    this.#state = stateOf(pause ?? start);
+    const policy = await this.#policy();
+    if (pause?.calls === undefined) return runToolLoop(policy, this.#state);
+    const { note, ...answers } = readAnswers(message, pause.calls);
+    const text = pause.text ?? '';
+    if (note !== undefined) return this.#pause(answers.calls, text, note);
+    return runToolLoop(policy, this.#state, { ...answers, text, message });
+  }
+
+  async #policy(): Promise<LoopPolicy<Next>> {
     const settings = this.#settings;
     const turn = this.#turn;
-    this.#saved.active = undefined;
     const tools = await this.#gatherTools();
+    const history = await loadHistory(turn, settings.name, settings.historyTurns);
+    const system = await this.#instruction();
     const passing = { signal: this.#stopping.signal, say: this.#say };
-    this.#begun = {
-      history: await loadHistory(turn, settings.name, settings.historyTurns),
-      system: await this.#instruction(),
-      model: new ModelCaller({ settings, turn, tools, schema: this.#schema, ...passing }),
-      calls: new CallRunner({ settings, turn, tools, ...passing }),
+    const model = new ModelCaller({ settings, turn, tools, schema: this.#schema, ...passing });
+    return {
+      calls: this.#calls(tools),
+      limits: { iterations: settings.maxIterations, tokens: settings.maxTokens },
+      ask: (entries, iteration) => model.ask(toPrompt(system, [...history, ...entries]), iteration),
+      onAnswer: (answer) => this.#conclude(answer),
+      onCalls: (answer) => this.#onCalls(answer),
+      onPause: (calls, text) => this.#pause(calls, text),
+      afterCalls: (results, text) => this.#afterCalls(results, text),
+      onLimit: async (limit) => this.#overLimit(limit),
     };
-    this.#entries = [...(pause?.entries ?? [{ role: 'user', parts: turn.message.parts }])];
-    this.#iteration = pause?.iteration ?? this.#iteration;
-    if (pause?.calls !== undefined) {
-      const next = await this.#goOn(pause, pause.calls);
-      if (next !== undefined) return next;
-    }
-    for (;;) {
-      const spent = this.#budgetSpent();
-      if (spent !== undefined) return { kind: 'end', end: spent };
-      const next = await this.#step();
-      if (next !== undefined) return next;
-    }
   }
 
-  /** Takes up the calls that waited for the caller. */
-  async #goOn(pause: Pause, paused: readonly CallState[]): Promise<Next | undefined> {
-    const { message } = this.#turn;
-    const runner = this.#work().calls;
-    runner.endsTurn = pause.endsTurn ?? false;
-    runner.escalates = pause.escalates ?? false;
-    const { calls, resuming, said, note } = readAnswers(message, paused);
-    const text = pause.text ?? '';
-    if (note !== undefined) return this.#pause(calls, text, note);
-    return this.#settle(calls, text, { message, resuming }, said);
+  #calls(tools: ReadonlyMap<string, Tool>): CallPolicy<ToolContext> {
+    const settings = this.#settings;
+    const turn = this.#turn;
+    const { signal } = this.#stopping;
+    const { name: agent, beforeTool, afterTool } = settings;
+    return {
+      tools,
+      limits: {
+        callsPerStep: mostCalls,
+        parallel: settings.maxParallelTools,
+        toolTimeoutMs: settings.toolTimeoutMs,
+        resultCharacters: settings.maxResultCharacters,
+      },
+      journal: turn.journal,
+      logger: turn.logger,
+      signal,
+      context: ({ id }, { credential, ...controls }) => ({
+        callId: id,
+        agent,
+        turn,
+        session: sessionOf(turn),
+        emit: this.#say,
+        ...controls,
+        ...(credential !== undefined && { credential }),
+      }),
+      credential: (tool, { reference }) =>
+        tool.credentials &&
+        settings.credentials?.({
+          ...tool.credentials,
+          tool: tool.name,
+          caller: turn.caller,
+          contextId: turn.contextId,
+          signal,
+          ...(reference !== undefined && { reference }),
+        }),
+      ...(beforeTool !== undefined && { beforeTool }),
+      ...(afterTool !== undefined && { afterTool }),
+    };
   }
 
-  async #step(): Promise<Next | undefined> {
-    const { history, system, model } = this.#work();
-    const prompt = toPrompt(system, [...history, ...this.#entries]);
-    const answer = await model.ask(prompt, this.#iteration);
-    this.#usage = addUsage(this.#usage, answer.usage);
-    this.#iteration += 1;
-    const { text, thoughts } = answer;
-    const calls = withOwnIds(answer.calls, this.#entries);
-    this.#entries.push({
-      role: 'assistant',
-      ...(text !== '' && { text }),
-      ...(thoughts.length > 0 && { thoughts }),
-      ...(calls.length > 0 && { calls }),
-    });
-    if (calls.length === 0) return this.#conclude(answer);
+  async #onCalls(answer: ModelAnswer): Promise<Next | undefined> {
     const target = this.#transferTarget(answer);
     if (target !== undefined) return { kind: 'transfer', target };
+    const { text } = answer;
     if (text !== '' && this.#settings.showsFillers) await this.#say(working(text));
-    return this.#settle(calls, text);
+    return undefined;
   }
 
-  /** Runs calls to their results or to questions; undefined leads back to the model. */
-  async #settle(
-    calls: readonly CallState[],
-    text: string,
-    answer?: Parameters<CallRunner['advance']>[2],
-    said: readonly Part[] = [],
-  ): Promise<Next | undefined> {
-    const runner = this.#work().calls;
-    const settled = await runner.advance(calls, this.#iteration, answer);
-    this.#usage = addUsage(this.#usage, runner.usage);
-    runner.usage = noUsage;
-    if (settled.some(isAsking)) {
-      if (said.length > 0) this.#entries.push({ role: 'user', parts: said });
-      return this.#pause(settled, text);
-    }
-    const results = settled.map(toResult);
-    // A model expects the results right after its calls.
-    const at = this.#entries.findLastIndex(({ role }) => role === 'assistant') + 1;
-    this.#entries.splice(at, 0, { role: 'tool', results });
-    if (said.length > 0) this.#entries.push({ role: 'user', parts: said });
+  async #afterCalls(results: readonly CallResult[], text: string): Promise<Next | undefined> {
+    const { iteration, endsTurn, escalates } = this.#state;
     const isOver =
-      runner.endsTurn ||
-      (await this.#settings.stopWhen?.({ results, iteration: this.#iteration }, this.#turn)) ===
-        true;
+      endsTurn || (await this.#settings.stopWhen?.({ results, iteration }, this.#turn)) === true;
     if (!isOver) return undefined;
-    const metadata = runner.escalates ? { escalate: true } : {};
-    return { kind: 'end', end: await this.#completed(text, metadata) };
+    return { kind: 'end', end: await this.#completed(text, escalates ? { escalate: true } : {}) };
   }
 
   #pause(calls: readonly CallState[], text: string, note?: string): Next {
-    const runner = this.#work().calls;
+    const { endsTurn, escalates, ...state } = this.#state;
     this.#saved.pause(this.#turn.taskId, {
-      entries: this.#entries,
-      iteration: this.#iteration,
-      usage: this.#usage,
+      ...state,
       calls,
       text,
-      ...(runner.endsTurn && { endsTurn: true }),
-      ...(runner.escalates && { escalates: true }),
+      ...(endsTurn && { endsTurn }),
+      ...(escalates && { escalates }),
     });
     const end = this.#withUsage(askingEnd(calls, note));
     return { kind: 'end', end: { ...end, context: this.#patch() } };
+  }
+
+  #overLimit(limit: 'iterations' | 'tokens'): Next {
+    const { maxIterations, maxTokens, name } = this.#settings;
+    const end =
+      limit === 'iterations'
+        ? this.#failed(
+            'iteration_limit',
+            `The agent ${name} did not come to an end in ${maxIterations} steps.`,
+          )
+        : this.#failed('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
+    return { kind: 'end', end };
   }
 
   // ---- the model ----------------------------------------------------------------------------------
@@ -244,18 +255,6 @@ export class LlmRun {
     return new Map([...found, [transferName, transferTool(targets)]]);
   }
 
-  #budgetSpent(): TurnEnd | undefined {
-    const { maxIterations, maxTokens, name } = this.#settings;
-    if (this.#iteration >= maxIterations) {
-      const text = `The agent ${name} did not come to an end in ${maxIterations} steps.`;
-      return this.#failed('iteration_limit', text);
-    }
-    if (maxTokens > 0 && this.#usage.input + this.#usage.output >= maxTokens) {
-      return this.#failed('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
-    }
-    return undefined;
-  }
-
   // ---- the end ------------------------------------------------------------------------------------
 
   async #conclude(answer: ModelAnswer): Promise<Next | undefined> {
@@ -275,14 +274,14 @@ export class LlmRun {
       return { kind: 'end', end: this.#failed('invalid_output', why) };
     }
     const complaint = `Your answer is not valid: ${output.problem}. ${formatInstruction(this.#schema)}`;
-    this.#entries.push({ role: 'user', parts: [{ text: complaint }] });
+    this.#state.entries.push({ role: 'user', parts: [{ text: complaint }] });
     return undefined;
   }
 
   async #completed(output: JsonValue, metadata: JsonObject = {}): Promise<TurnEnd> {
     const { outputKey, name } = this.#settings;
     if (outputKey !== undefined) sessionOf(this.#turn).set(outputKey, output);
-    this.#log.push(toLog(name, this.#entries));
+    this.#log.push(toLog(name, this.#state.entries));
     return this.#withUsage({ kind: 'completed', metadata, context: this.#patch() });
   }
 
@@ -294,7 +293,7 @@ export class LlmRun {
   }
 
   #withUsage(end: TurnEnd): TurnEnd {
-    const metadata = { ...end.metadata, ...usageMetadata(this.#usage) };
+    const metadata = { ...end.metadata, ...usageMetadata(this.#state.usage) };
     const { metadata: _, ...rest } = end;
     return Object.keys(metadata).length === 0 ? rest : { ...rest, metadata };
   }
@@ -345,27 +344,18 @@ export class LlmRun {
     });
     this.#log.push(...log);
     // The child tells what the whole task cost it, over all its turns; so its cost is not kept here.
-    const own = this.#usage;
-    this.#usage = addUsage(own, usageOf(end.metadata));
+    const { usage: own, iteration } = this.#state;
+    this.#state.usage = addUsage(own, usageOf(end.metadata));
     if (requested !== undefined) return { kind: 'transfer', target: requested };
     if (isPause(end)) {
-      const pause = { entries: [], iteration: this.#iteration, usage: own, delegate: child.name };
+      const pause = { entries: [], iteration, usage: own, delegate: child.name };
       this.#saved.pause(this.#turn.taskId, pause);
     }
     return { kind: 'end', end: { ...this.#withUsage(end), context: this.#patch() } };
   }
-
-  /** What was made when the conversation began. */
-  #work(): Work {
-    if (this.#begun === undefined) throw new LegateError('INTERNAL', 'the turn has not begun');
-    return this.#begun;
-  }
 }
 
-/** What a conversation needs, once it has begun. */
-interface Work {
-  readonly history: readonly Entry[];
-  readonly system: string;
-  readonly model: ModelCaller;
-  readonly calls: CallRunner;
+function stateOf(start: Pick<Pause, keyof LoopState>): LoopState {
+  const { entries, iteration, usage, endsTurn = false, escalates = false } = start;
+  return { entries: [...entries], iteration, usage, endsTurn, escalates };
 }

@@ -1,20 +1,15 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4FunctionTool,
-  LanguageModelV4Prompt,
-} from '@ai-sdk/provider';
-import { type JsonObject, LegateError } from '../../protocol/index.ts';
-import { endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
+import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { generateText, type OnText } from '../../models/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
 import type { ArtifactChunk, Turn } from '../agent.ts';
 import { chunk } from '../define.ts';
+import { type ModelAnswer, toFunctionTool, toModelAnswer } from '../tool-loop/model-answer.ts';
 import type { ValueSchema } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
-import { askModel } from './ask-model.ts';
-import type { ModelAnswer, Show } from './model-answer.ts';
+import { noUsage } from '../usage.ts';
 import { ModelFailed } from './model-failed.ts';
 import type { LlmSettings } from './options.ts';
 import { responseFormat } from './structured-output.ts';
-import { noUsage } from '../usage.ts';
 
 export interface ModelCallerOptions {
   readonly settings: LlmSettings;
@@ -65,54 +60,44 @@ export class ModelCaller {
         usage: noUsage,
       };
     }
-    const answer = await this.#askPatiently(change?.call ?? call);
+    const answer = await this.#generate(change?.call ?? call);
     if (settings.afterModel === undefined) return answer;
     const final = (await settings.afterModel(answer, turn)) ?? answer;
     await this.#show(final.text, true);
     return final;
   }
 
-  async #askPatiently(call: LanguageModelV4CallOptions): Promise<ModelAnswer> {
+  async #generate(call: LanguageModelV4CallOptions): Promise<ModelAnswer> {
     const { settings, turn, schema, signal } = this.#options;
-    const span = startSpan('legate.model', {
-      kind: 'client',
-      attributes: {
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': settings.model.provider,
-        'gen_ai.request.model': settings.model.modelId,
-      },
-    });
-    const ask = (): Promise<ModelAnswer> =>
-      askModel({
-        model: settings.model,
-        call,
-        isStreamed: settings.streams && schema === undefined,
-        retries: settings.modelRetries,
-        timeoutMs: settings.modelTimeoutMs,
-        signal,
-        clock: turn.clock,
-        random: settings.random,
-        logger: turn.logger,
-        // What a callback may still change is shown when it has.
-        show: settings.afterModel === undefined ? this.#show : () => Promise.resolve(),
-      });
+    const { modelTimeoutMs, modelRetries: retries, random } = settings;
+    const { abortSignal: _, ...asked } = call;
+    const isStreamed = settings.streams && schema === undefined;
+    // What a callback may still change is shown when it has.
+    const show = settings.afterModel === undefined ? this.#show : () => undefined;
     try {
-      const answer = await inSpan(span, ask);
-      span.setAttribute('gen_ai.usage.input_tokens', answer.usage.input);
-      span.setAttribute('gen_ai.usage.output_tokens', answer.usage.output);
-      endSpan(span);
-      return answer;
+      const generated = await generateText(settings.model, {
+        ...asked,
+        ...(isStreamed
+          ? { onText: show, silenceMs: modelTimeoutMs, timeoutMs: 0 }
+          : { timeoutMs: modelTimeoutMs }),
+        retries,
+        random,
+        signal,
+        now: () => turn.clock.now(),
+        logger: turn.logger,
+      });
+      if (!isStreamed) await show(generated.text, true);
+      return toModelAnswer(generated);
     } catch (error) {
-      endSpan(span, error instanceof LegateError ? { code: error.code } : {});
       signal.throwIfAborted();
       throw new ModelFailed(error);
     }
   }
 
   /** Text goes into the answer's artifact; an answer with a schema is shown once it is checked. */
-  readonly #show: Show = (text, isStart) => {
+  readonly #show: OnText = (text, isStart) => {
     const { settings, schema, say } = this.#options;
-    if (text === '' || schema !== undefined) return Promise.resolve();
+    if (text === '' || schema !== undefined) return;
     return say(chunk(settings.artifactId, text, { append: !isStart }));
   };
 
@@ -127,9 +112,4 @@ export class ModelCaller {
       ...(format !== undefined && { responseFormat: format }),
     };
   }
-}
-
-function toFunctionTool(tool: Tool): LanguageModelV4FunctionTool {
-  const { name, description, inputSchema } = tool;
-  return { type: 'function', name, description, inputSchema: inputSchema as never };
 }

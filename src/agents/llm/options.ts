@@ -6,8 +6,9 @@ import type { CredentialProvider } from '../tools/credentials.ts';
 import type { Schema } from '../tools/schema.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import type { ToolSource } from '../tools/tool-set.ts';
-import type { CallOutput, CallResult } from './conversation.ts';
-import type { ModelAnswer } from './model-answer.ts';
+import type { ToolCallInfo } from '../tool-loop/call-runner.ts';
+import type { CallOutput, CallResult } from '../tool-loop/conversation.ts';
+import type { ModelAnswer } from '../tool-loop/model-answer.ts';
 
 /**
  * How the model is asked; what is unset is the model's own choice.
@@ -23,16 +24,6 @@ export type ModelSettings = Pick<
   | 'reasoning'
   | 'providerOptions'
 >;
-
-/**
- * What callbacks are told of the call.
- * @example const auditLine = ({ id, name, input }: ToolCallInfo) => `${id} ${name} ${JSON.stringify(input)}`;
- */
-export interface ToolCallInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly input: JsonValue;
-}
 
 /**
  * Looks at each step of the loop, and may change it.

@@ -1,12 +1,6 @@
 import type { JsonObject, Part } from '../../protocol/index.ts';
 import type { TurnEnd } from '../agent.ts';
-import type { Ask, CallState } from './call-state.ts';
-
-type Asking = CallState & { readonly ask: Ask };
-
-export function isAsking(call: CallState): call is Asking {
-  return call.ask !== undefined;
-}
+import { type Ask, type Asking, type CallState, isAsking } from '../tool-loop/call-state.ts';
 
 /**
  * The calls whose questions are put to the caller now: all that the agent itself asks, or else the

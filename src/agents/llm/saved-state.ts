@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { CallState } from './call-state.ts';
-import { type Entry, withoutBytes } from './conversation.ts';
+import type { CallState } from '../tool-loop/call-state.ts';
+import { type Entry, withoutBytes } from '../tool-loop/conversation.ts';
 import type { Usage } from '../usage.ts';
 
 /** Where a task stopped to ask. */

@@ -20,16 +20,20 @@ import type { ToolSet } from '../tools/tool-set.ts';
  *   needsConfirmation: ['write_file'], // the server's name for it, without the prefix
  * };
  */
-export interface McpToolsOptions extends McpSelection {
+export interface McpToolsOptions extends McpSelection, McpCallPolicy<ToolContext> {
   /** Put before the name of each tool, for servers whose tools have the same names. @default '' */
   readonly prefix?: string;
-  /** Goes along as `_meta` with each call. */
-  readonly meta?: JsonObject | ((context: ToolContext) => JsonObject | Promise<JsonObject>);
   /** Tools to ask the caller before: all, those named, or as the function says. @default none */
   readonly needsConfirmation?:
     | 'all'
     | readonly string[]
     | ((tool: McpToolInfo, input: JsonObject) => boolean | Promise<boolean>);
+}
+
+/** How the tools of an MCP server are called. */
+export interface McpCallPolicy<Context> {
+  /** Goes along as `_meta` with each call. */
+  readonly meta?: JsonObject | ((context: Context) => JsonObject | Promise<JsonObject>);
   /** Milliseconds. @default the server's for each tool */
   readonly timeoutMs?: number;
 }
@@ -48,11 +52,18 @@ export function mcpTools(
     name: connection.name,
     tools: async ({ signal }: Turn) => {
       const infos = await selectTools(connection, options, { signal });
-      const names = safeNames(
-        infos.map(({ name }) => name),
-        options.prefix ?? '',
-      );
-      return infos.map((info, index) => toTool(connection, info, names[index] ?? '', options));
+      const { needsConfirmation = [], prefix } = options;
+      const tools = infos.map((info) => ({
+        ...mcpTool(connection, info, options),
+        confirmation: async (input: unknown) => {
+          if (needsConfirmation === 'all') return true;
+          if (typeof needsConfirmation === 'function') {
+            return needsConfirmation(info, input as JsonObject);
+          }
+          return needsConfirmation.includes(info.name);
+        },
+      }));
+      return safelyNamed(tools, prefix);
     },
     close: async () => {
       if (isOwn) await connection.close();
@@ -60,15 +71,14 @@ export function mcpTools(
   };
 }
 
-function toTool(
+/** A tool of an MCP server, under the server's name for it. */
+export function mcpTool<Context extends { readonly signal: AbortSignal }>(
   connection: McpConnection,
   info: McpToolInfo,
-  name: string,
-  options: McpToolsOptions,
-): Tool {
-  const { meta, needsConfirmation = [], timeoutMs } = options;
+  { meta, timeoutMs }: McpCallPolicy<Context>,
+): Tool<Context> {
   return {
-    name,
+    name: info.name,
     description: info.description,
     inputSchema: info.inputSchema,
     isLongRunning: false,
@@ -79,13 +89,7 @@ function toTool(
     // The server knows best what it takes; an input that is no object it could not even read.
     parse: async (input) =>
       isObject(input) ? { ok: true, value: input } : { ok: false, problem: 'it must be an object' },
-    confirmation: async (input) => {
-      if (needsConfirmation === 'all') return true;
-      if (typeof needsConfirmation === 'function') {
-        return needsConfirmation(info, input as JsonObject);
-      }
-      return needsConfirmation.includes(info.name);
-    },
+    confirmation: async () => false,
     run: async (input, context) => {
       const own = typeof meta === 'function' ? await meta(context) : meta;
       const result = await connection.call(info, input as JsonObject, {
@@ -112,14 +116,17 @@ function isObject(input: JsonValue): input is JsonObject {
   return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
-/** Names that models take, and no two the same. */
-export function safeNames(names: readonly string[], prefix: string): readonly string[] {
+/** The tools under names that models take, no two of them the same. */
+export function safelyNamed<Named extends { readonly name: string }>(
+  tools: readonly Named[],
+  prefix = '',
+): readonly Named[] {
   const taken = new Set<string>();
-  return names.map((name) => {
-    const base = `${prefix}${name}`.replaceAll(/[^\w-]/g, '_').slice(0, 60);
-    let safe = base;
-    for (let number = 2; taken.has(safe); number += 1) safe = `${base}_${number}`;
-    taken.add(safe);
-    return safe;
+  return tools.map((tool) => {
+    const base = `${prefix}${tool.name}`.replaceAll(/[^\w-]/g, '_').slice(0, 60);
+    let name = base;
+    for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;
+    taken.add(name);
+    return { ...tool, name };
   });
 }

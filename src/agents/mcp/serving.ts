@@ -7,7 +7,7 @@ import { textOf } from '../define.ts';
 import type { Invocation, InvocationResult } from '../runner/invocation.ts';
 import { Runner } from '../runner/runner.ts';
 import type { McpServerOptions } from './mcp-server.ts';
-import { safeNames } from './mcp-tools.ts';
+import { safelyNamed } from './mcp-tools.ts';
 
 const inputSchema = {
   type: 'object',
@@ -58,7 +58,7 @@ export class Serving {
     const server = new McpServer({ name, version }, { capabilities: { tools: {} } });
     const abilities = skills.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
     server.registerTool(
-      safeNames([name], '')[0] ?? 'agent',
+      safelyNamed([{ name }])[0]?.name ?? 'agent',
       {
         title: name,
         description: `${description}\n${abilities}`.trim(),

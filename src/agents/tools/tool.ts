@@ -45,12 +45,12 @@ export interface ToolAnswer {
 }
 
 /**
- * A function that a model can call. Made by `tool`.
+ * A function that a model can call. Made by `tool`. `Context` is what it knows of the call.
  * @example
  * const isHarmless = (each: Tool) => each.isIdempotent && each.credentials === undefined;
  * const few = onlyTools(set, isHarmless);
  */
-export interface Tool {
+export interface Tool<Context = ToolContext> {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the input: an object. */
@@ -62,12 +62,12 @@ export interface Tool {
   readonly timeoutMs: number | undefined;
   readonly credentials: CredentialRequirement | undefined;
   /** Whether a call must be confirmed, and the words to ask with. */
-  confirmation(input: unknown, context: ToolContext): Promise<string | boolean>;
+  confirmation(input: unknown, context: Context): Promise<string | boolean>;
   parse(input: JsonValue): Promise<Parsed>;
   /** Anything that can be written as JSON, or a `ToolPause`. */
-  run(input: unknown, context: ToolContext): Promise<unknown>;
+  run(input: unknown, context: Context): Promise<unknown>;
   /** Goes on after a `ToolPause`. Without it, the answer is the result. */
-  resume?(answer: ToolAnswer, context: ToolContext): Promise<unknown>;
+  resume?(answer: ToolAnswer, context: Context): Promise<unknown>;
   /** The task was cancelled while the tool was paused. */
   abandon?(state: JsonValue | undefined, turn: Turn): Promise<void>;
 }
@@ -82,20 +82,20 @@ export interface Tool {
  *   run: (_, { callId }) => printer.queue(callId),
  * };
  */
-export interface ToolOptions<S extends Schema | JsonObject> {
+export interface ToolOptions<S extends Schema | JsonObject, Context = ToolContext> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
   readonly description: string;
   /** A zod schema, or JSON Schema. @default no input */
   readonly input?: S;
-  readonly run: (input: OutputOf<S>, context: ToolContext) => unknown;
+  readonly run: (input: OutputOf<S>, context: Context) => unknown;
   /**
    * Asks the caller before the tool runs: always, or when the function returns true, or the words to
    * ask with. @default false
    */
   readonly needsConfirmation?:
     | boolean
-    | ((input: OutputOf<S>, context: ToolContext) => string | boolean | Promise<string | boolean>);
+    | ((input: OutputOf<S>, context: Context) => string | boolean | Promise<string | boolean>);
   /**
    * `run` only begins the work; what it returns is shown to the caller, whose next message brings
    * the result. @default false
@@ -109,7 +109,7 @@ export interface ToolOptions<S extends Schema | JsonObject> {
   readonly credentials?: CredentialRequirement;
   /** Milliseconds. @default the agent's `toolTimeoutMs` */
   readonly timeoutMs?: number;
-  readonly resume?: (answer: ToolAnswer, context: ToolContext) => unknown;
+  readonly resume?: (answer: ToolAnswer, context: Context) => unknown;
   readonly abandon?: (state: JsonValue | undefined, turn: Turn) => Promise<void>;
 }
 
@@ -127,7 +127,9 @@ const noInput: JsonObject = { type: 'object', properties: {} };
  *   run: ({ to, amount }) => bank.transfer(to, amount),
  * });
  */
-export function tool<const S extends Schema | JsonObject>(options: ToolOptions<S>): Tool {
+export function tool<const S extends Schema | JsonObject, Context = ToolContext>(
+  options: ToolOptions<S, Context>,
+): Tool<Context> {
   const { name, description, run, needsConfirmation = false, resume, abandon } = options;
   if (!toolName.test(name)) {
     throw new LegateError(
@@ -151,7 +153,7 @@ export function tool<const S extends Schema | JsonObject>(options: ToolOptions<S
         : needsConfirmation,
     run: async (input, context) => run(input as OutputOf<S>, context),
     ...(resume !== undefined && {
-      resume: async (answer: ToolAnswer, context: ToolContext) => resume(answer, context),
+      resume: async (answer: ToolAnswer, context: Context) => resume(answer, context),
     }),
     ...(abandon !== undefined && { abandon }),
   };

@@ -1,10 +1,11 @@
+import type { Entry } from '../../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import type { Call } from '../../executor/index.ts';
 import { dateTimeLine, presentMoment } from '../../generators/index.ts';
 import type { ReactAgent } from '../../project/index.ts';
 import { compileTemplate } from '../../templates/index.ts';
-import { slotValues } from '../agent-input.ts';
-import type { AgentInput } from '../model.ts';
+import { entriesOfRun, slotValues } from '../agent-input.ts';
+import type { AgentInput, StructuredResult } from '../model.ts';
 
 /** Our own; a project may name another under `prompt_template`. */
 const template = `You work for an assistant that talks with a user. Your task:
@@ -32,13 +33,12 @@ export interface PromptFacts {
   readonly input: AgentInput;
   /** Of a task-specific agent: the slots that end it. */
   readonly exitSlots: readonly string[];
-  /** Of the run's earlier turns. */
-  readonly results: readonly JsonObject[];
   /** A template of the project. */
   readonly own: string | undefined;
 }
 
-export function systemPrompt({ agent, call, input, exitSlots, results, own }: PromptFacts): string {
+export function systemPrompt({ agent, call, input, exitSlots, own }: PromptFacts): string {
+  const results = rememberedResults(call.metadata);
   const slots = slotValues(input);
   const known = Object.entries(slots).filter(([, value]) => value !== null);
   return compileTemplate(own ?? template).render({
@@ -59,4 +59,57 @@ export function systemPrompt({ agent, call, input, exitSlots, results, own }: Pr
 
 function lastRequest(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Utterances of users and bots that the model sees. */
+const mostEntries = 10;
+
+/**
+ * What was said last, as turns of a chat; the present message is the last. What belongs to an
+ * earlier run of an agent that was restarted stands in brackets.
+ */
+export function chatHistory(agent: string, call: Call, input: AgentInput): readonly Entry[] {
+  const { transcript, metadata, mode } = call;
+  // The message may have been changed on the way to the agent.
+  const isNews = transcript.at(-1)?.speaker === 'user';
+  const former = isNews ? transcript.slice(0, -1) : transcript;
+  const isRestarted = mode === 'restart' || metadata['restarted'] === true;
+  const own = isRestarted ? entriesOfRun(agent, input) - 1 : former.length;
+  const entries = former.map((entry, index) => ({
+    isUser: entry.speaker === 'user',
+    text: index < former.length - own ? `[${entry.text}]` : entry.text,
+  }));
+  const said = entries.filter(({ text }) => text !== '').slice(1 - mostEntries);
+  // What others have answered since is not to be answered once more.
+  const heard = isNews ? input.userMessage : `(Answered already: ${input.userMessage})`;
+  return [...said, { isUser: true, text: heard }].map(({ isUser, text }) =>
+    isUser ? { role: 'user', parts: [{ text }] } : { role: 'assistant', text },
+  );
+}
+
+/** Characters of all results that are kept while the user is asked. */
+const mostCharacters = 8_000;
+
+/** What tools answered in earlier turns of the run. */
+function rememberedResults(metadata: JsonObject): readonly JsonObject[] {
+  const kept = metadata['tool_results'];
+  return Array.isArray(kept) ? (kept as readonly JsonObject[]) : [];
+}
+
+/** With the results of this turn; the oldest go first when there is no room. */
+export function rememberResults(
+  metadata: JsonObject,
+  results: readonly (readonly StructuredResult[])[],
+): JsonValue {
+  const fresh = results
+    .flat()
+    .filter(({ isError }) => isError !== true)
+    .map(({ name, result }): JsonObject => ({ name, result }));
+  const all = [...rememberedResults(metadata), ...fresh];
+  let room = mostCharacters;
+  const kept = all.toReversed().filter((one) => {
+    room -= JSON.stringify(one).length;
+    return room >= 0;
+  });
+  return kept.reverse();
 }

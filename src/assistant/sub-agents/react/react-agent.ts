@@ -1,12 +1,30 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { LegateError } from '../../../protocol/index.ts';
+import type { LanguageModelV4, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import {
+  type CallResult,
+  cutResult,
+  type Entry,
+  type ModelAnswer,
+  noUsage,
+  runToolLoop,
+  toFunctionTool,
+  toModelAnswer,
+  toPrompt,
+} from '../../../agents/index.ts';
+import { generateText } from '../../../models/index.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../../../protocol/index.ts';
+import { compileCondition } from '../../conditions/index.ts';
 import type { Call } from '../../executor/index.ts';
 import type { ReactAgent } from '../../project/index.ts';
+import { noted } from '../../prompt-note.ts';
+import { type EventDraft, slotSet } from '../../tracker/index.ts';
+import { slotValues } from '../agent-input.ts';
 import type { McpPool } from '../mcp-pool.ts';
-import type { AgentInput, AgentOutput, SubAgentModule } from '../model.ts';
+import type { AgentInput, AgentOutput, StructuredResult, SubAgentModule } from '../model.ts';
 import { type Sleep, timeLimit } from '../patience.ts';
-import { ReactRun } from './react-run.ts';
-import { openToolBox } from './tool-box.ts';
+import { slotOfEvent } from '../slot-events.ts';
+import { chatHistory, rememberResults, systemPrompt } from './prompt.ts';
+import { type ReactTool, reactTools, setSlotTool, TASK_COMPLETED, taskCompleted } from './tools.ts';
+import { type Shown, shownAs, Voice } from './voice.ts';
 
 export interface ReactParts {
   readonly agent: ReactAgent;
@@ -18,18 +36,25 @@ export interface ReactParts {
   readonly sleep: Sleep;
 }
 
+/** Calls of one answer that are carried out; the others are refused. */
+const mostCalls = 16;
+const mostParallel = 8;
+/** For one answer of the model, attempts and waits included; the whole run has its own limit. */
+const longestAnswerMs = 120_000;
+/** Characters of one result that hooks get, and that the model sees of it. */
+const largestResult = 4 * 1024 * 1024;
+const longestShownResult = 16_000;
+
 /** One call of an agent with protocol RASA: a model in a loop with tools. */
 export async function runReactAgent(
   parts: ReactParts,
   call: Call,
   input: AgentInput,
 ): Promise<AgentOutput> {
-  const { agent, pool, module } = parts;
+  const { agent } = parts;
   using limit = timeLimit(agent.timeout, call.signal);
-  const { signal } = limit;
   try {
-    const tools = await openToolBox({ agent, pool, module, signal });
-    return await new ReactRun({ ...parts, call, input, tools, signal }).take();
+    return await new ReactRun(parts, call, input, limit.signal).take();
   } catch (error) {
     call.signal.throwIfAborted();
     const reason = limit.hasExpired
@@ -40,4 +65,234 @@ export async function runReactAgent(
     call.logger.error({ agent: agent.name, error }, 'sub_agent.react.failed');
     return { id: input.id, status: 'fatal_error', errorMessage: reason };
   }
+}
+
+/**
+ * One turn of a sub agent: the tool loop with the agent's prompt and tools, until the model speaks
+ * to the user, says that the task is done, or has filled what the task was about.
+ */
+class ReactRun {
+  readonly #parts: ReactParts;
+  readonly #call: Call;
+  readonly #input: AgentInput;
+  readonly #signal: AbortSignal;
+  /** The slots that the conditions of the call are about. */
+  readonly #exitSlots: readonly string[];
+  /** What the model may see, and what it set since. */
+  readonly #slots: Record<string, JsonValue>;
+  /** All slots, for conditions. */
+  readonly #allSlots: Record<string, JsonValue>;
+  readonly #events: EventDraft[] = [];
+  readonly #results: (readonly StructuredResult[])[] = [];
+  readonly #system: string;
+  readonly #entries: Entry[];
+  /** What users have seen of the last answer. */
+  #shown: Shown | undefined;
+
+  constructor(parts: ReactParts, call: Call, input: AgentInput, signal: AbortSignal) {
+    const { agent, promptTemplate: own } = parts;
+    this.#parts = parts;
+    this.#call = call;
+    this.#input = input;
+    this.#signal = signal;
+    this.#exitSlots = exitSlotsOf(call);
+    this.#slots = { ...slotValues(input) };
+    this.#allSlots = { ...call.slots };
+    this.#system = systemPrompt({ agent, call, input, exitSlots: this.#exitSlots, own });
+    this.#entries = [...chatHistory(agent.name, call, input)];
+  }
+
+  async take(): Promise<AgentOutput> {
+    if (this.#isDone()) return this.#end('completed');
+    const { agent } = this.#parts;
+    const { logger } = this.#call;
+    const signal = this.#signal;
+    const own = this.#ownTools();
+    const tools = await reactTools(own, { ...this.#parts, signal });
+    const definitions = [...tools.values()].map((each, index) => ({
+      ...toFunctionTool(each),
+      ...(index < own.length && { strict: true }),
+    }));
+    const policy = {
+      calls: {
+        tools,
+        limits: {
+          callsPerStep: mostCalls,
+          parallel: mostParallel,
+          toolTimeoutMs: (agent.toolTimeout ?? 0) * 1000,
+          resultCharacters: largestResult,
+        },
+        // A turn of an assistant never runs again after its process died.
+        journal: undefined,
+        logger,
+        signal,
+        context: (_: unknown, controls: { readonly signal: AbortSignal }) => ({
+          slots: { ...this.#slots },
+          metadata: this.#input.metadata,
+          signal: controls.signal,
+        }),
+      },
+      limits: { iterations: agent.maxIterations, tokens: 0 },
+      ask: () => this.#ask(definitions),
+      onAnswer: async ({ text }: ModelAnswer) =>
+        text === '' ? undefined : this.#end('input_required', text),
+      onCalls: async (answer: ModelAnswer) => this.#fill(answer),
+      onPause: () =>
+        this.#failed('one of its tools asked the user, which only agents of their own can'),
+      afterCalls: (results: readonly CallResult[], text: string) => this.#afterCalls(results, text),
+      onLimit: () => this.#atLimit(),
+    };
+    const start = { iteration: 0, usage: noUsage, endsTurn: false, escalates: false };
+    return runToolLoop(policy, { ...start, entries: this.#entries });
+  }
+
+  get #isTask(): boolean {
+    return this.#call.step.exitIf !== undefined;
+  }
+
+  /** Whether a call says that the task of an open-ended agent is done. */
+  readonly #isClosing = ({ name }: { readonly name: string }): boolean =>
+    !this.#isTask && name === TASK_COMPLETED;
+
+  /** Conditions count when the agent has taken a step, its module's events included. */
+  #isDone(): boolean {
+    const conditions = this.#call.step.exitIf ?? [];
+    if (conditions.length === 0) return false;
+    return conditions.every((text) => compileCondition(text).evaluate({ slots: this.#allSlots }));
+  }
+
+  #ownTools(): readonly ReactTool[] {
+    if (!this.#isTask) return [taskCompleted];
+    const { slots } = this.#call.domain;
+    return this.#exitSlots.flatMap((name) => {
+      const slot = slots.get(name);
+      const set = (value: JsonValue): void => this.#note(slotSet(name, value));
+      return slot === undefined ? [] : [setSlotTool(slot, set)];
+    });
+  }
+
+  async #ask(tools: readonly LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
+    const { model, agent, sleep } = this.#parts;
+    const call = this.#call;
+    const voice = this.#isStreamed ? new Voice(call) : undefined;
+    const prompt = toPrompt(this.#system, this.#entries.map(toShown));
+    const asked = { component: agent.name, model: model.modelId, prompt };
+    try {
+      const generated = await noted(call, asked, () =>
+        generateText(model, {
+          prompt,
+          ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
+          retries: agent.maxRetries,
+          timeoutMs: longestAnswerMs,
+          signal: this.#signal,
+          sleep,
+          logger: call.logger,
+          ...(voice !== undefined && { onText: (text, isStart) => voice.say(text, isStart) }),
+        }),
+      );
+      return toModelAnswer(generated);
+    } finally {
+      this.#shown = await voice?.end();
+    }
+  }
+
+  /**
+   * Whether what the model says is shown while it comes to be. Whether it is a filler or an answer
+   * shows only when it is over, so both are, or none: an answer that a hook may change is not shown
+   * before. Orchestrators are told whole messages, for pieces would be results to them.
+   */
+  get #isStreamed(): boolean {
+    const { agent, module } = this.#parts;
+    const { isStreamed, channel } = this.#call;
+    const isChannel = isStreamed === true && channel !== 'a2a';
+    return isChannel && agent.enableFillerMessages && module.processOutput === undefined;
+  }
+
+  /** What stands beside calls is said before they run, so that the user knows why it takes time. */
+  async #fill({ text, calls }: ModelAnswer): Promise<undefined> {
+    if (calls.some(this.#isClosing) || text === '' || !this.#parts.agent.enableFillerMessages)
+      return;
+    const metadata = { intermediate: true, filler: true, ...shownAs(this.#shown, text) };
+    await this.#call.say({ text, metadata });
+  }
+
+  async #afterCalls(
+    results: readonly CallResult[],
+    text: string,
+  ): Promise<AgentOutput | undefined> {
+    const current = results
+      .filter((each) => !this.#isClosing(each))
+      .map(({ name, output }): StructuredResult => {
+        const { type, value: result } = output;
+        return { name, result, ...(type !== 'value' && { isError: true }) };
+      });
+    if (current.length > 0) this.#results.push(current);
+    const { channel } = this.#call;
+    const output = { current, cumulative: this.#results, channel };
+    const events = await this.#parts.module.processToolOutput?.(output);
+    for (const event of events ?? []) this.#note(event);
+    if (this.#isDone()) return this.#end('completed');
+    if (!results.some(this.#isClosing)) return undefined;
+    return this.#end('completed', text === '' ? await this.#lastWords() : text);
+  }
+
+  /** What was found out so far is kept, and the user may say how to go on. */
+  async #atLimit(): Promise<AgentOutput> {
+    const text = await this.#lastWords();
+    if (text !== '') return this.#end('input_required', text);
+    const { maxIterations } = this.#parts.agent;
+    return this.#failed(`no end after ${maxIterations} iterations (max_iterations)`);
+  }
+
+  /** One more line for the user, when the model only acted. */
+  async #lastWords(): Promise<string> {
+    return (await this.#ask([])).text;
+  }
+
+  #note(event: EventDraft): void {
+    this.#events.push(event);
+    const set = slotOfEvent(event, this.#call.domain);
+    if (set === undefined) return;
+    this.#allSlots[set.name] = set.value;
+    if (Object.hasOwn(this.#slots, set.name)) this.#slots[set.name] = set.value;
+  }
+
+  #failed(errorMessage: string): AgentOutput {
+    return { ...this.#end('fatal_error'), errorMessage };
+  }
+
+  #end(status: AgentOutput['status'], text = ''): AgentOutput {
+    const { mode, metadata: before, clock } = this.#call;
+    const isRestarted = mode === 'restart' || before['restarted'] === true;
+    const metadata: JsonObject =
+      status === 'input_required'
+        ? {
+            last_message: text.slice(0, 2_000),
+            tool_results: rememberResults(before, this.#results),
+            ...(isRestarted && { restarted: true }),
+          }
+        : {};
+    return {
+      id: this.#input.id,
+      status,
+      ...(text !== '' && { responseMessage: text }),
+      ...(text !== '' && this.#shown !== undefined && { streamed: this.#shown }),
+      events: this.#events,
+      structuredResults: this.#results,
+      metadata,
+      timestamp: new Date(clock.now()).toISOString(),
+    };
+  }
+}
+
+/** The entry as the model is shown it. */
+function toShown(entry: Entry): Entry {
+  if (entry.role !== 'tool') return entry;
+  return { ...entry, results: entry.results.map((each) => cutResult(each, longestShownResult)) };
+}
+
+/** The slots that the conditions of the call are about. */
+function exitSlotsOf({ step, domain }: Pick<Call, 'step' | 'domain'>): readonly string[] {
+  const names = (step.exitIf ?? []).flatMap((text) => compileCondition(text).references.slots);
+  return [...new Set(names)].filter((name) => domain.slots.has(name));
 }

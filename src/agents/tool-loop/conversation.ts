@@ -113,7 +113,10 @@ export async function loadHistory(
 export function toLog(agent: string, entries: readonly Entry[]): JsonObject {
   const slim = entries.map((entry): Entry => {
     if (entry.role === 'user') return { role: 'user', parts: entry.parts.map(withoutBytes) };
-    if (entry.role === 'tool') return { role: 'tool', results: entry.results.map(cut) };
+    if (entry.role === 'tool') {
+      const results = entry.results.map((each) => cutResult(each, longestLoggedResult));
+      return { role: 'tool', results };
+    }
     const { thoughts: _, ...said } = entry;
     return said;
   });
@@ -121,12 +124,12 @@ export function toLog(agent: string, entries: readonly Entry[]): JsonObject {
   return logged as unknown as JsonObject;
 }
 
-function cut(result: CallResult): CallResult {
+/** The result as text of so many characters, where it is longer. */
+export function cutResult(result: CallResult, longest: number): CallResult {
   const { output } = result;
   const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value);
-  if (text.length <= longestLoggedResult) return result;
-  const value = `${text.slice(0, longestLoggedResult)} [cut]`;
-  return { ...result, output: { type: output.type, value } };
+  if (text.length <= longest) return result;
+  return { ...result, output: { type: output.type, value: `${text.slice(0, longest)} [cut]` } };
 }
 
 function readLogged(entry: JsonObject): readonly LoggedTurn[] {

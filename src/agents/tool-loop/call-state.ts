@@ -1,5 +1,6 @@
 import type { JsonValue, Part } from '../../protocol/index.ts';
-import type { CallOutput, CallResult, RequestedCall } from './conversation.ts';
+import type { Usage } from '../usage.ts';
+import type { CallOutput, CallResult, Entry, RequestedCall } from './conversation.ts';
 
 /** What a call waits for. */
 export type Ask =
@@ -41,6 +42,13 @@ export function isDone(call: CallState): call is CallState & { readonly output: 
   return call.output !== undefined;
 }
 
+/** A call that waits for the caller. */
+export type Asking = CallState & { readonly ask: Ask };
+
+export function isAsking(call: CallState): call is Asking {
+  return call.ask !== undefined;
+}
+
 /** The call with its question answered. */
 export function answered(call: CallState, change: Partial<CallState>): CallState {
   const { ask: _, ...rest } = call;
@@ -50,4 +58,17 @@ export function answered(call: CallState, change: Partial<CallState>): CallState
 export function toResult(call: CallState): CallResult {
   const output = call.output ?? { type: 'error', value: 'the call was not carried out' };
   return { id: call.id, name: call.name, output };
+}
+
+/** What a loop has come to, over all turns of its task. */
+export interface LoopState {
+  /** What was said and done, from the caller's first message on. */
+  readonly entries: Entry[];
+  /** Answers of the model so far. */
+  iteration: number;
+  usage: Usage;
+  /** A tool asked to end the turn after its step. */
+  endsTurn: boolean;
+  /** A loop around the agent ends, too. */
+  escalates: boolean;
 }

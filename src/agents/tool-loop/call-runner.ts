@@ -4,30 +4,68 @@ import {
   LegateError,
   type Message,
 } from '../../protocol/index.ts';
-import { counter, endSpan, inSpan, startSpan } from '../../telemetry/index.ts';
+import { counter, endSpan, inSpan, type Logger, startSpan } from '../../telemetry/index.ts';
 import { type DeadlineOptions, within } from '../../time/index.ts';
-import type { Turn } from '../agent.ts';
-import { sessionOf } from '../sessions/passing-session.ts';
+import type { Journal } from '../agent.ts';
 import type { Credential } from '../tools/credentials.ts';
-import type { Tool, ToolContext } from '../tools/tool.ts';
+import type { Tool } from '../tools/tool.ts';
 import { ToolPause } from '../tools/tool-pause.ts';
-import type { Utterance } from '../turn-output.ts';
-import { answered, type Ask, type CallState, isDone } from './call-state.ts';
+import { addUsage, type Usage } from '../usage.ts';
+import { answered, type Ask, type CallState, isDone, type LoopState } from './call-state.ts';
 import type { CallOutput } from './conversation.ts';
-import type { LlmSettings } from './options.ts';
-import { addUsage, noUsage, type Usage } from '../usage.ts';
 
-export interface CallRunnerOptions {
-  readonly settings: LlmSettings;
-  readonly turn: Turn;
-  readonly tools: ReadonlyMap<string, Tool>;
-  /** Ends with the turn, or when nobody listens any more. */
-  readonly signal: AbortSignal;
-  readonly say: (event: Utterance) => Promise<void>;
+/**
+ * What callbacks are told of the call.
+ * @example const auditLine = ({ id, name, input }: ToolCallInfo) => `${id} ${name} ${JSON.stringify(input)}`;
+ */
+export interface ToolCallInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonValue;
 }
 
-/** Of one answer of the model. */
-const mostCalls = 128;
+type MaybePromise<T> = T | Promise<T>;
+
+/** What a call may do besides giving its result. */
+export interface CallControls {
+  readonly signal: AbortSignal;
+  readonly credential: Credential | undefined;
+  readonly endTurn: (options?: { readonly escalate?: boolean }) => void;
+  readonly addUsage: (usage: Partial<Usage>) => void;
+}
+
+/** How the tools of one kind of agent are called. */
+export interface CallPolicy<Context> {
+  readonly tools: ReadonlyMap<string, Tool<Context>>;
+  readonly limits: {
+    /** Calls of one answer of the model; the others are refused. */
+    readonly callsPerStep: number;
+    /** Tools that run at one time. */
+    readonly parallel: number;
+    /** For tools without a time of their own, in milliseconds; 0 for no limit. */
+    readonly toolTimeoutMs: number;
+    readonly resultCharacters: number;
+  };
+  readonly journal: Journal | undefined;
+  readonly logger: Logger;
+  /** Ends with the turn, or when nobody listens any more. */
+  readonly signal: AbortSignal;
+  context(call: ToolCallInfo, controls: CallControls): Context;
+  /** Undefined makes the caller be asked for consent. */
+  credential?(tool: Tool<Context>, call: CallState): MaybePromise<Credential | undefined>;
+  /** May give the result in place of the tool. */
+  beforeTool?(
+    call: ToolCallInfo,
+    context: Context,
+  ): MaybePromise<{ readonly result: JsonValue } | undefined>;
+  /** May replace the result. */
+  afterTool?(
+    call: ToolCallInfo,
+    output: CallOutput,
+    context: Context,
+  ): MaybePromise<{ readonly result: JsonValue } | undefined>;
+}
+
 /** Asking for the same consent again and again helps nobody. */
 const mostConsents = 5;
 
@@ -40,16 +78,13 @@ const mostConsents = 5;
  * output after, so the repeated turn takes a noted output as it is, and does not start again what
  * was started without an output, but tells the model so. Tools that are `isIdempotent` are run again.
  */
-export class CallRunner {
-  readonly #options: CallRunnerOptions;
-  /** A tool asked to end the turn after this step. */
-  endsTurn = false;
-  escalates = false;
-  /** What models cost that tools asked. */
-  usage: Usage = noUsage;
+export class CallRunner<Context> {
+  readonly #policy: CallPolicy<Context>;
+  readonly #state: LoopState;
 
-  constructor(options: CallRunnerOptions) {
-    this.#options = options;
+  constructor(policy: CallPolicy<Context>, state: LoopState) {
+    this.#policy = policy;
+    this.#state = state;
   }
 
   /** Moves every open call on, several at a time. */
@@ -58,15 +93,16 @@ export class CallRunner {
     step: number,
     answer?: { readonly message: Message; readonly resuming: readonly string[] },
   ): Promise<readonly CallState[]> {
-    const { signal, settings } = this.#options;
+    const { signal, limits } = this.#policy;
     const results = [...calls];
     const queue = [...calls.entries()];
     const worker = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const [index, call] = next;
         const key = `call ${step}.${index}`;
-        if (index >= mostCalls) {
-          results[index] = fail(call, `only ${mostCalls} calls are carried out in one step`);
+        if (index >= limits.callsPerStep) {
+          const why = `only ${limits.callsPerStep} calls are carried out in one step; call it again`;
+          results[index] = fail(call, why);
           continue;
         }
         const resumes = answer?.resuming.includes(call.id) === true ? answer.message : undefined;
@@ -74,14 +110,15 @@ export class CallRunner {
         signal.throwIfAborted();
       }
     };
-    const workers = Math.min(settings.maxParallelTools, queue.length);
+    const workers = Math.min(limits.parallel, queue.length);
     await Promise.all(Array.from({ length: workers }, worker));
     return results;
   }
 
   async #advance(call: CallState, key: string, answer: Message | undefined): Promise<CallState> {
     if (isDone(call) || (call.ask !== undefined && answer === undefined)) return call;
-    const tool = this.#options.tools.get(call.name);
+    const { tools, signal, logger } = this.#policy;
+    const tool = tools.get(call.name);
     if (tool === undefined) return fail(call, `there is no tool named "${call.name}"`);
     if (call.problem !== undefined) return fail(call, call.problem);
     const parsed = await tool.parse(call.input);
@@ -89,17 +126,17 @@ export class CallRunner {
     try {
       return await this.#attempt({ call, key, tool, input: parsed.value, answer });
     } catch (error) {
-      this.#options.signal.throwIfAborted();
-      this.#options.turn.logger.warn({ tool: call.name, error }, 'agents.tool.failed');
+      signal.throwIfAborted();
+      logger.warn({ tool: call.name, error }, 'agents.tool.failed');
       return fail(call, reasonOf(error));
     }
   }
 
-  async #attempt(attempt: Attempt): Promise<CallState> {
+  async #attempt(attempt: Attempt<Context>): Promise<CallState> {
     const { call, tool, input, answer } = attempt;
-    const context = this.#context(call);
     if (answer === undefined && call.isConfirmed !== true) {
-      const words = await tool.confirmation(input, context(undefined, this.#options.signal));
+      const context = this.#context(call, undefined, this.#policy.signal);
+      const words = await tool.confirmation(input, context);
       if (words !== false) {
         return ask(call, {
           request: 'confirmation',
@@ -107,20 +144,25 @@ export class CallRunner {
         });
       }
     }
-    const credential = await this.#credential(call, tool);
-    if (credential === 'missing') return askConsent(call, tool);
-    return this.#once(attempt, (signal) => context(credential, signal));
+    const needsCredential = tool.credentials !== undefined;
+    const credential = needsCredential ? await this.#policy.credential?.(tool, call) : undefined;
+    if (needsCredential && credential === undefined) return askConsent(call, tool);
+    return this.#once(attempt, (signal) => this.#context(call, credential, signal));
   }
 
   /** Runs the tool unless the journal says that it was run. */
-  async #once(attempt: Attempt, context: (signal: AbortSignal) => ToolContext): Promise<CallState> {
+  async #once(
+    attempt: Attempt<Context>,
+    context: (signal: AbortSignal) => Context,
+  ): Promise<CallState> {
     const { call, key, tool } = attempt;
-    const { journal, logger } = this.#options.turn;
+    const { journal, logger } = this.#policy;
+    const state = this.#state;
     if (journal !== undefined && !(await journal.claim(key, {}))) {
       const noted = ((await journal.read(key)) ?? {}) as Partial<NotedCall>;
       if (noted.call !== undefined) {
-        this.endsTurn ||= noted.endsTurn === true;
-        this.escalates ||= noted.escalates === true;
+        state.endsTurn ||= noted.endsTurn === true;
+        state.escalates ||= noted.escalates === true;
         return noted.call;
       }
       if (!tool.isIdempotent) {
@@ -132,85 +174,63 @@ export class CallRunner {
       }
     }
     const done = await this.#run(attempt, context);
-    const { endsTurn, escalates } = this;
+    const { endsTurn, escalates } = state;
     await journal?.write(key, { call: done as unknown as JsonObject, endsTurn, escalates });
     return done;
   }
 
   async #run(
-    attempt: Attempt,
-    toContext: (signal: AbortSignal) => ToolContext,
+    attempt: Attempt<Context>,
+    toContext: (signal: AbortSignal) => Context,
   ): Promise<CallState> {
     const { call, tool, input, answer } = attempt;
-    const { settings, turn, signal } = this.#options;
-    const milliseconds = tool.timeoutMs ?? settings.toolTimeoutMs;
+    const { limits, logger, signal } = this.#policy;
+    const milliseconds = tool.timeoutMs ?? limits.toolTimeoutMs;
     const reason = (): LegateError =>
       new LegateError('REQUEST_TIMEOUT', `no result within ${milliseconds} ms`);
     const info = { id: call.id, name: call.name, input: call.input };
-    let context: ToolContext | undefined;
+    let context: Context | undefined;
     let output: CallOutput;
     try {
-      const limits = { milliseconds, signal, reason };
-      const value = await traced(call.name, limits, async (signal) => {
+      const value = await traced(call.name, { milliseconds, signal, reason }, async (signal) => {
         const own = toContext(signal);
         context = own;
         if (answer !== undefined && tool.resume !== undefined) {
           const state = call.ask?.request === 'answer' ? call.ask.state : undefined;
           return tool.resume({ message: answer, state }, own);
         }
-        const instead = await settings.beforeTool?.(info, own);
+        const instead = await this.#policy.beforeTool?.(info, own);
         return instead === undefined ? tool.run(input, own) : instead.result;
       });
       if (value instanceof ToolPause) return ask(call, askOf(value, tool));
-      const result = toJson(value, settings.maxResultCharacters);
+      const result = toJson(value, limits.resultCharacters);
       if (tool.isLongRunning) return ask(call, { request: 'result', ticket: result });
       output = { type: 'value', value: result };
     } catch (error) {
       signal.throwIfAborted();
-      turn.logger.warn({ tool: call.name, error }, 'agents.tool.failed');
+      logger.warn({ tool: call.name, error }, 'agents.tool.failed');
       output = { type: 'error', value: reasonOf(error) };
     }
     if (context !== undefined) {
-      const instead = await settings.afterTool?.(info, output, context);
+      const instead = await this.#policy.afterTool?.(info, output, context);
       if (instead !== undefined) {
-        output = { type: 'value', value: toJson(instead.result, settings.maxResultCharacters) };
+        output = { type: 'value', value: toJson(instead.result, limits.resultCharacters) };
       }
     }
     return answered(call, { output });
   }
 
-  async #credential(call: CallState, tool: Tool): Promise<Credential | undefined | 'missing'> {
-    if (tool.credentials === undefined) return undefined;
-    const { settings, turn, signal } = this.#options;
-    const found = await settings.credentials?.({
-      ...tool.credentials,
-      tool: tool.name,
-      caller: turn.caller,
-      contextId: turn.contextId,
+  #context(call: CallState, credential: Credential | undefined, signal: AbortSignal): Context {
+    const state = this.#state;
+    return this.#policy.context(call, {
       signal,
-      ...(call.reference !== undefined && { reference: call.reference }),
-    });
-    return found ?? 'missing';
-  }
-
-  #context(
-    call: CallState,
-  ): (credential: Credential | undefined, signal: AbortSignal) => ToolContext {
-    const { turn, settings, say } = this.#options;
-    return (credential, signal) => ({
-      callId: call.id,
-      agent: settings.name,
-      turn,
-      session: sessionOf(turn),
-      signal,
-      ...(credential !== undefined && { credential }),
-      emit: say,
+      credential,
       endTurn: ({ escalate = false } = {}) => {
-        this.endsTurn = true;
-        this.escalates ||= escalate;
+        state.endsTurn = true;
+        state.escalates ||= escalate;
       },
       addUsage: (usage) => {
-        this.usage = addUsage(this.usage, usage);
+        state.usage = addUsage(state.usage, usage);
       },
     });
   }
@@ -223,10 +243,10 @@ interface NotedCall {
   readonly escalates: boolean;
 }
 
-interface Attempt {
+interface Attempt<Context> {
   readonly call: CallState;
   readonly key: string;
-  readonly tool: Tool;
+  readonly tool: Tool<Context>;
   readonly input: unknown;
   readonly answer: Message | undefined;
 }
@@ -239,14 +259,14 @@ function ask(call: CallState, question: Ask): CallState {
   return { ...call, ask: question };
 }
 
-function askConsent(call: CallState, tool: Tool): CallState {
+function askConsent<Context>(call: CallState, tool: Tool<Context>): CallState {
   if (tool.credentials === undefined || (call.consents ?? 0) >= mostConsents) {
     return fail(call, 'the user gave no access to the service behind this tool');
   }
   return ask(call, { request: 'credential', ...tool.credentials });
 }
 
-function askOf(pause: ToolPause, tool: Tool): Ask {
+function askOf<Context>(pause: ToolPause, tool: Tool<Context>): Ask {
   return {
     request: 'answer',
     question: pause.question,

@@ -1,6 +1,8 @@
-import type { LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { LanguageModelV4FunctionTool, LanguageModelV4ToolCall } from '@ai-sdk/provider';
+import type { GeneratedText } from '../../models/index.ts';
 import { type JsonObject, type JsonValue, LegateError, parseJson } from '../../protocol/index.ts';
 import type { RequestedCall, Thought } from './conversation.ts';
+import type { Tool } from '../tools/tool.ts';
 import type { Usage } from '../usage.ts';
 
 /**
@@ -21,14 +23,8 @@ export interface ModelAnswer {
   readonly usage: Usage;
 }
 
-/**
- * Takes a piece of text as it arrives; resolves when there is room for more. `isStart`: what came
- * before it in this step is void.
- */
-export type Show = (text: string, isStart: boolean) => Promise<void>;
-
 /** A call as we keep it. What the model made up for its input may be no JSON at all. */
-export function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {
+function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {
   const provider = call.providerMetadata as JsonObject | undefined;
   const base = {
     id: call.toolCallId,
@@ -44,12 +40,25 @@ export function toRequestedCall(call: LanguageModelV4ToolCall): RequestedCall {
   }
 }
 
-export function toUsage(usage: LanguageModelV4Usage): Usage {
+/** What a model generated, as the loop takes it. Calls that the provider carried out are over. */
+export function toModelAnswer(generated: GeneratedText): ModelAnswer {
+  const { text, reasoning, toolCalls, finishReason, usage } = generated;
   return {
-    input: usage.inputTokens.total ?? 0,
-    output: usage.outputTokens.total ?? 0,
-    cachedInput: usage.inputTokens.cacheRead ?? 0,
-    reasoning: usage.outputTokens.reasoning ?? 0,
-    calls: 1,
+    text,
+    thoughts: reasoning.map((part) => {
+      const provider = part.providerMetadata as JsonObject | undefined;
+      return { text: part.text, ...(provider !== undefined && { provider }) };
+    }),
+    calls: toolCalls.filter((each) => each.providerExecuted !== true).map(toRequestedCall),
+    finishReason,
+    usage: { ...usage, calls: 1 },
   };
+}
+
+/** A tool as a model is told of it. */
+export function toFunctionTool(
+  tool: Pick<Tool, 'name' | 'description' | 'inputSchema'>,
+): LanguageModelV4FunctionTool {
+  const { name, description, inputSchema } = tool;
+  return { type: 'function', name, description, inputSchema: inputSchema as never };
 }

@@ -1,0 +1,98 @@
+import type { Message, Part } from '../../protocol/index.ts';
+import type { ToolContext } from '../tools/tool.ts';
+import { addUsage } from '../usage.ts';
+import { type CallPolicy, CallRunner } from './call-runner.ts';
+import { type CallState, isAsking, type LoopState, toResult } from './call-state.ts';
+import { type CallResult, type Entry, withOwnIds } from './conversation.ts';
+import type { ModelAnswer } from './model-answer.ts';
+
+/** The calls of a step that waited for the caller, with the caller's answer. */
+export interface ResumedStep {
+  readonly calls: readonly CallState[];
+  /** What the model said beside them. */
+  readonly text: string;
+  readonly message: Message;
+  /** Ids of the calls whose tools go on with the message. */
+  readonly resuming: readonly string[];
+  /** What the caller said besides. */
+  readonly said: readonly Part[];
+}
+
+/**
+ * What one kind of agent makes of the loop. `End` is what its turn comes to; a hook that returns one
+ * ends the loop.
+ */
+export interface LoopPolicy<End extends object, Context = ToolContext> {
+  /** How tools are called. */
+  readonly calls: CallPolicy<Context>;
+  /** Most answers of the model, and most tokens in and out (0 for no limit), in one task. */
+  readonly limits: { readonly iterations: number; readonly tokens: number };
+  /** Asks the model; `iteration` counts its answers from 0. */
+  ask(entries: readonly Entry[], iteration: number): Promise<ModelAnswer>;
+  /** The model answered without calling a tool. Without an end it is asked again. */
+  onAnswer(answer: ModelAnswer): Promise<End | undefined>;
+  /** The model called tools. With an end they do not run. */
+  onCalls(answer: ModelAnswer): Promise<End | undefined>;
+  /** Some calls cannot go on without the caller. */
+  onPause(calls: readonly CallState[], text: string): End;
+  /** All calls of a step have their results; `text` is what the model said beside them. */
+  afterCalls(results: readonly CallResult[], text: string): Promise<End | undefined>;
+  onLimit(limit: 'iterations' | 'tokens'): Promise<End>;
+}
+
+/**
+ * Asks the model, runs the tools that it calls, and asks again with their results, until the policy
+ * ends it. The only tool loop: agents with a model and sub agents of assistants are policies of it.
+ */
+export async function runToolLoop<End extends object, Context>(
+  policy: LoopPolicy<End, Context>,
+  state: LoopState,
+  resumed?: ResumedStep,
+): Promise<End> {
+  const runner = new CallRunner(policy.calls, state);
+
+  /** Runs calls to their results or to questions; undefined leads back to the model. */
+  const settle = async (
+    calls: readonly CallState[],
+    text: string,
+    answer?: ResumedStep,
+  ): Promise<End | undefined> => {
+    const settled = await runner.advance(calls, state.iteration, answer);
+    const isPaused = settled.some(isAsking);
+    const results = isPaused ? [] : settled.map(toResult);
+    if (!isPaused) {
+      // A model expects the results right after its calls.
+      const at = state.entries.findLastIndex(({ role }) => role === 'assistant') + 1;
+      state.entries.splice(at, 0, { role: 'tool', results });
+    }
+    const { said = [] } = answer ?? {};
+    if (said.length > 0) state.entries.push({ role: 'user', parts: said });
+    return isPaused ? policy.onPause(settled, text) : policy.afterCalls(results, text);
+  };
+
+  const step = async (): Promise<End | undefined> => {
+    const answer = await policy.ask(state.entries, state.iteration);
+    state.usage = addUsage(state.usage, answer.usage);
+    state.iteration += 1;
+    const { text, thoughts } = answer;
+    const calls = withOwnIds(answer.calls, state.entries);
+    state.entries.push({
+      role: 'assistant',
+      ...(text !== '' && { text }),
+      ...(thoughts.length > 0 && { thoughts }),
+      ...(calls.length > 0 && { calls }),
+    });
+    if (calls.length === 0) return policy.onAnswer(answer);
+    return (await policy.onCalls(answer)) ?? settle(calls, text);
+  };
+
+  let end = resumed === undefined ? undefined : await settle(resumed.calls, resumed.text, resumed);
+  while (end === undefined) {
+    const { iterations, tokens } = policy.limits;
+    const isSpent = tokens > 0 && state.usage.input + state.usage.output >= tokens;
+    if (state.iteration >= iterations) end = await policy.onLimit('iterations');
+    else if (isSpent) end = await policy.onLimit('tokens');
+    else end = await step();
+  }
+  return end;
+}

@@ -1,0 +1,118 @@
+import { mcpTool, safelyNamed, type Tool, tool } from '../../../agents/index.ts';
+import { metaOf, selectTools } from '../../../mcp/index.ts';
+import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import { coerceSlotValue } from '../../domain/index.ts';
+import type { Slot } from '../../model.ts';
+import type { ReactAgent } from '../../project/index.ts';
+import type { McpPool } from '../mcp-pool.ts';
+import type { SubAgentModule } from '../model.ts';
+import type { SubAgentTool, SubAgentToolContext } from '../sub-agent-tool.ts';
+
+export type ReactTool = Tool<SubAgentToolContext>;
+
+export const TASK_COMPLETED = 'task_completed';
+
+export interface ReactToolSources {
+  readonly agent: ReactAgent;
+  readonly pool: McpPool;
+  readonly module: SubAgentModule;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The tools of a sub agent by the names that the model sees: its own, whose names nobody else gets,
+ * then those of its module and of MCP servers.
+ */
+export async function reactTools(
+  own: readonly ReactTool[],
+  { agent, pool, module, signal }: ReactToolSources,
+): Promise<ReadonlyMap<string, ReactTool>> {
+  const found = [...own, ...(module.tools ?? []).map(moduleTool)];
+  const { toolTimeout } = agent;
+  for (const { name: server, includeTools, excludeTools } of agent.mcpServers) {
+    const connection = pool.connection(server);
+    const selection = { include: includeTools, exclude: excludeTools };
+    const { metaMap } = pool.server(server);
+    const policy = {
+      meta: ({ slots }: SubAgentToolContext) => metaOf(metaMap, (slot) => slots[slot]),
+      ...(toolTimeout !== undefined && { timeoutMs: toolTimeout * 1000 }),
+    };
+    for (const info of await selectTools(connection, selection, { signal }))
+      found.push(mcpTool(connection, info, policy));
+  }
+  return new Map(safelyNamed(found).map((each) => [each.name, each]));
+}
+
+function moduleTool(given: SubAgentTool): ReactTool {
+  const made = tool({
+    name: 'module',
+    description: given.description,
+    input: given.inputSchema,
+    run: async (input, context: SubAgentToolContext) => (await given.run(input, context)) ?? null,
+  });
+  // Modules may use names that models do not take: they are made safe with all others.
+  return { ...made, name: given.name };
+}
+
+/** Ends an open-ended agent. */
+export const taskCompleted: ReactTool = lenient(
+  tool<JsonObject, SubAgentToolContext>({
+    name: TASK_COMPLETED,
+    description: 'Says that the task is done. Write what the user should know beside the call.',
+    input: { type: 'object', properties: {}, additionalProperties: false },
+    run: () => 'done',
+  }),
+);
+
+/** Fills a slot that ends a task-specific agent. */
+export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): ReactTool {
+  const values = slot.type === 'bool' ? ['true', 'false'] : slot.values?.map(String);
+  const allowed = values === undefined ? '' : ` One of: ${values.join(', ')}.`;
+  return lenient(
+    tool<JsonObject, SubAgentToolContext>({
+      name: `set_slot_${slot.name}`,
+      description: `Stores the value of ${slot.name} (${slot.type}).${allowed}`,
+      input: {
+        type: 'object',
+        properties: { slot_value: { type: 'string', description: 'The value, as text.' } },
+        required: ['slot_value'],
+        additionalProperties: false,
+      },
+      run: (input) => {
+        const value = readSlotValue(slot, input);
+        onSet(value);
+        return value;
+      },
+    }),
+  );
+}
+
+/** Takes whatever a model gives: the tool itself says what is wrong with it. */
+function lenient(strict: ReactTool): ReactTool {
+  return { ...strict, parse: async (value) => ({ ok: true, value }) };
+}
+
+/** What a model gave as a slot's value, as the slot wants it. Throws in words for the model. */
+export function readSlotValue(slot: Slot, input: JsonValue): JsonValue {
+  const given =
+    typeof input === 'object' && input !== null && 'slot_value' in input
+      ? (input.slot_value ?? null)
+      : null;
+  const text = typeof given === 'string' ? given.trim() : given;
+  if (text === null || text === '') throw new Error('slot_value is missing');
+  const coerced = coerceSlotValue(slot, parsedFor(slot, text));
+  if (coerced.ok) return coerced.value;
+  const values =
+    slot.values === undefined ? '' : `; use one of ${slot.values.map(String).join(', ')}`;
+  throw new Error(`${slot.name} takes no such value: it is ${slot.type}${values}`);
+}
+
+/** Lists and objects come as text as well. */
+function parsedFor({ type }: Slot, text: JsonValue): JsonValue {
+  if (typeof text !== 'string' || (type !== 'list' && type !== 'any')) return text;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
