@@ -149,6 +149,11 @@ export class Client implements AsyncDisposable {
     return this.#follow(subscribing(this.#peer, taskId), delivery, options);
   }
 
+  /** As `subscribeToTask`, but a task that has ended is no error: it is delivered as it is. */
+  followTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+    return this.#follow(awaiting(this.#peer, taskId), new Delivery({ until: 'task' }), options);
+  }
+
   /** Waits until a task is terminal or waits for its caller; returns at once where it already is. */
   async waitForEnd(taskId: string, options: StreamOptions = {}): Promise<Task> {
     const delivery = new Delivery({ until: 'task' });

@@ -17,3 +17,7 @@ export { TaskView } from './task-view.ts';
 export type { Sendable } from './sendable.ts';
 export type { CallOperation, StreamEvent, StreamOperation } from './transport.ts';
 export { chooseInterface, type ChosenInterface } from './interface-choice.ts';
+export type { RemoteEvent } from './remote/remote-events.ts';
+export { RemoteTask, type RemoteTaskOptions } from './remote/remote-task.ts';
+export { readResumePoint, readTold, type ResumePoint } from './remote/resume-point.ts';
+export { clientTransport, type RemoteFrame, type TaskTransport } from './remote/task-transport.ts';

@@ -1,0 +1,272 @@
+import {
+  type Artifact,
+  ContentMark,
+  isInterrupted,
+  isTerminal,
+  type JsonObject,
+  LegateError,
+  type Part,
+  type SendMessageResponse,
+  type Task,
+  taskBefore,
+  TaskFold,
+  type TaskStatus,
+} from '../../protocol/index.ts';
+import type { ResumePoint } from './resume-point.ts';
+import type { RemoteFrame } from './task-transport.ts';
+
+/**
+ * What happens to a task of another agent.
+ * @example
+ * for await (const event of task.events()) if (event.kind === 'progress') show(event.parts);
+ */
+export type RemoteEvent =
+  /** The task got its id. Comes before every other event of it. */
+  | { readonly kind: 'known'; readonly taskId: string; readonly contextId: string }
+  /** What the agent says on the way; without parts, that it works. */
+  | { readonly kind: 'progress'; readonly parts: readonly Part[]; readonly metadata?: JsonObject }
+  | {
+      readonly kind: 'chunk';
+      readonly artifact: Artifact;
+      readonly append: boolean;
+      readonly lastChunk: boolean;
+    }
+  /** The task waits for an answer or for consent. */
+  | { readonly kind: 'question'; readonly task: Task }
+  /** The task has ended, or the agent answered with a plain message. */
+  | { readonly kind: 'end'; readonly response: SendMessageResponse };
+
+/** How much of an answer is kept. */
+export interface AnswerLimits {
+  /** Of all artifacts. Text that is appended to text adds no part. */
+  readonly parts: number;
+  /** Of all artifacts; data counts as JSON. */
+  readonly characters: number;
+}
+
+export interface RemoteEventsOptions {
+  /** Marks of artifacts that earlier turns of the task passed on. */
+  readonly told?: ResumePoint['told'];
+  /** The message answers a question, which the task may still show when the stream opens. */
+  readonly isAnswer?: boolean;
+  readonly isLossy?: boolean;
+  /** @default none */
+  readonly limits?: AnswerLimits | undefined;
+}
+
+interface ToldArtifact {
+  readonly mark: ContentMark;
+  readonly isSealed: boolean;
+  /** Artifacts that took what came after the last chunk. */
+  readonly copies: number;
+  /** Passed on in an earlier turn, and not changed since. */
+  readonly isEarlier: boolean;
+}
+
+/** Stands before the marks of artifacts whose last chunk has come; no mark starts with it. */
+const sealed = '!';
+
+/**
+ * Reduces the frames of one turn at another agent to events: each piece of an artifact comes once,
+ * over snapshots, replays and gaps. What is added to an artifact after its last chunk goes into a
+ * copy (`id~2`).
+ */
+export class RemoteEvents {
+  readonly #options: RemoteEventsOptions;
+  readonly #told = new Map<string, ToldArtifact>();
+  #fold: TaskFold | undefined;
+  #contextId: string | undefined;
+  #frames = 0;
+  /** Something was lost: artifacts are told by the next snapshot. */
+  #isBehind = false;
+  #isWorking = false;
+  #statusMessage: string | undefined;
+  /** Of each artifact, and of all; counted only where there are limits. */
+  readonly #sizes = new Map<string, AnswerLimits>();
+  readonly #size = { parts: 0, characters: 0 };
+
+  constructor(options: RemoteEventsOptions = {}) {
+    this.#options = options;
+    for (const [id, text] of Object.entries(options.told ?? {})) {
+      const isSealed = text.startsWith(sealed);
+      const mark = ContentMark.parse(isSealed ? text.slice(sealed.length) : text);
+      if (mark !== undefined) this.#told.set(id, { mark, isSealed, copies: 0, isEarlier: true });
+    }
+  }
+
+  get taskId(): string | undefined {
+    return this.#fold?.id;
+  }
+
+  get contextId(): string | undefined {
+    return this.#fold?.contextId ?? this.#contextId;
+  }
+
+  /** Undefined until the agent says it. */
+  get status(): TaskStatus | undefined {
+    return this.#fold?.status;
+  }
+
+  /** Marks of what each artifact holds, for the turn that continues the task. */
+  get told(): ResumePoint['told'] {
+    return Object.fromEntries(
+      [...this.#told].map(([id, { mark, isSealed }]) => [
+        id,
+        `${isSealed ? sealed : ''}${mark.toString()}`,
+      ]),
+    );
+  }
+
+  *accept(frame: RemoteFrame): Generator<RemoteEvent> {
+    const { response } = frame;
+    const isFirst = this.#frames === 0;
+    this.#frames += 1;
+    if (frame.isRestart === true) this.#isBehind = false;
+    if (frame.isGap === true) this.#isBehind = true;
+    if ('message' in response) {
+      const { parts, role, contextId } = response.message;
+      if (this.#fold === undefined) {
+        this.#contextId = contextId;
+        yield { kind: 'end', response };
+      } else if (role === 'ROLE_AGENT' && parts.length > 0) {
+        yield { kind: 'progress', parts };
+      }
+      return;
+    }
+    if ('artifactUpdate' in response) {
+      const { artifact, append, lastChunk } = response.artifactUpdate;
+      if (this.#fold === undefined) yield* this.#open(taskBefore(response));
+      this.#fold?.apply(response);
+      this.#count(artifact, append === true);
+      yield* this.#update(artifact, append === true, lastChunk === true);
+      return;
+    }
+    let metadata: JsonObject | undefined;
+    if ('task' in response) {
+      const { task } = response;
+      if (this.#fold === undefined) yield* this.#open(task);
+      else this.#fold.apply({ task: completed(task, this.#fold.toTask()) });
+      for (const artifact of task.artifacts ?? []) this.#count(artifact, false);
+      // A transport that loses nothing has told all of a later snapshot before.
+      if (isFirst || this.#options.isLossy === true) {
+        for (const artifact of task.artifacts ?? []) {
+          yield* this.#snapshot(artifact, frame.isFinal === true && this.#options.isLossy === true);
+        }
+      }
+    } else {
+      if (this.#fold === undefined) yield* this.#open(taskBefore(response));
+      this.#fold?.apply(response);
+      metadata = response.statusUpdate.metadata;
+    }
+    yield* this.#status(frame, isFirst, metadata);
+  }
+
+  *#open(task: Task): Generator<RemoteEvent> {
+    this.#fold = new TaskFold(task);
+    yield { kind: 'known', taskId: task.id, contextId: task.contextId };
+  }
+
+  *#status(
+    { response, isFinal }: RemoteFrame,
+    isFirst: boolean,
+    metadata: JsonObject | undefined,
+  ): Generator<RemoteEvent> {
+    const { isLossy = false, isAnswer = false } = this.#options;
+    const fold = this.#fold;
+    if (fold === undefined) return;
+    const { state, message } = fold.status;
+    const isNews = message?.messageId !== this.#statusMessage;
+    this.#statusMessage = message?.messageId;
+    const isQuestion = isInterrupted(state);
+    if (isTerminal(state) || isQuestion) {
+      if (isLossy && isFinal !== true) return;
+      // The opening snapshot may still show the question that was just answered.
+      if (isQuestion && isFirst && isAnswer && !isLossy && 'task' in response) return;
+      const task = fold.toTask();
+      yield isQuestion ? { kind: 'question', task } : { kind: 'end', response: { task } };
+      return;
+    }
+    const parts = isNews ? (message?.parts ?? []) : [];
+    const isSign = 'statusUpdate' in response && (!this.#isWorking || metadata !== undefined);
+    if (parts.length === 0 && !isSign) return;
+    if ('statusUpdate' in response) this.#isWorking = true;
+    yield { kind: 'progress', parts, ...(metadata !== undefined && { metadata }) };
+  }
+
+  *#update(artifact: Artifact, append: boolean, lastChunk: boolean): Generator<RemoteEvent> {
+    const before = this.#told.get(artifact.artifactId);
+    if (this.#options.isLossy === true) {
+      const isMissed = (before?.isSealed === true && !before.isEarlier) || (append && !before);
+      if (isMissed) this.#isBehind = true;
+      if (this.#isBehind) return;
+    }
+    yield* this.#chunk(artifact, append, lastChunk);
+  }
+
+  /** What a snapshot says of an artifact beyond what was told. */
+  *#snapshot(artifact: Artifact, lastChunk: boolean): Generator<RemoteEvent> {
+    const before = this.#told.get(artifact.artifactId);
+    const rest = before?.mark.rest(artifact.parts);
+    if (before?.isSealed === true) {
+      if (before.isEarlier && rest?.length !== 0) yield* this.#chunk(artifact, false, lastChunk);
+    } else if (rest === undefined) yield* this.#chunk(artifact, false, lastChunk);
+    else yield* this.#chunk({ ...artifact, parts: rest }, true, lastChunk);
+  }
+
+  *#chunk(artifact: Artifact, append: boolean, lastChunk: boolean): Generator<RemoteEvent> {
+    if (artifact.parts.length === 0) return;
+    const { artifactId } = artifact;
+    const before = this.#told.get(artifactId);
+    // An artifact of an earlier turn may be replaced under its own id.
+    const isCopied = before?.isSealed === true && (append || !before.isEarlier);
+    const copies = (before?.copies ?? 0) + (isCopied ? 1 : 0);
+    const continued = append && !isCopied ? before : undefined;
+    const mark = continued?.mark ?? ContentMark.of([]);
+    mark.add(artifact.parts);
+    this.#told.set(artifactId, { mark, isSealed: lastChunk, copies, isEarlier: false });
+    const id = copies === 0 ? artifactId : `${artifactId}~${copies + 1}`;
+    yield {
+      kind: 'chunk',
+      artifact: { ...artifact, artifactId: id },
+      append: continued !== undefined,
+      lastChunk,
+    };
+  }
+
+  /** Throws `PEER_INVALID` when there is more of an answer than is kept: half an answer is none. */
+  #count({ artifactId, parts }: Artifact, append: boolean): void {
+    const { limits } = this.#options;
+    if (limits === undefined) return;
+    const before = this.#sizes.get(artifactId) ?? { parts: 0, characters: 0 };
+    const added = parts.reduce((sum, part) => sum + lengthOf(part), append ? before.characters : 0);
+    const size = { parts: this.#fold?.partsOf(artifactId)?.length ?? 0, characters: added };
+    this.#sizes.set(artifactId, size);
+    this.#size.parts += size.parts - before.parts;
+    this.#size.characters += size.characters - before.characters;
+    if (this.#size.parts > limits.parts) throw tooMuch(`${limits.parts} parts`);
+    if (this.#size.characters > limits.characters) throw tooMuch(`${limits.characters} characters`);
+  }
+}
+
+/** Artifacts and metadata that a later snapshot leaves out are kept. */
+function completed(task: Task, before: Task): Task {
+  const named = new Set(task.artifacts?.map(({ artifactId }) => artifactId));
+  const kept = (before.artifacts ?? []).filter(({ artifactId }) => !named.has(artifactId));
+  const metadata = { ...before.metadata, ...task.metadata };
+  return {
+    ...task,
+    artifacts: [...kept, ...(task.artifacts ?? [])],
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+function lengthOf(part: Part): number {
+  return part.text?.length ?? JSON.stringify(part).length;
+}
+
+function tooMuch(limit: string): LegateError {
+  return new LegateError(
+    'PEER_INVALID',
+    `the agent sent more than ${limit} in its artifacts; let it answer with less`,
+  );
+}

@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../protocol/index.ts';
+
+/**
+ * What a caller has to keep of a task of another agent, so that any process can go on with it.
+ *
+ * - **sending**: the message may have reached the agent; its task is not known yet.
+ * - **working**: the task is known, and the agent works on it.
+ * - **asking**: the task waits for an answer or for consent.
+ * @example
+ * const point = readResumePoint(await turn.journal?.read('remote'));
+ */
+export type ResumePoint = {
+  /** The version of this format. */
+  readonly v: 1;
+  readonly state: 'sending' | 'working' | 'asking';
+  /** The message that was sent last. */
+  readonly messageId: string;
+  readonly taskId?: string;
+  readonly contextId?: string;
+  /** The id of the question that is open or being answered. */
+  readonly question?: string;
+  /** Whether the question asks for consent, which may be given elsewhere. */
+  readonly needsConsent?: true;
+  /** Marks of the artifacts that were passed on, by artifact id. */
+  readonly told: Readonly<Record<string, string>>;
+};
+
+const states: readonly unknown[] = [
+  'sending',
+  'working',
+  'asking',
+] satisfies ResumePoint['state'][];
+
+/**
+ * Reads a stored resume point; undefined for everything else.
+ * @example const point = readResumePoint(JSON.parse(await readFile('task.json', 'utf8')));
+ */
+export function readResumePoint(value: unknown): ResumePoint | undefined {
+  if (!isObject(value) || value['v'] !== 1 || !states.includes(value['state'])) return undefined;
+  const { state, messageId, taskId, contextId, question, needsConsent } = value;
+  if (typeof messageId !== 'string') return undefined;
+  return {
+    v: 1,
+    state: state as ResumePoint['state'],
+    messageId,
+    ...(typeof taskId === 'string' && { taskId }),
+    ...(typeof contextId === 'string' && { contextId }),
+    ...(typeof question === 'string' && { question }),
+    ...(needsConsent === true && { needsConsent }),
+    told: readTold(value['told']),
+  };
+}
+
+/**
+ * Reads stored marks of artifacts; what is no mark is left out.
+ * @example const point: ResumePoint = { v: 1, state: 'working', messageId, taskId, told: readTold(kept) };
+ */
+export function readTold(value: unknown): ResumePoint['told'] {
+  if (!isObject(value)) return {};
+  const marks = Object.entries(value).filter(([, mark]) => typeof mark === 'string');
+  return Object.fromEntries(marks) as Record<string, string>;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

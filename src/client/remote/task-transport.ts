@@ -1,0 +1,102 @@
+import {
+  isTerminal,
+  LegateError,
+  type SendMessageRequest,
+  type Task,
+} from '../../protocol/index.ts';
+import type { Client } from '../client.ts';
+import type { RecallOptions } from '../options.ts';
+import type { Frame } from '../transport.ts';
+import type { ResumePoint } from './resume-point.ts';
+
+/** What one call of a transport may take. */
+export interface RemoteCall {
+  readonly signal?: AbortSignal;
+  /** Milliseconds. @default the transport's */
+  readonly timeoutMs?: number;
+}
+
+export interface RemoteSend extends RemoteCall {
+  readonly signal: AbortSignal;
+  /** For transports that can cancel a message whose task is not known yet. */
+  readonly recall: RecallOptions;
+}
+
+/**
+ * An event of a task, with what its transport knows of it.
+ * @example const frame: RemoteFrame = { response: { task }, isFinal: true };
+ */
+export interface RemoteFrame extends Frame {
+  /** Events before this one were lost: artifacts are incomplete until the next snapshot. */
+  readonly isGap?: boolean;
+  /** A new telling of the task starts with this event. */
+  readonly isRestart?: boolean;
+}
+
+/**
+ * How a task of another agent is started, followed and cancelled.
+ * @example const transport: TaskTransport = clientTransport(await connect('https://agent.example'));
+ */
+export interface TaskTransport {
+  /**
+   * What a message that may have reached the agent calls for after a restart: it is sent again, for
+   * the agent deduplicates it (`resend`); its task is found by its id (`find`); or its outcome is
+   * lost (`none`).
+   */
+  readonly resume: 'resend' | 'find' | 'none';
+  /** Whether updates may be lost. The result has everything then, and only the result ends a turn. */
+  readonly isLossy?: boolean;
+  send(request: SendMessageRequest, call: RemoteSend): AsyncIterable<RemoteFrame>;
+  /** Follows a task that is known, as it is now and from then on. */
+  follow?(taskId: string, call: RemoteSend): AsyncIterable<RemoteFrame>;
+  /** The task, by its own id or that of its message; undefined where the agent shows none. */
+  find?(
+    point: Pick<ResumePoint, 'taskId' | 'messageId' | 'contextId'>,
+    call: RemoteCall,
+  ): Promise<Task | undefined>;
+  /** Asks the agent to stop; a task that has ended is left alone. */
+  cancel(
+    point: Pick<ResumePoint, 'taskId' | 'messageId' | 'contextId'>,
+    call: RemoteCall,
+  ): Promise<void>;
+}
+
+/** Errors of agents that do not list tasks, or not to us. */
+const unlisted: ReadonlySet<string> = new Set([
+  'UNSUPPORTED_OPERATION',
+  'METHOD_NOT_FOUND',
+  'TASK_NOT_FOUND',
+  'PERMISSION_DENIED',
+  'PEER_INVALID',
+]);
+
+/**
+ * Tasks of the agent that a client calls, over any of its bindings.
+ * @example const transport = clientTransport(client);
+ */
+export function clientTransport(client: Client): TaskTransport {
+  const find: NonNullable<TaskTransport['find']> = async ({ taskId, ...sent }, call) => {
+    if (taskId !== undefined) return client.getTask(taskId, call);
+    try {
+      return await client.findTask(sent, call);
+    } catch (error) {
+      if (error instanceof LegateError && unlisted.has(error.code)) return undefined;
+      throw error;
+    }
+  };
+  return {
+    resume: 'find',
+    send: (request, { signal, recall }) => client.sendStreamingMessage(request, { signal, recall }),
+    follow: (taskId, { signal }) => client.followTask(taskId, { signal }),
+    find,
+    async cancel(point, call) {
+      const task = point.taskId === undefined ? await find(point, call) : undefined;
+      const taskId = point.taskId ?? task?.id;
+      if (taskId === undefined || (task && isTerminal(task.status.state))) return;
+      await client.cancelTask(taskId, call).catch((error: unknown) => {
+        // It ended first.
+        if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
+      });
+    },
+  };
+}
