@@ -50,3 +50,20 @@ const interrupted: ReadonlySet<EndKind> = new Set(['input-required', 'auth-requi
 export function isPause(end: Pick<TurnEnd, 'kind'>): boolean {
   return interrupted.has(end.kind);
 }
+
+/**
+ * Whether a stopped turn runs again elsewhere: then nothing that it started at other agents is
+ * cancelled. `reason` is that of the turn's signal.
+ * @example
+ * const onAbort = async ({ signal }: Turn) => {
+ *   if (!handsOver(signal.reason)) await job.cancel();
+ * };
+ */
+export function handsOver(reason: unknown): boolean {
+  return (
+    typeof reason === 'object' &&
+    reason !== null &&
+    'handsOver' in reason &&
+    reason.handsOver === true
+  );
+}

@@ -13,6 +13,7 @@ export {
   textOf,
   working,
 } from './define.ts';
+export { handsOver } from './drive.ts';
 export { loadArtifact } from './artifacts/artifact-tool.ts';
 export { Artifacts, type ArtifactScope, type StoredArtifact } from './artifacts/artifacts.ts';
 export {
@@ -45,6 +46,7 @@ export {
 } from './memory/memory.ts';
 export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
 export { openApiTools, type OpenApiToolsOptions } from './openapi/openapi-tools.ts';
+export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { Invocation, type InvocationResult } from './runner/invocation.ts';
 export {

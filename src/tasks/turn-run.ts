@@ -182,7 +182,9 @@ export class TurnRun {
     if (cause === 'cancel' && this.#options.request.cancel === true) return;
     this.#stopCause = cause;
     this.#onStop?.();
-    const stopped = new TurnStopped(cause);
+    const isInterrupted = cause === 'shutdown' || cause === 'lost';
+    const handsOver = isInterrupted && this.#agent.onInterrupted === 'run-again';
+    const stopped = new TurnStopped(cause, { handsOver });
     this.#view.abort(stopped);
     const { scheduler, cancelGraceMs } = this.#options.settings;
     const force = (): void => {

@@ -494,7 +494,7 @@ test('a turn that runs again takes up the task it had begun, which a shutdown le
   await expect
     .poll(() => conversation.records.list({ space: 'agent-journal', limit: 1, now: Date.now() }))
     .toHaveLength(1);
-  process.abort(Object.assign(new Error('shutdown'), { stopCause: 'shutdown' }));
+  process.abort(Object.assign(new Error('shutdown'), { handsOver: true }));
   await expect(first).rejects.toThrow('shutdown');
   const second = conversation.say('go', { ...options, attempt: 2 });
   release.resolve();

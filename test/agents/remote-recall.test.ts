@@ -155,7 +155,7 @@ test('a shutdown leaves the task to whoever runs the turn again', async () => {
   const options = { messageId: 'm', taskId: 'task-1' };
   const first = conversation.say('go', { ...options, signal: process.signal });
   await entered;
-  process.abort(Object.assign(new Error('shutdown'), { stopCause: 'shutdown' }));
+  process.abort(Object.assign(new Error('shutdown'), { handsOver: true }));
   await expect(first).rejects.toThrow('shutdown');
   await far.close();
   speak();

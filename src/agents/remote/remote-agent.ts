@@ -5,7 +5,6 @@ import { until } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
-import { RemoteState } from './remote-state.ts';
 
 /**
  * How an agent elsewhere is called.
@@ -65,12 +64,9 @@ export function remoteAgent(
   address: string | URL | AgentCard | JsonObject,
   options: RemoteAgentOptions = {},
 ): RemoteAgent {
-  const {
-    auth,
-    timeoutMs = 600_000,
-    inactivityTimeoutMs = 120_000,
-    cancelTimeoutMs = 4_000,
-  } = options;
+  const { auth, timeoutMs = 600_000, inactivityTimeoutMs = 120_000 } = options;
+  const { cancelTimeoutMs = 4_000 } = options;
+  const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
   const clientOptions = toClientOptions(options, auth);
   let client: Client | undefined;
   let connecting: Promise<Client> | undefined;
@@ -106,32 +102,16 @@ export function remoteAgent(
       yield failure(type, `The agent ${labelOf()} could not be reached.`);
       return;
     }
-    const state = new RemoteState(value);
     const { RemoteRun } = await import('./remote-run.ts');
-    const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
-    const parts = { name: labelOf(), sender, client: reached, turn, state };
-    yield* new RemoteRun({ ...parts, ...limits }).events();
+    const run = new RemoteRun({ name: labelOf(), sender, client: reached, turn, value, limits });
+    yield* run.events();
   }
 
   async function abandon(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined> {
-    const state = new RemoteState(await turn.state.load());
-    // A turn whose process died may have noted the task that it had begun.
-    const noted = (await turn.journal?.read('task')) as { readonly id: string } | undefined;
-    const known = state.tasks.get(turn.taskId) ?? noted;
-    if (known === undefined && turn.attempt === 1) return undefined;
-    state.tasks.delete(turn.taskId);
-    const context = { value: state.toValue() };
-    const reached = await reach(turn.signal).catch((error: unknown) => {
-      turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
-      return undefined;
-    });
-    if (reached === undefined) return { context };
-    const { cancelTask, findTask } = await import('./remote-run.ts');
-    const [label, timeoutMs, { contextId }] = [labelOf(), cancelTimeoutMs, state];
-    const find = { name: label, sender, contextId, timeoutMs };
-    const task = known ?? (await findTask(reached, turn, find));
-    if (task !== undefined) await cancelTask(reached, task.id, timeoutMs, turn, label);
-    return { context };
+    const value = await turn.state.load();
+    const { abandonRemote } = await import('./remote-run.ts');
+    const connect = () => reach(turn.signal);
+    return abandonRemote({ name: labelOf(), sender, connect, turn, value, limits });
   }
 
   return {

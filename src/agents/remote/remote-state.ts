@@ -1,42 +1,35 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { readResumePoint, type ResumePoint } from '../../client/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
 
-/** A task of the peer that waits for our caller. */
-export interface RemoteTask {
-  readonly id: string;
-  /** Whether it waits for consent, which may be given elsewhere. */
-  readonly needsConsent: boolean;
-  /** Artifacts that were passed on, by what they held. */
-  readonly artifacts: Readonly<Record<string, string>>;
-}
+const maxTasks = 32;
 
-const mostTasks = 32;
-
-/** What is kept of a conversation with a peer: its context there, and the tasks that wait. */
+/** What is kept of a conversation with another agent: its context there, and the tasks that wait. */
 export class RemoteState {
   contextId: string | undefined;
   /** By our own task's id. */
-  readonly tasks: Map<string, RemoteTask>;
+  readonly tasks = new Map<string, ResumePoint>();
 
   constructor(value: JsonObject | undefined) {
     const { contextId, tasks } = value ?? {};
     this.contextId = typeof contextId === 'string' ? contextId : undefined;
-    const entries = typeof tasks === 'object' && tasks !== null ? Object.entries(tasks) : [];
-    this.tasks = new Map(entries as unknown as [string, RemoteTask][]);
+    if (typeof tasks !== 'object' || tasks === null) return;
+    for (const [id, stored] of Object.entries(tasks)) {
+      const point = readResumePoint(stored);
+      if (point !== undefined) this.tasks.set(id, point);
+    }
   }
 
-  /** Tasks that ended without us leave their traces, so the oldest give way. */
-  pause(taskId: string, task: RemoteTask): void {
+  /** Keeps a task that waits. Tasks that ended without us leave their traces, so the oldest give way. */
+  pause(taskId: string, point: ResumePoint): void {
     const [oldest] = this.tasks.keys();
-    if (this.tasks.size >= mostTasks && oldest !== undefined) this.tasks.delete(oldest);
-    this.tasks.set(taskId, task);
+    if (this.tasks.size >= maxTasks && oldest !== undefined) this.tasks.delete(oldest);
+    this.tasks.set(taskId, point);
   }
 
   toValue(): JsonObject {
     return {
       ...(this.contextId !== undefined && { contextId: this.contextId }),
-      ...(this.tasks.size > 0 && {
-        tasks: Object.fromEntries(this.tasks) as unknown as JsonValue,
-      }),
+      ...(this.tasks.size > 0 && { tasks: Object.fromEntries(this.tasks) }),
     };
   }
 }

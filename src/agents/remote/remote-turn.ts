@@ -1,0 +1,71 @@
+import type { RemoteTask } from '../../client/index.ts';
+import type { Part, SendMessageResponse, TaskState } from '../../protocol/index.ts';
+import type { ArtifactChunk, EndKind, Reply, TurnEnd, Working } from '../agent.ts';
+
+const ends: Partial<Record<TaskState, EndKind>> = {
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_CANCELED: 'canceled',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_INPUT_REQUIRED: 'input-required',
+  TASK_STATE_AUTH_REQUIRED: 'auth-required',
+};
+
+/**
+ * Passes on what another agent says in a turn, and returns its answer or its question.
+ * @example
+ * async function* take(turn: Turn) {
+ *   const request = { message: turn.message };
+ *   const task = new RemoteTask({ transport, request, signal: turn.signal, handsOver });
+ *   yield endOf('oracle', yield* turnEvents(task));
+ * }
+ */
+export async function* turnEvents(
+  task: RemoteTask,
+): AsyncGenerator<ArtifactChunk | Working, SendMessageResponse> {
+  for await (const event of task.events()) {
+    if (event.kind === 'end') return event.response;
+    if (event.kind === 'question') return { task: event.task };
+    if (event.kind === 'chunk') yield event;
+    else if (event.kind === 'progress') {
+      const { parts, metadata } = event;
+      const said = { ...(parts.length > 0 && { parts }), ...(metadata && { metadata }) };
+      yield { kind: 'working', ...said };
+    }
+  }
+  throw new Error('a turn that is not left to itself has an end');
+}
+
+/**
+ * How a turn here ends when the one at another agent ended with this answer.
+ * @example yield endOf('oracle', await client.sendAndWait(turn.message));
+ */
+export function endOf(name: string, response: SendMessageResponse): TurnEnd | Reply {
+  if ('message' in response) {
+    const { parts, metadata } = response.message;
+    return { kind: 'message', parts, ...(metadata !== undefined && { metadata }) };
+  }
+  const { status, metadata: ofTask } = response.task;
+  const kind = ends[status.state] ?? 'failed';
+  const said = status.message?.parts ?? [];
+  const parts = said.length > 0 ? said : wordsFor(kind, name);
+  const metadata = { ...ofTask, ...status.message?.metadata };
+  return {
+    kind,
+    ...(parts !== undefined && { parts }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+function wordsFor(kind: EndKind, name: string): readonly Part[] | undefined {
+  switch (kind) {
+    case 'failed':
+      return [{ text: `The agent ${name} failed.` }];
+    case 'rejected':
+      return [{ text: `The agent ${name} rejected the request.` }];
+    case 'input-required':
+    case 'auth-required':
+      return [{ text: `The agent ${name} waits for an answer.` }];
+    default:
+      return undefined;
+  }
+}
