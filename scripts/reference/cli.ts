@@ -2,13 +2,15 @@ import type { Argument, Command, Option } from 'commander';
 import { catalogue } from '../../src/cli/commands/catalogue.ts';
 
 /** Every command with its arguments and flags, as its own help has them. */
-export async function cliPage(): Promise<string> {
+export function cliPage(): string {
   const parts: string[] = [];
   let group = '';
-  for (const entry of catalogue) {
-    const command = await entry.load();
-    if (entry.group !== group) parts.push(`## ${(group = entry.group).replace(/:$/, '')}`);
-    parts.push(...describe(command.description(entry.summary), 'legate'));
+  for (const command of catalogue()) {
+    if (command.helpGroup() !== group) {
+      group = command.helpGroup();
+      parts.push(`## ${group.replace(/:$/, '')}`);
+    }
+    parts.push(...describe(command, 'legate'));
   }
   return [
     '# Commands',

@@ -58,7 +58,7 @@ export function environmentMismatches(): readonly string[] {
   for (const text of sources().values()) {
     const code = text.replaceAll(/^\s*\*.*$/gm, '');
     for (const [, name = ''] of code.matchAll(
-      /(?:env(?:ironment)?\[|\.env\(|keyVariable: )'([A-Z][A-Z0-9_]+)'/g,
+      /(?:env(?:ironment)?\[|\benv: |keyVariable: )'([A-Z][A-Z0-9_]+)'/g,
     )) {
       if (!usual.has(name)) read.add(name);
     }

@@ -9,7 +9,7 @@ const notice = '<!-- Written by `npm run reference` from the code: change it the
 /** Every page of the reference, by the name of its file. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const pages = {
-    'cli.md': await cliPage(),
+    'cli.md': cliPage(),
     'configuration.md': configurationPage(),
     'errors.md': errorsPage(),
     'events.md': eventsPage(),

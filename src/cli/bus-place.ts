@@ -26,7 +26,7 @@ import {
   type Telemetry,
   telemetryOptionsOf,
 } from '../telemetry/index.ts';
-import type { BusPlaceOptions } from './commands/bus-options.ts';
+import type { BusPlaceOptions } from './commands/options.ts';
 
 /** What endpoints.yml and the command line say of the bus, the store and telemetry. */
 export interface BusPlace {

@@ -19,7 +19,7 @@ import type {
   DeadReplayOptions,
   DeclareOptions,
   KeyOptions,
-} from './commands/bus.ts';
+} from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
 

@@ -13,7 +13,7 @@ import { httpsOrLoopbackPolicy } from '../push/index.ts';
 import { type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
 import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
-import type { CallCommandOptions } from './commands/call.ts';
+import type { CallCommandOptions } from './commands/workers.ts';
 import { createLogger } from './logger.ts';
 
 const session = { id: 'call', caller: { tenant: '', subject: 'user', method: 'local' } };

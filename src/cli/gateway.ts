@@ -27,7 +27,7 @@ import {
   storeAt,
   telemetryAt,
 } from './bus-place.ts';
-import type { GatewayCommandOptions } from './commands/gateway.ts';
+import type { GatewayCommandOptions } from './commands/workers.ts';
 import { checkListenFlags } from './listen-guard.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';

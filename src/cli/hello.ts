@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { agent, textOf, working } from '../agents/index.ts';
 import { serve } from '../http/index.ts';
 import { artifact } from '../protocol/index.ts';
+import type { HelloOptions } from './commands/operations.ts';
 import { greetingOf } from './greeting.ts';
 import { untilSignal } from './signals.ts';
 
@@ -14,7 +15,7 @@ const greeter = agent(
 );
 
 /** Serves the greeting agent until told to stop. */
-export async function hello(options: { port: number; data: string }): Promise<void> {
+export async function hello(options: HelloOptions): Promise<void> {
   const path = resolve(options.data, 'hello.db');
   await using server = await serve(greeter, {
     port: options.port,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { remoteAgent } from '../agents/index.ts';
 import { calling } from './client/calling.ts';
 import type { Session } from './client/session.ts';
-import type { InspectCommandOptions } from './commands/inspect.ts';
+import type { InspectCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { openPage } from './open-page.ts';
 import { Progress } from './progress.ts';

@@ -1,13 +1,13 @@
 import { Command, CommanderError } from 'commander';
-import { catalogue, type CommandEntry } from './commands/catalogue.ts';
+import { callsAgents, catalogue } from './commands/catalogue.ts';
+import { isServer } from './commands/declare.ts';
 import { packageVersion } from './commands/version.ts';
 
 /**
- * The `legate` command. What a subcommand needs is loaded when it is called, so that help is quick.
+ * The `legate` command. What a subcommand does is loaded when it is called, so that help is quick.
  * Standard output has the result and nothing else; whatever is said about it goes to standard error.
  */
 export async function main(args: readonly string[]): Promise<void> {
-  leaveWithReaders(args);
   const program = new Command('legate')
     .description('Build, serve and call agents over the Agent-to-Agent (A2A) protocol.')
     .version(packageVersion(), '-v, --version', 'print the version')
@@ -25,16 +25,22 @@ Examples:
         '4 not authenticated, 5 timed out. Commands that print a task, such as send, exit with 0 even if the\n' +
         'task failed: check its state. call and work --once exit with 1 then.',
     );
-  for (const entry of catalogue) {
-    const { name, aliases = [], group, summary, load } = entry;
-    const command = isCalled(namesOf(entry), args) ? await load() : new Command(name);
-    program.addCommand(command.aliases(aliases).description(summary).helpGroup(group));
-  }
+  for (const command of catalogue()) program.addCommand(command);
   throwInsteadOfExit(program);
+  // The list of commands names them; what each takes is in its own help.
+  program.configureHelp({ subcommandTerm: (one) => [one.name(), ...one.aliases()].join('|') });
+  const find = (name = ''): Command | undefined =>
+    program.commands.find((one) => one.name() === name || one.aliases().includes(name));
+  const called = find(args.find((arg) => !arg.startsWith('-')));
+  leaveWithReaders(called !== undefined && isServer(called));
   try {
-    await program.parseAsync(helpOfKnown(args), { from: 'user' });
+    // Help for an unknown command is answered like the command itself: with what may be meant.
+    const [first, second, ...rest] = args;
+    const isUnknown = first === 'help' && second !== undefined && second !== 'help';
+    const typed = isUnknown && find(second) === undefined ? [second, ...rest] : args;
+    await program.parseAsync(typed, { from: 'user' });
   } catch (error) {
-    process.exitCode = await report(error, args);
+    process.exitCode = await report(error, args, called);
   }
 }
 
@@ -42,34 +48,13 @@ Examples:
  * A reader that has seen enough, as in `legate list | head`, is no failure: whoever wrote for it is
  * done. Servers go on; nobody has to read what they say.
  */
-function leaveWithReaders(args: readonly string[]): void {
-  const isServer = catalogue.some(
-    (entry) => entry.serves === true && isCalled(namesOf(entry), args),
-  );
+function leaveWithReaders(isServing: boolean): void {
   const leave = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EPIPE') throw error;
-    if (!isServer) process.exit();
+    if (!isServing) process.exit();
   };
   process.stdout.on('error', leave);
   process.stderr.on('error', leave);
-}
-
-function namesOf({ name, aliases = [] }: CommandEntry): readonly string[] {
-  return [name, ...aliases];
-}
-
-/** Help for what is not there is told as the command itself would be, with what may be meant. */
-function helpOfKnown(args: readonly string[]): readonly string[] {
-  const [first, second, ...rest] = args;
-  const isKnown = catalogue.some((entry) => namesOf(entry).includes(second ?? ''));
-  const isWrong = first === 'help' && second !== undefined && second !== 'help' && !isKnown;
-  return isWrong ? [second, ...rest] : args;
-}
-
-/** `legate run …` and `legate help run` need all of the command, others only its name. */
-function isCalled(names: readonly string[], args: readonly string[]): boolean {
-  const [first = '', second = ''] = args.filter((arg) => !arg.startsWith('-'));
-  return names.includes(first) || (first === 'help' && names.includes(second));
 }
 
 function throwInsteadOfExit(command: Command): void {
@@ -81,10 +66,14 @@ function throwInsteadOfExit(command: Command): void {
 }
 
 /** Says what went wrong, in as few words as possible, and gives the exit code. */
-async function report(error: unknown, args: readonly string[]): Promise<number> {
+async function report(
+  error: unknown,
+  args: readonly string[],
+  called: Command | undefined,
+): Promise<number> {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
-    if (wantsEnvelope(args)) tellUsage(error.message);
+    if (called !== undefined && callsAgents(called) && wantsJson(args)) tellUsage(error.message);
     return 2;
   }
   const { errorTable, LegateError } = await import('../protocol/index.ts');
@@ -98,14 +87,10 @@ async function report(error: unknown, args: readonly string[]): Promise<number> 
   return 1;
 }
 
-/** Commands that call agents tell their failures as JSON where JSON is asked for. */
-function wantsEnvelope(args: readonly string[]): boolean {
+function wantsJson(args: readonly string[]): boolean {
   const output = args.findIndex((arg) => arg === '-o' || arg === '--output');
-  const isJson =
-    args.includes('--json') ||
-    args.includes('--output=json') ||
-    (output !== -1 && args[output + 1] === 'json');
-  return isJson && catalogue.some(({ name, callsAgents }) => name === args[0] && callsAgents);
+  const isJson = args.includes('--json') || args.includes('--output=json');
+  return isJson || (output !== -1 && args[output + 1] === 'json');
 }
 
 function tellUsage(text: string): void {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { LegateError } from '../protocol/index.ts';
 import { redactPushConfig } from '../push/index.ts';
 import { type DeliveryRecord, openStore, type Store } from '../store/index.ts';
-import type { PushListOptions, PushRetryOptions } from './commands/push.ts';
+import type { PushListOptions, PushRetryOptions } from './commands/operations.ts';
 import { Progress } from './progress.ts';
 
 /** Deliveries read at once. */

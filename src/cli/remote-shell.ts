@@ -8,8 +8,8 @@ import { follow } from './client/following.ts';
 import { partsOf } from './client/parts.ts';
 import { Session } from './client/session.ts';
 import { plain } from './client/text.ts';
-import type { ClientCommandOptions } from './commands/client-options.ts';
-import type { ShellCommandOptions } from './commands/shell.ts';
+import type { ClientCommandOptions } from './commands/options.ts';
+import type { ShellCommandOptions } from './commands/assistants.ts';
 import { Progress } from './progress.ts';
 import { Transcript } from './transcript.ts';
 

@@ -8,8 +8,7 @@ import {
 } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { callBindings } from './call-bindings.ts';
-import type { InspectTokenOptions } from './commands/options.ts';
-import type { RunCommandOptions } from './commands/run.ts';
+import type { RunCommandOptions } from './commands/assistants.ts';
 import { packageVersion } from './commands/version.ts';
 import { greetingOf } from './greeting.ts';
 import { checkListenFlags } from './listen-guard.ts';
@@ -21,7 +20,11 @@ import { type ServedModule, serveModule } from './serve-module.ts';
 import { untilSignal } from './signals.ts';
 
 /** Serves an assistant, or the agent of a module, until told to stop. */
-export async function run(place: string, options: RunCommandOptions): Promise<void> {
+export async function run(
+  place: string,
+  /** `open` shows the inspector in a browser: what `inspect` does. */
+  options: RunCommandOptions & { readonly open?: boolean },
+): Promise<void> {
   const found = statSync(place, { throwIfNoEntry: false });
   const isModule = found?.isFile() === true;
   if (found === undefined) throw nothingAt(place);
@@ -79,7 +82,9 @@ async function startModule(place: string, options: RunCommandOptions): Promise<S
 }
 
 /** The page may call other agents, too: it is for whoever runs the command. */
-export function inspectorOptions({ inspectToken }: InspectTokenOptions): InspectorOptions {
+export function inspectorOptions({
+  inspectToken,
+}: Pick<RunCommandOptions, 'inspectToken'>): InspectorOptions {
   return {
     proxy: true,
     version: packageVersion(),

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 import {
@@ -9,7 +10,7 @@ import {
 import { formatProblem } from '../config/index.ts';
 import type { JsonObject } from '../protocol/index.ts';
 import { callBindings } from './call-bindings.ts';
-import type { ShellCommandOptions } from './commands/shell.ts';
+import type { ShellCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
 import { Progress } from './progress.ts';
@@ -24,7 +25,22 @@ const help = `/slots    show slot values              /stack    show active flow
  * A conversation over standard input and output: one line is one message. On a terminal there is a
  * prompt; with a pipe only what the assistant says is printed.
  */
-export async function shell(directory: string, options: ShellCommandOptions): Promise<void> {
+export async function shell(place: string, options: ShellCommandOptions): Promise<void> {
+  const agent = options.agentCard ?? (isAgent(place) ? place : undefined);
+  if (agent === undefined) return assistantShell(place, options);
+  const { remoteShell } = await import('./remote-shell.ts');
+  return remoteShell(agent, options);
+}
+
+/** A URL, the card of an agent, or a host; folders are projects, whatever their names look like. */
+function isAgent(text: string): boolean {
+  if (/^(?:https?|file):/i.test(text)) return true;
+  if (statSync(text, { throwIfNoEntry: false })?.isDirectory() === true) return false;
+  const isHost = /^(?:localhost|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+)(?::\d+)?(?:\/|$)/i.test(text);
+  return isHost || /\.json(?:#|$)/.test(text) || /^[\w.-]+:\d+(?:\/|$)/.test(text);
+}
+
+async function assistantShell(directory: string, options: ShellCommandOptions): Promise<void> {
   await using assistant = await load(directory, options);
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const conversation = new ShellConversation(assistant, options.sender);

@@ -16,7 +16,7 @@ import {
 import { formatProblem } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { callBindings } from './call-bindings.ts';
-import type { TestCommandOptions } from './commands/test.ts';
+import type { TestCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { checkActions, loadProject, packProject } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
-import type { TrainCommandOptions } from './commands/train.ts';
+import type { TrainCommandOptions } from './commands/assistants.ts';
 import { projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 import { isAcceptable } from './validate.ts';

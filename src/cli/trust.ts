@@ -12,7 +12,12 @@ import {
 import { LegateError } from '../protocol/index.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { namedStore } from './bus-place.ts';
-import type { AuditOptions, GrantOptions, TrustOptions } from './commands/trust.ts';
+import type {
+  AuditOptions,
+  DecisionOptions,
+  GrantOptions,
+  TrustOptions,
+} from './commands/workers.ts';
 
 /** Shows who is known, and what they may do. */
 export async function listTrust(options: TrustOptions): Promise<void> {
@@ -62,10 +67,18 @@ function proposalsOf(store: Store): Proposals {
   return new Proposals({ records: store.records, isOver: taskOver(store) });
 }
 
-export async function decide(
+export function approveProposal(id: string, options: DecisionOptions): Promise<void> {
+  return decide('approve', id, options);
+}
+
+export function refuseProposal(id: string, options: DecisionOptions): Promise<void> {
+  return decide('refuse', id, options);
+}
+
+async function decide(
   decision: 'approve' | 'refuse',
   id: string,
-  options: GrantOptions,
+  options: DecisionOptions,
 ): Promise<void> {
   await inStore(options, async (store) => {
     const decided = await proposalsOf(store)[decision](id, options.by);

@@ -1,6 +1,6 @@
 import { checkActions, loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
-import type { ValidateCommandOptions } from './commands/validate.ts';
+import type { ValidateCommandOptions } from './commands/assistants.ts';
 import { projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 

@@ -20,7 +20,7 @@ import {
   storeAt,
   telemetryAt,
 } from './bus-place.ts';
-import type { WorkCommandOptions } from './commands/work.ts';
+import type { WorkCommandOptions } from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
 import { type MetricsPort, openMetricsPort, usualMetricsPort } from './metrics-port.ts';

@@ -3,7 +3,7 @@ export { type Environment } from './yaml-values.ts';
 export { Field } from './field.ts';
 export { locate } from './problem.ts';
 export { formatPath, type Place, type Position } from './problem.ts';
-export { present } from './present.ts';
+export { type Present, present } from './present.ts';
 export { formatProblem, Problems } from './problem.ts';
 export { Section } from './section.ts';
 export { readStore, type StoreSettings } from './store-section.ts';

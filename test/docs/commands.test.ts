@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { rows } from '../../bench/rows/index.ts';
 import { catalogue } from '../../src/cli/commands/catalogue.ts';
 import { blocksOf } from '../newcomer/markdown.ts';
@@ -13,14 +13,11 @@ const pages = globSync('{*.md,docs/**/*.md,examples/**/*.md}', { cwd: root })
   .sort();
 
 /** Commands of `legate` by their names and other names. */
-const commands = new Map<string, Command>();
-
-beforeAll(async () => {
-  for (const { name, aliases = [], load } of catalogue) {
-    const command = await load();
-    for (const one of [name, ...aliases]) commands.set(one, command);
-  }
-});
+const commands = new Map<string, Command>(
+  catalogue().flatMap((command) =>
+    [command.name(), ...command.aliases()].map((name) => [name, command] as const),
+  ),
+);
 
 /** Whatever a page tells to type: lines of shell, code in sentences, and arguments of containers. */
 function typedIn(text: string): readonly string[] {

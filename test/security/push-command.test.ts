@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startPushServer } from './support/child.ts';
 import { temporaryDirectory } from '../support/stores.ts';
 import { startReceiver } from '../../src/push/receiver.contract.ts';
-import { pushCommand } from '../../src/cli/commands/push.ts';
+import { pushCommand } from '../../src/cli/commands/operations.ts';
 
 let output: string[] = [];
 let remarks: string[] = [];

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { calling } from '../client/calling.ts';
 import { usage } from '../client/choices.ts';
 import type { Session } from '../client/session.ts';
-import type { CheckCommandOptions } from '../commands/check.ts';
+import type { CheckCommandOptions } from '../commands/agents.ts';
 import { Progress } from '../progress.ts';
 import { checkAgent } from './check-agent.ts';
 import type { Finding, Report } from './finding.ts';
@@ -12,10 +12,10 @@ import { runTck } from './tck.ts';
 
 /** Tries an agent, and reports what it gets right and wrong. */
 export async function check(
-  operands: readonly string[],
+  agent: string | undefined,
   options: CheckCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
+  await calling(options, agent, async (session) => {
     const reference = await session.resolve();
     if (reference.kind === 'file') throw usage('check calls the agent: give its address');
     session.warnOfDanger();

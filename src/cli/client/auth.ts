@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { LoginCommandOptions } from '../commands/auth.ts';
-import type { ClientCommandOptions } from '../commands/client-options.ts';
+import type { LoginCommandOptions } from '../commands/agents.ts';
+import type { ClientCommandOptions } from '../commands/options.ts';
 import { openPage } from '../open-page.ts';
 import { Progress } from '../progress.ts';
 import { byAuthorizationCode } from './authorization-code.ts';
@@ -19,10 +19,10 @@ const patience = 300_000;
 
 /** Gets a token for an agent, and keeps it for the calls to come. */
 export async function login(
-  operands: readonly string[],
+  agent: string | undefined,
   options: LoginCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
+  await calling(options, agent, async (session) => {
     const origin = await originOf(session);
     const { card } = await session.fetchCard();
     const { clientId } = options;
@@ -113,10 +113,10 @@ async function granted(
 
 /** Forgets the token for an agent. */
 export async function logout(
-  operands: readonly string[],
+  agent: string | undefined,
   options: ClientCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
+  await calling(options, agent, async (session) => {
     const origin = await originOf(session);
     const isForgotten = new TokenFile(process.env).delete(origin);
     new Output(session).document({ agent: origin, isForgotten }, (text) => {

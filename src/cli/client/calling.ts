@@ -1,5 +1,5 @@
 import { LegateError } from '../../protocol/index.ts';
-import type { ClientCommandOptions } from '../commands/client-options.ts';
+import type { ClientCommandOptions } from '../commands/options.ts';
 import { describeFailure } from './failure.ts';
 import { Session } from './session.ts';
 
@@ -9,7 +9,7 @@ import { Session } from './session.ts';
  */
 export async function calling(
   options: ClientCommandOptions,
-  operands: readonly string[],
+  operands: readonly string[] | string | undefined,
   run: (session: Session) => Promise<void>,
 ): Promise<void> {
   let session: Session | undefined;

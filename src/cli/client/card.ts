@@ -3,7 +3,7 @@ import { verifyCard } from '../../auth/index.ts';
 import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
 import { cardProblems } from '../check/card-rules.ts';
-import type { CardCommandOptions } from '../commands/card.ts';
+import type { CardCommandOptions } from '../commands/agents.ts';
 import { calling } from './calling.ts';
 import { usage } from './choices.ts';
 import { CommandFailure } from './failure.ts';
@@ -13,10 +13,10 @@ import type { TextWriter } from './text.ts';
 
 /** Shows the card of an agent. */
 export async function showCard(
-  operands: readonly string[],
+  agent: string | undefined,
   options: CardCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
+  await calling(options, agent, async (session) => {
     const trusted = options.trustedKeys === undefined ? undefined : keysOf(options.trustedKeys);
     const fetched = await session.fetchCard();
     const { card } = options.extended === true ? await extended(session, fetched.card) : fetched;

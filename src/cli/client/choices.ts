@@ -1,6 +1,6 @@
 import type { BindingName } from '../../client/index.ts';
-import { LegateError } from '../../protocol/index.ts';
-import type { ClientCommandOptions } from '../commands/client-options.ts';
+import { type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import type { ClientCommandOptions } from '../commands/options.ts';
 import { durationOf } from './duration.ts';
 import { CommandFailure } from './failure.ts';
 import { type SettingName, Settings } from './setting.ts';
@@ -35,7 +35,9 @@ export interface Choices {
 /** Flags that carry a value of their own, by the names that commander gives them. */
 type Flags = ClientCommandOptions & { readonly pollInterval?: string };
 
-export function choicesOf(options: Flags, operands: readonly string[]): Choices {
+/** `given`: the operands of the command, or its only one. */
+export function choicesOf(options: Flags, given: readonly string[] | string | undefined): Choices {
+  const operands = typeof given === 'string' ? [given] : (given ?? []);
   const settings = new Settings(process.env, {
     directory: process.cwd(),
     ...(options.config !== undefined && { config: options.config }),
@@ -139,6 +141,27 @@ export function usage(message: string): LegateError {
 /** As a shell takes it for one word. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+export function historyOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count >= 0 && text.trim() !== '') return count;
+  throw usage(`--history ${text} is no count of messages`);
+}
+
+export function metadataOf(text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as JsonObject;
+  }
+  throw usage('--metadata must be a JSON object, for instance \'{"key":"value"}\'');
 }
 
 function list(value: string | undefined): readonly string[] {

@@ -1,4 +1,4 @@
-import type { ConfigCommandOptions } from '../commands/config.ts';
+import type { ConfigCommandOptions } from '../commands/agents.ts';
 import { type SettingName, settingNames, Settings, variableOf } from './setting.ts';
 import { plain } from './text.ts';
 

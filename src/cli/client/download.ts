@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Part } from '../../protocol/index.ts';
-import type { DownloadCommandOptions } from '../commands/task.ts';
+import type { DownloadCommandOptions } from '../commands/tasks.ts';
 import { calling } from './calling.ts';
 import { usage } from './choices.ts';
-import { taskIdOf } from './get.ts';
+import { taskIdOf } from './tasks.ts';
 import { Output } from './output.ts';
 
 /** Saves what a task made, one file for each part; its name is the agent's, its place is ours. */

@@ -6,19 +6,18 @@ import {
   type TaskState,
   taskStates,
 } from '../../protocol/index.ts';
-import type { ListCommandOptions } from '../commands/list.ts';
+import type { ListCommandOptions } from '../commands/tasks.ts';
 import { calling } from './calling.ts';
-import { usage } from './choices.ts';
+import { historyOf, usage } from './choices.ts';
 import { Output } from './output.ts';
-import { historyOf } from './send.ts';
 import type { TextWriter } from './text.ts';
 
 /** Shows the caller's tasks, the newest first. */
 export async function listTasks(
-  operands: readonly string[],
+  agent: string | undefined,
   options: ListCommandOptions,
 ): Promise<void> {
-  await calling(options, operands, async (session) => {
+  await calling(options, agent, async (session) => {
     const request = requestOf(options, session.choices.setting('context-id'));
     const client = await session.connect();
     const { signal } = session;

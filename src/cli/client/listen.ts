@@ -8,9 +8,9 @@ import {
   type StreamResponse,
   v1,
 } from '../../protocol/index.ts';
-import type { ListenCommandOptions } from '../commands/listen.ts';
+import type { ListenCommandOptions } from '../commands/tasks.ts';
 import { calling } from './calling.ts';
-import { taskIdOf } from './get.ts';
+import { taskIdOf } from './tasks.ts';
 import { Output } from './output.ts';
 
 const mostBytes = 4 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { AgentCard, SecurityScheme } from '../../protocol/index.ts';
-import type { LoginFlow } from '../commands/auth.ts';
+import type { LoginFlow } from '../commands/agents.ts';
 import { CommandFailure } from './failure.ts';
 import type { OpenIdProvider } from './openid.ts';
 

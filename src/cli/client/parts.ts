@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { file, type JsonValue, type Part, parseJson } from '../../protocol/index.ts';
-import type { PartFlag } from '../commands/send.ts';
+import type { PartFlag } from '../commands/agents.ts';
 import { usage } from './choices.ts';
 
 const mebibyte = 1024 * 1024;

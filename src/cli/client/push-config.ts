@@ -1,84 +1,93 @@
 import type { Client } from '../../client/index.ts';
+import { present } from '../../config/index.ts';
 import { LegateError, type TaskPushNotificationConfig } from '../../protocol/index.ts';
-import type { PushConfigCommandOptions, PushConfigVerb } from '../commands/push-config.ts';
+import type { ClientCommandOptions } from '../commands/options.ts';
+import type {
+  CreateWebhookOptions,
+  DeleteWebhookOptions,
+  GetWebhookOptions,
+} from '../commands/tasks.ts';
 import { calling } from './calling.ts';
-import { taskIdOf } from './get.ts';
 import { Output } from './output.ts';
+import type { Session } from './session.ts';
+import { taskIdOf } from './tasks.ts';
 import type { TextWriter } from './text.ts';
 
-/** Makes, shows or takes away webhooks of a task. */
-export async function managePushConfig(
-  verb: PushConfigVerb,
+/** A task whose webhooks are looked at, and the agent that has it. */
+interface Subject {
+  readonly taskId: string;
+  readonly client: Client;
+  readonly session: Session;
+}
+
+/** Does something with the webhooks of a task, and shows the answer. */
+async function withTask<Answer>(
   operands: readonly string[],
-  options: PushConfigCommandOptions,
+  options: ClientCommandOptions,
+  ask: (subject: Subject) => Promise<Answer>,
+  render: (text: TextWriter, answer: Answer) => void,
 ): Promise<void> {
   await calling(options, operands, async (session) => {
     const taskId = taskIdOf(session);
-    const credentials = process.env['A2ACLI_PUSH_CREDENTIALS'];
-    for (const secret of [credentials, options.token]) {
-      if (secret !== undefined) session.redactor.add(secret);
-    }
     const client = await session.connect();
-    refuseUnsupported(client);
-    const call = { signal: session.signal };
-    const output = new Output(session);
-    const { id } = options;
-    const named = id === undefined ? {} : { id };
-    switch (verb) {
-      case 'create': {
-        const config = configOf(taskId, options, credentials);
-        const made = await session.answered(client.createTaskPushNotificationConfig(config, call));
-        output.document(made, (text) => show(text, made));
-        break;
-      }
-      case 'get': {
-        const found = await session.answered(
-          client.getTaskPushNotificationConfig({ taskId, ...named }, call),
-        );
-        output.document(found, (text) => show(text, found));
-        break;
-      }
-      case 'list': {
-        const found = await session.answered(
-          client.listTaskPushNotificationConfigs({ taskId }, call),
-        );
-        output.document(found, (text) => {
-          for (const config of found.configs) show(text, config);
-          text.field('Webhooks', found.configs.length);
-        });
-        break;
-      }
-      default:
-        await session.answered(
-          client.deleteTaskPushNotificationConfig({ taskId, id: id ?? '' }, call),
-        );
-        output.document({}, (text) => text.field('Deleted', id));
+    const { name, capabilities } = client.card;
+    if (capabilities.pushNotifications !== true) {
+      throw new LegateError(
+        'PUSH_NOTIFICATION_NOT_SUPPORTED',
+        `the card of ${JSON.stringify(name)} says that it calls no webhooks`,
+      );
     }
+    const answer = await session.answered(ask({ taskId, client, session }));
+    new Output(session).document(answer ?? {}, (text) => render(text, answer));
   });
 }
 
-function configOf(
-  taskId: string,
-  { url = '', id, token, scheme }: PushConfigCommandOptions,
-  credentials: string | undefined,
-): TaskPushNotificationConfig {
-  return {
-    taskId,
-    url,
-    ...(id !== undefined && { id }),
-    ...(token !== undefined && { token }),
-    ...(scheme !== undefined && {
-      authentication: { scheme, ...(credentials !== undefined && { credentials }) },
-    }),
+export async function createWebhook(
+  operands: readonly string[],
+  options: CreateWebhookOptions,
+): Promise<void> {
+  const { url, id, token, scheme } = options;
+  const credentials = process.env['A2ACLI_PUSH_CREDENTIALS'];
+  const authentication = scheme === undefined ? undefined : present({ scheme, credentials });
+  const create = ({ taskId, client, session }: Subject) => {
+    for (const secret of [credentials, token]) {
+      if (secret !== undefined) session.redactor.add(secret);
+    }
+    const config = { taskId, url, ...present({ id, token, authentication }) };
+    return client.createTaskPushNotificationConfig(config, { signal: session.signal });
   };
+  await withTask(operands, options, create, show);
 }
 
-function refuseUnsupported({ card }: Client): void {
-  if (card.capabilities.pushNotifications === true) return;
-  throw new LegateError(
-    'PUSH_NOTIFICATION_NOT_SUPPORTED',
-    `the card of ${JSON.stringify(card.name)} says that it calls no webhooks`,
-  );
+export async function getWebhook(
+  operands: readonly string[],
+  options: GetWebhookOptions,
+): Promise<void> {
+  const get = ({ taskId, client, session: { signal } }: Subject) =>
+    client.getTaskPushNotificationConfig({ taskId, ...present({ id: options.id }) }, { signal });
+  await withTask(operands, options, get, show);
+}
+
+export async function listWebhooks(
+  operands: readonly string[],
+  options: ClientCommandOptions,
+): Promise<void> {
+  const list = ({ taskId, client, session: { signal } }: Subject) =>
+    client.listTaskPushNotificationConfigs({ taskId }, { signal });
+  await withTask(operands, options, list, (text, { configs }) => {
+    for (const config of configs) show(text, config);
+    text.field('Webhooks', configs.length);
+  });
+}
+
+export async function deleteWebhook(
+  operands: readonly string[],
+  options: DeleteWebhookOptions,
+): Promise<void> {
+  const { id } = options;
+  const remove = ({ taskId, client, session: { signal } }: Subject) =>
+    client.deleteTaskPushNotificationConfig({ taskId, id }, { signal });
+  await withTask(operands, options, remove, (text) => text.field('Deleted', id));
 }
 
 function show(text: TextWriter, { id, taskId, url }: TaskPushNotificationConfig): void {

@@ -1,18 +1,11 @@
-import {
-  type JsonObject,
-  message,
-  parseJson,
-  type SendMessageRequest,
-} from '../../protocol/index.ts';
-import type { PartFlag, SendCommandOptions } from '../commands/send.ts';
-import { Progress } from '../progress.ts';
-import { throughAuthorization } from './authorization.ts';
+import { message, type SendMessageRequest } from '../../protocol/index.ts';
+import type { PartFlag, SendCommandOptions } from '../commands/agents.ts';
 import { calling } from './calling.ts';
-import { isOn, usage } from './choices.ts';
-import { follow } from './following.ts';
+import { historyOf, isOn, metadataOf } from './choices.ts';
 import { Output } from './output.ts';
 import { partsOf } from './parts.ts';
 import type { Session } from './session.ts';
+import { followed, notStreaming } from './tasks.ts';
 
 /** Sends a message, and shows what comes of it. */
 export async function send(
@@ -37,29 +30,14 @@ export async function send(
     }
     const isStream = options.stream === true;
     if (isStream && client.card.capabilities.streaming !== true) {
-      session.warn('the agent does not stream; it is asked again and again instead');
+      session.warn(notStreaming);
     }
-    using progress = new Progress('Waiting for the agent');
     const events = client.sendStreamingMessage(request, { signal, ...patience });
-    const awaitsAuthorization = options.awaitAuth ?? isOn(session.choices.setting('await-auth'));
-    const all = awaitsAuthorization ? throughAuthorization(events, client, session) : events;
-    const result = await follow(all, {
-      isAnswer: request.message.taskId !== undefined,
-      awaitsAuthorization,
-      onEvent: (response, task) => {
-        progress.clear();
-        if (isStream) output.event(response);
-        if (task === undefined) return;
-        session.waitsFor(task.id);
-        progress.say(`Waiting for the agent: ${task.status.state}`);
-      },
-    });
-    progress.clear();
-    if (!isStream) {
-      output.response(result, shown);
-    } else if ('task' in result) {
-      output.endStream(result.task);
-    }
+    const isAnswer = request.message.taskId !== undefined;
+    const what = 'agent';
+    const result = await followed(events, { session, client, options, output, what, isAnswer });
+    if (!isStream) output.response(result, shown);
+    else if ('task' in result) output.endStream(result.task);
   });
 }
 
@@ -88,25 +66,4 @@ async function requestOf(
     ...(metadata !== undefined && { metadata }),
     ...(history !== undefined && { configuration: { historyLength: history } }),
   };
-}
-
-export function historyOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count >= 0 && text.trim() !== '') return count;
-  throw usage(`--history ${text} is no count of messages`);
-}
-
-export function metadataOf(text: string | undefined): JsonObject | undefined {
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as JsonObject;
-  }
-  throw usage('--metadata must be a JSON object, for instance \'{"key":"value"}\'');
 }

@@ -10,7 +10,7 @@ import {
   type FetchedCard,
 } from '../../client/index.ts';
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
-import type { ClientCommandOptions } from '../commands/client-options.ts';
+import type { ClientCommandOptions } from '../commands/options.ts';
 import { Progress } from '../progress.ts';
 import { type AgentReference, readReference, severalAgents } from './agent-reference.ts';
 import { type Choices, choicesOf, quoted } from './choices.ts';
@@ -40,7 +40,7 @@ export class Session {
   #isNamed = false;
   #naming: NodeJS.Timeout | undefined;
 
-  constructor(options: ClientCommandOptions, operands: readonly string[]) {
+  constructor(options: ClientCommandOptions, operands: readonly string[] | string | undefined) {
     this.choices = choicesOf(options, operands);
     const { bearer, apiKey, serviceParameters, tls, isDebug } = this.choices;
     const passphrase = process.env['A2ACLI_KEY_PASSPHRASE'];

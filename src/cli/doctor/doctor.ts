@@ -6,7 +6,7 @@ import { formatProblem } from '../../config/index.ts';
 import type { StoreOptions } from '../../store/index.ts';
 import { readBusPlace, storeAt } from '../bus-place.ts';
 import { plain } from '../client/text.ts';
-import type { DoctorCommandOptions } from '../commands/doctor.ts';
+import type { DoctorCommandOptions } from '../commands/assistants.ts';
 import { placesOf } from '../places.ts';
 import { Progress } from '../progress.ts';
 import { type Diagnosis, failed, passed, skipped, warning, wordsOf } from './diagnosis.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { LegateError } from '../../protocol/index.ts';
 import { quoted } from '../client/choices.ts';
-import type { InitCommandOptions } from '../commands/init.ts';
+import type { InitCommandOptions } from '../commands/assistants.ts';
 import { askPlan, isName, nameRule, type Plan, usualPlan } from './questions.ts';
 import { templateOf } from './templates.ts';
 

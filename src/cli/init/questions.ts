@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { didYouMean } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { type ProjectKind, projectKinds } from '../commands/init.ts';
+import { type ProjectKind, projectKinds } from '../commands/assistants.ts';
 
 /** What has to be known to make a project. */
 export interface Plan {

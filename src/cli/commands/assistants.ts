@@ -1,0 +1,266 @@
+import type { Command } from 'commander';
+import { command, flag, grouped, negated, operand, type OptionsOf, value } from './declare.ts';
+import {
+  client,
+  connection,
+  cors,
+  dangerouslyAllowUnauthenticatedRemote,
+  directory,
+  inspectToken,
+  json,
+  listening,
+  listenOn,
+  logLevel,
+  milliseconds,
+  model,
+  places,
+  port,
+} from './options.ts';
+
+export const projectKinds = ['assistant', 'agent', 'worker'] as const;
+export type ProjectKind = (typeof projectKinds)[number];
+
+const initOptions = {
+  kind: value<ProjectKind>(
+    'kind',
+    'assistant (YAML flows), agent (code), worker (code, on RabbitMQ)',
+    { short: 'k', choices: projectKinds },
+  ),
+  name: value('name', 'name of the project', { short: 'n' }),
+  description: value('text', 'one-sentence description', { short: 'd' }),
+  yes: flag('use defaults instead of asking', { short: 'y' }),
+  force: flag('overwrite existing files'),
+};
+export type InitCommandOptions = OptionsOf<typeof initOptions>;
+
+export function initCommand(): Command {
+  return command('init', {
+    summary: 'create a project: an assistant, an agent in code, or a RabbitMQ worker',
+    operands: [operand('[folder]', 'folder of the project; created if missing', '.')],
+    options: initOptions,
+    notes: 'In a terminal, init asks for what the flags leave out. Otherwise it uses defaults.',
+    examples: [
+      'legate init',
+      'legate init my-assistant --kind assistant --yes',
+      'legate init translator -k agent -d "Translates text into Latin."',
+    ],
+    run: async () => (await import('../init/init.ts')).init,
+  });
+}
+
+const runOptions = {
+  ...places,
+  model: value('file', 'packed model (see train), or a folder whose newest model is used', {
+    short: 'm',
+  }),
+  port: port(5005),
+  interface: listenOn,
+  inspect: flag('serve the inspector UI at the printed link'),
+  inspectToken,
+  enableApi: flag('enable the HTTP API: trackers, domain, flows, model'),
+  authToken: value(
+    'token',
+    'token that the HTTP API requires; for a module, that the agent requires',
+    { short: 't', env: 'AUTH_TOKEN' },
+  ),
+  jwtSecret: value(
+    'secret',
+    'secret that verifies JWTs for the HTTP API; a PEM public key for RS, ES, PS',
+    { env: 'JWT_SECRET' },
+  ),
+  jwtMethod: value('algorithm', 'JWT algorithm', {
+    choices: ['HS256', 'HS384', 'HS512', 'RS256', 'RS512', 'ES256', 'ES512', 'PS256'],
+    default: 'HS256',
+    env: 'JWT_METHOD',
+  }),
+  jwtWithoutExpiry: flag('accept JWTs without an exp claim, which never expire'),
+  ...listening,
+  sslCaFile: value('file', 'CA certificates for client certificates (PEM)'),
+  sslPassword: value('password', 'passphrase of the private key', { env: 'SSL_PASSWORD' }),
+  cors,
+  dangerouslyAllowUnauthenticatedRemote,
+  notice: value(
+    'seconds',
+    'on SIGTERM, answer 503 at /ready for this long before closing the port (default: 5 if /ready is polled, otherwise 0)',
+    { parse: milliseconds },
+  ),
+  drain: value('seconds', 'then let turns in flight end for this long (default: 20)', {
+    parse: milliseconds,
+  }),
+  logLevel: logLevel('warn'),
+};
+export type RunCommandOptions = OptionsOf<typeof runOptions>;
+
+export function runCommand(): Command {
+  return command('run', {
+    summary: 'serve an assistant or an agent in code',
+    isServer: true,
+    operands: [directory('assistant folder, or module that exports an agent')],
+    options: runOptions,
+    examples: [
+      'legate run                                   the project in this folder',
+      'legate run examples/bank -p 8080             another project on another port',
+      'legate run agent.ts --inspect                an agent in code, with the inspector',
+      'legate run -m models --enable-api -t secret  the newest packed model with the HTTP API',
+    ],
+    run: async () => (await import('../run.ts')).run,
+  });
+}
+
+const { timeout: _timeout, ...shellConnection } = connection;
+const shellOptions = {
+  ...places,
+  ...grouped('Connection to an agent:', {
+    ...shellConnection,
+    contextId: value('id', 'continue this conversation'),
+    // Old agents are talked to as well: a person sees which version it is.
+    a2aVersion: value(
+      'version',
+      'protocol version: 1.0 or 0.3 (default: the newest that the agent supports)',
+    ),
+    debug: flag('log requests and responses, with credentials redacted'),
+  }),
+  model,
+  sender: value('id', 'sender id of the conversation', { default: 'shell' }),
+  logLevel: logLevel('warn'),
+};
+export type ShellCommandOptions = OptionsOf<typeof shellOptions>;
+
+export function shellCommand(): Command {
+  return command('shell', {
+    summary: 'chat with an assistant or any agent in the terminal',
+    aliases: ['chat'],
+    operands: [directory('assistant folder, or any A2A agent')],
+    options: shellOptions,
+    notes: `Each line is one message. /stop or end of input ends the conversation, /restart starts a new one, /help
+lists all commands. Nothing is stored. Name an agent as for "legate send"; the connection options can
+also be set as A2ACLI_<FLAG> in the environment or in a .env file.`,
+    examples: [
+      'legate shell examples/bank',
+      'legate shell http://localhost:8000',
+      'A2ACLI_BEARER=… legate shell agent.example --transport grpc',
+      'echo "what is my balance?" | legate shell examples/bank',
+    ],
+    run: async () => (await import('../shell.ts')).shell,
+  });
+}
+
+const inspectOptions = {
+  port: port(5005),
+  inspectToken,
+  open: negated('do not open a browser'),
+  logLevel: logLevel('warn'),
+  ...client,
+};
+export type InspectCommandOptions = OptionsOf<typeof inspectOptions>;
+
+export function inspectCommand(): Command {
+  return command('inspect', {
+    summary: 'open the inspector UI for an assistant or any agent in the browser',
+    isServer: true,
+    operands: [operand('[agent]', 'assistant folder, module that exports an agent, or URL', '.')],
+    options: inspectOptions,
+    notes: `For a URL, this process calls the agent and keeps the conversation until it stops; the connection
+options apply to URLs only. The inspector needs the token in the printed link.`,
+    examples: [
+      'legate inspect                       the assistant in this folder',
+      'legate inspect agent.ts              an agent in code',
+      'legate inspect http://localhost:8000 any agent that speaks A2A',
+    ],
+    run: async () => (await import('../inspect.ts')).inspect,
+  });
+}
+
+const validateOptions = {
+  ...places,
+  failOnWarnings: flag('treat warnings as errors'),
+  json: flag('print a JSON list'),
+};
+export type ValidateCommandOptions = OptionsOf<typeof validateOptions>;
+
+export function validateCommand(): Command {
+  return command('validate', {
+    summary: 'report all errors and warnings in a project',
+    operands: [directory()],
+    options: validateOptions,
+    notes: `Each line reads  file:line:column path: problem; fix
+Exits with 1 if there are errors.`,
+    examples: ['legate validate', 'legate validate examples/bank --json'],
+    run: async () => (await import('../validate.ts')).validateProject,
+  });
+}
+
+const trainOptions = {
+  ...places,
+  out: value('folder', 'folder for the packed model (default: models/ in the project)'),
+  fixedModelName: value('name', 'file name (default: contains the time)'),
+  failOnValidationWarnings: flag('treat warnings as errors'),
+};
+export type TrainCommandOptions = OptionsOf<typeof trainOptions>;
+
+export function trainCommand(): Command {
+  return command('train', {
+    summary: 'validate a project and pack it into one file for "legate run -m"',
+    operands: [directory()],
+    options: trainOptions,
+    notes: 'Prints the path of the model to standard output.',
+    examples: [
+      'legate train                      models/<time>-<name>.tar.gz',
+      'legate train --out /srv/models --fixed-model-name bank',
+    ],
+    run: async () => (await import('../train.ts')).train,
+  });
+}
+
+const testOptions = {
+  project: value('folder', 'project folder (default: found from the path)'),
+  model,
+  ...places,
+  failFast: flag('stop at the first failure'),
+  outputResults: value('folder', 'write passed.yml and failed.yml', { short: 'o' }),
+  failedResults: value('file', 'write the failed tests with their reasons', { short: 'f' }),
+  junit: value('file', 'write a JUnit report'),
+  coverageReport: flag('print which flow steps were covered'),
+  coverageOutputPath: value('folder', 'write the coverage as CSV'),
+  logLevel: logLevel('error'),
+};
+export type TestCommandOptions = OptionsOf<typeof testOptions>;
+
+export function testCommand(): Command {
+  const endToEnd = command('e2e', {
+    summary: 'run end-to-end conversation tests',
+    operands: [operand('[path]', 'test file or folder; file::name for one test', 'tests')],
+    options: testOptions,
+    notes: 'Exits with 1 if a test fails.',
+    examples: [
+      'legate test e2e                                       tests/ of the project in this folder',
+      'legate test e2e examples/bank/tests --coverage-report',
+      'legate test e2e "tests/transfers.yml::cancel a transfer" --fail-fast',
+    ],
+    run: async () => (await import('../test-e2e.ts')).testEndToEnd,
+  });
+  return command('test', {
+    summary: 'run the tests of an assistant',
+    commands: [endToEnd],
+    examples: ['legate test e2e examples/bank/tests'],
+  });
+}
+
+const doctorOptions = { ...places, port: port(5005), json };
+export type DoctorCommandOptions = OptionsOf<typeof doctorOptions>;
+
+export function doctorCommand(): Command {
+  return command('doctor', {
+    summary: 'check the environment of a server and say how to fix problems',
+    operands: [directory()],
+    options: doctorOptions,
+    notes: `Checks Node, configuration, store, broker, models, port, clock and card, and says how to fix each
+problem. Changes nothing. Exits with 1 if it finds an error.`,
+    examples: [
+      'legate doctor',
+      'legate doctor examples/bank --port 8080',
+      `legate doctor --json | jq '.[] | select(.outcome == "wrong")'`,
+    ],
+    run: async () => (await import('../doctor/doctor.ts')).doctor,
+  });
+}
