@@ -135,8 +135,8 @@ export {
   type ServeOptions,
   type Serving,
   type ServingAll,
-  type TlsFiles,
 } from './http/index.ts';
+export type { TlsFiles } from './service/index.ts';
 export {
   grpcBinding,
   type GrpcBindingOptions,

@@ -21,6 +21,7 @@ const rooms = [
   'assistant',
   'peers',
   'auth',
+  'service',
   'http',
   'grpc',
   'bus',

@@ -17,7 +17,7 @@ const eventName = /'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g;
 
 /** Calls whose event is a variable, with the names that it can have. */
 const indirect: Readonly<Record<string, (text: string) => readonly [string, string][]>> = {
-  'src/http/audit.ts': (text) =>
+  'src/service/audit.ts': (text) =>
     namesIn(text, /'((?:a2a_server|audit)\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
   'src/http/inspector/api-network.ts': (text) =>
     namesIn(text, /audit\(inspection, call, '([a-z_.]+)'/g).map((name) => [name, 'info']),

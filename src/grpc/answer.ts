@@ -1,9 +1,17 @@
-import type { Metadata, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
-import { execute, extensionHeaders, type OperationResult, type Service } from '../http/index.ts';
+import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { LegateError, toLegateError, v03Rest, v1 } from '../protocol/index.ts';
+import {
+  admitStream,
+  callOf,
+  checkVersion,
+  execute,
+  extensionHeaders,
+  type OperationResult,
+  type Service,
+  statedVersion,
+} from '../service/index.ts';
 import { callerGone, type EventStream, type StreamEvent } from '../tasks/index.ts';
-import type { Admission, Entrance } from './entrance.ts';
-import { callOf, checkVersion } from './grpc-call.ts';
+import type { Entrance } from './entrance.ts';
 import type { RpcMethod } from './methods.ts';
 import { Outflow } from './outflow.ts';
 import { metadataOf } from './status.ts';
@@ -23,49 +31,39 @@ type Incoming = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, B
 const dialects = { '1.0': v1, '0.3': v03Rest } as const;
 
 /** Answers a call that has one answer; rejects with the reason why it has none. */
-export async function answerOnce(
+export function answerOnce(
   context: DoorContext,
   method: RpcMethod,
   call: ServerUnaryCall<Buffer, Buffer>,
 ): Promise<Buffer> {
-  using admission = context.entrance.take(call.metadata);
-  const result = await audited(context, method, admission, () =>
-    perform(context, method, call, admission),
+  return perform(context, method, call, async (result) =>
+    encode(method, result.kind === 'json' ? (JSON.parse(result.text) as unknown) : {}),
   );
-  const json = result.kind === 'json' ? (JSON.parse(result.text) as unknown) : {};
-  return encode(method, json);
 }
 
 /** Sends a stream to its end; rejects with the reason of a bad one. */
-export async function answerStream(
+export function answerStream(
   context: DoorContext,
   method: RpcMethod,
   call: ServerWritableStream<Buffer, Buffer>,
 ): Promise<void> {
-  const { service, entrance, closing } = context;
-  using admission = entrance.take(call.metadata);
-  using _stream = await audited(context, method, admission, async () =>
-    service.callerLimits.stream(admission.caller, admission.address),
-  );
-  // Streams are counted apart from calls, so that a caller with many of them can still cancel.
-  admission[Symbol.dispose]();
-  const result = await audited(context, method, admission, () =>
-    perform(context, method, call, admission),
-  );
-  if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
-  const { stream } = result;
-  const stop = (): void => stream.finish();
-  closing.addEventListener('abort', stop, { once: true });
-  if (closing.aborted) stop();
-  try {
-    const isComplete = await pour(stream, new Outflow(call, context.maxWaitingBytes), (event) =>
-      encodeEvent(method, event),
-    );
-    if (!isComplete && closing.aborted) throw stopping();
-  } finally {
-    closing.removeEventListener('abort', stop);
-    stream.close();
-  }
+  const { closing, maxWaitingBytes } = context;
+  return perform(context, method, call, async (result) => {
+    if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
+    const { stream } = result;
+    const stop = (): void => stream.finish();
+    closing.addEventListener('abort', stop, { once: true });
+    if (closing.aborted) stop();
+    try {
+      const isComplete = await pour(stream, new Outflow(call, maxWaitingBytes), (event) =>
+        encodeEvent(method, event),
+      );
+      if (!isComplete && closing.aborted) throw stopping();
+    } finally {
+      closing.removeEventListener('abort', stop);
+      stream.close();
+    }
+  });
 }
 
 /**
@@ -86,38 +84,28 @@ export async function pour(
   return false;
 }
 
-/** Refusals stand in the audit log, as those of the HTTP doors do. */
-async function audited<T>(
-  { service }: DoorContext,
-  { path }: RpcMethod,
-  { caller, address }: Admission,
-  work: () => Promise<T>,
+/** Runs the operation of a call, and sends what it answers. */
+async function perform<T>(
+  { service, entrance }: DoorContext,
+  method: RpcMethod,
+  call: Incoming,
+  send: (result: OperationResult) => Promise<T>,
 ): Promise<T> {
+  const { version, operation, path } = method;
+  using admission = entrance.take(call.metadata);
+  const { caller, address, headers, isLocal } = admission;
   try {
-    return await work();
+    using _stream = method.streams ? admitStream(service, caller, address, admission) : undefined;
+    checkVersion(service, statedVersion(headers), { expected: version, what: 'service' });
+    const params = method.request.decode(call.request);
+    const asked = callOf(headers, { caller, version, isLocal, signal: () => signalOf(call) });
+    const result = await execute(service, operation, dialects[version], params, asked);
+    call.sendMetadata(metadataOf(extensionHeaders(service, asked) ?? {}));
+    return await send(result);
   } catch (thrown) {
     service.audit.denied(toLegateError(thrown), { address, what: path, caller });
     throw thrown;
   }
-}
-
-async function perform(
-  { service }: DoorContext,
-  method: RpcMethod,
-  call: Incoming,
-  admission: Admission,
-): Promise<OperationResult> {
-  checkVersion(service, call.metadata, method.version);
-  const params = method.request.decode(call.request);
-  const asked = callOf(call.metadata, admission, method.version, signalOf(call));
-  const dialect = dialects[method.version];
-  const result = await execute(service, method.operation, dialect, params, asked);
-  call.sendMetadata(answerMetadata(service, asked));
-  return result;
-}
-
-function answerMetadata(service: Service, call: ReturnType<typeof callOf>): Metadata {
-  return metadataOf(extensionHeaders(service, call) ?? {});
 }
 
 /** Aborts when the caller cancels or its deadline passes: waiting ends, and the task goes on. */

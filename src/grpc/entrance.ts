@@ -6,16 +6,16 @@ import {
 } from '@grpc/grpc-js';
 import type { Caller } from '../agents/index.ts';
 import { isLocalRequest, tlsPeer, type TlsPeer } from '../auth/index.ts';
-import type { Service } from '../http/index.ts';
 import { LegateError, toLegateError } from '../protocol/index.ts';
-import { headersOf } from './grpc-call.ts';
+import { admit, authenticate, type Service } from '../service/index.ts';
 import type { CallStatus } from './status.ts';
 
 /** A call that may be read and answered. Dispose of it once it is. */
 export interface Admission extends Disposable {
   readonly caller: Caller;
   /** A program on this machine called, and no proxy forwarded it. */
-  readonly isLocal: boolean;
+  readonly isLocal: () => boolean;
+  readonly headers: ReturnType<typeof headersOf>;
   /** The address of the other end of the connection. */
   readonly address: string;
 }
@@ -92,28 +92,26 @@ export class Entrance {
     metadata: Metadata,
     what: string,
   ): Promise<Admission> {
-    const { auth, callerLimits, load, audit } = this.#service;
     const peer = peerOf(call);
     const address = call.getConnectionInfo().remoteAddress ?? '';
     const headers = headersOf(metadata);
     let caller: Caller | undefined;
     try {
-      caller = await callerLimits.authentication(address, () =>
-        auth.authenticate({
-          headers,
-          ...(peer !== undefined && { tlsPeer: peer }),
-        }),
-      );
-      load.note();
-      const place = await callerLimits.request(caller, address);
-      const isLocal = isLocalRequest({
-        headers: { ...headers, host: call.getHost() },
-        socket: { remoteAddress: address },
-        httpVersion: '2.0',
-      });
-      return { caller, address, isLocal, [Symbol.dispose]: () => place[Symbol.dispose]() };
+      caller = await authenticate(this.#service, address, () => ({
+        headers,
+        ...(peer !== undefined && { tlsPeer: peer }),
+      }));
+      const permit = await admit(this.#service, caller, address);
+      const isLocal = (): boolean =>
+        isLocalRequest({
+          headers: { ...headers, host: call.getHost() },
+          socket: { remoteAddress: address },
+          httpVersion: '2.0',
+        });
+      const dispose = (): void => permit[Symbol.dispose]();
+      return { caller, address, headers, isLocal, [Symbol.dispose]: dispose };
     } catch (thrown) {
-      audit.denied(toLegateError(thrown), { address, what, caller });
+      this.#service.audit.denied(toLegateError(thrown), { address, what, caller });
       throw thrown;
     }
   }
@@ -129,4 +127,15 @@ function peerOf(call: ServerInterceptingCallInterface): TlsPeer | undefined {
   if (certificate === undefined) return undefined;
   const socket = { authorized: true, getPeerCertificate: () => certificate };
   return tlsPeer(socket as unknown as Parameters<typeof tlsPeer>[0]);
+}
+
+/** Metadata as HTTP headers, for those who read headers. Binary values are none. */
+function headersOf(metadata: Metadata): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, values] of Object.entries(metadata.toJSON())) {
+    const texts = values.filter((value) => typeof value === 'string');
+    const [first] = texts;
+    if (first !== undefined) headers[name] = texts.length === 1 ? first : texts;
+  }
+  return headers;
 }

@@ -1,5 +1,5 @@
 import { checkBind, isLocalOnly } from '../auth/index.ts';
-import type { Service, TlsFiles } from '../http/index.ts';
+import type { Service, TlsFiles } from '../service/index.ts';
 import type { AgentInterface } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 

@@ -1,5 +1,5 @@
-import type { Router } from '../http/index.ts';
 import type { AgentCard, AgentInterface } from '../protocol/index.ts';
+import type { Service } from '../service/index.ts';
 import { type GrpcDoor, type GrpcOptions, openGrpc } from './open-grpc.ts';
 
 export type ServeGrpcOptions = Omit<GrpcOptions, 'service'>;
@@ -12,10 +12,10 @@ export type ServeGrpcOptions = Omit<GrpcOptions, 'service'>;
  * await using door = await serveGrpc(server.router, { port: 50051 });
  */
 export async function serveGrpc(
-  router: Pick<Router, 'service' | 'cards'>,
+  { service }: { readonly service: Service },
   options: ServeGrpcOptions = {},
 ): Promise<GrpcDoor> {
-  const { service, cards } = router;
+  const { cards } = service;
   const door = await openGrpc({ ...options, service });
   try {
     await cards.replace(listing(cards.current, door.interfaces));

@@ -6,9 +6,10 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
 } from '@grpc/grpc-js';
-import { type Service, type TlsFiles, waitAtMost } from '../http/index.ts';
 import { LegateError, toLegateError } from '../protocol/index.ts';
+import type { Service, TlsFiles } from '../service/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { waitAtMost } from '../time/index.ts';
 import { answerOnce, answerStream, type DoorContext } from './answer.ts';
 import { Entrance } from './entrance.ts';
 import { loadMethods, type RpcMethod } from './methods.ts';

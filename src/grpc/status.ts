@@ -1,5 +1,5 @@
 import { Metadata, status as numbers } from '@grpc/grpc-js';
-import { errorHeaders } from '../http/index.ts';
+import { errorHeaders } from '../service/index.ts';
 import {
   errorDetails,
   type ErrorProfile,

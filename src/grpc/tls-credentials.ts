@@ -1,19 +1,11 @@
 import { ServerCredentials } from '@grpc/grpc-js';
-import { unwatchFile, watchFile } from 'node:fs';
-import { createSecureContext } from 'node:tls';
-import { tlsContext, type TlsFiles } from '../http/index.ts';
+import { readTls, type TlsFiles, watchTls } from '../service/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
-/** How often the files are looked at, in milliseconds. */
-const interval = 2_000;
-
-/**
- * The certificate of the door, read again when its files change; connections stay open. Files that
- * cannot be used are reported, and the former certificate stays in use.
- */
+/** The certificate of a server, read again when its files change. */
 export class TlsCredentials extends ServerCredentials {
-  readonly #paths: readonly string[];
-  readonly #reload: () => void;
+  /** Looks at the files no more. */
+  readonly stop: () => void;
 
   constructor(files: TlsFiles, logger: Logger) {
     super(
@@ -21,29 +13,12 @@ export class TlsCredentials extends ServerCredentials {
         requestCert: files.ca !== undefined,
         rejectUnauthorized: files.requireClientCertificate === true,
       },
-      tlsContext(files),
+      readTls(files),
     );
-    this.#paths = [files.certificate, files.key, ...(files.ca === undefined ? [] : [files.ca])];
-    this.#reload = () => {
-      try {
-        const context = tlsContext(files);
-        // With a certificate that cannot be used, the server would turn everybody away.
-        createSecureContext(context);
-        this.updateSecureContextOptions(context);
-        logger.info({ certificate: files.certificate }, 'grpc.tls.reloaded');
-      } catch (error) {
-        logger.error({ error }, 'grpc.tls.reload_failed');
-      }
-    };
-    for (const path of this.#paths) watchFile(path, { interval, persistent: false }, this.#reload);
+    this.stop = watchTls(files, logger, (context) => this.updateSecureContextOptions(context));
   }
 
   override _equals(other: ServerCredentials): boolean {
     return this === other;
-  }
-
-  /** Looks at the files no more. */
-  stop(): void {
-    for (const path of this.#paths) unwatchFile(path, this.#reload);
   }
 }

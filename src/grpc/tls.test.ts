@@ -7,7 +7,8 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import { makeCertificate, type TestCertificate } from '../../test/certificate.ts';
 import { agent, completed } from '../agents/index.ts';
 import { Authenticator, mtlsVerifier } from '../auth/index.ts';
-import { router, type RouterOptions, type TlsFiles } from '../http/index.ts';
+import { router, type RouterOptions } from '../http/index.ts';
+import type { TlsFiles } from '../service/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { type GrpcDoor, serveGrpc } from './index.ts';
 import { GrpcClient } from './testing/grpc-client.ts';
@@ -89,7 +90,7 @@ test('a changed certificate is taken up, and one that cannot be used is not', as
   await expect.poll(() => servedBy(door), { timeout: 10_000 }).toBe('second');
   writeFileSync(files.certificate, 'no certificate');
   touch(files);
-  await expect.poll(() => events, { timeout: 10_000 }).toContain('grpc.tls.reload_failed');
+  await expect.poll(() => events, { timeout: 10_000 }).toContain('tls.reload_failed');
   expect(await servedBy(door)).toBe('second');
 });
 

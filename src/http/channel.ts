@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Agent } from '../agents/index.ts';
 import { LegateError } from '../protocol/index.ts';
+import type { Cards, PushService } from '../service/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Engine } from '../tasks/index.ts';
-import type { Cards } from './cards.ts';
-import type { PushService } from './push-service.ts';
-import type { Service } from './service.ts';
+import type { HttpService } from './service.ts';
 
 /**
  * Endpoints beside A2A on the port of an agent: a chat webhook, an admin API, a page.
@@ -35,7 +34,13 @@ export interface Channel {
 
 export type MountedChannel = AsyncDisposable | Disposable | void;
 
-/** What a channel is given to serve its agent. */
+/**
+ * What a channel is given to serve its agent.
+ * @example
+ * const mount = (host: ChannelHost): void => {
+ *   host.route('GET', '/about', ({ response }) => void response.end(host.agent.description));
+ * };
+ */
 export interface ChannelHost {
   readonly agent: Agent;
   readonly engine: Engine;
@@ -43,7 +48,7 @@ export interface ChannelHost {
   readonly cards: Cards;
   readonly push: PushService | undefined;
   /** Authentication, limits, audit and logger of the agent's A2A endpoints. */
-  readonly service: Service;
+  readonly service: HttpService;
   /** Where callers reach the agent, without a slash at the end. */
   readonly url: string;
   /** Aborts when turns have been drained. */
@@ -62,7 +67,10 @@ export interface ChannelHost {
   guard(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** One request to a route. */
+/**
+ * One request to a route.
+ * @example const roomOf = ({ params }: RouteCall): string => params['room'] ?? '';
+ */
 export interface RouteCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -73,7 +81,10 @@ export interface RouteCall {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** May throw a `LegateError`, which is audited and sent. */
+/**
+ * Answers requests to a route. May throw a `LegateError`, which is audited and sent.
+ * @example const about: RouteHandler = ({ response }) => void response.end('A bakery.');
+ */
 export type RouteHandler = (call: RouteCall) => void | Promise<void>;
 
 interface Route {

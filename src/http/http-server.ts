@@ -1,18 +1,23 @@
-import { createServer, type Server, type ServerOptions } from 'node:http';
-import type { Server as SecureServer } from 'node:https';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
-import { LegateError, toLegateError, toRestError } from '../protocol/index.ts';
+import { LegateError, toRestError } from '../protocol/index.ts';
+import { readTls, type TlsFiles, watchTls } from '../service/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
-import { AuditLog, describeRequest } from './audit.ts';
+import { AuditLog, reported } from './audit.ts';
 import { refuseForeignNames } from './browser-guard.ts';
 import type { Handler } from './handler.ts';
 import { OpenResponses } from './open-responses.ts';
-import { readTarget } from './request-target.ts';
 import { sendJson } from './respond.ts';
 import { type Drain, shutDown } from './shut-down.ts';
-import { type TlsFiles, tlsServer } from './tls.ts';
 import { answerUnreadable, refuseBeforeStart, refuseUnclearHost } from './unreadable-request.ts';
 
 /** Bounds on connections, before anything is known of who is at their other end. */
@@ -128,9 +133,7 @@ export async function openServer(
     try {
       if (names !== undefined) refuseForeignNames(request, names);
     } catch (thrown) {
-      const error = toLegateError(thrown);
-      audit.denied(error, describeRequest(request));
-      const { status, body } = toRestError(error);
+      const { status, body } = toRestError(reported({ audit, logger }, request, thrown));
       return sendJson(response, status, JSON.stringify(body));
     }
     if (released !== undefined) {
@@ -171,6 +174,86 @@ export async function openServer(
       secure?.stop();
     },
   };
+}
+
+/** How long a client may take to agree on keys, in milliseconds. */
+const handshakeTimeout = 10_000;
+
+function tlsServer(
+  files: TlsFiles,
+  listener: RequestListener,
+  logger: Logger,
+  options: ServerOptions,
+): { readonly server: SecureServer; readonly stop: () => void } {
+  const server = createSecureServer(
+    {
+      ...readTls(files),
+      requestCert: files.ca !== undefined,
+      rejectUnauthorized: files.requireClientCertificate === true,
+      handshakeTimeout,
+      ...options,
+    },
+    listener,
+  );
+  const stop = watchTls(files, logger, (context) => server.setSecureContext(context));
+  return { server, stop };
+}
+
+const absoluteTarget = /^https?:\/\/([^/?#]+)([^#]*)/i;
+
+/**
+ * Puts a target that names the server, as callers through a proxy may send it, into the usual form:
+ * its path, and its host in place of the `Host` field (RFC 9112, 3.2.2). Other targets are left alone.
+ */
+export function readTarget(request: IncomingMessage): void {
+  const { url = '/' } = request;
+  if (url.startsWith('/')) return;
+  const [, host, path = ''] = absoluteTarget.exec(url) ?? [];
+  if (host === undefined) return;
+  request.headers.host = host;
+  request.url = path.startsWith('/') ? path : `/${path}`;
+}
+
+/** What answers on a port. */
+export interface Listener {
+  readonly handler: Handler;
+  /** From now on it is not ready. */
+  leave(): void;
+  readonly drain: Drain;
+  close(): Promise<void>;
+}
+
+/** A port, and what answers on it. */
+export interface Listening<T> extends Pick<HttpServer, 'url' | 'port' | 'server'> {
+  readonly made: T;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the port, then what answers on it; they are closed together. */
+export async function listenFor<T extends Listener>(
+  options: Parameters<typeof openServer>[0],
+  open: (server: Pick<HttpServer, 'url' | 'isLocalOnly' | 'hostNames'>) => Promise<T>,
+): Promise<Listening<T>> {
+  const opened = await openServer(options);
+  const { url, port, server, isLocalOnly: isLocal, hostNames } = opened;
+  const made = await open({ url, isLocalOnly: isLocal, hostNames }).catch(
+    async (error: unknown) => {
+      await opened.close(async () => undefined);
+      throw error;
+    },
+  );
+  opened.handle(made.handler);
+  const shutDownAll = async (): Promise<void> => {
+    made.leave();
+    await opened.leave();
+    try {
+      await opened.close((grace) => made.drain(grace));
+    } finally {
+      await made.close();
+    }
+  };
+  let closed: Promise<void> | undefined;
+  return { url, port, server, made, close: () => (closed ??= shutDownAll()) };
 }
 
 function serverOptions(limits: Partial<ConnectionLimits> = {}): ServerOptions {

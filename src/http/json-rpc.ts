@@ -1,39 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../agents/index.ts';
 import {
-  type Dialect,
   type JsonRpcId,
   JsonRpcRequestError,
   LegateError,
+  negotiateVersion,
   operationOf,
   parseJson,
   parseJsonRpcRequest,
   type ProtocolVersion,
+  statusOf,
   toJsonRpcError,
-  toLegateError,
   v03,
   v1,
 } from '../protocol/index.ts';
-import type { Caller } from '../agents/index.ts';
-import type { Call } from '../tasks/index.ts';
-import { describeRequest } from './audit.ts';
-import { readBody } from './body.ts';
-import { contextHints } from './context-hints.ts';
-import { authenticate, enter, openStream } from './entrance.ts';
-import { extensionHeaders } from './extension-headers.ts';
-import { callOf } from './http-call.ts';
-import { requireJson } from './media-type.ts';
-import { execute, type OperationResult } from './operations.ts';
+import { checkVersion, errorHeaders, execute, statedVersion } from '../service/index.ts';
+import { sendResult } from './answer.ts';
+import { reported } from './audit.ts';
+import {
+  admitAnswer,
+  admitRequest,
+  authenticateRequest,
+  callOfRequest,
+  readBody,
+  requireJson,
+} from './request.ts';
 import { sendJson } from './respond.ts';
-import { errorHeaders, jsonRpcStatus } from './statuses.ts';
-import type { Service } from './service.ts';
-import { sendEvents } from './sse.ts';
-import { versionOf } from './version.ts';
+import type { HttpService } from './service.ts';
 
 const dialects = { '1.0': v1, '0.3': v03 } as const;
 
 /** `POST /`: JSON-RPC in both versions. */
 export async function handleJsonRpc(
-  service: Service,
+  service: HttpService,
   request: IncomingMessage,
   response: ServerResponse,
   query: URLSearchParams,
@@ -43,8 +42,8 @@ export async function handleJsonRpc(
   let caller: Caller | undefined;
   let what: string | undefined;
   try {
-    caller = await authenticate(service, request, response, query);
-    using place = await enter(service, request, response, caller);
+    caller = await authenticateRequest(service, request, response, query);
+    using permit = await admitRequest(service, request, response, caller);
     requireJson(request);
     const text = await readBody(request, service.limits);
     const body = parseJson(text, { maxDepth: service.limits.maxJsonDepth });
@@ -53,91 +52,67 @@ export async function handleJsonRpc(
     what = rpc.method.slice(0, 100);
     // The name of the method tells the version.
     const method = operationOf(rpc.method);
-    checkVersion(service, request, query, method?.version);
+    const stated = statedVersion(request.headers, query);
+    checkMethodVersion(service, stated, method?.version);
     if (method === undefined) {
       throw new LegateError('METHOD_NOT_FOUND', `there is no method ${what}`);
     }
-    const dialect = dialects[method.version];
-    const call = callOf(request, response, caller, dialect.version, method.operation);
-    using _stream = openStream(service, request, caller, method.operation, place);
-    const result = await execute(service, method.operation, dialect, rpc.params, call);
-    await answer(service, response, { id, dialect, result, call, closing });
+    const { version, operation } = method;
+    const dialect = dialects[version];
+    const call = callOfRequest(request, response, { caller, version, operation });
+    using _stream = admitAnswer(service, request, caller, operation, permit);
+    const result = await execute(service, operation, dialect, rpc.params, call);
+    await sendResult(service, response, result, {
+      dialect,
+      call,
+      closing,
+      mediaType: 'application/json',
+      envelope: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'],
+      nothing: version === '1.0' ? '{}' : 'null',
+      errorFrame: (error) => `data: ${errorText(error, id)}\n\n`,
+    });
   } catch (thrown) {
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
-    const error = toLegateError(thrown);
-    service.audit.denied(error, {
-      ...describeRequest(request),
-      ...(what !== undefined && { what }),
-      caller,
-    });
-    fail(service, response, error, id);
+    const known = { caller, ...(what !== undefined && { what }) };
+    const error = reported(service, request, thrown, known);
+    sendJson(response, httpStatus(error), errorText(error, id), errorHeaders(error));
   }
 }
 
 /** The header must agree with the version whose method was called. */
-function checkVersion(
-  service: Service,
-  request: IncomingMessage,
-  query: URLSearchParams,
+function checkMethodVersion(
+  service: HttpService,
+  stated: string,
   expected: ProtocolVersion | undefined,
 ): void {
-  const { version, isStated } = versionOf(request, query);
-  if (expected === undefined || version === expected) return;
-  if (expected === '0.3') {
+  // A version that nobody knows is refused whatever the method.
+  const version = negotiateVersion({ header: stated });
+  if (expected === '0.3' && version !== expected) {
     throw new LegateError(
       'METHOD_NOT_FOUND',
       'this method belongs to A2A 0.3, but the request says A2A-Version 1.0',
     );
   }
-  if (service.isLenient && !isStated) return;
-  throw new LegateError(
-    'VERSION_NOT_SUPPORTED',
-    'this method belongs to A2A 1.0: send the header A2A-Version: 1.0',
-    { metadata: { supportedVersions: '1.0' } },
-  );
+  if (expected !== undefined) checkVersion(service, stated, { expected, what: 'method' });
 }
 
-async function answer(
-  service: Service,
-  response: ServerResponse,
-  options: {
-    id: JsonRpcId;
-    dialect: Dialect;
-    result: OperationResult;
-    call: Call;
-    closing: AbortSignal;
-  },
-): Promise<void> {
-  const { id, dialect, result, call, closing } = options;
-  const envelope = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
-  if (result.kind === 'stream') {
-    return sendEvents(response, result.stream, {
-      encode: (event) =>
-        dialect.version === '1.0'
-          ? `${envelope}${event.body.text}}`
-          : `${envelope}${JSON.stringify(dialect.streamResponse.encode(event.body.value, event.isLast))}}`,
-      encodeError: (error) => `data: ${errorText(error, id)}\n\n`,
-      logger: service.logger,
-      keepAliveMs: service.limits.keepAliveMs,
-      extraHeaders: extensionHeaders(service, call),
-      closing,
-    });
-  }
-  const text = result.kind === 'json' ? result.text : dialect.version === '1.0' ? '{}' : 'null';
-  const isPlain = !service.setsContextHints && call.extensions?.length === 0;
-  sendJson(
-    response,
-    200,
-    `${envelope}${text}}`,
-    isPlain ? undefined : { ...contextHints(service, result), ...extensionHeaders(service, call) },
-  );
-}
+/** Errors that a JSON-RPC answer tells by its HTTP status too: proxies and retries go by it. */
+const transportErrors = new Set<string>([
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'RATE_LIMITED',
+  'UNAVAILABLE',
+  'STORE_FAILED',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_ENCODING',
+  'REQUEST_TIMEOUT',
+  'MESSAGE_IN_FLIGHT',
+  'ROUTE_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+]);
 
-/** JSON-RPC errors go out as HTTP 200, save those that HTTP clients must see for what they are. */
-function fail(service: Service, response: ServerResponse, error: LegateError, id: JsonRpcId): void {
-  if (error.code === 'INTERNAL')
-    service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
-  sendJson(response, jsonRpcStatus(error), errorText(error, id), errorHeaders(error));
+function httpStatus({ code }: LegateError): number {
+  return transportErrors.has(code) ? statusOf(code).http : 200;
 }
 
 function errorText(error: LegateError, id: JsonRpcId): string {

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLocalRequest } from '../auth/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { prometheusType, type Telemetry } from '../telemetry/index.ts';
-import { authenticate } from './entrance.ts';
-import type { Service } from './service.ts';
+import { authenticateRequest } from './request.ts';
+import type { HttpService } from './service.ts';
 
 /**
  * Where metrics are shown, and to whom.
@@ -45,12 +45,12 @@ export class MetricsDoor {
   }
 
   async send(
-    service: Service,
+    service: HttpService,
     request: IncomingMessage,
     response: ServerResponse,
     query: URLSearchParams,
   ): Promise<void> {
-    if (this.#access === 'callers') await authenticate(service, request, response, query);
+    if (this.#access === 'callers') await authenticateRequest(service, request, response, query);
     const isOpen = this.#access === 'callers' && service.auth.isOpen;
     if (isOpen || this.#access === 'local') requireThisMachine(request);
     await this.#show(request, response);

@@ -3,8 +3,8 @@ import { agent } from '../agents/index.ts';
 import { artifact, LegateError } from '../protocol/index.ts';
 import { openMemory, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
+import { Readiness } from '../service/index.ts';
 import { serve } from './index.ts';
-import { Readiness } from './readiness.ts';
 
 const echo = agent({ name: 'echo' }, async function* () {
   yield artifact('x');

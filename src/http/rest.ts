@@ -1,34 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../agents/index.ts';
 import {
   type Dialect,
   invalidParams,
   LegateError,
   parseJson,
-  toLegateError,
   toRestError,
   v03Rest,
   v1,
 } from '../protocol/index.ts';
-import type { Caller } from '../agents/index.ts';
-import type { Call } from '../tasks/index.ts';
-import { describeRequest } from './audit.ts';
-import { readBody } from './body.ts';
-import { contextHints } from './context-hints.ts';
-import { authenticate, enter, openStream } from './entrance.ts';
-import { extensionHeaders } from './extension-headers.ts';
-import { callOf } from './http-call.ts';
-import { requireJson, responseMediaType } from './media-type.ts';
-import { execute, inTenant, type OperationResult } from './operations.ts';
+import { checkVersion, errorHeaders, execute, inTenant, statedVersion } from '../service/index.ts';
+import { responseMediaType, sendResult } from './answer.ts';
+import { reported } from './audit.ts';
+import {
+  admitAnswer,
+  admitRequest,
+  authenticateRequest,
+  callOfRequest,
+  readBody,
+  requireJson,
+} from './request.ts';
 import { sendJson } from './respond.ts';
 import { matchRest, type RestRoute } from './rest-routes.ts';
-import type { Service } from './service.ts';
-import { sendEvents } from './sse.ts';
-import { errorHeaders } from './statuses.ts';
-import { versionOf } from './version.ts';
+import type { HttpService } from './service.ts';
 
 /** HTTP+JSON: 1.x below the root, 0.3 below `/v1`. */
 export async function handleRest(
-  service: Service,
+  service: HttpService,
   request: IncomingMessage,
   response: ServerResponse,
   target: { readonly path: string; readonly query: URLSearchParams },
@@ -42,58 +40,46 @@ export async function handleRest(
     const isV03 =
       target.path.startsWith('/v1/') && !(request.headers['a2a-version'] ?? '').includes('1.');
     dialect = isV03 ? v03Rest : v1;
-    caller = await authenticate(service, request, response, target.query);
-    using place = await enter(service, request, response, caller);
-    const match = matchRest(method, isV03 ? target.path.slice(3) : target.path, dialect.version);
-    if (match === undefined) {
-      throw new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${target.path.slice(0, 200)}`);
-    }
-    if ('allow' in match) {
-      response.setHeader('allow', match.allow);
-      throw new LegateError(
-        'METHOD_NOT_ALLOWED',
-        `${method} is not possible here; use ${match.allow}`,
-      );
-    }
-    checkVersion(service, request, target.query, isV03);
+    caller = await authenticateRequest(service, request, response, target.query);
+    using permit = await admitRequest(service, request, response, caller);
+    const { version } = dialect;
+    const match = matchRest(method, isV03 ? target.path.slice(3) : target.path, version);
+    if (match === undefined) throw nothingAt(target.path);
+    if ('allow' in match) throw methodNotAllowed(response, method, match.allow);
+    const { operation } = match;
+    const stated = statedVersion(request.headers, target.query);
+    checkVersion(service, stated, { expected: version, what: 'path' });
     const params = await parameters(service, request, target.query, match);
     if (isV03) nameTask(params, match);
     // The requests of 0.3 have no field for the tenant that a path may name.
     const tenant = isV03 ? match.tenant : undefined;
-    const call = inTenant(
-      callOf(request, response, caller, dialect.version, match.operation),
-      tenant,
-    );
-    using _stream = openStream(service, request, caller, match.operation, place);
-    const result = await execute(service, match.operation, dialect, params, call);
-    await answer(service, request, response, { dialect, result, call, closing });
+    const call = inTenant(callOfRequest(request, response, { caller, version, operation }), tenant);
+    using _stream = admitAnswer(service, request, caller, operation, permit);
+    const result = await execute(service, operation, dialect, params, call);
+    await sendResult(service, response, result, {
+      dialect,
+      call,
+      closing,
+      mediaType: responseMediaType(request),
+      envelope: ['', ''],
+      nothing: '{}',
+      errorFrame: (error) =>
+        `event: error\ndata: ${JSON.stringify(toRestError(error, { version }).body)}\n\n`,
+    });
   } catch (thrown) {
-    const error = toLegateError(thrown);
-    service.audit.denied(error, { ...describeRequest(request), caller });
-    fail(service, request, response, error, dialect.version);
+    const error = reported(service, request, thrown, { caller });
+    const { version } = dialect;
+    const { status, body } = toRestError(error, { version, profile: service.errorProfile });
+    sendJson(response, status, JSON.stringify(body), {
+      ...errorHeaders(error),
+      'content-type': responseMediaType(request),
+    });
   }
-}
-
-/** REST paths are per version, so the header has only to agree. */
-function checkVersion(
-  service: Service,
-  request: IncomingMessage,
-  query: URLSearchParams,
-  isV03: boolean,
-): void {
-  const { version, isStated } = versionOf(request, query);
-  const expected = isV03 ? '0.3' : '1.0';
-  if (version === expected || (!isStated && (isV03 || service.isLenient))) return;
-  throw new LegateError(
-    'VERSION_NOT_SUPPORTED',
-    `this path belongs to A2A ${expected}: send the header A2A-Version: ${expected}`,
-    { metadata: { supportedVersions: expected } },
-  );
 }
 
 /** Path, query and body as one object; what the path says, the body cannot unsay. */
 async function parameters(
-  service: Service,
+  service: HttpService,
   request: IncomingMessage,
   query: URLSearchParams,
   route: RestRoute,
@@ -149,47 +135,17 @@ function nameTask(params: Record<string, unknown>, { operation, params: path }: 
   }
 }
 
-async function answer(
-  service: Service,
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: { dialect: Dialect; result: OperationResult; call: Call; closing: AbortSignal },
-): Promise<void> {
-  const { dialect, result, call, closing } = options;
-  if (result.kind === 'stream') {
-    return sendEvents(response, result.stream, {
-      encode: (event) =>
-        dialect.version === '1.0'
-          ? event.body.text
-          : JSON.stringify(dialect.streamResponse.encode(event.body.value, event.isLast)),
-      encodeError: (error) =>
-        `event: error\ndata: ${JSON.stringify(toRestError(error, { version: dialect.version }).body)}\n\n`,
-      logger: service.logger,
-      keepAliveMs: service.limits.keepAliveMs,
-      extraHeaders: extensionHeaders(service, call),
-      closing,
-    });
-  }
-  sendJson(response, 200, result.kind === 'json' ? result.text : '{}', {
-    ...contextHints(service, result),
-    ...extensionHeaders(service, call),
-    'content-type': responseMediaType(request),
-  });
+export function nothingAt(path: string, index?: string): LegateError {
+  const hint = index === undefined ? '' : `; ${index} lists the agents here`;
+  return new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}${hint}`);
 }
 
-function fail(
-  service: Service,
-  request: IncomingMessage,
+/** Also names the methods that the path takes, in a header of the response. */
+export function methodNotAllowed(
   response: ServerResponse,
-  error: LegateError,
-  version: '0.3' | '1.0',
-): void {
-  if (error.code === 'INTERNAL') {
-    service.logger.error({ error: error.cause ?? error }, 'http.internal_error');
-  }
-  const { status, body } = toRestError(error, { version, profile: service.errorProfile });
-  sendJson(response, status, JSON.stringify(body), {
-    ...errorHeaders(error),
-    'content-type': responseMediaType(request),
-  });
+  method: string,
+  allow: string,
+): LegateError {
+  response.setHeader('allow', allow);
+  return new LegateError('METHOD_NOT_ALLOWED', `${method} is not possible here; use ${allow}`);
 }

@@ -3,15 +3,18 @@ import type { Server as SecureServer } from 'node:https';
 import type { Agent } from '../agents/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
-import { type AgentDoors, openDoors } from './agent-doors.ts';
-import { createAgentsHandler } from './agents-handler.ts';
-import { type ListenOptions, openServer } from './http-server.ts';
-import type { PushService } from './push-service.ts';
-import type { AgentOptions, SharedOptions } from './router-options.ts';
-import { openShared } from './shared.ts';
+import type { AgentOptions, PushService, SharedOptions } from '../service/index.ts';
+import { cataloguePath, sendCatalogue } from './card.ts';
+import { type Channel, ChannelRoutes } from './channel.ts';
+import { type AgentEndpoints, openEndpoints } from './endpoints.ts';
+import { createHandler } from './handler.ts';
+import { listenFor, type ListenOptions } from './http-server.ts';
+import type { HttpOptions, HttpSharedOptions } from './options.ts';
+import { authenticateRequest } from './request.ts';
 
 /** An agent with what it does not share with the others. */
-export interface ServedAgent extends Omit<AgentOptions, 'url' | 'auth' | 'protectsCard' | 'cors'> {
+export interface ServedAgent
+  extends Omit<AgentOptions, 'url' | 'auth' | 'protectsCard'>, Omit<HttpOptions, 'cors'> {
   readonly agent: Agent;
 }
 
@@ -26,7 +29,12 @@ export interface ServedAgent extends Omit<AgentOptions, 'url' | 'auth' | 'protec
  * };
  */
 export interface ServeAllOptions
-  extends SharedOptions, ListenOptions, Pick<AgentOptions, 'auth' | 'protectsCard' | 'cors'> {
+  extends
+    SharedOptions,
+    HttpSharedOptions,
+    ListenOptions,
+    Pick<AgentOptions, 'auth' | 'protectsCard'>,
+    Pick<HttpOptions, 'cors'> {
   /** Where callers reach the root, without a slash at the end. @default where the server listens */
   url?: string;
 }
@@ -44,7 +52,7 @@ export interface ServingAll extends AsyncDisposable {
   readonly store: Store;
   readonly push: PushService | undefined;
   /** By name. */
-  readonly agents: ReadonlyMap<string, AgentDoors>;
+  readonly agents: ReadonlyMap<string, AgentEndpoints>;
   close(): Promise<void>;
 }
 
@@ -67,54 +75,71 @@ export async function serveAll(
     'take' in entry ? { agent: entry } : entry,
   ]);
   checkNames(served);
+  const { auth, protectsCard = false, cors = [] } = options;
+  const isAuthenticated = auth?.isOpen === false;
+  const { made, close, ...listening } = await listenFor({ ...options, isAuthenticated }, (server) =>
+    openAll(served, { ...options, protectsCard, cors }, server),
+  );
+  const { store, push, agents: opened } = made;
+  return { ...listening, store, push, agents: opened, close, [Symbol.asyncDispose]: close };
+}
+
+/** Below `/{agent}` are the endpoints of that agent; at the root are the catalogue and health. */
+async function openAll(
+  served: readonly (readonly [string, ServedAgent])[],
+  options: ServeAllOptions & Required<Pick<ServeAllOptions, 'protectsCard' | 'cors'>>,
+  { url, isLocalOnly, hostNames }: Parameters<Parameters<typeof listenFor>[1]>[0],
+) {
   const { auth, protectsCard, cors } = options;
-  const common = {
-    ...(auth !== undefined && { auth }),
-    ...(protectsCard !== undefined && { protectsCard }),
-    ...(cors !== undefined && { cors }),
-  };
-  const opened = await openServer({ ...options, isAuthenticated: auth?.isOpen === false });
-  const { url, port, server, isLocalOnly } = opened;
-  const shared = await openShared({ isLocalOnly, ...options }).catch(async (error: unknown) => {
-    await opened.close(async () => undefined);
-    throw error;
+  const agents = served.map(([name, { agent, ...own }]) => ({
+    agent,
+    options: {
+      ...own,
+      ...(auth !== undefined && { auth }),
+      protectsCard,
+      cors,
+      url: `${url}/${name}`,
+    },
+  }));
+  const endpoints = await openEndpoints(agents, {
+    isLocalOnly,
+    ...options,
+    ...(hostNames !== undefined && { hostNames }),
   });
-  const doors = new Map<string, AgentDoors>();
-  const drain: AgentDoors['drain'] = async (grace) => {
-    await Promise.all(Array.from(doors.values(), (each) => each.drain(grace)));
-  };
-  const stop = async (): Promise<void> => {
-    // The claims of webhooks end with the replica, so they are settled before it retires.
-    await shared.push?.stop();
-    for (const { engine } of doors.values()) await engine.stop();
-    await shared.close();
-  };
-  try {
-    for (const [name, { agent, ...own }] of served) {
-      const replica = doors.size === 0 ? shared.replica : shared.scheduler.uuid();
-      const place = { ...own, ...common, url: `${url}/${name}` };
-      doors.set(name, await openDoors(agent, place, shared, replica));
+  const { readiness, closing, drain, close, store, push } = endpoints;
+  const named = new Map(
+    endpoints.agents.map((each, index) => [served[index]?.[0] ?? '', each] as const),
+  );
+  // What is true of all agents is asked of the first.
+  const [first] = endpoints.agents;
+  if (first === undefined) throw invalid('there is no agent to serve');
+  const { service } = first;
+  const host = new URL(url).hostname;
+  const listed = Array.from(named, ([name, { cards }]) => ({ name, url: `${url}/${name}`, cards }));
+  const routes = new ChannelRoutes();
+  const root: Channel = { name: 'root', mount: () => undefined };
+  for (const [name, { handler }] of named) {
+    for (const path of [`/${name}`, `/${name}/*`]) {
+      routes.add(root, '*', path, ({ request, response }) => {
+        // As frameworks do it that mount handlers below a path.
+        const rest = (request.url ?? '').slice(name.length + 1);
+        request.url = rest.startsWith('/') ? rest : `/${rest}`;
+        handler(request, response);
+      });
     }
-  } catch (error) {
-    await opened.close(() => drain({ graceMs: 0 }));
-    await stop();
-    throw error;
   }
-  shared.push?.start();
-  opened.handle(createAgentsHandler({ doors, url, isReady: () => shared.readiness.check() }));
-  let closed: Promise<void> | undefined;
-  const shutDown = async (): Promise<void> => {
-    shared.readiness.leave();
-    await opened.leave();
-    try {
-      await opened.close(drain);
-    } finally {
-      await stop();
-    }
-  };
-  const close = (): Promise<void> => (closed ??= shutDown());
-  const { store, push } = shared;
-  return { url, port, server, store, push, agents: doors, close, [Symbol.asyncDispose]: close };
+  routes.add(root, 'GET', cataloguePath, async ({ request, response, query }) => {
+    if (protectsCard) await authenticateRequest(service, request, response, query);
+    sendCatalogue(request, response, { host, agents: listed, isProtected: protectsCard });
+  });
+  const handler = createHandler(service, {
+    closing,
+    isReady: () => readiness.check(),
+    channels: routes,
+    hasA2a: false,
+    index: cataloguePath,
+  });
+  return { handler, agents: named, leave: () => readiness.leave(), drain, close, store, push };
 }
 
 function checkNames(served: readonly (readonly [string, ServedAgent])[]): void {

@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Agent } from '../agents/index.ts';
-import { type ListenOptions, openServer } from './http-server.ts';
+import { listenFor, type ListenOptions } from './http-server.ts';
 import type { InspectorDoor, InspectorOptions } from './inspector/index.ts';
-import type { RouterOptions } from './router-options.ts';
+import type { RouterOptions } from './options.ts';
 import { type Router, router } from './router.ts';
 
 /**
@@ -45,39 +45,31 @@ export interface Serving extends AsyncDisposable {
 export async function serve(agent: Agent, options: ServeOptions = {}): Promise<Serving> {
   const isAuthenticated = options.auth?.isOpen === false;
   const inspector = await inspectorOf(options);
-  const opened = await openServer({ ...options, isAuthenticated });
-  const { url, port, server, isLocalOnly, hostNames } = opened;
-  const made = await router(agent, {
-    isLocalOnly,
-    ...(hostNames !== undefined && { hostNames }),
-    ...routerOptionsOf(options),
-    ...(inspector !== undefined && { before: either(inspector.handle, options.before) }),
-    url,
-  }).catch(async (error: unknown) => {
-    await opened.close(async () => undefined);
-    throw error;
-  });
+  const before =
+    inspector === undefined ? options.before : either(inspector.handle, options.before);
+  const { made, close, ...listening } = await listenFor(
+    { ...options, isAuthenticated },
+    ({ url, isLocalOnly, hostNames }) =>
+      router(agent, {
+        isLocalOnly,
+        ...options,
+        ...(hostNames !== undefined && { hostNames }),
+        url,
+        ...(before !== undefined && { before }),
+      }).then((opened) => ({
+        ...opened,
+        async drain(grace) {
+          inspector?.close();
+          await opened.drain(grace);
+        },
+      })),
+  );
   const { service, store, push } = made;
   inspector?.open({ agents: [{ name: agent.name, service }], store, push });
-  opened.handle(made.handler);
-  let closed: Promise<void> | undefined;
-  const shutDown = async (): Promise<void> => {
-    made.leave();
-    await opened.leave();
-    inspector?.close();
-    try {
-      await opened.close((grace) => made.drain(grace));
-    } finally {
-      await made.close();
-    }
-  };
-  const close = (): Promise<void> => (closed ??= shutDown());
   return {
-    url,
-    port,
-    server,
+    ...listening,
     router: made,
-    ...(inspector !== undefined && { inspectorUrl: inspector.link(url) }),
+    ...(inspector !== undefined && { inspectorUrl: inspector.link(listening.url) }),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -96,22 +88,4 @@ type Before = NonNullable<RouterOptions['before']>;
 export function either(first: Before, second: Before | undefined): Before {
   if (second === undefined) return first;
   return async (...call) => (await first(...call)) || second(...call);
-}
-
-/** The options without those that are about the port. */
-function routerOptionsOf(options: ServeOptions): RouterOptions {
-  const {
-    port: _port,
-    host: _host,
-    tls: _tls,
-    hstsSeconds: _hstsSeconds,
-    connections: _connections,
-    dangerouslyAllowUnauthenticatedRemote: _dangerously,
-    hosts: _hosts,
-    drainMs: _drainMs,
-    noticeMs: _noticeMs,
-    inspect: _inspect,
-    ...rest
-  } = options;
-  return rest;
 }

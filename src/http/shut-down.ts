@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as loopTurn } from 'node:timers/promises';
+import { waitAtMost } from '../time/index.ts';
 import type { OpenResponses } from './open-responses.ts';
-import { waitAtMost } from './wait-at-most.ts';
 
 /** Lets turns end by themselves for `graceMs`, hands over the others, and ends streams. */
 export type Drain = (options: { readonly graceMs: number }) => Promise<void>;

@@ -39,7 +39,7 @@ export interface EngineOptions {
    */
   duplicateStreams?: 'attach' | 'refuse';
   /** Checks and shows webhooks; without it the capability is off. */
-  push?: PushHooks;
+  push?: PushHooks | undefined;
   /** The name under which this process runs turns; no two may share one. @default random */
   replica?: string;
   /** URIs of the extensions the agent declares. @default [] */

@@ -1,4 +1,4 @@
 export { Deadline, type DeadlineOptions } from './deadline.ts';
 export { KeyedQueue } from './keyed-queue.ts';
 export { backoff, retry, retryAfterMs } from './retry.ts';
-export { sleep, until, within } from './until.ts';
+export { sleep, until, waitAtMost, within } from './until.ts';

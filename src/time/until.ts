@@ -32,6 +32,14 @@ export async function within<T>(
   }
 }
 
+/** Waits for work that never rejects, but no longer than so many milliseconds. */
+export async function waitAtMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}
+
 /** Waits; an abort ends the wait at once with the signal's reason. */
 export function sleep(
   milliseconds: number,

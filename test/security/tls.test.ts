@@ -7,7 +7,8 @@ import { connect as tlsConnect, type TLSSocket } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier, mtlsVerifier } from '../../src/auth/index.ts';
 import { connect } from '../../src/client/index.ts';
-import { serve, type ServeOptions, type Serving, type TlsFiles } from '../../src/http/index.ts';
+import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
+import type { TlsFiles } from '../../src/service/index.ts';
 import type { AgentCard } from '../../src/protocol/index.ts';
 import { guardedFetch, httpsOrLoopbackPolicy } from '../../src/push/index.ts';
 import { makeCertificate, type TestCertificate } from '../certificate.ts';
@@ -310,12 +311,12 @@ test('a new certificate is taken up, connections stay, and one that cannot be us
   expect(kept.status).toBe(200);
   await writeFile(files.path('server.pem'), 'no certificate');
   await expect
-    .poll(() => log.lines.filter(({ event }) => event === 'http.tls.reload_failed').length, {
+    .poll(() => log.lines.filter(({ event }) => event === 'tls.reload_failed').length, {
       timeout: 20_000,
     })
     .toBeGreaterThan(0);
   expect((await get(`${url}/health`)).serverName).toBe('second');
-  expect(log.audited('action').map(({ event }) => event)).toContain('http.tls.reloaded');
+  expect(log.audited('action').map(({ event }) => event)).toContain('tls.reloaded');
   expect(log.text()).not.toContain('PRIVATE KEY');
   agent.destroy();
 });

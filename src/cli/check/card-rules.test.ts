@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cardOf } from '../../http/index.ts';
+import { cardOf } from '../../service/index.ts';
 import { supersetCard } from '../../protocol/index.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 import { cardProblems } from './card-rules.ts';

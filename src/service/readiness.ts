@@ -36,6 +36,10 @@ export class Readiness {
     this.#isLeaving = true;
   }
 
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
   async check(): Promise<ReadyReport> {
     if (this.#isLeaving) return { isReady: false, reason: leaving };
     const now = this.#scheduler.now();

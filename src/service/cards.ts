@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
 import type { Agent, Caller } from '../agents/index.ts';
 import {
@@ -12,7 +11,6 @@ import {
   supersetCard,
   v1,
 } from '../protocol/index.ts';
-import { sendJson } from './respond.ts';
 
 export interface CardOptions {
   /** @default the agent's own */
@@ -61,9 +59,12 @@ export type ExtendedCard = (caller: Caller, card: AgentCard) => AgentCard | Prom
 /** Extended cards whose signatures are kept: callers with the same rights see the same card. */
 const maxSigned = 100;
 
-interface Rendering {
+/** A card as text. */
+export interface Rendering {
   readonly text: string;
   readonly etag: string;
+  /** As in `Last-Modified`. */
+  readonly modified: string;
 }
 
 /**
@@ -74,7 +75,6 @@ export class Cards {
   #card: AgentCard;
   #v1: Rendering;
   #superset: Rendering;
-  #modified: string;
   readonly #extended: ExtendedCard | undefined;
   readonly #unversioned: 'superset' | '1.0';
   readonly #sign: ((card: AgentCard) => Promise<AgentCard>) | undefined;
@@ -94,7 +94,6 @@ export class Cards {
     this.#card = card;
     this.#v1 = render(v1.agentCard.encode(card));
     this.#superset = render(supersetCard(card));
-    this.#modified = new Date().toUTCString();
     this.#extended = options.extended;
     this.#unversioned = options.unversioned ?? 'superset';
     this.#sign = options.sign;
@@ -110,7 +109,6 @@ export class Cards {
     this.#card = signed;
     this.#v1 = render(v1.agentCard.encode(signed));
     this.#superset = render(supersetCard(signed));
-    this.#modified = new Date().toUTCString();
   }
 
   async extended(caller: Caller): Promise<AgentCard> {
@@ -141,39 +139,15 @@ export class Cards {
     return signing;
   }
 
-  /** Answers a GET of the card; `isProtected` keeps it out of shared caches. */
-  send(request: IncomingMessage, response: ServerResponse, isProtected: boolean): void {
-    const version = request.headers['a2a-version'];
-    const stated = typeof version === 'string' && version !== '' ? version.trim() : undefined;
-    const wantsV1 = stated?.startsWith('1') ?? this.#unversioned === '1.0';
-    const { text, etag } = wantsV1 ? this.#v1 : this.#superset;
-    const headers = {
-      etag,
-      'cache-control': `${isProtected ? 'private' : 'public'}, max-age=60`,
-      'last-modified': this.#modified,
-      vary: response.hasHeader('vary') ? 'Origin, A2A-Version' : 'A2A-Version',
-      ...(!isProtected && { 'access-control-allow-origin': '*' }),
-    };
-    if (isFresh(request, etag, this.#modified)) {
-      response.writeHead(304, headers);
-      response.end();
-    } else {
-      sendJson(response, 200, text, headers);
-    }
+  /** The card as callers of this `A2A-Version` read it; for those who name none, as the options say. */
+  rendered(version: string | undefined): Rendering {
+    const isV1 = version?.startsWith('1') ?? this.#unversioned === '1.0';
+    return isV1 ? this.#v1 : this.#superset;
   }
 }
 
 function render(card: unknown): Rendering {
   const text = JSON.stringify(card);
-  return { text, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` };
-}
-
-/** An entity tag decides where there is one; the time only where there is none. */
-function isFresh(request: IncomingMessage, etag: string, modified: string): boolean {
-  const tags = request.headers['if-none-match'];
-  if (tags !== undefined) {
-    return tags === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-  }
-  const since = Date.parse(request.headers['if-modified-since'] ?? '');
-  return !Number.isNaN(since) && Date.parse(modified) <= since;
+  const modified = new Date().toUTCString();
+  return { text, modified, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` };
 }

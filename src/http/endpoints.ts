@@ -1,0 +1,133 @@
+import type { Agent } from '../agents/index.ts';
+import type { Authenticator } from '../auth/index.ts';
+import {
+  type AgentOptions,
+  type Cards,
+  openServices,
+  type Services,
+  type SharedOptions,
+} from '../service/index.ts';
+import type { Engine } from '../tasks/index.ts';
+import { refuseForeignNames, refuseForeignPages } from './browser-guard.ts';
+import { type ChannelHost, ChannelRoutes, type MountedChannel } from './channel.ts';
+import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
+import { MetricsDoor } from './metrics-door.ts';
+import type { HttpOptions, RouterOptions } from './options.ts';
+import type { Drain } from './shut-down.ts';
+import type { HttpService } from './service.ts';
+
+/** One agent on HTTP, without a server of its own. */
+export interface AgentEndpoints {
+  readonly handler: Handler;
+  readonly engine: Engine;
+  readonly cards: Cards;
+  /** What callers must prove, if anything. */
+  readonly auth: Authenticator;
+  /** What other transports need to serve the same agent beside this one. */
+  readonly service: HttpService;
+}
+
+/** Agents of one process on HTTP. */
+export interface Endpoints extends Pick<Services, 'store' | 'push' | 'readiness'> {
+  /** In the order of the agents. */
+  readonly agents: readonly AgentEndpoints[];
+  readonly closing: AbortSignal;
+  /**
+   * Lets turns end by themselves for `graceMs`, then hands them over. Streams end with their turns;
+   * those that are left get a last comment.
+   */
+  readonly drain: Drain;
+  /** Drains and lets go of everything. @default graceMs 0 */
+  readonly close: (options?: { readonly graceMs?: number }) => Promise<void>;
+}
+
+type EndpointOptions = AgentOptions & HttpOptions & Pick<RouterOptions, 'before'>;
+
+/** Starts agents and what answers for them over HTTP. */
+export async function openEndpoints(
+  agents: readonly { readonly agent: Agent; readonly options: EndpointOptions }[],
+  shared: SharedOptions & Pick<RouterOptions, 'prometheus' | 'hostNames'>,
+): Promise<Endpoints> {
+  const { prometheus = false } = shared;
+  const metrics = prometheus === true ? {} : prometheus === false ? undefined : prometheus;
+  if (metrics !== undefined) MetricsDoor.check(metrics);
+  const services = await openServices(
+    agents.map(({ agent, options }) => ({
+      agent,
+      options: { duplicateStreams: 'attach', ...options },
+    })),
+    // Prometheus wants to see all of the process: bus, peers and models count by OpenTelemetry.
+    metrics === undefined ? shared : { ...shared, telemetry: shared.telemetry ?? {} },
+  );
+  const { store, push, readiness, telemetry } = services;
+  const metricsDoor =
+    metrics === undefined || telemetry === undefined
+      ? undefined
+      : new MetricsDoor(telemetry, metrics);
+  const closing = new AbortController();
+  const mounted: MountedChannel[] = [];
+  const made: AgentEndpoints[] = [];
+  const drain: Endpoints['drain'] = async (grace) => {
+    for (const channel of mounted.splice(0).toReversed()) await dispose(channel);
+    await services.drain(grace);
+    closing.abort();
+  };
+  const closeAll = async (graceMs: number): Promise<void> => {
+    readiness.leave();
+    await drain({ graceMs });
+    await services.close();
+  };
+  let closed: Promise<void> | undefined;
+  const close: Endpoints['close'] = ({ graceMs = 0 } = {}) => (closed ??= closeAll(graceMs));
+  try {
+    for (const [index, { agent, options }] of agents.entries()) {
+      const base = services.services[index];
+      if (base === undefined) throw new TypeError(`agent ${agent.name} has no service`);
+      const {
+        cors: corsOrigins = [],
+        setsContextHints = false,
+        channels = [],
+        a2a = true,
+      } = options;
+      const service: HttpService = { ...base, corsOrigins, setsContextHints, metricsDoor };
+      const routes = new ChannelRoutes();
+      const handling: HandlerOptions = {
+        closing: closing.signal,
+        isReady: () => readiness.check(),
+        channels: routes,
+        hasA2a: a2a,
+        before: options.before,
+      };
+      for (const channel of channels) {
+        const host: ChannelHost = {
+          agent,
+          engine: service.engine,
+          store,
+          cards: service.cards,
+          push,
+          service,
+          url: options.url ?? 'http://localhost',
+          closing: closing.signal,
+          route: (...how) => routes.add(channel, ...how),
+          guard(request, response) {
+            refuseForeignPages(request, response, corsOrigins);
+            if (shared.hostNames !== undefined) refuseForeignNames(request, shared.hostNames);
+          },
+        };
+        mounted.push(await channel.mount(host));
+      }
+      const { engine, cards, auth } = service;
+      made.push({ handler: createHandler(service, handling), engine, cards, auth, service });
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { agents: made, closing: closing.signal, store, push, readiness, drain, close };
+}
+
+async function dispose(mounted: MountedChannel): Promise<void> {
+  if (mounted === undefined) return;
+  if (Symbol.asyncDispose in mounted) await mounted[Symbol.asyncDispose]();
+  else mounted[Symbol.dispose]();
+}

@@ -1,0 +1,45 @@
+import type { AgentOptions, SharedOptions } from '../service/index.ts';
+import type { Channel } from './channel.ts';
+import type { Before } from './handler.ts';
+import type { PrometheusOptions } from './metrics-door.ts';
+
+/** How one agent is served over HTTP. */
+export interface HttpOptions {
+  /**
+   * Origins of web pages that may call, as browsers name them, or `*`. The card and the public keys
+   * are open to all pages anyway. @default none
+   */
+  cors?: readonly string[];
+  /** Names the context of an answer in a header and a cookie, for ingress rules. @default false */
+  setsContextHints?: boolean;
+  /** Answers A2A requests and shows the card; without it only channels and health. @default true */
+  a2a?: boolean;
+  /** Endpoints beside A2A: chat webhooks, APIs, pages. @default none */
+  channels?: readonly Channel[];
+}
+
+/** What the endpoints of one process have in common. */
+export interface HttpSharedOptions {
+  /** Shows the metrics to Prometheus at `/metrics`. @default false */
+  prometheus?: boolean | PrometheusOptions;
+}
+
+/**
+ * Everything about an agent that is served, but for the port.
+ * @example
+ * const options: RouterOptions = {
+ *   url: 'https://example.com/agent',
+ *   store: { type: 'sqlite', path: 'tasks.db' },
+ *   cors: ['https://app.example.com'],
+ *   retentionMs: 24 * 60 * 60 * 1000,
+ * };
+ */
+export interface RouterOptions extends SharedOptions, AgentOptions, HttpOptions, HttpSharedOptions {
+  /** Paths of other endpoints on the same port, asked first. */
+  before?: Before;
+  /**
+   * Names under which browsers on this machine may call channels, besides localhost. `serve` decides
+   * it by `host`, `url` and `hosts`. @default any
+   */
+  hostNames?: readonly string[];
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { Caller } from '../agents/index.ts';
+import { authHeaders, isLocalRequest, type TlsPeer, tlsPeer } from '../auth/index.ts';
+import { readBytes } from '../net/index.ts';
+import { LegateError, type Operation, operations } from '../protocol/index.ts';
+import { admit, admitStream, authenticate, callOf, type RequestLimits } from '../service/index.ts';
+import { type Call, callerGone } from '../tasks/index.ts';
+import { refuseForeignPages } from './browser-guard.ts';
+import type { HttpService } from './service.ts';
+
+/** Who sends a request, before its body is read. */
+export function authenticateRequest(
+  service: HttpService,
+  request: IncomingMessage,
+  response: ServerResponse,
+  query: URLSearchParams,
+): Caller | Promise<Caller> {
+  refuseForeignPages(request, response, service.corsOrigins);
+  return authenticate(service, addressOf(request), () => {
+    const peer = peerOf(request);
+    return { headers: authHeaders(request), query, ...(peer !== undefined && { tlsPeer: peer }) };
+  });
+}
+
+function addressOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress ?? '';
+}
+
+/** Client certificates of connections: reading one costs more than many a request. */
+const peers = new WeakMap<TLSSocket, TlsPeer | undefined>();
+
+function peerOf({ socket }: IncomingMessage): TlsPeer | undefined {
+  if (!('encrypted' in socket)) return undefined;
+  const secure = socket as TLSSocket;
+  if (!peers.has(secure)) peers.set(secure, tlsPeer(secure));
+  return peers.get(secure);
+}
+
+/** A permit for a request. A caller that leaves gives it back, however long the answer takes. */
+export async function admitRequest(
+  service: HttpService,
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: Caller,
+): Promise<Disposable> {
+  const permit = await admit(service, caller, addressOf(request));
+  response.on('close', () => permit[Symbol.dispose]());
+  return permit;
+}
+
+/** A permit for the stream that an operation answers with; undefined for other operations. */
+export function admitAnswer(
+  service: HttpService,
+  request: IncomingMessage,
+  caller: Caller,
+  operation: Operation,
+  permit: Disposable,
+): Disposable | undefined {
+  if (!operations[operation].streams) return undefined;
+  return admitStream(service, caller, addressOf(request), permit);
+}
+
+/** The call of an operation that a request's headers describe. */
+export function callOfRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  known: Pick<Call, 'caller' | 'version'> & { readonly operation: Operation },
+): Call {
+  const { caller, version, operation } = known;
+  return callOf(request.headers, {
+    caller,
+    version,
+    isLocal: () => isLocalRequest(request),
+    // Streams are closed by whoever sends them.
+    ...(!operations[operation].streams && { signal: () => closeSignal(response) }),
+  });
+}
+
+function closeSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort(callerGone());
+  else response.once('close', () => controller.abort(callerGone()));
+  return controller.signal;
+}
+
+/**
+ * The whole body as text, bounded in size, time and memory. A body that a framework has parsed before
+ * (an Express `json()` in front of the handler) is taken as it is.
+ */
+export async function readBody(request: IncomingMessage, limits: RequestLimits): Promise<string> {
+  const parsed = (request as IncomingMessage & { body?: unknown }).body;
+  if (parsed !== undefined && (request.readableEnded || request.complete)) {
+    return typeof parsed === 'string' ? parsed : JSON.stringify(parsed);
+  }
+  return (await readBytes(request, limits)).toString('utf8');
+}
+
+const jsonTypes = new Set(['application/json', 'application/a2a+json']);
+
+/** Refuses a body that does not claim to be JSON; a missing claim is forgiven. */
+export function requireJson(request: IncomingMessage): void {
+  const header = request.headers['content-type'];
+  const essence = header?.split(';', 1)[0]?.trim().toLowerCase() ?? 'application/json';
+  if (jsonTypes.has(essence)) return;
+  throw new LegateError(
+    'CONTENT_TYPE_NOT_SUPPORTED',
+    `content-type ${header} is not supported; send application/json`,
+    { metadata: { mediaType: header ?? '' } },
+  );
+}

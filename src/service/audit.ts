@@ -1,0 +1,77 @@
+import type { Caller } from '../agents/index.ts';
+import { AuthError } from '../auth/index.ts';
+import { BodyBudgetExceeded } from '../net/index.ts';
+import type { LegateError } from '../protocol/index.ts';
+import { UrlRefused } from '../push/index.ts';
+import { counter, type Logger, LogSummary } from '../telemetry/index.ts';
+
+/** What a transport knows of a request that was refused. Nothing of it may be secret. */
+export interface DeniedRequest {
+  /** The address of the other end of the connection; on the bus, where the sender listens. */
+  readonly address: string;
+  /** `POST /message:send`, `SendMessage`: never a query, which may hold a key. */
+  readonly what: string;
+  readonly caller?: Caller | undefined;
+}
+
+const denials = counter('legate.http.denied');
+
+/** Event names, by the code of the refusal. Those of 401 are what operators' alerts already know. */
+const events: Readonly<Record<string, string>> = {
+  UNAUTHENTICATED: 'a2a_server.sanic_app.auth_rejected',
+  PERMISSION_DENIED: 'audit.forbidden',
+  RATE_LIMITED: 'audit.limited',
+};
+
+/** Refusals that a client can cause as fast as it sends: summarised, not logged one by one. */
+const summarised = new Set(['audit.limited', 'audit.bodies_over_budget']);
+
+/**
+ * Logs who was refused what, marked by `audit: 'denied'`: one line for each refusal of a credential, a
+ * permission or a URL. Refusals by a limit are logged when they start, and then at most once in ten
+ * seconds for each client, with their number in `refused`. Errors that are not security events are
+ * ignored, so transports pass every error.
+ */
+export class AuditLog {
+  readonly #logger: Logger;
+  readonly #summary: LogSummary;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+    this.#summary = new LogSummary(logger, 'refused');
+  }
+
+  denied(error: LegateError, request: DeniedRequest): void {
+    const event = eventOf(error);
+    if (event === undefined) return undefined;
+    denials.add(1, { code: error.code });
+    const { address, what, caller } = request;
+    const fields = {
+      audit: 'denied',
+      code: error.code,
+      what,
+      address,
+      ...(caller !== undefined && {
+        tenant: caller.tenant,
+        subject: caller.subject,
+        method: caller.method,
+      }),
+      ...(error instanceof AuthError && error.reasons.length > 0 && { reasons: error.reasons }),
+      ...(error instanceof UrlRefused && { reasons: [error.message] }),
+    };
+    if (!summarised.has(event)) return this.#logger.warn(fields, event);
+    const client = JSON.stringify([address, caller?.tenant, caller?.subject]);
+    return this.#summary.warn(fields, event, client);
+  }
+
+  /** Something that only an operator does: a certificate taken up, an open door. */
+  action(event: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#logger.info({ audit: 'action', ...fields }, event);
+  }
+}
+
+function eventOf(error: LegateError): string | undefined {
+  if (error instanceof UrlRefused) return 'audit.url_refused';
+  if (error instanceof BodyBudgetExceeded) return 'audit.bodies_over_budget';
+  return events[error.code];
+}

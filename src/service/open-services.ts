@@ -1,0 +1,233 @@
+import type { Agent } from '../agents/index.ts';
+import {
+  allowedSkills,
+  Authenticator,
+  CallerLimits,
+  ClusterRate,
+  type ClusterRateOptions,
+  declareSkillScopes,
+  overReplicas,
+  signCard,
+} from '../auth/index.ts';
+import type { AgentCard } from '../protocol/index.ts';
+import { openStore, type Store } from '../store/index.ts';
+import { Engine, type Scheduler, storeScheduler } from '../tasks/index.ts';
+import { defaultLogger, type Logger, startTelemetry, type Telemetry } from '../telemetry/index.ts';
+import { AuditLog } from './audit.ts';
+import { cardOf, Cards } from './cards.ts';
+import { Load } from './load.ts';
+import type { AgentOptions, SharedOptions } from './options.ts';
+import { PushService } from './push-service.ts';
+import { Readiness } from './readiness.ts';
+import { defaultLimits, Reach, type Service } from './service.ts';
+
+/** An agent to serve, with what it does not share with others. */
+export interface AgentToServe {
+  readonly agent: Agent;
+  readonly options: AgentOptions;
+}
+
+/** The agents of one process, on one store. */
+export interface Services {
+  /** In the order of the agents. */
+  readonly services: readonly Service[];
+  readonly store: Store;
+  readonly push: PushService | undefined;
+  readonly readiness: Readiness;
+  readonly reach: Reach;
+  readonly logger: Logger;
+  readonly scheduler: Scheduler;
+  /** Started here, where the options asked for it. */
+  readonly telemetry: Telemetry | undefined;
+  /** The name of this process, under which the first engine runs turns. */
+  readonly replica: string;
+  /** Lets turns end by themselves for `graceMs`, then hands them over. */
+  drain(options: { readonly graceMs: number }): Promise<void>;
+  /** Drains without grace, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+/** Starts the engines of agents, and what they share. */
+export async function openServices(
+  agents: readonly AgentToServe[],
+  options: SharedOptions & { readonly replica?: string },
+): Promise<Services> {
+  const { store: storeOption = { type: 'memory' }, logger = defaultLogger } = options;
+  const reach = new Reach(options.isLocalOnly ?? false);
+  const isOwnStore = 'type' in storeOption;
+  const store = isOwnStore ? await openStore(storeOption, options.scheduler) : storeOption;
+  const scheduler = options.scheduler ?? storeScheduler(store);
+  const replica = options.replica ?? scheduler.uuid();
+  const services: Service[] = [];
+  let telemetry: Telemetry | undefined;
+  let push: PushService | undefined;
+  const drain: Services['drain'] = async (grace) => {
+    await Promise.all(services.map(({ engine }) => engine.drain(grace)));
+  };
+  const close = async (): Promise<void> => {
+    await drain({ graceMs: 0 });
+    // The claims of webhooks end with the replica, so they are settled before it retires.
+    await push?.stop();
+    for (const { engine } of services) await engine.stop();
+    await telemetry?.close();
+    if (isOwnStore) await store.close();
+  };
+  try {
+    if (options.telemetry !== undefined) {
+      telemetry = await startTelemetry({ logger, ...options.telemetry });
+    }
+    const load = new Load();
+    if (options.push !== undefined) {
+      push = new PushService({
+        // A simulation has a time of its own, in which this process is never busy.
+        ...(options.scheduler === undefined && { allowance: () => load.allowance() }),
+        ...options.push,
+        store,
+        replica,
+        reach,
+        scheduler,
+        logger,
+      });
+    }
+    const shared = {
+      store,
+      push,
+      logger,
+      scheduler,
+      load,
+      reach,
+      callerLimits: callerLimitsOf(options, store, scheduler),
+    };
+    for (const each of agents) {
+      const name = services.length === 0 ? replica : scheduler.uuid();
+      services.push(await openService(each, shared, name));
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  push?.start();
+  const readiness = new Readiness(store, scheduler);
+  let closed: Promise<void> | undefined;
+  return {
+    services,
+    store,
+    push,
+    readiness,
+    reach,
+    logger,
+    scheduler,
+    telemetry,
+    replica,
+    drain,
+    close: () => (closed ??= close()),
+  };
+}
+
+async function openService(
+  { agent, options }: AgentToServe,
+  shared: Pick<Services, 'store' | 'push' | 'scheduler'> &
+    Pick<Service, 'logger' | 'load' | 'reach' | 'callerLimits'>,
+  replica: string,
+): Promise<Service> {
+  const { store, push, scheduler, ...common } = shared;
+  const { auth = new Authenticator({ verifiers: [] }), skillScopes = {}, limits } = options;
+  const cards = await openCards(agent, options, { auth, hasPush: push !== undefined });
+  const extensions = cards.current.capabilities.extensions ?? [];
+  const engine = await Engine.start({
+    ...options,
+    agent,
+    store,
+    logger: common.logger,
+    scheduler,
+    replica,
+    extensions: extensions.map(({ uri }) => uri),
+    requiredExtensions: extensions.filter(({ required }) => required).map(({ uri }) => uri),
+    ...(push !== undefined && { push }),
+  });
+  return {
+    ...common,
+    engine,
+    cards,
+    auth,
+    skillScopes,
+    limits: { ...defaultLimits, ...limits },
+    audit: new AuditLog(common.logger),
+    isLenient: options.isLenient ?? false,
+    errorProfile: options.errorProfile ?? '1.0.1',
+    protectsCard: options.protectsCard ?? false,
+    jwks: push?.jwks,
+  };
+}
+
+async function openCards(
+  agent: Agent,
+  options: AgentOptions,
+  { auth, hasPush }: { readonly auth: Authenticator; readonly hasPush: boolean },
+): Promise<Cards> {
+  const { url = 'http://localhost', staticCard, extendedCard, cardKeys: keys } = options;
+  const { skillScopes = {}, unversionedCard: unversioned = 'superset' } = options;
+  const { capabilities, ...rest } = options.card ?? {};
+  const made =
+    staticCard ??
+    cardOf(
+      { ...agent, skills: declareSkillScopes(agent.skills, skillScopes, auth) },
+      {
+        url,
+        ...rest,
+        capabilities: {
+          streaming: options.streaming ?? true,
+          pushNotifications: hasPush,
+          ...capabilities,
+          ...(extendedCard !== undefined && { extendedAgentCard: true }),
+        },
+      },
+    );
+  const sign =
+    keys === undefined
+      ? undefined
+      : (card: AgentCard): Promise<AgentCard> => signCard(card, { keys });
+  const plain = declareSecurity(made, auth);
+  return new Cards(sign === undefined ? plain : await sign(plain), {
+    ...(sign !== undefined && { sign }),
+    unversioned,
+    ...(extendedCard !== undefined && {
+      extended: async (caller, card) => {
+        const extended = extendedCard === true ? card : await extendedCard(caller, card);
+        return { ...extended, skills: allowedSkills(extended.skills, skillScopes, caller) };
+      },
+    }),
+  });
+}
+
+/** What is verified is what the card declares, whatever else its author wrote. */
+function declareSecurity(card: AgentCard, auth: Authenticator): AgentCard {
+  const { securitySchemes: _schemes, securityRequirements: _requirements, ...rest } = card;
+  const securitySchemes = auth.securitySchemes();
+  const securityRequirements = auth.securityRequirements();
+  return {
+    ...rest,
+    ...(securitySchemes !== undefined && { securitySchemes }),
+    ...(securityRequirements !== undefined && { securityRequirements }),
+  };
+}
+
+function callerLimitsOf(
+  { callerLimits = {}, clusterRate, scheduler: given }: SharedOptions,
+  { records, shared }: Store,
+  scheduler: Scheduler,
+): CallerLimits {
+  const { requestsPerSecond = 0, burst } = callerLimits;
+  // Where replicas share a store, a caller's requests are counted over all of them.
+  const rate: Omit<ClusterRateOptions, 'records'> | undefined =
+    clusterRate ??
+    (shared && requestsPerSecond > 0 ? overReplicas(requestsPerSecond, burst) : undefined);
+  return new CallerLimits({
+    // Limits inside this process go by its monotonic clock.
+    ...(given !== undefined && { clock: given }),
+    ...(rate !== undefined && {
+      rateLimiter: new ClusterRate({ clock: scheduler, ...rate, records }),
+    }),
+    ...callerLimits,
+  });
+}

@@ -1,0 +1,117 @@
+import type { Caller } from '../agents/index.ts';
+import { AuthError } from '../auth/index.ts';
+import { LegateError, negotiateVersion, type ProtocolVersion } from '../protocol/index.ts';
+import type { Call } from '../tasks/index.ts';
+import type { Service } from './service.ts';
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** What a transport knows of a request besides its headers. */
+export interface CallSource {
+  readonly caller: Caller;
+  readonly version: ProtocolVersion;
+  /** Asked for webhooks alone. */
+  readonly isLocal: () => boolean;
+  /** Aborts when the caller has gone; made once somebody waits. */
+  readonly signal?: () => AbortSignal;
+}
+
+/** The call that a request's headers (of HTTP, or metadata of gRPC) describe. */
+export function callOf(headers: Headers, source: CallSource): Call {
+  const { caller, version, isLocal, signal: makeSignal } = source;
+  const key = textOf(headers['idempotency-key']);
+  const lastEventId = textOf(headers['last-event-id']);
+  const traceparent = textOf(headers['traceparent']);
+  const tracestate = traceparent === '' ? '' : textOf(headers['tracestate']);
+  let signal: AbortSignal | undefined;
+  return {
+    caller,
+    version,
+    extensions: extensionsOf(headers),
+    ...(key !== '' && { idempotencyKey: checkKey(key) }),
+    ...(/^\d{1,15}$/.test(lastEventId) && { lastEventId: Number(lastEventId) }),
+    ...(traceparent !== '' && { traceparent }),
+    ...(tracestate !== '' && { tracestate }),
+    get isLocal() {
+      return isLocal();
+    },
+    get signal() {
+      return (signal ??= makeSignal?.());
+    },
+  };
+}
+
+const none: readonly string[] = [];
+
+/** 0.3 writes the name with an X; clients of both versions send both. */
+function extensionsOf(headers: Headers): readonly string[] {
+  const named = `${textOf(headers['a2a-extensions'])},${textOf(headers['x-a2a-extensions'])}`;
+  if (named === ',') return none;
+  return named.split(',').flatMap((item) => item.trim() || []);
+}
+
+/** Repeated headers are one list. */
+function textOf(value: string | readonly string[] | undefined): string {
+  return typeof value === 'object' ? value.join(',') : (value ?? '');
+}
+
+/** Longest idempotency key that is taken, in characters. */
+const maxKeyLength = 256;
+
+/**
+ * A key that is too long is refused and not cut: two keys of one beginning would become the same, and
+ * the second message would be taken for a duplicate of the first.
+ */
+function checkKey(key: string): string {
+  if (key.length <= maxKeyLength) return key;
+  throw new LegateError(
+    'INVALID_PARAMS',
+    `the Idempotency-Key has ${key.length} characters; send at most ${maxKeyLength}`,
+  );
+}
+
+/** The version that a request states, by its header or else by the query; empty where it states none. */
+export function statedVersion(headers: Headers, query?: URLSearchParams): string {
+  const header = textOf(headers['a2a-version']);
+  return header === '' ? (query?.get('A2A-Version') ?? '') : header;
+}
+
+/**
+ * Paths, methods and services belong to one version, so what a request states has only to agree.
+ * Stating none means 0.3.
+ */
+export function checkVersion(
+  { isLenient }: Service,
+  stated: string,
+  { expected, what }: { readonly expected: ProtocolVersion; readonly what: string },
+): void {
+  if (negotiateVersion({ header: stated }) === expected || (stated === '' && isLenient)) return;
+  throw new LegateError(
+    'VERSION_NOT_SUPPORTED',
+    `this ${what} belongs to A2A ${expected}: send the header A2A-Version: ${expected}`,
+    { metadata: { supportedVersions: expected } },
+  );
+}
+
+/**
+ * Headers of an answer that tell which of the extensions that the caller asked for are active, in its
+ * version's spelling; undefined when there is nothing to tell.
+ */
+export function extensionHeaders(
+  { cards }: Service,
+  { extensions = none, version }: Call,
+): Record<string, string> | undefined {
+  if (extensions.length === 0) return undefined;
+  const declared = cards.current.capabilities.extensions ?? [];
+  const active = declared.map(({ uri }) => uri).filter((uri) => extensions.includes(uri));
+  if (active.length === 0) return undefined;
+  return { [version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions']: active.join(', ') };
+}
+
+/** Headers that go with an error: when to come again, and how to authenticate. */
+export function errorHeaders(error: LegateError): Record<string, string | string[]> {
+  return {
+    ...(error.retryAfter !== undefined && { 'retry-after': String(Math.ceil(error.retryAfter)) }),
+    ...(error instanceof AuthError && { 'www-authenticate': [...error.challenges] }),
+  };
+}
