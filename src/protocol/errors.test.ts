@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorDetails, statusOf } from './error-details.ts';
 import { type ErrorCode, errorTable, invalidParams, LegateError, taskNotFound } from './errors.ts';
-import { fromJsonRpcError, toJsonRpcError } from './json-rpc-error.ts';
+import { fromJsonRpcError, toJsonRpcError } from './json-rpc.ts';
 import { fromRestError, toRestError } from './rest-error.ts';
 
 /** Specification 1.0.1 §5.4, with what 1.0.0 had: [JSON-RPC, HTTP, gRPC, HTTP 1.0.0, gRPC 1.0.0]. */

@@ -4,7 +4,9 @@ export * from './request-model.ts';
 export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
 export { Json } from './json.ts';
-export { appendParts, ContentMark, taskBefore, TaskFold } from './fold/index.ts';
+export { ContentMark } from './fold/content-mark.ts';
+export { appendParts } from './fold/parts.ts';
+export { taskBefore, TaskFold } from './fold/task-fold.ts';
 export {
   type ErrorCode,
   type ErrorOptions,
@@ -17,15 +19,20 @@ export {
   toLegateError,
 } from './errors.ts';
 export { type NamedOperation, type Operation, operationOf, operations } from './operations.ts';
-export { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './decode/index.ts';
-export { idProblem } from './decode/index.ts';
-export { parseJson, type ParseJsonOptions } from './decode/index.ts';
-export { type Codec, type Dialect, v03, v03Rest, v1 } from './dialects/index.ts';
-export { readAgentCard, supersetCard } from './card/index.ts';
+export { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './decode/options.ts';
+export { parseJson, type ParseJsonOptions } from './decode/parse-json.ts';
+export { idProblem } from './decode/scalars.ts';
+export type { Codec, Dialect } from './dialects/dialect.ts';
+export { v03 } from './dialects/v03/index.ts';
+export { v03Rest } from './dialects/v03-rest/index.ts';
+export { v1 } from './dialects/v1/index.ts';
+export { readAgentCard } from './card/read.ts';
+export { supersetCard } from './card/superset.ts';
 export { errorDetails, type ErrorProfile, statusOf, toPublicError } from './error-details.ts';
-export { fromJsonRpcError, type JsonRpcError, toJsonRpcError } from './json-rpc-error.ts';
 export { fromRestError, type RestErrorOptions, toRestError } from './rest-error.ts';
 export {
+  fromJsonRpcError,
+  type JsonRpcError,
   jsonRpcFailure,
   type JsonRpcId,
   type JsonRpcRequest,
@@ -33,6 +40,7 @@ export {
   jsonRpcResult,
   parseJsonRpcRequest,
   parseJsonRpcResponse,
+  toJsonRpcError,
 } from './json-rpc.ts';
 export {
   negotiateVersion,

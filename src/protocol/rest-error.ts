@@ -9,7 +9,7 @@ import {
   toPublicError,
 } from './error-details.ts';
 import { type ErrorCode, LegateError } from './errors.ts';
-import { codeOfJsonRpc, toJsonRpcError } from './json-rpc-error.ts';
+import { codeOfJsonRpc, toJsonRpcError } from './json-rpc.ts';
 
 /**
  * How an error is told over REST.

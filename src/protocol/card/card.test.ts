@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentCard } from '../card-model.ts';
-import { readAgentCard, supersetCard } from './index.ts';
+import { readAgentCard, supersetCard } from '../index.ts';
 
 const legacy = {
   protocolVersion: '0.3.0',

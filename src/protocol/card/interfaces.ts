@@ -1,6 +1,6 @@
 import { optionalList, type Reader, type Wire } from '../decode/reader.ts';
 import { isUnset, optionalId, optionalString, requiredString } from '../decode/scalars.ts';
-import type { Mutable } from '../decode/shape.ts';
+import { object } from '../decode/table.ts';
 import type { AgentInterface } from '../card-model.ts';
 
 /**
@@ -33,18 +33,13 @@ export function readInterfaces(reader: Reader, wire: Wire): readonly AgentInterf
   return unique;
 }
 
-function readInterface(reader: Reader, wire: Wire): AgentInterface {
-  const version = wire.protocolVersion ?? wire.protocol_version;
-  const binding = wire.protocolBinding ?? wire.protocol_binding;
-  const result: Mutable<AgentInterface> = {
-    url: requiredString(reader, wire.url, 'url'),
-    protocolBinding: requiredString(reader, binding, 'protocolBinding'),
-    protocolVersion: majorMinor(optionalString(reader, version, 'protocolVersion') ?? '1.0'),
-  };
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  if (tenant !== undefined) result.tenant = tenant;
-  return result;
-}
+const readInterface = object<AgentInterface>({
+  url: requiredString,
+  protocolBinding: requiredString,
+  protocolVersion: (reader, value, field) =>
+    majorMinor(optionalString(reader, value, field) ?? '1.0'),
+  tenant: optionalId,
+});
 
 function readLegacyInterfaces(reader: Reader, wire: Wire): readonly AgentInterface[] {
   if (isUnset(wire.url)) return [];

@@ -1,5 +1,5 @@
 import type { DecodeOptions } from '../decode/options.ts';
-import { decode, optionalList, optionalObject, type Reader, type Wire } from '../decode/reader.ts';
+import { decode, type Reader, type Wire } from '../decode/reader.ts';
 import {
   optionalBoolean,
   optionalString,
@@ -7,13 +7,14 @@ import {
   optionalText,
   requiredString,
 } from '../decode/scalars.ts';
-import type { Mutable } from '../decode/shape.ts';
+import { list, nested, object, orElse } from '../decode/table.ts';
 import { optionalStruct } from '../decode/values.ts';
 import type {
   AgentCapabilities,
   AgentCard,
   AgentCardSignature,
   AgentExtension,
+  AgentProvider,
   AgentSkill,
 } from '../card-model.ts';
 import { readInterfaces } from './interfaces.ts';
@@ -29,107 +30,95 @@ export function readAgentCard(json: unknown, options?: DecodeOptions): AgentCard
   return decode(json, options, readCard);
 }
 
+const capabilities = object<AgentCapabilities>({
+  streaming: optionalBoolean,
+  pushNotifications: optionalBoolean,
+  extensions: list(
+    object<AgentExtension>({
+      uri: requiredString,
+      description: optionalText,
+      required: optionalBoolean,
+      params: optionalStruct,
+    }),
+  ),
+  extendedAgentCard: optionalBoolean,
+});
+
+const legacyCapabilities = object<{ readonly supportsAuthenticatedExtendedCard?: boolean }>({
+  supportsAuthenticatedExtendedCard: optionalBoolean,
+});
+
+type SkillField = Exclude<keyof AgentSkill, 'securityRequirements'>;
+
+const skill = object<Pick<AgentSkill, SkillField>>({
+  id: requiredString,
+  name: orElse(optionalString, ''),
+  description: orElse(optionalText, ''),
+  tags: orElse(optionalStrings, []),
+  examples: optionalStrings,
+  inputModes: optionalStrings,
+  outputModes: optionalStrings,
+});
+
+type DerivedField =
+  | 'supportedInterfaces'
+  | 'capabilities'
+  | 'skills'
+  | 'securitySchemes'
+  | 'securityRequirements';
+
+const plainFields = object<Omit<AgentCard, DerivedField>>({
+  name: requiredString,
+  description: orElse(optionalText, ''),
+  version: orElse(optionalString, ''),
+  defaultInputModes: orElse(optionalStrings, []),
+  defaultOutputModes: orElse(optionalStrings, []),
+  provider: nested(
+    object<AgentProvider>({ url: orElse(optionalString, ''), organization: requiredString }),
+  ),
+  documentationUrl: optionalString,
+  signatures: list(
+    object<AgentCardSignature>({
+      protected: requiredString,
+      signature: requiredString,
+      header: optionalStruct,
+    }),
+  ),
+  iconUrl: optionalText,
+});
+
 export function readCard(reader: Reader, wire: Wire): AgentCard {
   const security = readSecuritySchemes(reader, wire.securitySchemes ?? wire.security_schemes);
-  const inputModes = wire.defaultInputModes ?? wire.default_input_modes;
-  const outputModes = wire.defaultOutputModes ?? wire.default_output_modes;
-  const card: Mutable<AgentCard> = {
-    name: requiredString(reader, wire.name, 'name'),
-    description: optionalText(reader, wire.description, 'description') ?? '',
-    supportedInterfaces: readInterfaces(reader, wire),
-    version: optionalString(reader, wire.version, 'version') ?? '',
-    capabilities: readCapabilities(reader, wire),
-    defaultInputModes: optionalStrings(reader, inputModes, 'defaultInputModes') ?? [],
-    defaultOutputModes: optionalStrings(reader, outputModes, 'defaultOutputModes') ?? [],
-    skills:
-      optionalList(reader, wire.skills, 'skills', (inner, item) =>
-        readSkill(inner, item, security),
-      ) ?? [],
-  };
-  const provider = optionalObject(reader, wire.provider, 'provider', (inner, item) => ({
-    url: optionalString(inner, item.url, 'url') ?? '',
-    organization: requiredString(inner, item.organization, 'organization'),
+  const skills = list((inner, item) => ({
+    ...skill(inner, item),
+    ...readRequirementsOf(inner, item, security),
   }));
-  if (provider !== undefined) card.provider = provider;
-  const documentation = wire.documentationUrl ?? wire.documentation_url;
-  const documentationUrl = optionalString(reader, documentation, 'documentationUrl');
-  if (documentationUrl !== undefined) card.documentationUrl = documentationUrl;
-  if (security.schemes !== undefined) card.securitySchemes = security.schemes;
-  const requirements = readRequirementsOf(reader, wire, security);
-  if (requirements !== undefined) card.securityRequirements = requirements;
-  const signatures = optionalList(reader, wire.signatures, 'signatures', readSignature);
-  if (signatures !== undefined) card.signatures = signatures;
-  const iconUrl = optionalText(reader, wire.iconUrl ?? wire.icon_url, 'iconUrl');
-  if (iconUrl !== undefined) card.iconUrl = iconUrl;
-  return card;
+  return {
+    ...plainFields(reader, wire),
+    supportedInterfaces: readInterfaces(reader, wire),
+    capabilities: readCapabilities(reader, wire),
+    skills: skills(reader, wire.skills, 'skills') ?? [],
+    ...(security.schemes && { securitySchemes: security.schemes }),
+    ...readRequirementsOf(reader, wire, security),
+  };
 }
 
-function readRequirementsOf(reader: Reader, wire: Wire, security: SecuritySchemes) {
-  const requirements = wire.securityRequirements ?? wire.security_requirements;
-  return (
-    readSecurityRequirements(reader, requirements, 'securityRequirements', security) ??
-    readSecurityRequirements(reader, wire.security, 'security', security)
-  );
+function readRequirementsOf(
+  reader: Reader,
+  wire: Wire,
+  security: SecuritySchemes,
+): Pick<AgentCard, 'securityRequirements'> {
+  const value = wire.securityRequirements ?? wire.security_requirements;
+  const securityRequirements =
+    readSecurityRequirements(reader, value, 'securityRequirements', security) ??
+    readSecurityRequirements(reader, wire.security, 'security', security);
+  return securityRequirements === undefined ? {} : { securityRequirements };
 }
 
 function readCapabilities(reader: Reader, wire: Wire): AgentCapabilities {
-  const capabilities =
-    optionalObject(reader, wire.capabilities, 'capabilities', (inner, item) => {
-      const result: Mutable<AgentCapabilities> = {};
-      const streaming = optionalBoolean(inner, item.streaming, 'streaming');
-      if (streaming !== undefined) result.streaming = streaming;
-      const push = item.pushNotifications ?? item.push_notifications;
-      const pushNotifications = optionalBoolean(inner, push, 'pushNotifications');
-      if (pushNotifications !== undefined) result.pushNotifications = pushNotifications;
-      const extensions = optionalList(inner, item.extensions, 'extensions', readExtension);
-      if (extensions !== undefined) result.extensions = extensions;
-      const extended = item.extendedAgentCard ?? item.extended_agent_card;
-      const extendedAgentCard = optionalBoolean(inner, extended, 'extendedAgentCard');
-      if (extendedAgentCard !== undefined) result.extendedAgentCard = extendedAgentCard;
-      return result;
-    }) ?? {};
-  if (capabilities.extendedAgentCard !== undefined) return capabilities;
+  const stated = nested(capabilities)(reader, wire.capabilities, 'capabilities') ?? {};
+  if (stated.extendedAgentCard !== undefined) return stated;
   // 0.3 says it beside the capabilities.
-  const extended =
-    wire.supportsAuthenticatedExtendedCard ?? wire.supports_authenticated_extended_card;
-  const extendedAgentCard = optionalBoolean(reader, extended, 'supportsAuthenticatedExtendedCard');
-  return extendedAgentCard === undefined ? capabilities : { ...capabilities, extendedAgentCard };
-}
-
-function readExtension(reader: Reader, wire: Wire): AgentExtension {
-  const extension: Mutable<AgentExtension> = { uri: requiredString(reader, wire.uri, 'uri') };
-  const description = optionalText(reader, wire.description, 'description');
-  if (description !== undefined) extension.description = description;
-  const required = optionalBoolean(reader, wire.required, 'required');
-  if (required !== undefined) extension.required = required;
-  const params = optionalStruct(reader, wire.params, 'params');
-  if (params !== undefined) extension.params = params;
-  return extension;
-}
-
-function readSkill(reader: Reader, wire: Wire, security: SecuritySchemes): AgentSkill {
-  const skill: Mutable<AgentSkill> = {
-    id: requiredString(reader, wire.id, 'id'),
-    name: optionalString(reader, wire.name, 'name') ?? '',
-    description: optionalText(reader, wire.description, 'description') ?? '',
-    tags: optionalStrings(reader, wire.tags, 'tags') ?? [],
-  };
-  const examples = optionalStrings(reader, wire.examples, 'examples');
-  if (examples !== undefined) skill.examples = examples;
-  const inputModes = optionalStrings(reader, wire.inputModes ?? wire.input_modes, 'inputModes');
-  if (inputModes !== undefined) skill.inputModes = inputModes;
-  const outputModes = optionalStrings(reader, wire.outputModes ?? wire.output_modes, 'outputModes');
-  if (outputModes !== undefined) skill.outputModes = outputModes;
-  const requirements = readRequirementsOf(reader, wire, security);
-  if (requirements !== undefined) skill.securityRequirements = requirements;
-  return skill;
-}
-
-function readSignature(reader: Reader, wire: Wire): AgentCardSignature {
-  const header = optionalStruct(reader, wire.header, 'header');
-  return {
-    protected: requiredString(reader, wire.protected, 'protected'),
-    signature: requiredString(reader, wire.signature, 'signature'),
-    ...(header === undefined ? {} : { header }),
-  };
+  const { supportsAuthenticatedExtendedCard: extendedAgentCard } = legacyCapabilities(reader, wire);
+  return extendedAgentCard === undefined ? stated : { ...stated, extendedAgentCard };
 }

@@ -1,10 +1,11 @@
-import { optionalObject, type Reader, requiredObject, type Wire } from '../decode/reader.ts';
+import { isObject, type Reader, requiredObject, type Wire } from '../decode/reader.ts';
 import {
   optionalBoolean,
   optionalString,
   optionalText,
   requiredString,
 } from '../decode/scalars.ts';
+import { nested, object, type ObjectReader, orElse, snakeCase } from '../decode/table.ts';
 import { optionalMap } from '../decode/values.ts';
 import type { OAuthFlows, SecurityScheme } from '../card-model.ts';
 
@@ -13,144 +14,112 @@ import type { OAuthFlows, SecurityScheme } from '../card-model.ts';
  * Cards of either version come in either form, and a superset card has both in one object.
  */
 
-/** One scheme of the wire: several of the model when it has several OAuth flows, none when unknown. */
-export function readSecurityScheme(reader: Reader, wire: Wire): readonly SecurityScheme[] {
-  const member = memberOf(wire);
-  if (member === undefined) return [];
-  const fields = member.wire;
-  switch (member.kind) {
-    case 'apiKey':
-      return [{ apiKeySecurityScheme: readApiKey(reader, fields) }];
-    case 'http':
-      return [{ httpAuthSecurityScheme: readHttpAuth(reader, fields) }];
-    case 'oauth2':
-      return readOAuth2(reader, fields);
-    case 'openIdConnect': {
-      const url = fields.openIdConnectUrl ?? fields.open_id_connect_url;
-      const openIdConnectUrl = requiredString(reader, url, 'openIdConnectUrl');
-      return [{ openIdConnectSecurityScheme: { openIdConnectUrl, ...described(reader, fields) } }];
-    }
-    case 'mutualTLS':
-      return [{ mtlsSecurityScheme: described(reader, fields) }];
-  }
-}
+type Members<T> = T extends unknown ? keyof T : never;
+/** What stands in one member of a union whose members each have one. */
+type Inside<T, K extends Members<T>> = Extract<T, Record<K, unknown>>[K];
+type Scheme<K extends Members<SecurityScheme>> = Inside<SecurityScheme, K>;
+type Flow<K extends Members<OAuthFlows>> = Inside<OAuthFlows, K>;
 
-const kinds = {
-  apiKeySecurityScheme: 'apiKey',
-  api_key_security_scheme: 'apiKey',
-  httpAuthSecurityScheme: 'http',
-  http_auth_security_scheme: 'http',
-  oauth2SecurityScheme: 'oauth2',
-  oauth2_security_scheme: 'oauth2',
-  openIdConnectSecurityScheme: 'openIdConnect',
-  open_id_connect_security_scheme: 'openIdConnect',
-  mtlsSecurityScheme: 'mutualTLS',
-  mtls_security_scheme: 'mutualTLS',
-} as const;
-type SchemeKind = (typeof kinds)[keyof typeof kinds];
-
-function memberOf(wire: Wire): { readonly kind: SchemeKind; readonly wire: Wire } | undefined {
-  for (const [name, kind] of Object.entries(kinds)) {
-    const fields = wire[name];
-    if (typeof fields === 'object' && fields !== null) return { kind, wire: fields as Wire };
-  }
-  const kind = Object.values(kinds).find((known) => known === wire.type);
-  return kind === undefined ? undefined : { kind, wire };
-}
-
-function described(reader: Reader, wire: Wire): { readonly description?: string } {
-  const description = optionalText(reader, wire.description, 'description');
-  return description === undefined ? {} : { description };
-}
-
-function readApiKey(reader: Reader, wire: Wire) {
-  const location = wire.location ?? wire.in;
-  if (location !== 'query' && location !== 'header' && location !== 'cookie') {
-    return reader.stop('location', 'must be query, header or cookie');
-  }
-  const name = requiredString(reader, wire.name, 'name');
-  return { location, name, ...described(reader, wire) } as const;
-}
-
-function readHttpAuth(reader: Reader, wire: Wire) {
-  const format = optionalString(reader, wire.bearerFormat ?? wire.bearer_format, 'bearerFormat');
-  return {
-    scheme: requiredString(reader, wire.scheme, 'scheme'),
-    ...(format === undefined ? {} : { bearerFormat: format }),
-    ...described(reader, wire),
-  };
-}
-
-function readOAuth2(reader: Reader, wire: Wire): readonly SecurityScheme[] {
-  const metadata = wire.oauth2MetadataUrl ?? wire.oauth2_metadata_url;
-  const url = optionalString(reader, metadata, 'oauth2MetadataUrl');
-  return requiredObject(reader, wire.flows, 'flows', readFlows).map((flows) => ({
-    oauth2SecurityScheme: {
-      flows,
-      ...(url === undefined ? {} : { oauth2MetadataUrl: url }),
-      ...described(reader, wire),
-    },
-  }));
-}
+const tokenUrl = requiredString;
+const authorizationUrl = requiredString;
+const common = { scopes: orElse(readScopes, {}), refreshUrl: optionalString };
 
 /** In the order of preference: the first flow keeps the name of its scheme. */
+const flowReaders: { readonly [K in Members<OAuthFlows>]: ObjectReader<Flow<K>> } = {
+  authorizationCode: object<Flow<'authorizationCode'>>({
+    authorizationUrl,
+    tokenUrl,
+    ...common,
+    pkceRequired: optionalBoolean,
+  }),
+  clientCredentials: object<Flow<'clientCredentials'>>({ tokenUrl, ...common }),
+  deviceCode: object<Flow<'deviceCode'>>({
+    deviceAuthorizationUrl: requiredString,
+    tokenUrl,
+    ...common,
+  }),
+  implicit: object<Flow<'implicit'>>({ authorizationUrl, ...common }),
+  password: object<Flow<'password'>>({ tokenUrl, ...common }),
+};
+
+const description = optionalText;
+
+/** By the member of 1.x: the `type` of 0.3, and the reader of what stands inside. */
+const schemeReaders = {
+  apiKeySecurityScheme: {
+    type: 'apiKey',
+    read: object<Scheme<'apiKeySecurityScheme'>>({
+      location: [readLocation, 'in'],
+      name: requiredString,
+      description,
+    }),
+  },
+  httpAuthSecurityScheme: {
+    type: 'http',
+    read: object<Scheme<'httpAuthSecurityScheme'>>({
+      scheme: requiredString,
+      bearerFormat: optionalString,
+      description,
+    }),
+  },
+  oauth2SecurityScheme: {
+    type: 'oauth2',
+    read: object<Omit<Scheme<'oauth2SecurityScheme'>, 'flows'>>({
+      oauth2MetadataUrl: optionalString,
+      description,
+    }),
+  },
+  openIdConnectSecurityScheme: {
+    type: 'openIdConnect',
+    read: object<Scheme<'openIdConnectSecurityScheme'>>({
+      openIdConnectUrl: requiredString,
+      description,
+    }),
+  },
+  mtlsSecurityScheme: {
+    type: 'mutualTLS',
+    read: object<Scheme<'mtlsSecurityScheme'>>({ description }),
+  },
+};
+
+const schemes = Object.entries(schemeReaders).map(([member, scheme]) => ({
+  ...scheme,
+  member,
+  names: [member, snakeCase(member)],
+}));
+
+/** One scheme of the wire: several of the model when it has several OAuth flows, none when unknown. */
+export function readSecurityScheme(reader: Reader, wire: Wire): readonly SecurityScheme[] {
+  const inside = ({ names }: { names: readonly string[] }) =>
+    names.map((name) => wire[name]).find(isObject);
+  const found =
+    schemes.find((each) => inside(each) !== undefined) ??
+    schemes.find(({ type }) => type === wire.type);
+  if (found === undefined) return [];
+  const { member, type, read } = found;
+  const fields = inside(found) ?? wire;
+  const scheme = read(reader, fields);
+  if (type !== 'oauth2') return [{ [member]: scheme } as SecurityScheme];
+  const flows = requiredObject(reader, fields.flows, 'flows', readFlows);
+  return flows.map((flow) => ({ oauth2SecurityScheme: { flows: flow, ...scheme } }));
+}
+
 function readFlows(reader: Reader, wire: Wire): readonly OAuthFlows[] {
-  const flows: OAuthFlows[] = [];
-  const add = (value: unknown, name: string, read: (inner: Reader, flow: Wire) => OAuthFlows) => {
-    const flow = optionalObject(reader, value, name, read);
-    if (flow !== undefined) flows.push(flow);
-  };
-  add(wire.authorizationCode ?? wire.authorization_code, 'authorizationCode', (inner, flow) => {
-    const pkce = optionalBoolean(inner, flow.pkceRequired ?? flow.pkce_required, 'pkceRequired');
-    return {
-      authorizationCode: {
-        authorizationUrl: authorizationUrl(inner, flow),
-        tokenUrl: tokenUrl(inner, flow),
-        ...common(inner, flow),
-        ...(pkce === undefined ? {} : { pkceRequired: pkce }),
-      },
-    };
+  return Object.entries<ObjectReader<unknown>>(flowReaders).flatMap(([name, read]) => {
+    const flow = nested(read)(reader, wire[name] ?? wire[snakeCase(name)], name);
+    return flow === undefined ? [] : [{ [name]: flow } as OAuthFlows];
   });
-  add(wire.clientCredentials ?? wire.client_credentials, 'clientCredentials', (inner, flow) => ({
-    clientCredentials: { tokenUrl: tokenUrl(inner, flow), ...common(inner, flow) },
-  }));
-  add(wire.deviceCode ?? wire.device_code, 'deviceCode', (inner, flow) => {
-    const url = flow.deviceAuthorizationUrl ?? flow.device_authorization_url;
-    return {
-      deviceCode: {
-        deviceAuthorizationUrl: requiredString(inner, url, 'deviceAuthorizationUrl'),
-        tokenUrl: tokenUrl(inner, flow),
-        ...common(inner, flow),
-      },
-    };
-  });
-  add(wire.implicit, 'implicit', (inner, flow) => ({
-    implicit: { authorizationUrl: authorizationUrl(inner, flow), ...common(inner, flow) },
-  }));
-  add(wire.password, 'password', (inner, flow) => ({
-    password: { tokenUrl: tokenUrl(inner, flow), ...common(inner, flow) },
-  }));
-  return flows;
 }
 
-function authorizationUrl(reader: Reader, flow: Wire): string {
-  return requiredString(
-    reader,
-    flow.authorizationUrl ?? flow.authorization_url,
-    'authorizationUrl',
-  );
+function readLocation(reader: Reader, value: unknown, field: string) {
+  if (value === 'query' || value === 'header' || value === 'cookie') return value;
+  return reader.stop(field, 'must be query, header or cookie');
 }
 
-function tokenUrl(reader: Reader, flow: Wire): string {
-  return requiredString(reader, flow.tokenUrl ?? flow.token_url, 'tokenUrl');
-}
-
-function common(reader: Reader, flow: Wire) {
-  const refreshUrl = optionalString(reader, flow.refreshUrl ?? flow.refresh_url, 'refreshUrl');
-  const scopes = optionalMap(reader, flow.scopes, 'scopes', (inner, value, name) => {
-    if (typeof value === 'string') return value;
+function readScopes(reader: Reader, value: unknown, field: string) {
+  return optionalMap(reader, value, field, (inner, scope, name) => {
+    if (typeof scope === 'string') return scope;
     inner.fail(name, 'must be a string');
     return undefined;
   });
-  return { scopes: scopes ?? {}, ...(refreshUrl === undefined ? {} : { refreshUrl }) };
 }

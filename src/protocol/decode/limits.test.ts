@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Dialect, v03, v03Rest, v1 } from '../dialects/index.ts';
+import { type Dialect, v03, v03Rest, v1 } from '../index.ts';
 import { LegateError } from '../errors.ts';
 import { type DecodeOptions, defaultDecodeLimits } from './options.ts';
 

@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { json } from '../testing/arbitraries.ts';
 import * as arbitrary from '../testing/arbitraries.ts';
-import { readAgentCard } from '../card/index.ts';
+import { readAgentCard } from '../index.ts';
 import { LegateError } from '../errors.ts';
-import { fromJsonRpcError } from '../json-rpc-error.ts';
+import { fromJsonRpcError } from '../json-rpc.ts';
 import { parseJsonRpcRequest, parseJsonRpcResponse } from '../json-rpc.ts';
 import { fromRestError } from '../rest-error.ts';
-import { type Codec, v03, v03Rest, v1 } from './index.ts';
+import { type Codec, v03, v03Rest, v1 } from '../index.ts';
 
 /** Names that decoders look for, so that arbitrary objects get past the first check. */
 const fieldNames = `

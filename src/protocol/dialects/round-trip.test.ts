@@ -11,7 +11,7 @@ import type {
   TaskPushNotificationConfig,
 } from '../model.ts';
 import type { SendMessageConfiguration, SendMessageRequest } from '../request-model.ts';
-import { type Codec, type Dialect, v03, v03Rest, v1 } from './index.ts';
+import { type Codec, type Dialect, v03, v03Rest, v1 } from '../index.ts';
 
 /** Over text, as on a wire. */
 function overTheWire<T>(codec: Codec<T>, value: T): T {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LegateError } from '../errors.ts';
-import { type Dialect, v03, v03Rest, v1 } from './index.ts';
+import { type Dialect, v03, v03Rest, v1 } from '../index.ts';
 
 function faults(decode: () => unknown): readonly string[] {
   try {

@@ -1,19 +1,13 @@
-import { isObject, optionalList, type Reader, type Wire } from '../../decode/reader.ts';
-import {
-  isUnset,
-  optionalId,
-  optionalInteger,
-  optionalString,
-  requiredId,
-} from '../../decode/scalars.ts';
-import type { Mutable } from '../../decode/shape.ts';
+import { isObject, type Reader, type Wire } from '../../decode/reader.ts';
+import { isUnset, optionalId, requiredId } from '../../decode/scalars.ts';
+import { list, object } from '../../decode/table.ts';
 import type { TaskPushNotificationConfig } from '../../model.ts';
 import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   ListTaskPushNotificationConfigsRequest,
-  ListTaskPushNotificationConfigsResponse,
 } from '../../request-model.ts';
+import { listPushConfigsResponse, paging } from '../v1/push.ts';
 import {
   encodePushDetails,
   readDeletePushConfig as readDeleteByIds,
@@ -85,40 +79,14 @@ export function encodeConfigName(request: GetTaskPushNotificationConfigRequest):
   return { name: id === undefined ? taskName(taskId) : configName(taskId, id) };
 }
 
+const readPaging =
+  object<Omit<ListTaskPushNotificationConfigsRequest, 'taskId' | 'tenant'>>(paging);
+
 export function readListPushConfigs(
   reader: Reader,
   wire: Wire,
 ): ListTaskPushNotificationConfigsRequest {
-  const request: Mutable<ListTaskPushNotificationConfigsRequest> = {
-    taskId: readTaskId(reader, wire),
-  };
-  const pageSize = optionalInteger(reader, wire.pageSize ?? wire.page_size, 'pageSize', { min: 0 });
-  if (pageSize !== undefined && pageSize !== 0) request.pageSize = pageSize;
-  const pageToken = optionalString(reader, wire.pageToken ?? wire.page_token, 'pageToken');
-  if (pageToken !== undefined) request.pageToken = pageToken;
-  return request;
+  return { taskId: readTaskId(reader, wire), ...readPaging(reader, wire) };
 }
 
-export function encodeListPushConfigs(request: ListTaskPushNotificationConfigsRequest): object {
-  const { tenant: _, taskId, ...paging } = request;
-  return { parent: taskName(taskId), ...paging };
-}
-
-export function readListPushConfigsResponse(
-  reader: Reader,
-  wire: Wire,
-): ListTaskPushNotificationConfigsResponse {
-  const token = wire.nextPageToken ?? wire.next_page_token;
-  return {
-    configs: optionalList(reader, wire.configs, 'configs', readPushConfig) ?? [],
-    nextPageToken: optionalString(reader, token, 'nextPageToken') ?? '',
-  };
-}
-
-export function encodeListPushConfigsResponse(
-  response: ListTaskPushNotificationConfigsResponse,
-): object {
-  const configs = response.configs.map(encodePushConfig);
-  const { nextPageToken } = response;
-  return nextPageToken === '' ? { configs } : { configs, nextPageToken };
-}
+export const readListPushConfigsResponse = listPushConfigsResponse(list(readPushConfig));

@@ -16,17 +16,13 @@
  *
  * Cards are written as a superset that both versions can read, and lose nothing.
  */
-import { readCard } from '../../card/read.ts';
-import { supersetCard } from '../../card/superset.ts';
-import { readMessage } from '../../decode/message.ts';
-import { readTask } from '../../decode/task.ts';
+import { requiredId } from '../../decode/scalars.ts';
 import { codec } from '../codec.ts';
 import type { Dialect } from '../dialect.ts';
-import { readListTasks, readListTasksResponse } from '../v1/requests.ts';
-import * as encode from './encode.ts';
-import { readPayload, readResponse } from './payload.ts';
+import { codecsOf } from './codecs.ts';
+import { roleName, stateName } from './names.ts';
+import { encodePart } from './part.ts';
 import * as push from './push.ts';
-import * as requests from './requests.ts';
 import { shape } from './shape.ts';
 
 /**
@@ -34,40 +30,26 @@ import { shape } from './shape.ts';
  * @example const wire = v03.task.encode(task);
  */
 export const v03: Dialect = {
-  version: '0.3',
-  message: codec((reader, wire) => readMessage(reader, wire, shape), encode.encodeMessage),
-  task: codec((reader, wire) => readTask(reader, wire, shape), encode.encodeTask),
-  sendMessageResponse: codec(
-    (reader, wire) => readResponse(reader, wire, shape),
-    encode.encodeSendMessageResponse,
-  ),
-  streamResponse: codec(
-    (reader, wire) => readPayload(reader, wire, shape),
-    encode.encodeStreamResponse,
-  ),
-  agentCard: codec(readCard, supersetCard),
-
-  sendMessageRequest: codec(
-    (reader, wire) => requests.readSendMessage(reader, wire, shape),
-    requests.encodeSendMessage,
-  ),
-  getTaskRequest: codec(requests.readGetTask, requests.withoutTenant),
-  // No part of 0.3: the 1.x request and response with 0.3's spelling inside.
-  listTasksRequest: codec(
-    (reader, wire) => readListTasks(reader, wire, shape),
-    requests.encodeListTasks,
-  ),
-  listTasksResponse: codec(
-    (reader, wire) => readListTasksResponse(reader, wire, shape),
-    (value) => ({ ...value, tasks: value.tasks.map(encode.encodeTask) }),
-  ),
-  cancelTaskRequest: codec(requests.readCancelTask, requests.withoutTenant),
-  subscribeToTaskRequest: codec(requests.readSubscribe, requests.withoutTenant),
+  ...codecsOf({
+    shape,
+    isProto: false,
+    readTaskId: (reader, wire) => requiredId(reader, wire.id, 'id'),
+    taskReference: (id) => ({ id }),
+    encodePart,
+    encodeState: stateName,
+    encodeMessage: (message, parts) => ({
+      ...message,
+      kind: 'message',
+      role: roleName(message.role),
+      parts,
+    }),
+  }),
   taskPushNotificationConfig: codec(push.readPushConfig, push.encodePushConfig),
   getTaskPushNotificationConfigRequest: codec(push.readGetPushConfig, push.encodePushConfigId),
-  listTaskPushNotificationConfigsRequest: codec(push.readListPushConfigs, (value) => ({
-    id: value.taskId,
-  })),
+  listTaskPushNotificationConfigsRequest: codec(
+    (reader, wire) => ({ taskId: requiredId(reader, wire.id, 'id') }),
+    ({ taskId }) => ({ id: taskId }),
+  ),
   listTaskPushNotificationConfigsResponse: {
     decode: push.decodePushConfigs,
     encode: (value) => value.configs.map(push.encodePushConfig),
@@ -75,9 +57,5 @@ export const v03: Dialect = {
   deleteTaskPushNotificationConfigRequest: codec(
     push.readDeletePushConfig,
     push.encodePushConfigId,
-  ),
-  getExtendedAgentCardRequest: codec(
-    () => ({}),
-    () => ({}),
   ),
 };

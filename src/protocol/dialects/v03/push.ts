@@ -14,34 +14,23 @@ import {
   requiredId,
   requiredString,
 } from '../../decode/scalars.ts';
-import type { Mutable } from '../../decode/shape.ts';
+import { object } from '../../decode/table.ts';
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model.ts';
 import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
-  ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
 } from '../../request-model.ts';
 import { unlessEmpty } from '../v1/push.ts';
 
 /** The inner object, `PushNotificationConfig`. */
-export function readPushDetails(reader: Reader, wire: Wire): TaskPushNotificationConfig {
-  const config: Mutable<TaskPushNotificationConfig> = {
-    url: requiredString(reader, wire.url, 'url'),
-  };
-  const id = optionalId(reader, wire.id, 'id');
-  if (id !== undefined) config.id = id;
-  const token = optionalString(reader, wire.token, 'token');
-  if (token !== undefined) config.token = token;
-  const authentication = optionalObject(
-    reader,
-    unlessEmpty(wire.authentication),
-    'authentication',
-    readAuthentication,
-  );
-  if (authentication !== undefined) config.authentication = authentication;
-  return config;
-}
+export const readPushDetails = object<Omit<TaskPushNotificationConfig, 'tenant' | 'taskId'>>({
+  url: requiredString,
+  id: optionalId,
+  token: optionalString,
+  authentication: (reader, value, field) =>
+    optionalObject(reader, unlessEmpty(value), field, readAuthentication),
+});
 
 /** 1.x has one scheme: the first. */
 function readAuthentication(reader: Reader, wire: Wire): AuthenticationInfo | undefined {
@@ -97,13 +86,6 @@ export function readDeletePushConfig(
 export function encodePushConfigId(request: GetTaskPushNotificationConfigRequest): object {
   const { taskId, id } = request;
   return id === undefined ? { id: taskId } : { id: taskId, pushNotificationConfigId: id };
-}
-
-export function readListPushConfigs(
-  reader: Reader,
-  wire: Wire,
-): ListTaskPushNotificationConfigsRequest {
-  return { taskId: requiredId(reader, wire.id, 'id') };
 }
 
 /** A bare array, which the readers of objects do not take. */

@@ -29,17 +29,14 @@ export const v1: Dialect = {
 
   sendMessageRequest: codec(requests.readSendMessage, identity),
   getTaskRequest: codec(requests.readGetTask, identity),
-  listTasksRequest: codec((reader, wire) => requests.readListTasks(reader, wire), identity),
-  listTasksResponse: codec(
-    (reader, wire) => requests.readListTasksResponse(reader, wire),
-    identity,
-  ),
+  listTasksRequest: codec(requests.listTasksReader(shape), identity),
+  listTasksResponse: codec(requests.listTasksResponseReader(shape), identity),
   cancelTaskRequest: codec(requests.readCancelTask, identity),
   subscribeToTaskRequest: codec(requests.readSubscribe, identity),
   taskPushNotificationConfig: codec(push.readPushConfig, identity),
-  getTaskPushNotificationConfigRequest: codec(push.readGetPushConfig, identity),
+  getTaskPushNotificationConfigRequest: codec(push.readPushConfigId, identity),
   listTaskPushNotificationConfigsRequest: codec(push.readListPushConfigs, identity),
   listTaskPushNotificationConfigsResponse: codec(push.readListPushConfigsResponse, identity),
-  deleteTaskPushNotificationConfigRequest: codec(push.readDeletePushConfig, identity),
+  deleteTaskPushNotificationConfigRequest: codec(push.readPushConfigId, identity),
   getExtendedAgentCardRequest: codec(requests.readExtendedCard, identity),
 };

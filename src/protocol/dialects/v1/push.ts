@@ -1,4 +1,4 @@
-import { isObject, optionalObject, type Reader, type Wire } from '../../decode/reader.ts';
+import { isObject, optionalObject, type Reader } from '../../decode/reader.ts';
 import {
   optionalId,
   optionalInteger,
@@ -6,37 +6,28 @@ import {
   requiredId,
   requiredString,
 } from '../../decode/scalars.ts';
-import type { Mutable } from '../../decode/shape.ts';
+import { type FieldReader, list, object, orElse } from '../../decode/table.ts';
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model.ts';
 import type {
   DeleteTaskPushNotificationConfigRequest,
-  GetTaskPushNotificationConfigRequest,
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
 } from '../../request-model.ts';
-import { optionalList } from '../../decode/reader.ts';
 
-export function readPushConfig(reader: Reader, wire: Wire): TaskPushNotificationConfig {
-  const config: Mutable<TaskPushNotificationConfig> = {
-    url: requiredString(reader, wire.url, 'url'),
-  };
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  if (tenant !== undefined) config.tenant = tenant;
-  const id = optionalId(reader, wire.id, 'id');
-  if (id !== undefined) config.id = id;
-  const taskId = optionalId(reader, wire.taskId ?? wire.task_id, 'taskId');
-  if (taskId !== undefined) config.taskId = taskId;
-  const token = optionalString(reader, wire.token, 'token');
-  if (token !== undefined) config.token = token;
-  const authentication = optionalObject(
-    reader,
-    unlessEmpty(wire.authentication),
-    'authentication',
-    readAuthentication,
-  );
-  if (authentication !== undefined) config.authentication = authentication;
-  return config;
-}
+const authentication = object<AuthenticationInfo>({
+  scheme: requiredString,
+  credentials: optionalString,
+});
+
+export const readPushConfig = object<TaskPushNotificationConfig>({
+  url: requiredString,
+  tenant: optionalId,
+  id: optionalId,
+  taskId: optionalId,
+  token: optionalString,
+  authentication: (reader, value, field) =>
+    optionalObject(reader, unlessEmpty(value), field, authentication),
+});
 
 /** Peers write an unset message as `{}`. */
 export function unlessEmpty(value: unknown): unknown {
@@ -44,59 +35,33 @@ export function unlessEmpty(value: unknown): unknown {
   return isEmpty ? undefined : value;
 }
 
-function readAuthentication(reader: Reader, wire: Wire): AuthenticationInfo {
-  const info: Mutable<AuthenticationInfo> = {
-    scheme: requiredString(reader, wire.scheme, 'scheme'),
-  };
-  const credentials = optionalString(reader, wire.credentials, 'credentials');
-  if (credentials !== undefined) info.credentials = credentials;
-  return info;
+/** Also of requests that read one: 1.x requires the id there too. */
+export const readPushConfigId = object<DeleteTaskPushNotificationConfigRequest>({
+  taskId: requiredId,
+  id: requiredId,
+  tenant: optionalId,
+});
+
+/** Its presence is not tracked by the protocol, so 0 is unset. */
+function pageSize(reader: Reader, value: unknown, field: string): number | undefined {
+  return optionalInteger(reader, value, field, { min: 0 }) || undefined;
 }
 
-export function readGetPushConfig(
-  reader: Reader,
-  wire: Wire,
-): GetTaskPushNotificationConfigRequest {
-  return readDeletePushConfig(reader, wire);
+export const paging = { pageSize, pageToken: optionalString };
+
+export const readListPushConfigs = object<ListTaskPushNotificationConfigsRequest>({
+  taskId: requiredId,
+  tenant: optionalId,
+  ...paging,
+});
+
+export function listPushConfigsResponse(
+  configs: FieldReader<readonly TaskPushNotificationConfig[] | undefined>,
+) {
+  return object<ListTaskPushNotificationConfigsResponse>({
+    configs: orElse(configs, []),
+    nextPageToken: orElse(optionalString, ''),
+  });
 }
 
-export function readDeletePushConfig(
-  reader: Reader,
-  wire: Wire,
-): DeleteTaskPushNotificationConfigRequest {
-  const request: Mutable<DeleteTaskPushNotificationConfigRequest> = {
-    taskId: requiredId(reader, wire.taskId ?? wire.task_id, 'taskId'),
-    id: requiredId(reader, wire.id, 'id'),
-  };
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  if (tenant !== undefined) request.tenant = tenant;
-  return request;
-}
-
-export function readListPushConfigs(
-  reader: Reader,
-  wire: Wire,
-): ListTaskPushNotificationConfigsRequest {
-  const request: Mutable<ListTaskPushNotificationConfigsRequest> = {
-    taskId: requiredId(reader, wire.taskId ?? wire.task_id, 'taskId'),
-  };
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  if (tenant !== undefined) request.tenant = tenant;
-  const pageSize = optionalInteger(reader, wire.pageSize ?? wire.page_size, 'pageSize', { min: 0 });
-  // Its presence is not tracked by the protocol, so 0 is unset.
-  if (pageSize !== undefined && pageSize !== 0) request.pageSize = pageSize;
-  const pageToken = optionalString(reader, wire.pageToken ?? wire.page_token, 'pageToken');
-  if (pageToken !== undefined) request.pageToken = pageToken;
-  return request;
-}
-
-export function readListPushConfigsResponse(
-  reader: Reader,
-  wire: Wire,
-): ListTaskPushNotificationConfigsResponse {
-  const nextPageToken = wire.nextPageToken ?? wire.next_page_token;
-  return {
-    configs: optionalList(reader, wire.configs, 'configs', readPushConfig) ?? [],
-    nextPageToken: optionalString(reader, nextPageToken, 'nextPageToken') ?? '',
-  };
-}
+export const readListPushConfigsResponse = listPushConfigsResponse(list(readPushConfig));

@@ -1,11 +1,5 @@
 import { readClientMessage } from '../../decode/message.ts';
-import {
-  optionalList,
-  optionalObject,
-  type Reader,
-  requiredObject,
-  type Wire,
-} from '../../decode/reader.ts';
+import { optionalObject, type Reader, requiredObject, type Wire } from '../../decode/reader.ts';
 import {
   isUnset,
   optionalBoolean,
@@ -16,9 +10,11 @@ import {
   requiredId,
 } from '../../decode/scalars.ts';
 import type { Mutable, Shape } from '../../decode/shape.ts';
+import { list, object, orElse } from '../../decode/table.ts';
 import { readTask } from '../../decode/task.ts';
 import { optionalTimestamp } from '../../decode/timestamp.ts';
 import { optionalStruct } from '../../decode/values.ts';
+import type { TaskPushNotificationConfig } from '../../model.ts';
 import type {
   CancelTaskRequest,
   GetExtendedAgentCardRequest,
@@ -53,100 +49,87 @@ export function readSendMessage(reader: Reader, wire: Wire): SendMessageRequest 
 const readMessageOfClient = (reader: Reader, wire: Wire) => readClientMessage(reader, wire, shape);
 
 function readConfiguration(reader: Reader, wire: Wire): SendMessageConfiguration {
-  const configuration: Mutable<SendMessageConfiguration> = {};
-  const modes = wire.acceptedOutputModes ?? wire.accepted_output_modes;
-  const acceptedOutputModes = optionalStrings(reader, modes, 'acceptedOutputModes');
-  if (acceptedOutputModes !== undefined) configuration.acceptedOutputModes = acceptedOutputModes;
-  const push = optionalObject(
+  const push = wire.taskPushNotificationConfig ?? wire.task_push_notification_config;
+  const configuration = readCommonConfiguration(
     reader,
-    wire.taskPushNotificationConfig ?? wire.task_push_notification_config,
-    'taskPushNotificationConfig',
-    readPushConfig,
+    wire,
+    optionalObject(reader, push, 'taskPushNotificationConfig', readPushConfig),
   );
-  if (push !== undefined) configuration.taskPushNotificationConfig = push;
-  const historyLength = readHistoryLength(reader, wire);
-  if (historyLength !== undefined) configuration.historyLength = historyLength;
   const immediately = wire.returnImmediately ?? wire.return_immediately;
   const returnImmediately = optionalBoolean(reader, immediately, 'returnImmediately');
   if (returnImmediately !== undefined) configuration.returnImmediately = returnImmediately;
   return configuration;
 }
 
+/** What both versions spell alike. */
+export function readCommonConfiguration(
+  reader: Reader,
+  wire: Wire,
+  push: TaskPushNotificationConfig | undefined,
+): Mutable<SendMessageConfiguration> {
+  const configuration: Mutable<SendMessageConfiguration> = {};
+  const modes = wire.acceptedOutputModes ?? wire.accepted_output_modes;
+  const acceptedOutputModes = optionalStrings(reader, modes, 'acceptedOutputModes');
+  if (acceptedOutputModes !== undefined) configuration.acceptedOutputModes = acceptedOutputModes;
+  if (push !== undefined) configuration.taskPushNotificationConfig = push;
+  const historyLength = readHistoryLength(reader, wire);
+  if (historyLength !== undefined) configuration.historyLength = historyLength;
+  return configuration;
+}
+
 export function readHistoryLength(reader: Reader, wire: Wire): number | undefined {
-  const value = wire.historyLength ?? wire.history_length;
-  return optionalInteger(reader, value, 'historyLength', { min: 0 });
+  return optionalCount(reader, wire.historyLength ?? wire.history_length, 'historyLength');
+}
+
+function optionalCount(reader: Reader, value: unknown, field: string): number | undefined {
+  return optionalInteger(reader, value, field, { min: 0 });
 }
 
 export function readGetTask(reader: Reader, wire: Wire): GetTaskRequest {
-  const request: Mutable<GetTaskRequest> = readSubscribe(reader, wire);
+  const request: Mutable<GetTaskRequest> = { id: requiredId(reader, wire.id, 'id') };
+  const tenant = optionalId(reader, wire.tenant, 'tenant');
+  if (tenant !== undefined) request.tenant = tenant;
   const historyLength = readHistoryLength(reader, wire);
   if (historyLength !== undefined) request.historyLength = historyLength;
   return request;
 }
 
-export function readCancelTask(reader: Reader, wire: Wire): CancelTaskRequest {
-  const request: Mutable<CancelTaskRequest> = readSubscribe(reader, wire);
-  const metadata = optionalStruct(reader, wire.metadata, 'metadata');
-  if (metadata !== undefined) request.metadata = metadata;
-  return request;
-}
+const target = { id: requiredId, tenant: optionalId };
 
-export function readSubscribe(reader: Reader, wire: Wire): SubscribeToTaskRequest {
-  const request: Mutable<SubscribeToTaskRequest> = { id: requiredId(reader, wire.id, 'id') };
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  if (tenant !== undefined) request.tenant = tenant;
-  return request;
-}
+export const readCancelTask = object<CancelTaskRequest>({ ...target, metadata: optionalStruct });
 
-export function readExtendedCard(reader: Reader, wire: Wire): GetExtendedAgentCardRequest {
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  return tenant === undefined ? {} : { tenant };
-}
+export const readSubscribe = object<SubscribeToTaskRequest>(target);
 
-export function readListTasks(reader: Reader, wire: Wire, of: Shape = shape): ListTasksRequest {
-  const request: Mutable<ListTasksRequest> = {};
-  const tenant = optionalId(reader, wire.tenant, 'tenant');
-  if (tenant !== undefined) request.tenant = tenant;
-  const contextId = optionalId(reader, wire.contextId ?? wire.context_id, 'contextId');
-  if (contextId !== undefined) request.contextId = contextId;
-  const status = isUnset(wire.status) || wire.status === '' ? undefined : of.state(wire.status);
-  // The unspecified state is no filter at all.
-  if (status !== undefined && status !== 'TASK_STATE_UNSPECIFIED') request.status = status;
-  else if (status === undefined && !isUnset(wire.status) && wire.status !== '') {
-    reader.fail('status', 'must be a task state');
-  }
-  const size = wire.pageSize ?? wire.page_size;
-  const pageSize = optionalInteger(reader, size, 'pageSize', { min: 1, max: 100 });
-  if (pageSize !== undefined) request.pageSize = pageSize;
-  const pageToken = optionalString(reader, wire.pageToken ?? wire.page_token, 'pageToken');
-  if (pageToken !== undefined) request.pageToken = pageToken;
-  const historyLength = readHistoryLength(reader, wire);
-  if (historyLength !== undefined) request.historyLength = historyLength;
-  const after = wire.statusTimestampAfter ?? wire.status_timestamp_after;
-  const statusTimestampAfter = optionalTimestamp(reader, after, 'statusTimestampAfter', {
-    zoneless: of.zonelessTimes,
+export const readExtendedCard = object<GetExtendedAgentCardRequest>({ tenant: optionalId });
+
+export function listTasksReader(shape: Shape) {
+  return object<ListTasksRequest>({
+    tenant: optionalId,
+    contextId: optionalId,
+    status: (reader, value, field) => {
+      if (isUnset(value) || value === '') return undefined;
+      const state = shape.state(value);
+      if (state === undefined) reader.fail(field, 'must be a task state');
+      // The unspecified state is no filter at all.
+      return state === 'TASK_STATE_UNSPECIFIED' ? undefined : state;
+    },
+    pageSize: (reader, value, field) => optionalInteger(reader, value, field, { min: 1, max: 100 }),
+    pageToken: optionalString,
+    historyLength: optionalCount,
+    statusTimestampAfter: (reader, value, field) =>
+      optionalTimestamp(reader, value, field, { zoneless: shape.zonelessTimes }),
+    includeArtifacts: optionalBoolean,
   });
-  if (statusTimestampAfter !== undefined) request.statusTimestampAfter = statusTimestampAfter;
-  const artifacts = wire.includeArtifacts ?? wire.include_artifacts;
-  const includeArtifacts = optionalBoolean(reader, artifacts, 'includeArtifacts');
-  if (includeArtifacts !== undefined) request.includeArtifacts = includeArtifacts;
-  return request;
 }
 
-export function readListTasksResponse(
-  reader: Reader,
-  wire: Wire,
-  of: Shape = shape,
-): ListTasksResponse {
-  const size = wire.pageSize ?? wire.page_size;
-  const total = wire.totalSize ?? wire.total_size;
-  const token = wire.nextPageToken ?? wire.next_page_token;
-  // Generic ProtoJSON writers leave out what is empty, required or not.
-  return {
-    tasks:
-      optionalList(reader, wire.tasks, 'tasks', (inner, item) => readTask(inner, item, of)) ?? [],
-    nextPageToken: optionalString(reader, token, 'nextPageToken') ?? '',
-    pageSize: optionalInteger(reader, size, 'pageSize', { min: 0 }) ?? 0,
-    totalSize: optionalInteger(reader, total, 'totalSize', { min: 0 }) ?? 0,
-  };
+export function listTasksResponseReader(shape: Shape) {
+  return object<ListTasksResponse>({
+    tasks: orElse(
+      list((reader, wire) => readTask(reader, wire, shape)),
+      [],
+    ),
+    nextPageToken: orElse(optionalString, ''),
+    pageSize: orElse(optionalCount, 0),
+    totalSize: orElse(optionalCount, 0),
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../decode/index.ts';
+import { parseJson } from '../../index.ts';
 import { v1 } from './index.ts';
 
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] };

@@ -1,2 +1,0 @@
-export { readAgentCard } from './read.ts';
-export { supersetCard } from './superset.ts';
