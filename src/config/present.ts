@@ -1,7 +1,7 @@
 type OptionalKeys<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 
 /** The same properties, with those that may be undefined optional instead. */
-type Present<T> = { [K in Exclude<keyof T, OptionalKeys<T>>]: T[K] } & {
+export type Present<T> = { [K in Exclude<keyof T, OptionalKeys<T>>]: T[K] } & {
   [K in OptionalKeys<T>]?: Exclude<T[K], undefined>;
 };
 
