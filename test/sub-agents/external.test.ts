@@ -27,6 +27,7 @@ import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { artifact, data } from '../../src/protocol/index.ts';
+import { TurnStopped } from '../../src/tasks/index.ts';
 import { talk, type TalkOptions } from './support.ts';
 
 const APOLOGY = 'Something went wrong on my side. Please try that again.';
@@ -459,6 +460,35 @@ test('cancelling the flow cancels the task that waits elsewhere; aborting the tu
   await expect(turn).rejects.toThrow('gone');
   await left.promise;
 });
+
+test.each([false, true])(
+  'a shutdown cancels the task elsewhere unless the turn runs again (runs again: %s)',
+  async (handsOver) => {
+    const entered = Promise.withResolvers<string>();
+    const stopped = Promise.withResolvers<void>();
+    const busy = await serving(
+      agent({ name: 'busy' }, async function* (turn) {
+        if (!turn.isContinuation) return yield inputRequired('Which hotel?');
+        entered.resolve(turn.taskId);
+        await new Promise<void>((resolve) => {
+          turn.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        stopped.resolve();
+      }),
+    );
+    await using one = await talkTo(busy.url);
+    await one.chat.say('hello', start('chat'));
+    const leaving = new AbortController();
+    const said = one.chat.send({ text: 'the Ritz', signal: leaving.signal });
+    const taskId = await entered.promise;
+    leaving.abort(new TurnStopped('shutdown', { handsOver }));
+    await expect(said).rejects.toThrow('shutdown');
+    if (!handsOver) await stopped.promise;
+    await using client = await connect(busy.url);
+    const { status } = await client.getTask(taskId);
+    expect(status.state).toBe(handsOver ? 'TASK_STATE_WORKING' : 'TASK_STATE_CANCELED');
+  },
+);
 
 test('an agent that answers with more than is kept fails, and its task is cancelled', async () => {
   const rows = Array.from({ length: 2_500 }, (_, row) => data({ row }));

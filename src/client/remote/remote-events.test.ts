@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StreamResponse } from '../../protocol/index.ts';
+import type { Part, StreamResponse } from '../../protocol/index.ts';
 import { RemoteEvents } from './remote-events.ts';
 
 function update(text: string, how: { append?: true; lastChunk?: true } = {}): StreamResponse {
@@ -75,4 +75,104 @@ test('text that came in chunks is known when a snapshot has it in one part, and 
   expect(told(new RemoteEvents({ told: longer.told }), snapshot('one two three'))).toEqual([]);
   const other = new RemoteEvents({ told: first.told });
   expect(told(other, snapshot('another'))).toEqual([['a', false]]);
+});
+
+const ids = { taskId: 't', contextId: 'c' };
+
+function chunk(
+  artifactId: string,
+  parts: readonly Part[],
+  append = true,
+): { response: StreamResponse } {
+  return { response: { artifactUpdate: { ...ids, artifact: { artifactId, parts }, append } } };
+}
+
+function limited(): RemoteEvents {
+  return new RemoteEvents({ limits: { parts: 10_000, characters: 10_000_000 } });
+}
+
+test('an answer that was streamed in 40,000 chunks is whole', () => {
+  const events = limited();
+  for (let index = 0; index < 40_000; index += 1) {
+    for (const _ of events.accept(chunk('a', [{ text: 'word ' }], index > 0)));
+  }
+  const status = { state: 'TASK_STATE_COMPLETED' } as const;
+  const [end] = events.accept({ response: { statusUpdate: { ...ids, status } } });
+  expect(end).toMatchObject({
+    response: { task: { artifacts: [{ parts: [{ text: 'word '.repeat(40_000) }] }] } },
+  });
+});
+
+test('more parts than are kept are an error, and nothing is cut in silence', () => {
+  const events = limited();
+  const rows = Array.from({ length: 5_000 }, (_, row): Part => ({ data: { row } }));
+  for (const id of ['a', 'b']) for (const _ of events.accept(chunk(id, rows)));
+  expect(() => [...events.accept(chunk('a', [{ data: 'one more' }]))]).toThrow(
+    expect.objectContaining({
+      code: 'PEER_INVALID',
+      message: 'the agent sent more than 10000 parts in its artifacts; let it answer with less',
+    }),
+  );
+});
+
+test('more text than is kept is an error, however few its parts', () => {
+  const events = limited();
+  const text = 'x'.repeat(1_000_000);
+  for (let count = 0; count < 10; count += 1)
+    for (const _ of events.accept(chunk('a', [{ text }])));
+  expect(() => [...events.accept(chunk('a', [{ text: 'x' }]))]).toThrow(
+    /^the agent sent more than 10000000 characters/,
+  );
+});
+
+test('an artifact that is sent whole again and again counts once', () => {
+  const events = limited();
+  const rows = Array.from({ length: 900 }, (_, row): Part => ({ data: { row } }));
+  for (let count = 0; count < 30; count += 1)
+    for (const _ of events.accept(chunk('a', rows, false)));
+  const artifacts = [{ artifactId: 'a', parts: [{ text: 'the last' }, ...rows] }];
+  const status = { state: 'TASK_STATE_COMPLETED' } as const;
+  const task = { id: 't', contextId: 'c', status, artifacts };
+  expect([...events.accept({ response: { task } })].at(-1)).toEqual({
+    kind: 'end',
+    response: { task },
+  });
+});
+
+test('a later snapshot replaces the artifacts that it names and keeps the others and all metadata', () => {
+  const events = new RemoteEvents();
+  for (const _ of events.accept(chunk('a', [{ text: 'draft' }], false)));
+  for (const _ of events.accept(chunk('b', [{ text: 'kept' }], false)));
+  const status = { state: 'TASK_STATE_WORKING' } as const;
+  for (const _ of events.accept({
+    response: { statusUpdate: { ...ids, status, metadata: { one: 1 } } },
+  }));
+  const task = {
+    id: 't',
+    contextId: 'c',
+    status: { state: 'TASK_STATE_COMPLETED' },
+    artifacts: [{ artifactId: 'a', parts: [{ text: 'final' }] }],
+    metadata: { two: 2 },
+  } as const;
+  expect([...events.accept({ response: { task } })]).toEqual([
+    {
+      kind: 'end',
+      response: {
+        task: {
+          ...task,
+          artifacts: [{ artifactId: 'b', parts: [{ text: 'kept' }] }, ...task.artifacts],
+          metadata: { one: 1, two: 2 },
+        },
+      },
+    },
+  ]);
+});
+
+test('a stream without an end, and one that only shows the answered question, have none', () => {
+  const events = new RemoteEvents();
+  events.isAnswer = true;
+  const status = { state: 'TASK_STATE_INPUT_REQUIRED' } as const;
+  const response = { task: { id: 't', contextId: 'c', status } };
+  expect([...events.accept({ response })].map(({ kind }) => kind)).toEqual(['known']);
+  expect([...events.accept({ response })].map(({ kind }) => kind)).toEqual(['question']);
 });

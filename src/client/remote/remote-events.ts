@@ -47,8 +47,6 @@ export interface AnswerLimits {
 export interface RemoteEventsOptions {
   /** Marks of artifacts that earlier turns of the task passed on. */
   readonly told?: ResumePoint['told'];
-  /** The message answers a question, which the task may still show when the stream opens. */
-  readonly isAnswer?: boolean;
   readonly isLossy?: boolean;
   /** @default none */
   readonly limits?: AnswerLimits | undefined;
@@ -72,6 +70,8 @@ const sealed = '!';
  * copy (`id~2`).
  */
 export class RemoteEvents {
+  /** The message answers a question, which the task may still show when the stream opens. */
+  isAnswer = false;
   readonly #options: RemoteEventsOptions;
   readonly #told = new Map<string, ToldArtifact>();
   #fold: TaskFold | undefined;
@@ -171,7 +171,7 @@ export class RemoteEvents {
     isFirst: boolean,
     metadata: JsonObject | undefined,
   ): Generator<RemoteEvent> {
-    const { isLossy = false, isAnswer = false } = this.#options;
+    const { isLossy = false } = this.#options;
     const fold = this.#fold;
     if (fold === undefined) return;
     const { state, message } = fold.status;
@@ -181,7 +181,7 @@ export class RemoteEvents {
     if (isTerminal(state) || isQuestion) {
       if (isLossy && isFinal !== true) return;
       // The opening snapshot may still show the question that was just answered.
-      if (isQuestion && isFirst && isAnswer && !isLossy && 'task' in response) return;
+      if (isQuestion && isFirst && this.isAnswer && !isLossy && 'task' in response) return;
       const task = fold.toTask();
       yield isQuestion ? { kind: 'question', task } : { kind: 'end', response: { task } };
       return;

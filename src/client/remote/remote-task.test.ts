@@ -145,7 +145,7 @@ describe.each(transports)('over %s', (_, transportOf) => {
 
   test('a task is left to itself once its time is over and its id is known', async () => {
     const peer = new RemotePeer(statusOf('TASK_STATE_WORKING', 'w'));
-    const { task, end } = await read({ transport: await transportOf(peer), detachAfterMs: 1 });
+    const { task, end } = await read({ transport: await transportOf(peer), detachAfterMs: 0 });
     expect(end).toBeUndefined();
     expect(task.isDetached).toBe(true);
     expect(task.point).toMatchObject({ state: 'working', taskId: peer.id });

@@ -47,8 +47,13 @@ export interface RemoteTaskOptions {
 /** Why the signal of a task that was left to itself is aborted. */
 class Detached extends Error {}
 
-/** Errors of an agent whose task has ended, or is forgotten. */
-const goneCodes: ReadonlySet<string> = new Set(['TASK_NOT_FOUND', 'UNSUPPORTED_OPERATION']);
+/** Errors after which there is nothing to cancel: the task is gone, or the call may be tried again. */
+const harmless: ReadonlySet<string> = new Set([
+  'TASK_NOT_FOUND',
+  'UNSUPPORTED_OPERATION',
+  'MESSAGE_IN_FLIGHT',
+  'REQUEST_TIMEOUT',
+]);
 
 /**
  * One turn at another agent: sends the message, or goes on where an earlier process left off, follows
@@ -72,11 +77,10 @@ export class RemoteTask {
   #cancelling: Promise<void> | undefined;
 
   constructor(options: RemoteTaskOptions) {
-    const { transport, request, point, timeoutMs = 0, inactivityTimeoutMs = 0 } = options;
+    const { transport, point, timeoutMs = 0, inactivityTimeoutMs = 0 } = options;
     this.#options = options;
     this.#events = new RemoteEvents({
       told: point?.told ?? {},
-      isAnswer: request.message.taskId !== undefined,
       isLossy: transport.isLossy ?? false,
       limits: options.limits,
     });
@@ -90,7 +94,8 @@ export class RemoteTask {
       reason: () => timedOut('the agent told nothing new', inactivityTimeoutMs),
     });
     this.#detach = new Deadline({
-      milliseconds: options.detachAfterMs ?? 0,
+      // 0 would be no limit: who does not wait at all leaves the task as soon as it is known.
+      milliseconds: options.detachAfterMs === undefined ? 0 : Math.max(1, options.detachAfterMs),
       reason: () => new Detached(),
     });
   }
@@ -184,8 +189,10 @@ export class RemoteTask {
       },
     };
     const taskId = await this.#startedTask(call);
-    if (taskId === undefined) yield* transport.send(request, call);
-    else if (transport.follow !== undefined) yield* transport.follow(taskId, call);
+    if (taskId === undefined) {
+      this.#events.isAnswer = request.message.taskId !== undefined;
+      yield* transport.send(request, call);
+    } else if (transport.follow !== undefined) yield* transport.follow(taskId, call);
     else throw outcomeUnknown(point?.messageId);
   }
 
@@ -221,7 +228,7 @@ export class RemoteTask {
   #hasEnded(error: unknown): boolean {
     // Who cannot be reached cannot be cancelled; and where only results count, an error is one.
     if (isTransient(error) || this.#options.transport.isLossy === true) return true;
-    return error instanceof LegateError && goneCodes.has(error.code);
+    return error instanceof LegateError && harmless.has(error.code);
   }
 
   readonly #stop = (): void => {

@@ -1,30 +1,28 @@
-import type { Client } from '../../../client/index.ts';
-import { type JsonObject, LegateError, toLegateError } from '../../../protocol/index.ts';
-import { type Deadline, until } from '../../../time/index.ts';
+import { handsOver } from '../../../agents/index.ts';
+import type { Client, RemoteTaskOptions, ResumePoint } from '../../../client/index.ts';
+import {
+  type JsonObject,
+  LegateError,
+  type Message,
+  type SendMessageResponse,
+  toLegateError,
+} from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
+import { until } from '../../../time/index.ts';
 import type { Call } from '../../executor/index.ts';
 import type { ExternalAgent } from '../../project/index.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
-import { timeLimit } from '../patience.ts';
-import { AgentConnection } from './agent-connection.ts';
-import { askAgent, recallMs } from './ask-agent.ts';
-import type { ExternalParts } from './connect-agent.ts';
-import { Detachment } from './detachment.ts';
-import { answerOf, artifactsOf, deadlineOf, taskOf } from './kept-task.ts';
-import { failedOutput, isGivenUp, isPassing, isTaskGone } from './peer-failures.ts';
-import { PeerProgress } from './peer-progress.ts';
+import { AgentConnection, type ExternalParts } from './agent-connection.ts';
+import { toMessage } from './external-message.ts';
+import { atWork, failedOutput, isPassing, isSettled, outputOf, textOf } from './external-output.ts';
 
 /** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
 const longestStream = 600;
-const cancelTimeoutMs = 4_000;
 const lookTimeoutMs = 30_000;
-
-/** One wait for an answer, and what may end it. */
-interface Waiting {
-  readonly call: Call;
-  readonly limit: Deadline;
-  readonly detachment: Detachment;
-}
+/** How long messages that were given up may take to be cancelled when a connection is replaced. */
+const closeGraceMs = 30_000;
+/** Of all artifacts of one call: half an answer is none. */
+const limits = { parts: 10_000, characters: 10_000_000 };
 
 /**
  * An agent with protocol A2A. The connection is made when it is first needed.
@@ -59,11 +57,9 @@ export class ExternalCaller {
   }
 
   async run(call: Call, input: AgentInput): Promise<AgentOutput> {
-    const progress = this.#progress(call);
     try {
       const client = await until(this.#connection.client(), call.signal);
-      const follow = (waiting: Waiting) => this.#follow(client, progress, input, waiting);
-      return await this.#wait({ client, call, input, progress }, follow);
+      return await this.#send(client, call, input, toMessage(input));
     } catch (error) {
       call.signal.throwIfAborted();
       if (!isTaskGone(error) || input.metadata['task_id'] === undefined) {
@@ -78,16 +74,19 @@ export class ExternalCaller {
   /** What has become of a task that was left to itself. */
   async look(call: Call, input: AgentInput): Promise<AgentOutput> {
     const { id } = input;
-    const progress = this.#progress(call);
+    const { task_deadline: stored } = call.metadata;
+    const deadline = typeof stored === 'number' ? stored : undefined;
     try {
-      const taskId = taskOf(call.metadata);
+      const point = await pointOf(call.metadata, id);
+      const { taskId } = point;
       if (taskId === undefined) throw new LegateError('TASK_NOT_FOUND', 'no task is known');
-      const client = await this.#lookAt(taskId, progress, call);
-      const deadline = deadlineOf(call.metadata);
-      const isLate = deadline !== undefined && call.clock.now() >= deadline;
-      const isOver = progress.status === undefined && isLate;
-      if (isOver || progress.isWaitingForConsent) await this.#cancel(client, taskId, call.logger);
-      return isOver ? timedOut(id, this.#seconds(client)) : answerOf(progress, id, { deadline });
+      const client = await until(this.#connection.client(), call.signal);
+      const { signal } = call;
+      const task = await client.getTask(taskId, { signal, timeoutMs: lookTimeoutMs });
+      if (isSettled(task)) return await this.#answer({ task }, { call, id, point });
+      if (deadline === undefined || call.clock.now() < deadline) return atWork(id, point, deadline);
+      await this.cancel(call.metadata, call.logger);
+      return timedOut(id, this.#seconds(client));
     } catch (error) {
       call.signal.throwIfAborted();
       return this.#failure(id, error, call.logger);
@@ -100,111 +99,120 @@ export class ExternalCaller {
    */
   async lookAgain(call: Call, input: AgentInput): Promise<AgentOutput | undefined> {
     const { id } = input;
-    const taskId = taskOf(call.metadata);
     const { last_message: kept } = call.metadata;
     const last = typeof kept === 'string' ? kept : '';
-    if (taskId === undefined) {
+    const point = await pointOf(call.metadata, id);
+    if (point.taskId === undefined) {
       if (last === '') return undefined;
       return { id, status: 'input_required', responseMessage: last, metadata: call.metadata };
     }
-    const progress = this.#progress(call);
     try {
-      const client = await this.#lookAt(taskId, progress, call);
-      if (progress.status !== undefined) return answerOf(progress, id, { last });
-      // It went on without us: whatever comes of it is told when it is there.
-      return await this.#wait({ client, call, input, progress, last }, async ({ detachment }) => {
-        detachment.allow();
-        progress.accept({ task: await client.waitForEnd(taskId, { signal: detachment.signal }) });
-      });
+      const client = await until(this.#connection.client(), call.signal);
+      const message = toMessage(input);
+      // Whatever comes of a task that went on without us is told when it is there.
+      const quiet = { ...call, say: () => Promise.resolve() };
+      return await this.#follow(client, quiet, id, { message, point, last });
     } catch (error) {
       call.signal.throwIfAborted();
       return isTaskGone(error) ? undefined : this.#failure(id, error, call.logger);
     }
   }
 
-  /** The conversation has no use for the task any more. */
-  async cancel(metadata: JsonObject, logger: Logger): Promise<void> {
-    const taskId = taskOf(metadata);
-    if (taskId !== undefined) await this.#cancel(await this.#connection.client(), taskId, logger);
+  /** The conversation has no use for the task any more. An agent that will not stop is left alone. */
+  async cancel({ task_id: taskId }: JsonObject, logger: Logger): Promise<void> {
+    if (typeof taskId !== 'string') return;
+    const client = await this.#connection.client();
+    await client.cancelTask(taskId, { timeoutMs: 4_000 }).catch(this.#cancelFailed(logger));
   }
 
   async close(): Promise<void> {
     await this.#connection.close();
   }
 
-  /** Waits for an answer until it is there, its time is over, the user is let go or the turn ends. */
-  async #wait(
-    {
-      client,
-      call,
-      input,
-      progress,
-      last = '',
-    }: {
-      readonly client: Client;
-      readonly call: Call;
-      readonly input: AgentInput;
-      readonly progress: PeerProgress;
-      readonly last?: string;
-    },
-    work: (waiting: Waiting) => Promise<void>,
+  /**
+   * Sends a message and follows its task. An agent that names its conversations itself refuses the
+   * name that we give to a new one: it is asked once more, without.
+   */
+  async #send(
+    client: Client,
+    call: Call,
+    input: AgentInput,
+    message: Message,
   ): Promise<AgentOutput> {
-    const { timeout, backgroundAfter } = this.#agent;
-    const seconds = this.#seconds(client);
-    const deadline = timeout === undefined ? undefined : call.clock.now() + timeout * 1000;
-    using limit = timeLimit(seconds, call.signal);
-    using detachment = new Detachment(backgroundAfter, limit.signal);
+    const known = await pointOf(input.metadata, message.messageId);
+    const point = known.taskId === undefined ? undefined : { ...known, state: 'asking' as const };
     try {
-      await work({ call, limit, detachment });
+      return await this.#follow(client, call, input.id, { message, point });
     } catch (error) {
-      const isFatal = !detachment.isDetached && !isPassing(error) && !isTaskGone(error);
-      if (call.signal.aborted ? isGivenUp(call.signal) : limit.hasExpired || isFatal) {
-        await this.#cancel(client, progress.taskId ?? taskOf(call.metadata), call.logger);
-      }
-      call.signal.throwIfAborted();
-      if (limit.hasExpired) return timedOut(input.id, seconds);
-      if (!detachment.isDetached) throw error;
+      if (!isRefusedName(error, message)) throw error;
+      const { contextId: _, ...nameless } = message;
+      return this.#send(client, call, input, nameless);
     }
-    // Nobody here could give the consent that it waits for.
-    if (progress.isWaitingForConsent) await this.#cancel(client, progress.taskId, call.logger);
-    return answerOf(progress, input.id, { last, deadline });
   }
 
+  /** Waits for an answer until it is there, its time is over, the user is let go or the turn ends. */
   async #follow(
     client: Client,
-    progress: PeerProgress,
-    input: AgentInput,
-    { call, limit, detachment }: Waiting,
-  ): Promise<void> {
-    const responses = askAgent(client, input, {
-      signal: detachment.signal,
-      // Our own time being over is a reason like any other.
-      isGivenUp: () => limit.hasExpired || isGivenUp(call.signal),
-      name: this.#agent.name,
-      logger: call.logger,
-    });
-    for await (const response of responses) {
-      const words = progress.accept(response);
-      if (words !== undefined && words !== '') {
-        await call.say({ text: words, metadata: { intermediate: true } });
+    call: Call,
+    id: string,
+    what: {
+      readonly message: Message;
+      readonly point: ResumePoint | undefined;
+      readonly last?: string;
+    },
+  ): Promise<AgentOutput> {
+    const { RemoteTask, clientTransport } = await import('../../../client/index.ts');
+    const { timeout, backgroundAfter } = this.#agent;
+    const { message, point, last } = what;
+    const seconds = this.#seconds(client);
+    const deadline = timeout === undefined ? undefined : call.clock.now() + timeout * 1000;
+    const options: RemoteTaskOptions = {
+      transport: clientTransport(client),
+      request: { message },
+      point,
+      signal: call.signal,
+      timeoutMs: seconds * 1000,
+      ...(backgroundAfter !== undefined && { detachAfterMs: backgroundAfter * 1000 }),
+      handsOver,
+      limits,
+      onCancelFailed: this.#cancelFailed(call.logger),
+    };
+    const task = new RemoteTask(options);
+    try {
+      for await (const event of task.events()) {
+        if (event.kind === 'end' || event.kind === 'question') {
+          const answer = event.kind === 'end' ? event.response : { task: event.task };
+          const told = point?.told ?? {};
+          return await this.#answer(answer, { call, id, point: task.point, told, last });
+        }
+        const said = event.kind === 'progress' ? textOf(event.parts) : '';
+        if (said !== '') await call.say({ text: said, metadata: { intermediate: true } });
       }
-      if (progress.isWaitingForConsent) break;
-      // A task that is continued may still show its question at first: that is no work to be left alone.
-      if (progress.taskId !== undefined && progress.status === undefined) detachment.allow();
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (task.expired !== undefined) return timedOut(id, seconds);
+      throw error;
     }
-    if (progress.status === undefined) {
-      throw new LegateError('PEER_INVALID', 'the agent ended its answer without an end');
-    }
+    return atWork(id, task.point, deadline);
   }
 
-  async #lookAt(taskId: string, progress: PeerProgress, { signal }: Call): Promise<Client> {
-    const client = await until(this.#connection.client(), signal);
-    progress.accept({ task: await client.getTask(taskId, { signal, timeoutMs: lookTimeoutMs }) });
-    return client;
-  }
-
-  #progress({ metadata }: Call): PeerProgress {
-    return new PeerProgress(this.#agent.name, artifactsOf(metadata));
+  async #answer(
+    answer: SendMessageResponse,
+    at: {
+      readonly call: Call;
+      readonly id: string;
+      readonly point: ResumePoint;
+      /** @default what the point tells */
+      readonly told?: ResumePoint['told'];
+      readonly last?: string | undefined;
+    },
+  ): Promise<AgentOutput> {
+    const { call, id, point, told = point.told, last = '' } = at;
+    // Nobody here could give the consent that it waits for.
+    if ('task' in answer && answer.task.status.state === 'TASK_STATE_AUTH_REQUIRED') {
+      await this.cancel({ task_id: answer.task.id }, call.logger);
+    }
+    return outputOf(answer, point, { id, name: this.#agent.name, told, last });
   }
 
   /** How long an answer may take. */
@@ -216,19 +224,40 @@ export class ExternalCaller {
   #failure(id: string, error: unknown, logger: Logger): AgentOutput {
     logger.warn({ agent: this.#agent.name, error }, 'sub_agent.external.failed');
     // The agent may be back somewhere else: its card says where.
-    if (isPassing(error)) void this.#connection.close({ graceMs: recallMs });
+    if (isPassing(error)) void this.#connection.close({ graceMs: closeGraceMs });
     return failedOutput(id, error);
   }
 
-  /** An agent that cannot or will not stop is no reason for us not to. */
-  async #cancel(client: Client, taskId: string | undefined, logger: Logger): Promise<void> {
-    if (taskId === undefined) return;
-    try {
-      await client.cancelTask(taskId, { timeoutMs: cancelTimeoutMs });
-    } catch (error) {
-      logger.warn({ agent: this.#agent.name, taskId, error }, 'sub_agent.cancel_failed');
-    }
+  #cancelFailed(logger: Logger): (error: unknown) => void {
+    return (error) => logger.warn({ agent: this.#agent.name, error }, 'sub_agent.cancel_failed');
   }
+}
+
+/** The task that the conversation keeps. */
+async function pointOf(metadata: JsonObject, messageId: string): Promise<ResumePoint> {
+  const { readTold } = await import('../../../client/index.ts');
+  const { task_id: taskId, context_id: contextId, artifacts } = metadata;
+  return {
+    v: 1,
+    state: 'working',
+    messageId,
+    ...(typeof taskId === 'string' && { taskId }),
+    ...(typeof contextId === 'string' && { contextId }),
+    told: readTold(artifacts),
+  };
+}
+
+/** The task that a message was meant for has ended, or is forgotten. */
+function isTaskGone(error: unknown): boolean {
+  const { code } = toLegateError(error);
+  return code === 'TASK_NOT_FOUND' || code === 'UNSUPPORTED_OPERATION';
+}
+
+/** A message that was refused began nothing, so that it may be sent again. */
+function isRefusedName(error: unknown, { contextId, taskId }: Message): boolean {
+  const { code } = toLegateError(error);
+  const isRefused = code === 'INVALID_PARAMS' || code === 'INVALID_REQUEST';
+  return contextId !== undefined && taskId === undefined && isRefused;
 }
 
 function timedOut(id: string, seconds: number): AgentOutput {

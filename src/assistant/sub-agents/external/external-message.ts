@@ -1,7 +1,9 @@
 import { data, type Message, text } from '../../../protocol/index.ts';
 import { slotValues } from '../agent-input.ts';
 import type { AgentInput } from '../model.ts';
-import { ownKeys } from './kept-task.ts';
+
+/** Keys of the metadata that are for us alone: the agent is not told of them. */
+const ownKeys: ReadonlySet<string> = new Set(['last_message', 'artifacts', 'task_deadline']);
 
 /**
  * The input as a message: the user's words, then slots and history as data. The whole metadata goes

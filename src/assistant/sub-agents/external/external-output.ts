@@ -1,0 +1,157 @@
+import type { ResumePoint } from '../../../client/index.ts';
+import {
+  ContentMark,
+  type JsonObject,
+  type Part,
+  type SendMessageResponse,
+  type Task,
+  toLegateError,
+} from '../../../protocol/index.ts';
+import type { AgentOutput, AgentStatus, StructuredResult } from '../model.ts';
+
+const statuses: Partial<Record<Task['status']['state'], AgentStatus>> = {
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_INPUT_REQUIRED: 'input_required',
+  TASK_STATE_FAILED: 'fatal_error',
+  TASK_STATE_REJECTED: 'fatal_error',
+  TASK_STATE_CANCELED: 'fatal_error',
+  // There is nobody here who could log the user in elsewhere.
+  TASK_STATE_AUTH_REQUIRED: 'fatal_error',
+};
+
+/** Errors that may have gone by the next time. */
+const passing = new Set([
+  'PEER_UNREACHABLE',
+  'UNAVAILABLE',
+  'RATE_LIMITED',
+  'REQUEST_TIMEOUT',
+  // Whoever took this turn before us had sent it, and the agent is at work.
+  'MESSAGE_IN_FLIGHT',
+]);
+const maxMarks = 50;
+
+type Told = ResumePoint['told'];
+
+export function isPassing(error: unknown): boolean {
+  return passing.has(toLegateError(error).code);
+}
+
+/** What a call comes to that failed. */
+export function failedOutput(id: string, error: unknown): AgentOutput {
+  const status = isPassing(error) ? 'recoverable_error' : 'fatal_error';
+  return { id, status, errorMessage: toLegateError(error).message.slice(0, 500) };
+}
+
+/** Whether a task has come to an end or a question. */
+export function isSettled({ status }: Task): boolean {
+  return statuses[status.state] !== undefined;
+}
+
+/**
+ * What the conversation keeps of a task that is at work (`at_work`), to ask for it later. `deadline`,
+ * in milliseconds since 1970, is when it is given up.
+ */
+export function atWork(id: string, point: Place, deadline: number | undefined): AgentOutput {
+  const until = deadline === undefined ? {} : { task_deadline: deadline };
+  return { id, status: 'input_required', metadata: { ...kept(point), at_work: true, ...until } };
+}
+
+type Place = Pick<ResumePoint, 'taskId' | 'contextId' | 'told'>;
+
+/**
+ * What an agent elsewhere has come to, with what the conversation has to keep of its task to continue
+ * it with the user's answer. Artifacts that earlier turns told (`told`) are left out.
+ */
+export function outputOf(
+  answer: SendMessageResponse,
+  point: Place,
+  options: {
+    readonly id: string;
+    readonly name: string;
+    readonly told: Told;
+    readonly last?: string;
+  },
+): AgentOutput {
+  const { id, last = '' } = options;
+  const output = contentOf(answer, options);
+  if (output.status !== 'input_required') return output;
+  const { responseMessage = last } = output;
+  const metadata = { ...kept(point), last_message: responseMessage.slice(0, 2_000) };
+  return { ...output, id, ...(responseMessage !== '' && { responseMessage }), metadata };
+}
+
+function contentOf(
+  answer: SendMessageResponse,
+  { id, name, told }: { readonly id: string; readonly name: string; readonly told: Told },
+): AgentOutput {
+  if ('message' in answer) {
+    const { parts } = answer.message;
+    return {
+      id,
+      status: 'input_required',
+      ...words(textOf(parts)),
+      ...results(dataOf(name, parts)),
+    };
+  }
+  const { state, message } = answer.task.status;
+  const parts = message?.parts ?? [];
+  const status = statuses[state] ?? 'fatal_error';
+  if (status === 'fatal_error') {
+    return { id, status, errorMessage: `${state}: ${textOf(parts).slice(0, 300)}` };
+  }
+  const artifacts = (answer.task.artifacts ?? []).filter(
+    (each) => !isTold(told[each.artifactId], each.parts),
+  );
+  // A question stands in the status; a result may stand there, in artifacts, or in both.
+  const texts = [textOf(parts), ...artifacts.map((each) => joined(each.parts))];
+  const said =
+    status === 'input_required'
+      ? texts.find((text) => text !== '')
+      : [...new Set(texts)].join('\n\n');
+  const found = artifacts.flatMap((each) => dataOf(each.name ?? each.artifactId, each.parts));
+  return {
+    id,
+    status,
+    ...words((said ?? '').trim()),
+    ...results([...found, ...dataOf(name, parts)]),
+  };
+}
+
+function kept({ contextId, taskId, told }: Place): JsonObject {
+  const marks = Object.entries(told).slice(-maxMarks);
+  return {
+    ...(contextId !== undefined && { context_id: contextId }),
+    ...(taskId !== undefined && { task_id: taskId }),
+    ...(marks.length > 0 && { artifacts: Object.fromEntries(marks) }),
+  };
+}
+
+function isTold(mark: string | undefined, parts: readonly Part[]): boolean {
+  return ContentMark.parse(mark?.replace(/^!/, '') ?? '')?.rest(parts)?.length === 0;
+}
+
+/** The parts of a message are paragraphs. */
+export function textOf(parts: readonly Part[]): string {
+  const texts = parts.map((part) => part.text?.trim() ?? '');
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
+/** The parts of an artifact may be pieces of one text. */
+function joined(parts: readonly Part[]): string {
+  return parts
+    .map((part) => part.text ?? '')
+    .join('')
+    .trim();
+}
+
+function dataOf(name: string, parts: readonly Part[]): readonly StructuredResult[] {
+  return parts.flatMap((part) => (part.data === undefined ? [] : [{ name, result: part.data }]));
+}
+
+function words(text: string): Pick<AgentOutput, 'responseMessage'> {
+  return text === '' ? {} : { responseMessage: text };
+}
+
+function results(found: readonly StructuredResult[]): Pick<AgentOutput, 'structuredResults'> {
+  return found.length === 0 ? {} : { structuredResults: [found] };
+}
