@@ -273,9 +273,8 @@ export const keyTables: readonly KeyTable[] = [
     title: 'domain.yml',
     files: [
       'src/assistant/domain/domain.ts',
-      'src/assistant/domain/session-config.ts',
       'src/assistant/domain/slot.ts',
-      'src/assistant/domain/rejections.ts',
+      'src/assistant/domain/uses.ts',
     ],
     keys: {
       version: ['', 'Read and left alone'],
@@ -344,7 +343,7 @@ export const keyTables: readonly KeyTable[] = [
   },
   {
     title: 'data/: `flows`',
-    files: ['src/assistant/flows/load-flows.ts', 'src/assistant/flows/flow.ts'],
+    files: ['src/assistant/flows/flow.ts'],
     keys: {
       version: ['', 'Read and left alone'],
       flows: ['required', 'By id'],
@@ -371,11 +370,7 @@ export const keyTables: readonly KeyTable[] = [
   {
     title: 'data/: steps of flows',
     intro: 'A step is one of `action`, `collect`, `set_slots`, `noop`, `link` and `call`.',
-    files: [
-      'src/assistant/flows/step.ts',
-      'src/assistant/flows/steps.ts',
-      'src/assistant/flows/next.ts',
-    ],
+    files: ['src/assistant/flows/step.ts', 'src/assistant/flows/steps.ts'],
     keys: {
       id: ['made from what it does', 'For `next`'],
       description: ['', 'Of what is collected'],
@@ -473,7 +468,7 @@ export const keyTables: readonly KeyTable[] = [
     files: [
       'src/assistant/e2e/read-steps.ts',
       'src/assistant/e2e/read-assertions.ts',
-      'src/assistant/e2e/generative.ts',
+      'src/assistant/e2e/judge.ts',
     ],
     keys: {
       user: ['', 'A message'],

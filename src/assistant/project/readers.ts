@@ -1,6 +1,5 @@
 import type { Field, Section } from '../../config/index.ts';
 import type { Use } from '../domain/index.ts';
-import type { Authentication } from './model.ts';
 
 /** An absolute http or https URL without credentials in it. */
 export function readUrl(field: Field | undefined): string | undefined {
@@ -62,41 +61,4 @@ export function readTimezone(section: Section): string {
     field?.error('is not a time zone', 'write one like Europe/Berlin');
     return 'UTC';
   }
-}
-
-const kinds = ['api_key', 'token', 'oauth'] as const;
-
-/** One of `api_key`, `token` and `oauth`; what is secret in them must come from the environment. */
-export function readAuthentication(section: Section): Authentication | undefined {
-  const given = kinds.filter((kind) => section.has(kind));
-  const [kind, second] = given;
-  if (second !== undefined) {
-    section.get(second)?.keyError(`"${kind}" is there already`, { hint: 'keep one of them' });
-  }
-  const key = section.secret('api_key');
-  const headerName = section.name('header_name') ?? 'Authorization';
-  const format = section.get('header_format');
-  const headerFormat = format?.name() ?? 'Bearer {key}';
-  if (!headerFormat.includes('{key}')) format?.error('must hold {key}');
-  const token = section.secret('token');
-  const oauth = readOauth(section.section('oauth'));
-  if (kind === 'api_key') {
-    return key === undefined ? undefined : { kind, key, headerName, headerFormat };
-  }
-  if (kind === 'token') return token === undefined ? undefined : { kind, token };
-  return oauth;
-}
-
-function readOauth(section: Section | undefined): Authentication | undefined {
-  if (section === undefined) return undefined;
-  const clientId = section.require('client_id')?.name();
-  const clientSecret = section.require('client_secret')?.secret();
-  const tokenUrl = readUrl(section.require('token_url'));
-  const scope = section.name('scope');
-  const audience = section.name('audience');
-  const timeout = section.number('timeout', { minimum: 0 });
-  section.finish();
-  if (clientId === undefined || clientSecret === undefined || tokenUrl === undefined)
-    return undefined;
-  return { kind: 'oauth', clientId, clientSecret, tokenUrl, scope, audience, timeout };
 }

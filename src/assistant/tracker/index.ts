@@ -1,4 +1,4 @@
-export { appliedEvents, beginsSession, takesBack } from './events.ts';
+export { appliedEvents, beginsSession, takesBack } from './applied.ts';
 export {
   actionExecuted,
   actionRejected,

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { AgentFrame, FlowFrame, StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { beginsSession, type EventDraft } from './events.ts';
+import { beginsSession } from './applied.ts';
+import type { EventDraft } from './events.ts';
 import { loadState } from './state.ts';
 import { Tracker } from './tracker.ts';
 

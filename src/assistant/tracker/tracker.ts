@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Extractor } from '../command.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { appliedEvents, botMessageOf, boundedMessage, type EventDraft, textOf } from './events.ts';
+import { appliedEvents } from './applied.ts';
+import { botMessageOf, boundedMessage, type EventDraft, textOf } from './events.ts';
 import { loggedStack, stackLogged } from './json.ts';
 import {
   emptyState,
