@@ -1,12 +1,13 @@
 import type { Clock } from '../agents/index.ts';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import type { ActionRunner, StreamPiece } from './actions/index.ts';
-import type { CommandGenerator } from './commands/index.ts';
-import type { CallHandler, History } from './executor/index.ts';
-import type { Domain, Flow } from './model.ts';
-import type { Rephraser, ResponseWriter } from './responses/index.ts';
+import type { ActionRunner, StreamPiece } from './actions/runner.ts';
 import type { BotMessage } from './bot-message.ts';
+import type { CommandGenerator } from './commands/generator.ts';
+import type { CallHandler } from './executor/call-handler.ts';
+import type { History } from './executor/dialogue.ts';
+import type { Domain, Flow } from './model.ts';
+import type { Rephraser, ResponseWriter } from './responses/responder.ts';
 
 /**
  * What an assistant is made of.

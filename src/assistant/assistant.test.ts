@@ -3,12 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
-import { defineAction, InProcessActions, RemoteActions } from './actions/index.ts';
+import { InProcessActions } from './actions/in-process.ts';
+import { RemoteActions } from './actions/remote.ts';
+import { defineAction } from './actions/runner.ts';
 import type { AssistantOptions } from './assistant.ts';
-import { slotSet } from './tracker/index.ts';
 import { cancel, Conversation, set, start } from './testing/conversation.ts';
 import { parcelActions, parcels } from './testing/parcels.ts';
 import { project } from './testing/project.ts';
+import { slotSet } from './tracker/events.ts';
 
 const office = parcels();
 

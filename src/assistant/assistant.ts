@@ -2,40 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../agents/index.ts';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
-import type { ActionRunner } from './actions/index.ts';
+import type { ActionRunner } from './actions/runner.ts';
 import type { AssistantOptions, TurnRequest } from './assistant-options.ts';
+import { executeCommands } from './commands/execute.ts';
 import {
-  executeCommands,
   MAX_PAYLOAD_CHARACTERS,
   readMessage,
   type ReadOptions,
   type Understanding,
-} from './commands/index.ts';
-import {
-  applyEvents,
-  clearStack,
-  Dialogue,
-  ensureSession,
-  expiryOf,
-  isAtWork,
-  leftAgents,
-  run,
-  runBetweenSteps,
-  tellAgents,
-  workingAgents,
-} from './executor/index.ts';
+} from './commands/read-message.ts';
 import type { TrackerEvent } from './conversation.ts';
+import { isAtWork, leftAgents, tellAgents, workingAgents } from './executor/agents.ts';
+import { applyEvents } from './executor/apply-events.ts';
+import { Dialogue } from './executor/dialogue.ts';
+import { clearStack } from './executor/flow-end.ts';
+import { run, runBetweenSteps } from './executor/run.ts';
+import { ensureSession, expiryOf } from './executor/session.ts';
 import type { Domain, Flow } from './model.ts';
-import { Responder } from './responses/index.ts';
-import { stackProblems } from './stack/index.ts';
-import {
-  conversationInactive,
-  type EventDraft,
-  loadState,
-  slotSet,
-  Tracker,
-  userUttered,
-} from './tracker/index.ts';
+import { Responder } from './responses/responder.ts';
+import { stackProblems } from './stack/check.ts';
+import { conversationInactive, type EventDraft, slotSet, userUttered } from './tracker/events.ts';
+import { loadState } from './tracker/state.ts';
+import { Tracker } from './tracker/tracker.ts';
 import { outcomeOf, type TurnResult } from './turn-result.ts';
 
 export type { AssistantOptions, TurnRequest };

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { suggest } from '../config/index.ts';
 import type { JsonValue } from '../protocol/index.ts';
-import { coerceSlotValue, defaultActions } from './domain/index.ts';
-import { canFollowUp, MAX_SLOT_CHARACTERS } from './executor/index.ts';
+import { coerceSlotValue } from './domain/coerce.ts';
+import { defaultActions } from './domain/default-actions.ts';
+import { MAX_SLOT_CHARACTERS } from './executor/apply-events.ts';
+import { canFollowUp } from './executor/run.ts';
 import type { Domain } from './model.ts';
 
 const name = z.string().min(1).max(512);

@@ -14,33 +14,28 @@ export {
   type ActionRunner,
   defineAction,
   firstOf,
-  InProcessActions,
-  type InProcessOptions,
-  RemoteActions,
-  type RemoteActionsOptions,
   type StreamPiece,
-} from './actions/index.ts';
+} from './actions/runner.ts';
+export { InProcessActions, type InProcessOptions } from './actions/in-process.ts';
+export { RemoteActions, type RemoteActionsOptions } from './actions/remote.ts';
 export type {
   ActiveCollect,
   AgentsView,
   CommandGenerator,
   GeneratorInput,
-} from './commands/index.ts';
-export type { Call, CallHandler, CallOutcome, LeftCall } from './executor/index.ts';
-export { defaultFlows, defaultResponses } from './patterns/index.ts';
-export type { Rephraser, RephraseRequest } from './responses/index.ts';
-export {
-  appliedEvents,
-  type EventDraft,
-  slotSet,
-  Tracker,
-  formerTrackerJson,
-  trackerJson,
-  type TrackerState,
-  type TranscriptEntry,
-} from './tracker/index.ts';
+} from './commands/generator.ts';
+export type { Call, CallHandler, CallOutcome, LeftCall } from './executor/call-handler.ts';
+export { defaultFlows, defaultResponses } from './patterns/defaults.ts';
+export type { Rephraser, RephraseRequest } from './responses/responder.ts';
+export { appliedEvents } from './tracker/applied.ts';
+export { type EventDraft, slotSet } from './tracker/events.ts';
+export { Tracker } from './tracker/tracker.ts';
+export { formerTrackerJson } from './tracker/former.ts';
+export { trackerJson } from './tracker/json.ts';
+export { type TrackerState, type TranscriptEntry } from './tracker/state.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
-export { buildAssistant, type BuildOptions, checkActions } from './build/index.ts';
+export { buildAssistant, type BuildOptions } from './build/build-assistant.ts';
+export { checkActions } from './build/actions.ts';
 export {
   type AgentInput,
   type AgentInputSlot,
@@ -55,21 +50,11 @@ export {
   type SubAgentToolOptions,
   type ToolOutput,
 } from './sub-agents/index.ts';
-export {
-  type CaseResult,
-  checkNames,
-  coverageCsv,
-  coverageTable,
-  describeFailure,
-  findTests,
-  type FlowCoverage,
-  junitFile,
-  resultsFile,
-  runTests,
-  type RunTestsOptions,
-  type TestCase,
-  type TestReport,
-} from './e2e/index.ts';
+export { type CaseResult, type TestCase } from './e2e/model.ts';
+export { checkNames, findTests } from './e2e/find-tests.ts';
+export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/coverage.ts';
+export { describeFailure, junitFile, resultsFile } from './e2e/report.ts';
+export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests.ts';
 export {
   assistantAgent,
   type AssistantAgentOptions,
@@ -80,19 +65,11 @@ export {
   stateOf,
 } from './face/index.ts';
 export { InactivityTimers, type InactivityTimersOptions } from './inactivity/index.ts';
-export {
-  type A2aServer,
-  loadPacked,
-  type LoadedProject,
-  loadProject,
-  packProject,
-  type Project,
-  type ProjectPlaces,
-} from './project/index.ts';
-export {
-  createGenerator,
-  type CreateGeneratorOptions,
-  llmGenerator,
-  matchingGenerator,
-  type MatchingOptions,
-} from './generators/index.ts';
+export { type A2aServer, type Project } from './project/model.ts';
+export { loadPacked, packProject } from './project/pack.ts';
+export { type LoadedProject, loadProject } from './project/load-project.ts';
+export { type ProjectPlaces } from './project/project-folder.ts';
+export { createGenerator, type CreateGeneratorOptions } from './generators/create-generator.ts';
+export { llmGenerator } from './generators/llm/llm-generator.ts';
+export { matchingGenerator } from './generators/matching/matching-generator.ts';
+export { type MatchingOptions } from './generators/matching/turn.ts';

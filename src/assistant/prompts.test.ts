@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
-import { defineAction, InProcessActions } from './actions/index.ts';
-import type { CommandGenerator } from './commands/index.ts';
-import type { CallHandler } from './executor/index.ts';
+import { InProcessActions } from './actions/in-process.ts';
+import { defineAction } from './actions/runner.ts';
+import type { CommandGenerator } from './commands/generator.ts';
+import type { CallHandler } from './executor/call-handler.ts';
 import { Conversation, start } from './testing/conversation.ts';
 import { project } from './testing/project.ts';
 

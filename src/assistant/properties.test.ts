@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
-import { flowSlots } from './executor/index.ts';
 import type { StackFrame } from './conversation.ts';
-import { callChain, segmentsOf, stackProblems } from './stack/index.ts';
+import { flowSlots } from './executor/flow-slots.ts';
+import { stackProblems } from './stack/check.ts';
+import { callChain, segmentsOf } from './stack/stack.ts';
 import {
   anyActions,
   anyAgents,
@@ -14,7 +15,8 @@ import {
 } from './testing/arbitrary.ts';
 import { Conversation } from './testing/conversation.ts';
 import type { TestProject } from './testing/project.ts';
-import { beginsSession, Tracker } from './tracker/index.ts';
+import { beginsSession } from './tracker/applied.ts';
+import { Tracker } from './tracker/tracker.ts';
 
 const anyMessages = fc.array(anyMessage, { minLength: 1, maxLength: 12 });
 const RUNS = { numRuns: 200 };

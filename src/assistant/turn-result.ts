@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { type Dialogue, flowSlots } from './executor/index.ts';
-import type { TrackerEvent } from './conversation.ts';
-import { activeSegment, callChain, isInner, segmentsOf } from './stack/index.ts';
-import { appliedEvents } from './tracker/index.ts';
 import type { BotMessage } from './bot-message.ts';
+import type { TrackerEvent } from './conversation.ts';
+import type { Dialogue } from './executor/dialogue.ts';
+import { flowSlots } from './executor/flow-slots.ts';
+import { activeSegment, callChain, isInner, segmentsOf } from './stack/stack.ts';
+import { appliedEvents } from './tracker/applied.ts';
 
 /**
  * What came of a message.

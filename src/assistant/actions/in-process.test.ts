@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../telemetry/index.ts';
 import { domain, TestClock } from '../testing/domain.ts';
-import { type Action, defineAction, firstOf, InProcessActions } from './index.ts';
-import type { ActionCall, StreamPiece } from './runner.ts';
+import { InProcessActions } from './in-process.ts';
+import { type Action, type ActionCall, defineAction, firstOf, type StreamPiece } from './runner.ts';
 
 function callOf(name: string, fields: Partial<ActionCall> = {}): ActionCall {
   let ids = 0;

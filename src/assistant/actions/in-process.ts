@@ -1,5 +1,5 @@
 import { Deadline, until } from '../../time/index.ts';
-import { type EventDraft, slotSet } from '../tracker/index.ts';
+import { type EventDraft, slotSet } from '../tracker/events.ts';
 import {
   type Action,
   type ActionCall,

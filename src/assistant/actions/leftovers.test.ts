@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../telemetry/index.ts';
 import { domain, TestClock } from '../testing/domain.ts';
-import { defineAction, InProcessActions, RemoteActions } from './index.ts';
-import type { ActionRunner } from './runner.ts';
+import { InProcessActions } from './in-process.ts';
+import { RemoteActions } from './remote.ts';
+import { type ActionRunner, defineAction } from './runner.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

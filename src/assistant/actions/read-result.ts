@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { BotMessage, Button } from '../bot-message.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
 
 /** More than any sensible action has to say. */

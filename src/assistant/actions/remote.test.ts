@@ -1,14 +1,14 @@
+import * as fc from 'fast-check';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import type { JsonObject } from '../../protocol/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
 import { domain, TestClock } from '../testing/domain.ts';
-import { ActionRejected, RemoteActions, type RemoteActionsOptions } from './index.ts';
 import { readActionResult } from './read-result.ts';
-import type { ActionCall } from './runner.ts';
+import { RemoteActions, type RemoteActionsOptions } from './remote.ts';
+import { type ActionCall, ActionRejected } from './runner.ts';
 
 const open: Server[] = [];
 

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { BotMessage } from '../bot-message.ts';
 import type { Domain } from '../model.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { EventDraft } from '../tracker/events.ts';
 
 /**
  * Runs the custom actions of a project. What it throws ends the flow that asked for the action,

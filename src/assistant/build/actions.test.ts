@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { projectFolder } from '../../../test/support/greenhouse.ts';
-import { loadProject } from '../project/index.ts';
+import { loadProject } from '../project/load-project.ts';
 import { actionsOf } from './actions.ts';
 
 const remedy =

@@ -3,14 +3,11 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Place, Problems } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import {
-  type Action,
-  type ActionRunner,
-  firstOf,
-  InProcessActions,
-  RemoteActions,
-} from '../actions/index.ts';
-import type { ActionEndpoint, LoadedProject, Project } from '../project/index.ts';
+import { InProcessActions } from '../actions/in-process.ts';
+import { RemoteActions } from '../actions/remote.ts';
+import { type Action, type ActionRunner, firstOf } from '../actions/runner.ts';
+import type { LoadedProject } from '../project/load-project.ts';
+import type { ActionEndpoint, Project } from '../project/model.ts';
 
 /** Where actions written in TypeScript are looked for when nothing names them. */
 const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'actions.js'];

@@ -3,11 +3,11 @@ import { type GeneratedText, generateText } from '../../models/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { type Logger, traceHeaders } from '../../telemetry/index.ts';
 import { Deadline } from '../../time/index.ts';
-import { readBounded, readResponse } from '../actions/index.ts';
-import type { NlgEndpoint } from '../project/index.ts';
+import { readBounded, readResponse } from '../actions/read-result.ts';
+import type { NlgEndpoint } from '../project/model.ts';
 import { noted } from '../prompt-note.ts';
-import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/index.ts';
-import { compileTemplate } from '../templates/index.ts';
+import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/responder.ts';
+import { compileTemplate } from '../templates/template.ts';
 
 /** Our own; a project may name another. */
 const defaultPrompt = `You rewrite one line of an assistant so that it fits the conversation.

@@ -1,25 +1,25 @@
 import type { JsonObject } from '../../protocol/index.ts';
+import type { Command } from '../command.ts';
+import { restartAgent } from '../executor/agents.ts';
+import type { Dialogue } from '../executor/dialogue.ts';
+import { flowSlots } from '../executor/flow-slots.ts';
 import {
-  checkSlots,
-  type Dialogue,
-  flowSlots,
   interruptAgent,
   isAskingToContinue,
-  readableName,
-  restartAgent,
   resumeSegment,
   startFlows,
-} from '../executor/index.ts';
-import type { Command } from '../command.ts';
-import { smallTalkTopic } from '../small-talk/index.ts';
+} from '../executor/interruption.ts';
+import { readableName } from '../executor/offers.ts';
+import { checkSlots } from '../executor/rejections.ts';
+import { smallTalkTopic } from '../small-talk/small-talk.ts';
 import {
   activeSegment,
   isPattern,
   type Segment,
   segmentsOf,
   withoutConversationPatterns,
-} from '../stack/index.ts';
-import { sessionEnded, slotSet } from '../tracker/index.ts';
+} from '../stack/stack.ts';
+import { sessionEnded, slotSet } from '../tracker/events.ts';
 
 /**
  * Carries out clean commands: fills slots, and arranges the stack so that what has to be said

@@ -4,7 +4,7 @@ import type { Command } from '../command.ts';
 import type { StackFrame } from '../conversation.ts';
 import type { CollectStep, Domain, Flow, Slot } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
-import type { TranscriptEntry } from '../tracker/index.ts';
+import type { TranscriptEntry } from '../tracker/state.ts';
 
 /**
  * Reads what a user said and answers with commands; knows nothing of how they are carried out.

@@ -1,9 +1,9 @@
 import type { Command, Extractor } from '../command.ts';
-import { coerceSlotValue } from '../domain/index.ts';
-import { flowSlots } from '../executor/index.ts';
+import { coerceSlotValue } from '../domain/coerce.ts';
+import { flowSlots } from '../executor/flow-slots.ts';
 import type { Slot } from '../model.ts';
-import { activeSegment, callChain, flowIds, isPattern, segmentsOf } from '../stack/index.ts';
-import { isEqual } from '../templates/index.ts';
+import { activeSegment, callChain, flowIds, isPattern, segmentsOf } from '../stack/stack.ts';
+import { isEqual } from '../templates/value.ts';
 import type { Companions, Situation, Verdict } from './clean-up.ts';
 
 /** Judges every command apart from those that fill slots, which pass. */

@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Command } from '../command.ts';
-import { coerceSlotValue } from '../domain/index.ts';
-import { type Dialogue, startableFlows } from '../executor/index.ts';
+import { coerceSlotValue } from '../domain/coerce.ts';
+import type { Dialogue } from '../executor/dialogue.ts';
+import { startableFlows } from '../executor/offers.ts';
 import type { Flow } from '../model.ts';
 import { promptJson, type PromptNote } from '../prompt-note.ts';
-import { activeSegment, flowIds } from '../stack/index.ts';
-import { isEqual } from '../templates/index.ts';
+import { activeSegment, flowIds } from '../stack/stack.ts';
+import { isEqual } from '../templates/value.ts';
 import { cleanUp } from './clean-up.ts';
 import type { CommandGenerator, GeneratorInput } from './generator.ts';
 import { type Intent, isFilledByText, readSpecial } from './special.ts';

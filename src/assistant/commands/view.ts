@@ -1,6 +1,6 @@
-import type { Dialogue } from '../executor/index.ts';
-import { agentOf } from '../executor/index.ts';
 import type { PatternFrame, StackFrame } from '../conversation.ts';
+import type { Dialogue } from '../executor/dialogue.ts';
+import { agentOf } from '../executor/interruption.ts';
 import type { CollectStep, Flow } from '../model.ts';
 import {
   activeSegment,
@@ -9,7 +9,7 @@ import {
   isInner,
   isPattern,
   VALIDATE_SLOT,
-} from '../stack/index.ts';
+} from '../stack/stack.ts';
 import type { ActiveCollect, AgentsView } from './generator.ts';
 
 /** The question that waits for its answer: the one nearest to the top, within the same user flow. */

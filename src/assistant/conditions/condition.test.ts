@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Slot } from '../model.ts';
-import { compileCondition, ConditionError, type ConditionScope } from './index.ts';
+import { compileCondition } from './condition.ts';
+import type { ConditionScope } from './evaluate.ts';
+import { ConditionError } from './syntax.ts';
 
 const categorical: Slot = {
   name: 'method',

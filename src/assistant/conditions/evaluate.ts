@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { compilePattern, type Pattern, PatternError } from '../../regex/index.ts';
 import type { Domain } from '../model.ts';
+import { BoundedCache } from '../templates/bounded-cache.ts';
 import {
-  BoundedCache,
   contains,
   isEqual,
   isTruthy,
@@ -10,7 +10,7 @@ import {
   order,
   toText,
   type Value,
-} from '../templates/index.ts';
+} from '../templates/value.ts';
 import type { Predicate } from './syntax.ts';
 
 /** What a condition can see. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
-import { parseCondition, type Predicate, printPredicate } from './index.ts';
+import { parseCondition } from './parse.ts';
+import { type Predicate, printPredicate } from './syntax.ts';
 
 const leaf: fc.Arbitrary<Predicate> = fc.oneof(
   fc

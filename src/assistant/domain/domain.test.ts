@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-
 import { formatProblem, Problems } from '../../config/index.ts';
-import { loadDomain } from './index.ts';
+import { loadDomain } from './domain.ts';
 
 function load(...texts: readonly string[]) {
   const problems = new Problems();

@@ -2,7 +2,8 @@ import { type Field, present, type Section } from '../../config/index.ts';
 import type { JsonValue } from '../../protocol/index.ts';
 import type { Button } from '../bot-message.ts';
 import type { ResponseVariation } from '../model.ts';
-import { compileTemplate, TemplateError } from '../templates/index.ts';
+import { compileTemplate } from '../templates/template.ts';
+import { TemplateError } from '../templates/tokens.ts';
 import { readCondition, type Use } from './uses.ts';
 
 /** One entry of `responses:`, with all its variations. */

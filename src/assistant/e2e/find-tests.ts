@@ -2,8 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Environment, Problems, suggest, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { defaultActions } from '../domain/index.ts';
-import type { Project } from '../project/index.ts';
+import { defaultActions } from '../domain/default-actions.ts';
+import type { Project } from '../project/model.ts';
 import type { NameUse, TestCase } from './model.ts';
 import {
   nearest,

@@ -6,8 +6,9 @@ import {
   type ScriptedModelServer,
   startScriptedModelServer,
 } from '../../models/index.ts';
-import { defineAction, InProcessActions } from '../actions/index.ts';
-import { loadProject } from '../project/index.ts';
+import { InProcessActions } from '../actions/in-process.ts';
+import { defineAction } from '../actions/runner.ts';
+import { loadProject } from '../project/load-project.ts';
 import { checkNames, findTests } from './find-tests.ts';
 import { readJudgement } from './judge.ts';
 import { runTests } from './run-tests.ts';

@@ -1,8 +1,8 @@
 import type { AgentFrame, FlowFrame, PatternFrame, StackFrame } from '../conversation.ts';
 import { type CallStep, END, START, type Step } from '../model.ts';
-import { activeSegment, atStep, callChain, isInner } from '../stack/index.ts';
-import { compileTemplate } from '../templates/index.ts';
-import { flowStarted, slotSet } from '../tracker/index.ts';
+import { activeSegment, atStep, callChain, isInner } from '../stack/stack.ts';
+import { compileTemplate } from '../templates/template.ts';
+import { flowStarted, slotSet } from '../tracker/events.ts';
 import type { CallHandler } from './call-handler.ts';
 import { enterCollect } from './collect.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';

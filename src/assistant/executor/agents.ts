@@ -1,12 +1,10 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { AgentFrame, AgentRun, FlowFrame, StackFrame } from '../conversation.ts';
 import type { CallStep } from '../model.ts';
-import { activeSegment, callChain, replaceSegment } from '../stack/index.ts';
-import { agentEvent } from '../tracker/index.ts';
-import { framesAt } from './correction.ts';
+import { activeSegment, callChain, isSamePath, replaceSegment } from '../stack/stack.ts';
+import { agentEvent } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 import { agentOf } from './interruption.ts';
-import { rememberRun } from './run-call.ts';
 
 /** An agent that waits for the user, or was set aside while it did. */
 export interface WaitingAgent {
@@ -31,7 +29,7 @@ export function waitingAgents(
 function setAside(dialogue: Dialogue, root: FlowFrame): readonly WaitingAgent[] {
   const isWaiting = ({ state }: AgentRun): boolean => state === 'interrupted';
   return (root.agents ?? []).filter(isWaiting).flatMap(({ agentId, path, metadata }) => {
-    const frame = framesAt(dialogue, root, path)?.at(-1);
+    const frame = dialogue.framesAt(root, path)?.at(-1);
     const step = frame === undefined ? undefined : dialogue.stepOf(frame);
     return step?.kind === 'call' ? [{ agentId, step, metadata }] : [];
   });
@@ -96,7 +94,7 @@ export function restartAgent(dialogue: Dialogue, agentId: string): void {
   setWaitingAgentAside(dialogue);
   const segment = activeSegment(dialogue.tracker.stack);
   if (segment === undefined) return;
-  const frames = framesAt(dialogue, segment.root, run.path);
+  const frames = dialogue.framesAt(segment.root, run.path);
   const last = frames?.at(-1);
   if (frames === undefined || last === undefined) return;
   const agent: AgentFrame = {
@@ -125,4 +123,12 @@ function setWaitingAgentAside(dialogue: Dialogue): void {
   const path = callChain(segment).map((frame) => frame.stepId);
   const { agentId, metadata } = agent;
   rememberRun(dialogue, { agentId, path, state: 'interrupted', metadata });
+}
+
+/** On the chain's first frame: the last run of each call step. */
+export function rememberRun(dialogue: Dialogue, run: AgentRun): void {
+  const root = activeSegment(dialogue.tracker.stack)?.root;
+  if (root === undefined) return;
+  const others = (root.agents ?? []).filter((one) => !isSamePath(one.path, run.path));
+  dialogue.replace({ ...root, agents: [...others, run] });
 }

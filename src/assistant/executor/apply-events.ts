@@ -1,10 +1,11 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
-import { coerceSlotValue } from '../domain/index.ts';
-import { type EventDraft, takesBack } from '../tracker/index.ts';
+import { coerceSlotValue } from '../domain/coerce.ts';
+import { takesBack } from '../tracker/applied.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { formerEvents, takeBack } from './history.ts';
+import { formerEvents, takeBack } from './take-back.ts';
 
 /** What actions and agents may not do: the stack, the turns and the sessions are ours. */
 const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_started']);

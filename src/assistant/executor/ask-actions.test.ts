@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { defineAction, InProcessActions } from '../actions/index.ts';
+import { InProcessActions } from '../actions/in-process.ts';
+import { defineAction } from '../actions/runner.ts';
 import { Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 

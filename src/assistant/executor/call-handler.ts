@@ -1,12 +1,13 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { StreamPiece } from '../actions/index.ts';
+import type { StreamPiece } from '../actions/runner.ts';
+import type { BotMessage } from '../bot-message.ts';
 import type { AgentRun } from '../conversation.ts';
 import type { CallStep, Domain, Flow } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
-import type { EventDraft, TranscriptEntry } from '../tracker/index.ts';
-import type { BotMessage } from '../bot-message.ts';
+import type { EventDraft } from '../tracker/events.ts';
+import type { TranscriptEntry } from '../tracker/state.ts';
 
 /**
  * Carries out `call:` steps that lead outside of the flows: to a tool, which answers at once, or

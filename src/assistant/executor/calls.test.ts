@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Command } from '../command.ts';
 import {
   cancel,
   chitchat,
@@ -8,10 +9,9 @@ import {
   set,
   start,
 } from '../testing/conversation.ts';
-import type { Command } from '../command.ts';
 import { project } from '../testing/project.ts';
-import { slotSet } from '../tracker/index.ts';
-import type { Call, CallHandler, CallOutcome } from './index.ts';
+import { slotSet } from '../tracker/events.ts';
+import type { Call, CallHandler, CallOutcome } from './call-handler.ts';
 
 const travel = project({
   domain: `

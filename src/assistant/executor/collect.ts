@@ -1,8 +1,7 @@
 import type { CollectedStep, FlowFrame, PatternFrame } from '../conversation.ts';
-import type { CollectStep } from '../model.ts';
-import { START } from '../model.ts';
-import { activeSegment, callChain, COLLECT_INFORMATION } from '../stack/index.ts';
-import { slotSet } from '../tracker/index.ts';
+import { type CollectStep, START } from '../model.ts';
+import { activeSegment, callChain, COLLECT_INFORMATION, isSamePath } from '../stack/stack.ts';
+import { slotSet } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 
@@ -70,8 +69,4 @@ function rememberCollected(dialogue: Dialogue, step: CollectStep): void {
   const kept = known === -1 ? before : before.slice(0, known);
   const collected: readonly CollectedStep[] = [...kept, { slot: step.slot, path }];
   dialogue.replace({ ...segment.root, collected });
-}
-
-export function isSamePath(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((stepId, at) => stepId === other[at]);
 }

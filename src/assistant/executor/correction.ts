@@ -1,8 +1,7 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import type { CollectedStep, FlowFrame, StackFrame } from '../conversation.ts';
-import type { Step } from '../model.ts';
-import { atStep, replaceSegment, type Segment, segmentsOf } from '../stack/index.ts';
-import { slotSet } from '../tracker/index.ts';
+import type { CollectedStep, StackFrame } from '../conversation.ts';
+import { replaceSegment, type Segment, segmentsOf } from '../stack/stack.ts';
+import { slotSet } from '../tracker/events.ts';
 import { questionFrame } from './collect.ts';
 import type { Dialogue } from './dialogue.ts';
 import { agentOf } from './interruption.ts';
@@ -47,7 +46,7 @@ function framesFor(
   slots: Readonly<Record<string, JsonValue>>,
 ): readonly StackFrame[] | undefined {
   const collected = (root.collected ?? []).slice(0, (root.collected ?? []).indexOf(target) + 1);
-  const frames = framesAt(dialogue, { ...root, collected }, target.path);
+  const frames = dialogue.framesAt({ ...root, collected }, target.path);
   const last = frames?.at(-1);
   const step = last === undefined ? undefined : dialogue.stepOf(last);
   if (frames === undefined || last === undefined || step?.kind !== 'collect') return undefined;
@@ -55,35 +54,4 @@ function framesFor(
   const isKnown = (slots[step.slot] ?? null) !== null;
   if (step.askBeforeFilling && !isKnown) dialogue.tracker.apply(slotSet(step.slot, null));
   return [...frames, questionFrame(dialogue, step, last)];
-}
-
-/**
- * The frames that stand at a place inside a chain of calls, which `path` names by one step per
- * flow; undefined when the flows have no such place any more.
- */
-export function framesAt(
-  dialogue: Dialogue,
-  root: FlowFrame,
-  path: readonly string[],
-): readonly FlowFrame[] | undefined {
-  const frames: FlowFrame[] = [];
-  let flowId: string | undefined = root.flowId;
-  for (const stepId of path) {
-    if (flowId === undefined) return undefined;
-    const step: Step | undefined = dialogue.flows.get(flowId)?.steps.get(stepId);
-    if (step === undefined) return undefined;
-    frames.push(
-      frames.length === 0
-        ? atStep(root, stepId)
-        : {
-            type: 'flow',
-            frameId: dialogue.tracker.newFrameId(),
-            flowId,
-            stepId,
-            frameType: 'call',
-          },
-    );
-    flowId = step.kind === 'call' ? step.target : undefined;
-  }
-  return frames.length === 0 ? undefined : frames;
 }

@@ -6,16 +6,15 @@ import {
   type Segment,
   segmentOfFlow,
   segmentsOf,
-} from '../stack/index.ts';
-import { restarted, sessionEnded, slotSet } from '../tracker/index.ts';
+} from '../stack/stack.ts';
+import { restarted, sessionEnded, sessionStarted, slotSet } from '../tracker/events.ts';
 import { correctSlots } from './correction.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { afterFlow, cancelSegment, listOf } from './flow-end.ts';
-import { formerEvents, takeBack } from './history.ts';
+import { formerEvents, takeBack } from './take-back.ts';
 import { resumeSegment } from './interruption.ts';
 import { readableName } from './offers.ts';
 import { checkSlots, runSlotRejections } from './rejections.ts';
-import { startSession } from './session.ts';
 
 /**
  * Works on the stack without the frame that runs the action, and puts the frame back on top:
@@ -112,6 +111,19 @@ function correctFlowSlot(dialogue: Dialogue, frame: StackFrame | undefined): Pro
     correctSlots(dialogue, corrected);
     checkSlots(dialogue, Object.keys(corrected));
   });
+}
+
+/** Begins a session: an empty stack, and slots as they are at first or as they were. */
+function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean }): void {
+  const { tracker, domain } = dialogue;
+  const before = { ...tracker.slots };
+  tracker.apply(sessionStarted(dialogue.options.newId()));
+  dialogue.facts.sessionStarted = true;
+  for (const slot of options.carryOver ? domain.slots.values() : []) {
+    const value = before[slot.name] ?? null;
+    if (value !== slot.initialValue) tracker.apply(slotSet(slot.name, value));
+  }
+  tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
 }
 
 /** A new session; the pattern that asked for it goes on in it. */

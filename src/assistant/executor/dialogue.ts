@@ -1,19 +1,20 @@
 import type { Clock } from '../../agents/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { ActionRunner, StreamPiece } from '../actions/index.ts';
+import type { ActionRunner, StreamPiece } from '../actions/runner.ts';
 import type { BotMessage } from '../bot-message.ts';
-import { compileCondition } from '../conditions/index.ts';
-import type { PatternFrame, StackFrame, TrackerEvent } from '../conversation.ts';
+import { compileCondition } from '../conditions/condition.ts';
+import type { FlowFrame, PatternFrame, StackFrame, TrackerEvent } from '../conversation.ts';
 import { type Domain, type Flow, START, type Step } from '../model.ts';
 import { promptJson, type PromptNote } from '../prompt-note.ts';
-import type { Responder } from '../responses/index.ts';
-import { isInner, replaceFrame, withoutPattern } from '../stack/index.ts';
-import { botUttered, type Tracker } from '../tracker/index.ts';
+import type { Responder } from '../responses/responder.ts';
+import { isInner, replaceFrame, withoutPattern } from '../stack/stack.ts';
+import { botUttered } from '../tracker/events.ts';
+import type { Tracker } from '../tracker/tracker.ts';
 import type { WaitingAgent } from './agents.ts';
 import type { CallHandler } from './call-handler.ts';
-import { fullTracker } from './history.ts';
 import { offerValues, withOffers } from './offers.ts';
+import { trackerJson } from '../tracker/json.ts';
 
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;
@@ -50,6 +51,9 @@ export interface DialogueOptions {
 /** What models are asked in one turn is kept for so many, and so many characters of each prompt. */
 const MAX_PROMPTS = 8;
 const MAX_PROMPT = 8_000;
+
+/** So many of the former events are shown: what a turn costs must not grow with the conversation. */
+const FORMER_EVENTS = 200;
 
 /** What came about in a turn and cannot be read off the stack afterwards. */
 export interface TurnFacts {
@@ -128,6 +132,34 @@ export class Dialogue {
     }
   }
 
+  /**
+   * The frames that stand at a place inside a chain of calls, which `path` names by one step per
+   * flow; undefined when the flows have no such place any more.
+   */
+  framesAt(root: FlowFrame, path: readonly string[]): readonly FlowFrame[] | undefined {
+    const frames: FlowFrame[] = [];
+    let flowId: string | undefined = root.flowId;
+    for (const stepId of path) {
+      const step: Step | undefined = this.flows.get(flowId ?? '')?.steps.get(stepId);
+      if (flowId === undefined || step === undefined) return undefined;
+      const frameId = frames.length === 0 ? root.frameId : this.tracker.newFrameId();
+      frames.push(
+        frames.length === 0
+          ? { ...root, stepId }
+          : { type: 'flow', frameId, flowId, stepId, frameType: 'call' },
+      );
+      flowId = step.kind === 'call' ? step.target : undefined;
+    }
+    return frames.length === 0 ? undefined : frames;
+  }
+
+  /** The tracker as servers of actions and responses know it, with the events of this turn and some before. */
+  async fullTracker(): Promise<JsonObject> {
+    const { value, events } = this.tracker.save();
+    const former = (await this.options.history?.({ last: FORMER_EVENTS })) ?? [];
+    return trackerJson(value, [...former, ...events].map(withoutPrompts), this.domain);
+  }
+
   push(frame: StackFrame): void {
     this.tracker.setStack([...this.tracker.stack, frame]);
   }
@@ -168,7 +200,6 @@ export class Dialogue {
     const { responder, channel, signal } = this.options;
     const { slots, state } = this.tracker;
     const { transcript } = state;
-    const tracker = () => fullTracker(this);
     const message = await responder.respond({
       name,
       channel,
@@ -176,7 +207,7 @@ export class Dialogue {
       context,
       values: { ...offerValues(this, name), ...values },
       transcript,
-      tracker,
+      tracker: () => this.fullTracker(),
       signal,
       noting: { onPrompt: (note) => this.notePrompt(note), clock: this.options.clock },
     });
@@ -192,4 +223,15 @@ export class Dialogue {
 export function contextOf(frame: StackFrame): JsonObject {
   if (frame.type === 'pattern') return frame.context;
   return { flow_id: frame.flowId, step_id: frame.stepId };
+}
+
+/** What a model was asked is for operators, and large: servers have no use for it. */
+function withoutPrompts(event: TrackerEvent): TrackerEvent {
+  for (const field of ['parse_data', 'metadata'] as const) {
+    const holder = event[field] as JsonObject | undefined;
+    if (holder?.['prompts'] === undefined) continue;
+    const { prompts: _prompts, ...rest } = holder;
+    return { ...event, [field]: rest };
+  }
+  return event;
 }

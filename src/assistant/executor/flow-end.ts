@@ -10,8 +10,8 @@ import {
   type Segment,
   segmentOfFlow,
   segmentsOf,
-} from '../stack/index.ts';
-import { agentEvent, flowEvent } from '../tracker/index.ts';
+} from '../stack/stack.ts';
+import { agentEvent, flowEvent } from '../tracker/events.ts';
 import { tellAgents, waitingAgents } from './agents.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';

@@ -1,6 +1,6 @@
 import type { Flow } from '../model.ts';
-import { callChain, isPattern, isStarted, segmentsOf, VALIDATE_SLOT } from '../stack/index.ts';
-import { slotSet } from '../tracker/index.ts';
+import { callChain, isPattern, isStarted, segmentsOf, VALIDATE_SLOT } from '../stack/stack.ts';
+import { slotSet } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 
 /** The slots that a flow and the flows it calls ask for or set. */

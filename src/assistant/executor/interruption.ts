@@ -10,8 +10,8 @@ import {
   type Segment,
   segmentOfFlow,
   withoutConversationPatterns,
-} from '../stack/index.ts';
-import { agentEvent, flowEvent } from '../tracker/index.ts';
+} from '../stack/stack.ts';
+import { agentEvent, flowEvent } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { BotMessage } from '../bot-message.ts';
 import type { Flow } from '../model.ts';
-import { activeSegment } from '../stack/index.ts';
+import { activeSegment } from '../stack/stack.ts';
 import type { Dialogue } from './dialogue.ts';
 
 /**

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import { compileCondition } from '../conditions/index.ts';
+import { compileCondition } from '../conditions/condition.ts';
 import type { StackFrame } from '../conversation.ts';
-import { coerceSlotValue } from '../domain/index.ts';
+import { coerceSlotValue } from '../domain/coerce.ts';
 import type { Slot } from '../model.ts';
-import { INTERNAL_ERROR_RESPONSE } from '../responses/index.ts';
-import { isPattern, VALIDATE_SLOT } from '../stack/index.ts';
-import { slotSet } from '../tracker/index.ts';
+import { INTERNAL_ERROR_RESPONSE } from '../responses/responder.ts';
+import { isPattern, VALIDATE_SLOT } from '../stack/stack.ts';
+import { slotSet } from '../tracker/events.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 
 /**

@@ -1,12 +1,11 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import { type ActionMessage, ActionRejected } from '../actions/index.ts';
+import { type ActionMessage, ActionRejected } from '../actions/runner.ts';
 import type { StackFrame } from '../conversation.ts';
-import { actionExecuted, actionRejected } from '../tracker/index.ts';
+import { actionExecuted, actionRejected } from '../tracker/events.ts';
 import { applyEvents } from './apply-events.ts';
 import { defaultActions, sessionStart } from './default-actions.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { fullTracker } from './history.ts';
 import { checkSlots } from './rejections.ts';
 
 const SESSION_START = 'action_session_start';
@@ -51,7 +50,7 @@ async function runCustom(dialogue: Dialogue, name: string, context: JsonObject):
       name,
       senderId: tracker.state.senderId,
       slots: tracker.slots,
-      tracker: () => fullTracker(dialogue),
+      tracker: () => dialogue.fullTracker(),
       domain,
       context,
       channel: options.channel,

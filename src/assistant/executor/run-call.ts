@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto';
-import { compileCondition } from '../conditions/index.ts';
+import { compileCondition } from '../conditions/condition.ts';
 import type { AgentFrame, AgentRun, FlowFrame } from '../conversation.ts';
-import { activeSegment, callChain, removeFrames } from '../stack/index.ts';
-import { agentEvent, slotSet } from '../tracker/index.ts';
+import { activeSegment, callChain, isSamePath, removeFrames } from '../stack/stack.ts';
+import { agentEvent, slotSet } from '../tracker/events.ts';
 import type { Prediction } from './advance.ts';
-import { isAtWork } from './agents.ts';
+import { isAtWork, rememberRun } from './agents.ts';
 import { applyEvents, NOT_OF_AGENTS } from './apply-events.ts';
 import type { Call, CallOutcome } from './call-handler.ts';
-import { isSamePath } from './collect.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { fullTracker } from './history.ts';
 import { checkSlots } from './rejections.ts';
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;
@@ -138,7 +136,7 @@ async function outcomeOf(
       userMessage: options.userMessage,
       slots: tracker.slots,
       transcript: tracker.state.transcript,
-      tracker: () => fullTracker(dialogue),
+      tracker: () => dialogue.fullTracker(),
       domain,
       channel: options.channel,
       say: (message) => dialogue.say(message, { agent_id: step.target }),
@@ -199,14 +197,6 @@ function keepAgent(
   };
   if (agent === undefined) dialogue.push(waiting);
   else dialogue.replace(waiting);
-}
-
-/** On the chain's first frame: the last run of each call step. */
-export function rememberRun(dialogue: Dialogue, run: AgentRun): void {
-  const root = activeSegment(dialogue.tracker.stack)?.root;
-  if (root === undefined) return;
-  const others = (root.agents ?? []).filter((one) => !isSamePath(one.path, run.path));
-  dialogue.replace({ ...root, agents: [...others, run] });
 }
 
 /**

@@ -1,13 +1,18 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { actionExecuted } from '../tracker/index.ts';
+import { actionExecuted } from '../tracker/events.ts';
 import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
 import { defaultActions } from './default-actions.ts';
 import type { Dialogue } from './dialogue.ts';
-import { breakOff, failStep, StepFailure, TooManySteps } from './failure.ts';
+import { StepFailure, TooManySteps } from './failure.ts';
 import { runAction } from './run-action.ts';
 import { runCall } from './run-call.ts';
+import { activeSegment, isPattern, withoutConversationPatterns } from '../stack/stack.ts';
+import { afterFlow, cancelSegment, clearStack } from './flow-end.ts';
+import { INTERNAL_ERROR_RESPONSE } from '../responses/responder.ts';
+
+const INTERNAL_ERROR = 'pattern_internal_error';
 
 /** Listening while an agent waits is recorded under a name of its own. */
 const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
@@ -62,6 +67,45 @@ async function fail(
   const { flowId: flow, stepId: step } = frame ?? {};
   dialogue.options.logger.error({ flow, step, error }, 'turn.step_failed');
   await failStep(dialogue, frame, failure);
+}
+
+/**
+ * Ends what failed and lets the error pattern speak, once: a user flow is cancelled without a
+ * word of its own; a pattern about the conversation goes alone, and the flow below it stays.
+ * Without a frame nothing on the stack is to blame.
+ */
+async function failStep(
+  dialogue: Dialogue,
+  frame: StackFrame | undefined,
+  failure: { readonly type: string; readonly info: JsonObject },
+): Promise<void> {
+  const { tracker } = dialogue;
+  const apology = tracker.stack.find((other) => isPattern(other, INTERNAL_ERROR));
+  const segment = activeSegment(tracker.stack);
+  const isOfFlow = segment?.frames.some((other) => other.frameId === frame?.frameId) ?? false;
+  if (segment !== undefined && isOfFlow) {
+    await cancelSegment(dialogue, segment);
+    afterFlow(dialogue, segment.root, { mayComplete: false });
+  } else if (frame !== undefined) {
+    tracker.setStack(withoutConversationPatterns(tracker.stack));
+  }
+  if (apology === undefined) {
+    dialogue.pushPattern(INTERNAL_ERROR, { error_type: failure.type, info: failure.info });
+  } else if (apology.frameId === frame?.frameId) {
+    // The error pattern itself failed: say it without any flow.
+    await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});
+  }
+}
+
+/** Leaves nothing on the stack that could go round in circles again. */
+async function breakOff(dialogue: Dialogue): Promise<void> {
+  await clearStack(dialogue);
+  dialogue.tracker.clearFollowup();
+  dialogue.facts.patterns.push({
+    flowId: INTERNAL_ERROR,
+    context: { error_type: 'too_many_steps', info: {} },
+  });
+  await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});
 }
 
 /** An action that another action asked for goes before all steps. */

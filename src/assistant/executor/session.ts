@@ -1,5 +1,5 @@
 import type { Domain } from '../model.ts';
-import { sessionStarted, slotSet, type TrackerState } from '../tracker/index.ts';
+import type { TrackerState } from '../tracker/state.ts';
 import type { Dialogue } from './dialogue.ts';
 import { runBetweenSteps } from './run.ts';
 
@@ -26,17 +26,4 @@ function isExpired({ tracker, domain, options }: Dialogue): boolean {
 export function expiryOf({ activeAt }: Pick<TrackerState, 'activeAt'>, domain: Domain): number {
   const minutes = domain.session.sessionExpirationTime;
   return minutes > 0 ? (activeAt + minutes * 60) * 1000 : Infinity;
-}
-
-/** Begins a session: an empty stack, and slots as they are at first or as they were. */
-export function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean }): void {
-  const { tracker, domain } = dialogue;
-  const before = { ...tracker.slots };
-  tracker.apply(sessionStarted(dialogue.options.newId()));
-  dialogue.facts.sessionStarted = true;
-  for (const slot of options.carryOver ? domain.slots.values() : []) {
-    const value = before[slot.name] ?? null;
-    if (value !== slot.initialValue) tracker.apply(slotSet(slot.name, value));
-  }
-  tracker.apply(slotSet('session_started_metadata', dialogue.options.metadata));
 }

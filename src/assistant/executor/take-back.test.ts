@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ActionResult } from '../actions/index.ts';
+import type { ActionResult } from '../actions/runner.ts';
 import { Conversation, set, start } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
-import { appliedEvents } from '../tracker/index.ts';
-import type { CallHandler } from './index.ts';
+import { appliedEvents } from '../tracker/applied.ts';
+import type { CallHandler } from './call-handler.ts';
 
 const shop = project({
   domain: `

@@ -6,7 +6,7 @@ import {
   type Source,
   YamlFile,
 } from '../../config/index.ts';
-import { readCondition, type Use } from '../domain/index.ts';
+import { readCondition, type Use } from '../domain/uses.ts';
 import { END, type Flow } from '../model.ts';
 import { readSteps } from './steps.ts';
 

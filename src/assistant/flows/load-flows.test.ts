@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
 import { formatProblem, Problems } from '../../config/index.ts';
 import { END, type Flow } from '../model.ts';
-import { loadFlows } from './index.ts';
+import { loadFlows } from './flow.ts';
 
 function load(...texts: readonly string[]) {
   const problems = new Problems();

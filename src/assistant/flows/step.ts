@@ -1,5 +1,5 @@
 import { type Field, present, type Section } from '../../config/index.ts';
-import { readCondition, readRejections, readResponseName, type Use } from '../domain/index.ts';
+import { readCondition, readRejections, readResponseName, type Use } from '../domain/uses.ts';
 import type {
   ActionStep,
   CallStep,
@@ -8,7 +8,8 @@ import type {
   NoopStep,
   SetSlotsStep,
 } from '../model.ts';
-import { compileExpression, compileTemplate, TemplateError } from '../templates/index.ts';
+import { compileExpression, compileTemplate } from '../templates/template.ts';
+import { TemplateError } from '../templates/tokens.ts';
 
 type Own<S> = Omit<S, 'id' | 'next' | 'metadata' | 'position'>;
 

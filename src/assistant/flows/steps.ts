@@ -1,5 +1,5 @@
 import { type Field, present, type Section, suggest } from '../../config/index.ts';
-import { readCondition, type Use } from '../domain/index.ts';
+import { readCondition, type Use } from '../domain/uses.ts';
 import { END, type Next, START, type Step } from '../model.ts';
 import {
   nameOf,

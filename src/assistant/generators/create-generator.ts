@@ -2,10 +2,11 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { suggest } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
-import type { CommandGenerator } from '../commands/index.ts';
-import type { GeneratorConfig } from '../project/index.ts';
-import { llmGenerator } from './llm/index.ts';
-import { matchingGenerator, type MatchingOptions } from './matching/index.ts';
+import type { CommandGenerator } from '../commands/generator.ts';
+import type { GeneratorConfig } from '../project/model.ts';
+import { llmGenerator } from './llm/llm-generator.ts';
+import { matchingGenerator } from './matching/matching-generator.ts';
+import type { MatchingOptions } from './matching/turn.ts';
 
 /**
  * What a generator of commands is made of.

@@ -1,4 +1,4 @@
-import type { GeneratorInput } from '../commands/index.ts';
+import type { GeneratorInput } from '../commands/generator.ts';
 
 /** Milliseconds since 1970 for this turn: the slot `mocked_datetime` of a test wins over the clock. */
 export function presentMoment(input: Pick<GeneratorInput, 'slots' | 'clock'>): number {

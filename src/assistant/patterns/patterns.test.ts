@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Problems } from '../../config/index.ts';
-import { loadDomain } from '../domain/index.ts';
-import { loadFlows } from '../flows/index.ts';
+import { loadDomain } from '../domain/domain.ts';
+import { loadFlows } from '../flows/flow.ts';
 import { project } from '../testing/project.ts';
-import { defaultFlows, defaultResponses } from './index.ts';
+import { defaultFlows, defaultResponses } from './defaults.ts';
 
 /** Every pattern that a project may count on. */
 const catalogue = [

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { defineAction, InProcessActions } from '../actions/index.ts';
-import { matchingGenerator } from '../generators/index.ts';
+import { InProcessActions } from '../actions/in-process.ts';
+import { defineAction } from '../actions/runner.ts';
+import { matchingGenerator } from '../generators/matching/matching-generator.ts';
 import { chitchat, Conversation, search } from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 

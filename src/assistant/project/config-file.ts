@@ -1,7 +1,7 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
-import type { Use } from '../domain/index.ts';
-import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
+import type { Use } from '../domain/uses.ts';
 import type { AssistantConfig, GeneratorConfig } from './model.ts';
+import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 
 export const noConfig: AssistantConfig = {
   recipe: undefined,

@@ -7,13 +7,13 @@ import {
   type YamlFile,
 } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
-import type { Use } from '../domain/index.ts';
+import type { Use } from '../domain/uses.ts';
 import { readA2aServer, refuseTls } from './a2a-server.ts';
-import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 import { readMcpServers } from './mcp-servers.ts';
-import type { ActionEndpoint, Endpoints, NlgEndpoint } from './model.ts';
 import { readModelGroups } from './model-groups.ts';
+import type { ActionEndpoint, Endpoints, NlgEndpoint } from './model.ts';
 import { readOutbound } from './outbound.ts';
+import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 
 export const noEndpoints: Endpoints = {
   actionEndpoint: undefined,

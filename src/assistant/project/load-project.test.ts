@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-
 import { projectFolder } from '../../../test/support/greenhouse.ts';
 import { formatProblem } from '../../config/index.ts';
-import { renderFormat } from '../templates/index.ts';
-import { loadProject } from './index.ts';
+import { renderFormat } from '../templates/template.ts';
+import { loadProject } from './load-project.ts';
 
 const loan = fileURLToPath(new URL('__fixtures__/loan', import.meta.url));
 const environment = {

@@ -1,9 +1,11 @@
 import { type Environment, Field, Problems, type Source, YamlFile } from '../../config/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
-import { loadDomain, type Use } from '../domain/index.ts';
-import { loadFlows } from '../flows/index.ts';
-import { defaultFlows, defaultResponses } from '../patterns/index.ts';
-import { compileTemplate, TemplateError } from '../templates/index.ts';
+import { loadDomain } from '../domain/domain.ts';
+import type { Use } from '../domain/uses.ts';
+import { loadFlows } from '../flows/flow.ts';
+import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
+import { compileTemplate } from '../templates/template.ts';
+import { TemplateError } from '../templates/tokens.ts';
 import { noConfig, readConfig } from './config-file.ts';
 import { noEndpoints, readEndpoints } from './endpoints.ts';
 import type { Project } from './model.ts';
@@ -11,7 +13,7 @@ import { fingerprint, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
 import { type LoadedSubAgent, readSubAgent } from './sub-agents.ts';
 import type { TarEntry } from './tar.ts';
-import { validate } from './validation/index.ts';
+import { validate } from './validation/validate.ts';
 
 /**
  * A project, and what is wrong with it.

@@ -1,8 +1,8 @@
 import type { Field, Section } from '../../config/index.ts';
-import type { Use } from '../domain/index.ts';
+import type { Use } from '../domain/uses.ts';
 import { readAuthentication } from './authentication.ts';
-import { readUrl } from './readers.ts';
 import type { McpServer } from './model.ts';
+import { readUrl } from './readers.ts';
 
 const types = ['http', 'https', 'stdio'] as const;
 

@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-
 import { formatProblem } from '../../config/index.ts';
-import { loadPacked, loadProject, packProject } from './index.ts';
+import { loadProject } from './load-project.ts';
+import { loadPacked, packProject } from './pack.ts';
 import { writeTar } from './tar.ts';
 
 const loan = fileURLToPath(new URL('__fixtures__/loan', import.meta.url));

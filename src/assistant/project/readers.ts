@@ -1,5 +1,5 @@
 import type { Field, Section } from '../../config/index.ts';
-import type { Use } from '../domain/index.ts';
+import type { Use } from '../domain/uses.ts';
 
 /** An absolute http or https URL without credentials in it. */
 export function readUrl(field: Field | undefined): string | undefined {

@@ -1,8 +1,8 @@
 import { Field, type Problems, type Section, type YamlFile } from '../../config/index.ts';
-import type { Use } from '../domain/index.ts';
+import type { Use } from '../domain/uses.ts';
 import { readAuthentication } from './authentication.ts';
-import { readFilePath, readModelGroupName, readTimezone, readUrl } from './readers.ts';
 import type { ReactAgent, SubAgent } from './model.ts';
+import { readFilePath, readModelGroupName, readTimezone, readUrl } from './readers.ts';
 
 const protocols = ['RASA', 'A2A'] as const;
 const startupChecks = ['fail', 'warn', 'lazy'] as const;

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { BotMessage } from '../bot-message.ts';
-import { compileCondition } from '../conditions/index.ts';
+import { compileCondition } from '../conditions/condition.ts';
 import type { Domain, ResponseVariation } from '../model.ts';
 import type { PromptNoting } from '../prompt-note.ts';
-import type { TranscriptEntry } from '../tracker/index.ts';
+import type { TranscriptEntry } from '../tracker/state.ts';
 import { renderVariation, type ResponseScope, selectVariation } from './variation.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { BotMessage, Button } from '../bot-message.ts';
 import type { ResponseVariation } from '../model.ts';
-import { compileTemplate, renderEach, renderFormat } from '../templates/index.ts';
+import { compileTemplate, renderEach, renderFormat } from '../templates/template.ts';
 
 export interface Selection {
   readonly channel: string;

@@ -8,7 +8,7 @@ import {
   segmentOfFlow,
   segmentsOf,
   withoutConversationPatterns,
-} from './index.ts';
+} from './stack.ts';
 
 function flow(flowId: string, fields: Partial<FlowFrame> = {}): FlowFrame {
   return { type: 'flow', frameId: flowId, flowId, stepId: 's', frameType: 'regular', ...fields };

@@ -148,3 +148,8 @@ export function frameTypeOver(stack: readonly StackFrame[]): 'regular' | 'interr
   const below = activeSegment(stack);
   return below !== undefined && isStarted(below) ? 'interrupt' : 'regular';
 }
+
+/** Whether two paths of step ids lead to the same place in a chain of calls. */
+export function isSamePath(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((stepId, at) => stepId === other[at]);
+}

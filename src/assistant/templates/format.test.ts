@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-
-import { formatNames, renderEach, renderFormat } from './index.ts';
+import { formatNames, renderEach, renderFormat } from './template.ts';
 
 const scope = { name: 'Ann', amount: 50, missing: null, ok: true };
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-
-import { compileTemplate, type TemplateScope } from './index.ts';
+import type { TemplateScope } from './evaluator.ts';
+import { compileTemplate } from './template.ts';
 
 interface Recorded {
   readonly scope: TemplateScope;

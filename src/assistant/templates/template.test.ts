@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
-import { compileTemplate, evaluateExpression, TemplateError, type TemplateScope } from './index.ts';
+import type { TemplateScope } from './evaluator.ts';
+import { compileTemplate, evaluateExpression } from './template.ts';
+import { TemplateError } from './tokens.ts';
 
 const scope: TemplateScope = {
   slots: { name: 'ann lee', amount: 12.5, empty: null, tags: ['b', 'a', 'B'], ok: true },

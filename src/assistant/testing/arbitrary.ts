@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
-import type { ActionRunner } from '../actions/index.ts';
-import type { GeneratorInput } from '../commands/index.ts';
-import type { CallHandler } from '../executor/index.ts';
+import type { ActionRunner } from '../actions/runner.ts';
 import type { Command } from '../command.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { GeneratorInput } from '../commands/generator.ts';
+import type { CallHandler } from '../executor/call-handler.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import { project, type TestProject } from './project.ts';
 
 /** Arbitrary flows, and arbitrary messages to an assistant made of them. */

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { Assistant, type AssistantOptions, type TurnRequest } from '../assistant.ts';
-import type { History } from '../executor/index.ts';
 import type { Command } from '../command.ts';
 import type { TrackerEvent } from '../conversation.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { History } from '../executor/dialogue.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import type { TurnResult } from '../turn-result.ts';
 import { TestClock } from './domain.ts';
 import type { TestProject } from './project.ts';

@@ -1,5 +1,5 @@
-import type { ActionRunner } from '../actions/index.ts';
-import { slotSet } from '../tracker/index.ts';
+import type { ActionRunner } from '../actions/runner.ts';
+import { slotSet } from '../tracker/events.ts';
 import { project } from './project.ts';
 
 /** A parcel office: small, and with every kind of step. */

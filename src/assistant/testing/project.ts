@@ -1,8 +1,8 @@
 import { Problems } from '../../config/index.ts';
-import { loadDomain } from '../domain/index.ts';
-import { loadFlows } from '../flows/index.ts';
+import { loadDomain } from '../domain/domain.ts';
+import { loadFlows } from '../flows/flow.ts';
 import type { Domain, Flow } from '../model.ts';
-import { defaultFlows, defaultResponses } from '../patterns/index.ts';
+import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
 
 export interface TestProject {
   readonly domain: Domain;

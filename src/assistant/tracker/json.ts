@@ -4,7 +4,6 @@ import type { Domain } from '../model.ts';
 import { beginsSession } from './applied.ts';
 import type { EventDraft } from './events.ts';
 import { loadState } from './state.ts';
-import { Tracker } from './tracker.ts';
 
 /** A frame as tracker JSON shows it. */
 export function frameJson(frame: StackFrame): JsonObject {
@@ -101,30 +100,4 @@ function frameOf(value: JsonObject): StackFrame {
     return { ...common, ...kept, type, agentId } as unknown as AgentFrame;
   }
   return { ...common, type: 'pattern', context: rest } as unknown as StackFrame;
-}
-
-/**
- * The tracker as it was at a time, in seconds since 1970: made anew from the events up to then.
- * @example
- * const aMinuteAgo = Date.now() / 1000 - 60;
- * const { slots, stack } = formerTrackerJson(tracker, events, assistant.domain, aMinuteAgo);
- */
-export function formerTrackerJson(
-  value: JsonObject,
-  events: readonly TrackerEvent[],
-  domain: Domain,
-  until: number,
-): JsonObject {
-  const { senderId, userId, sessionId, startedAt } = loadState(value);
-  const former = events.filter(({ timestamp }) => timestamp <= until);
-  const tracker = Tracker.rebuild(
-    { senderId, sessionId, ...(userId !== null && { userId }) },
-    former,
-    { domain, clock: { now: () => startedAt * 1000 } },
-  );
-  const session = (former.at(-1)?.['metadata'] as JsonObject | undefined)?.['session_id'];
-  return {
-    ...trackerJson(tracker.save().value, former, domain),
-    current_session_id: session ?? sessionId,
-  };
 }

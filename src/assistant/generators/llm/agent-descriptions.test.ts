@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { scriptedModel } from '../../../models/index.ts';
 import { Conversation } from '../../testing/conversation.ts';
 import { project } from '../../testing/project.ts';
-import { llmGenerator } from './index.ts';
+import { llmGenerator } from './llm-generator.ts';
 
 test('the model reads what the sub agents of a flow do', async () => {
   const model = scriptedModel(['provide info']);

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { GeneratorInput } from '../../commands/index.ts';
+import type { GeneratorInput } from '../../commands/generator.ts';
 import type { Flow, Slot } from '../../model.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-questions.ts';
 import { presentMoment } from '../present-moment.ts';

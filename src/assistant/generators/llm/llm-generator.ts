@@ -3,9 +3,9 @@ import { type GeneratedText, generateText, offersStructuredOutput } from '../../
 import { LegateError } from '../../../protocol/index.ts';
 import { type Logger, silentLogger } from '../../../telemetry/index.ts';
 import type { Command } from '../../command.ts';
-import type { CommandGenerator, GeneratorInput } from '../../commands/index.ts';
+import type { CommandGenerator, GeneratorInput } from '../../commands/generator.ts';
 import { noted } from '../../prompt-note.ts';
-import { compileTemplate } from '../../templates/index.ts';
+import { compileTemplate } from '../../templates/template.ts';
 import { gatherFacts } from './facts.ts';
 import { parseCommands } from './parse-commands.ts';
 import { buildPrompt, commandSchema } from './prompt.ts';

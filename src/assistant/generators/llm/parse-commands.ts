@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
-import { coerceSlotValue } from '../../domain/index.ts';
+import { coerceSlotValue } from '../../domain/coerce.ts';
 import type { Domain, Flow, Slot } from '../../model.ts';
-import { findNumbers } from '../matching/values/index.ts';
-import { readMessage } from '../words/index.ts';
+import { findNumbers } from '../matching/values/numbers.ts';
+import { readMessage } from '../words/words.ts';
 
 /** What commands may name. */
 export interface Vocabulary {

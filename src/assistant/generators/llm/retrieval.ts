@@ -1,8 +1,8 @@
 import MiniSearch from 'minisearch';
-import type { GeneratorInput } from '../../commands/index.ts';
+import type { GeneratorInput } from '../../commands/generator.ts';
 import type { Flow } from '../../model.ts';
 import { questionsOf } from '../flow-questions.ts';
-import { readMessage } from '../words/index.ts';
+import { readMessage } from '../words/words.ts';
 import type { LlmGeneratorOptions } from './llm-generator.ts';
 
 interface Document {

@@ -1,12 +1,14 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
-import { type Message, without } from '../words/index.ts';
+import { type Message, without } from '../words/words.ts';
 import { fillUnasked } from './fill.ts';
 import { cleanAnswer, findNames } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
-import { type Found, type FoundNumber, isBareYesNo, readYesNo } from './values/index.ts';
+import type { Found } from './values/found.ts';
+import type { FoundNumber } from './values/numbers.ts';
+import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /** Longer answers are no values of the wrong form, but something else. */
 const mostWrongWords = { number: 4, category: 4, 'yes-no': 2 } as const;

@@ -1,12 +1,13 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
-import { type Message, messageOf } from '../words/index.ts';
+import { type Message, messageOf } from '../words/words.ts';
 import { type Fill, fillUnasked } from './fill.ts';
 import { cleanAnswer } from './names.ts';
 import { isOpenQuestion, isUnsure } from './phrases.ts';
 import type { SlotProfile } from './slot-profile.ts';
 import { setSlot, type Turn } from './turn.ts';
-import { isBareYesNo, readYesNo, wordsOf } from './values/index.ts';
+import { wordsOf } from './values/categories.ts';
+import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 const change =
   /\b(?:change|correct|update|edit|modify|fix|redo|replace|adjust|alter|wrong|incorrect|different|another|other|mistake|re-?enter|not (?:the )?(?:right|correct))\b/;

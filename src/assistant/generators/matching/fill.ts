@@ -1,9 +1,10 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import { type Message, messageOf } from '../words/index.ts';
+import { type Message, messageOf } from '../words/words.ts';
 import { findCapitals, findNames } from './names.ts';
 import type { Reading } from './reading.ts';
 import type { SlotKind, SlotProfile } from './slot-profile.ts';
-import type { Found, FoundNumber } from './values/index.ts';
+import type { Found } from './values/found.ts';
+import type { FoundNumber } from './values/numbers.ts';
 
 /** A slot and the value that the message has for it. */
 export interface Fill {

@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch';
 import type { Flow } from '../../model.ts';
+import { allowedMistakes } from '../words/edit-distance.ts';
 import {
-  allowedMistakes,
   type Message,
   messageOf,
   overlaps,
@@ -10,7 +10,7 @@ import {
   synonymsOf,
   type Token,
   weakWords,
-} from '../words/index.ts';
+} from '../words/words.ts';
 
 /** How well a flow answers to a message. */
 export interface Candidate {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Command } from '../../command.ts';
-import { maximumCharacters } from '../words/index.ts';
 import { bank, bankDomain, type Situation, situation } from '../testing/bank.ts';
+import { maximumCharacters } from '../words/words.ts';
 import { matchingGenerator } from './matching-generator.ts';
 
 const generator = matchingGenerator();

@@ -1,6 +1,6 @@
 import { LegateError } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
-import type { CommandGenerator } from '../../commands/index.ts';
+import type { CommandGenerator } from '../../commands/generator.ts';
 import { findAnswer, freeAnswer, otherFills } from './answers.ts';
 import { findCorrections } from './corrections.ts';
 import { findNames } from './names.ts';
@@ -9,7 +9,7 @@ import { isOpenQuestion, isQuestion, isUnsure } from './phrases.ts';
 import { byPlace, requestedElsewhere, unclear } from './starting.ts';
 import { agentTurn, cancelled, steered } from './steering.ts';
 import { type MatchingOptions, setSlot, Turn } from './turn.ts';
-import { afterYesNo } from './values/index.ts';
+import { afterYesNo } from './values/yes-no.ts';
 
 /**
  * The generator that needs no model: it reads messages by words, forms and fixed English phrases.

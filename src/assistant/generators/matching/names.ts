@@ -6,8 +6,8 @@ import {
   type Span,
   stem,
   type Token,
-} from '../words/index.ts';
-import type { Found } from './values/index.ts';
+} from '../words/words.ts';
+import type { Found } from './values/found.ts';
 
 /** Words that end a name. */
 const stops = new Set(

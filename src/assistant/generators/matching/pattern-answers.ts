@@ -1,12 +1,13 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
-import { smallTalkTopic } from '../../small-talk/index.ts';
-import { fold, type Message, messageOf } from '../words/index.ts';
+import { smallTalkTopic } from '../../small-talk/small-talk.ts';
+import { fold, type Message, messageOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { cleanAnswer } from './names.ts';
 import { afterCancel, bareText } from './phrases.ts';
 import { setSlot, type Turn } from './turn.ts';
-import { findNumbers, readYesNo } from './values/index.ts';
+import { findNumbers } from './values/numbers.ts';
+import { readYesNo } from './values/yes-no.ts';
 
 const resume =
   /\b(?:continue|resume|carry on|go on|go back|back to|finish|keep going|proceed|pick up|where (?:we|i) left)\b/;

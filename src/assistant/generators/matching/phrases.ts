@@ -1,5 +1,5 @@
-import { smallTalkTopic, withoutClosing, withoutOpening } from '../../small-talk/index.ts';
-import { type Message, messageOf } from '../words/index.ts';
+import { smallTalkTopic, withoutClosing, withoutOpening } from '../../small-talk/small-talk.ts';
+import { type Message, messageOf } from '../words/words.ts';
 
 /**
  * Fixed wordings: what people say to steer a conversation, whatever it is about. All patterns run on

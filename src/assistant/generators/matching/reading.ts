@@ -1,19 +1,11 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { Message, Span } from '../words/index.ts';
+import type { Message, Span } from '../words/words.ts';
 import type { SlotProfile } from './slot-profile.ts';
-import {
-  type Day,
-  findCategories,
-  findDates,
-  findEmails,
-  findIbans,
-  findNumbers,
-  findPhones,
-  findTimes,
-  type Found,
-  type FoundNumber,
-  free,
-} from './values/index.ts';
+import { findCategories } from './values/categories.ts';
+import { type Day, findDates } from './values/dates.ts';
+import { findEmails, findIbans, findPhones, type Found, free } from './values/found.ts';
+import { findNumbers, type FoundNumber } from './values/numbers.ts';
+import { findTimes } from './values/times.ts';
 
 interface ReadingOptions {
   readonly today: Day;

@@ -1,5 +1,5 @@
 import type { Flow } from '../../model.ts';
-import { type Message, messageOf, type Span } from '../words/index.ts';
+import { type Message, messageOf, type Span } from '../words/words.ts';
 import type { Candidate, FlowIndex } from './flow-index.ts';
 import { leastCoverage, opensAsRequest } from './phrases.ts';
 

@@ -1,8 +1,8 @@
 import { compilePatternInText, PatternError, type PatternInText } from '../../../regex/index.ts';
-import { describedPattern, requiredPattern } from '../../conditions/index.ts';
-import { fold, messageOf, stem } from '../words/index.ts';
+import { describedPattern, requiredPattern } from '../../conditions/condition.ts';
 import type { FlowQuestion } from '../flow-questions.ts';
-import { wordsOf } from './values/index.ts';
+import { fold, messageOf, stem } from '../words/words.ts';
+import { wordsOf } from './values/categories.ts';
 
 /** How the value of a slot is looked for. */
 export type SlotKind =

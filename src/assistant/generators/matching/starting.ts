@@ -1,6 +1,6 @@
 import type { Command } from '../../command.ts';
 import type { Flow } from '../../model.ts';
-import type { Message } from '../words/index.ts';
+import type { Message } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { isChangeWord } from './corrections.ts';
 import { type Fill, fillUnasked } from './fill.ts';
@@ -8,7 +8,7 @@ import { choiceByPlace } from './pattern-answers.ts';
 import { isQuestion, opensAsRequest } from './phrases.ts';
 import type { Request } from './requests.ts';
 import { setSlot, startFlow, type Turn } from './turn.ts';
-import { isBareYesNo } from './values/index.ts';
+import { isBareYesNo } from './values/yes-no.ts';
 
 /** "The second one" of the flows that were offered. */
 export function byPlace(turn: Turn): readonly Command[] | undefined {

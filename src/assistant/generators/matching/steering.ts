@@ -1,13 +1,13 @@
 import { present } from '../../../config/index.ts';
 import type { Command } from '../../command.ts';
 import type { Flow } from '../../model.ts';
-import { smallTalkTopic } from '../../small-talk/index.ts';
-import { type Message, messageOf, synonymsOf } from '../words/index.ts';
+import { smallTalkTopic } from '../../small-talk/small-talk.ts';
+import { type Message, messageOf, synonymsOf } from '../words/words.ts';
 import { findAnswer } from './answers.ts';
 import { afterCancel, cancelledThing, steeringOf } from './phrases.ts';
 import { requestedIn } from './starting.ts';
 import { startFlow, type Turn } from './turn.ts';
-import { isBareYesNo, readYesNo } from './values/index.ts';
+import { isBareYesNo, readYesNo } from './values/yes-no.ts';
 
 /** "Never mind", and "stop that, show my balance". */
 export function cancelled(turn: Turn): readonly Command[] | undefined {

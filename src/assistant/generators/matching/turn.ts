@@ -1,16 +1,16 @@
 import type { JsonValue } from '../../../protocol/index.ts';
-import type { GeneratorInput } from '../../commands/index.ts';
 import type { Command } from '../../command.ts';
+import type { GeneratorInput } from '../../commands/generator.ts';
 import type { Flow } from '../../model.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../flow-questions.ts';
 import { presentMoment } from '../present-moment.ts';
-import { type Message, messageOf, readMessage } from '../words/index.ts';
+import { type Message, messageOf, readMessage } from '../words/words.ts';
 import { flowIndexOf } from './flow-index.ts';
 import { withoutOpeners } from './phrases.ts';
 import { Reading } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';
 import { profileOf, type SlotProfile } from './slot-profile.ts';
-import { dayAt } from './values/index.ts';
+import { dayAt } from './values/dates.ts';
 
 /**
  * How messages are matched.

@@ -1,5 +1,5 @@
 import type { Field, Problems } from '../../../config/index.ts';
-import type { Use } from '../../domain/index.ts';
+import type { Use } from '../../domain/uses.ts';
 import type { Domain, Flow } from '../../model.ts';
 
 /** All that names can lead to. */

@@ -3,10 +3,10 @@ import { compilePatternInText, PatternError } from '../../../regex/index.ts';
 import {
   compileCondition,
   type Condition,
-  ConditionError,
   describedPattern,
   type SlotComparison,
-} from '../../conditions/index.ts';
+} from '../../conditions/condition.ts';
+import { ConditionError } from '../../conditions/syntax.ts';
 import type { Slot } from '../../model.ts';
 import { usesOf, type ValidationScope } from './scope.ts';
 

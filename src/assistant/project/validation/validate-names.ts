@@ -1,5 +1,6 @@
 import { type Field, suggest } from '../../../config/index.ts';
-import { defaultActions, type Use } from '../../domain/index.ts';
+import { defaultActions } from '../../domain/default-actions.ts';
+import type { Use } from '../../domain/uses.ts';
 import type { Slot } from '../../model.ts';
 import { usesOf, type ValidationScope } from './scope.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readMessage } from '../../words/index.ts';
+import { readMessage } from '../../words/words.ts';
 import { dayAt, findDates } from './dates.ts';
 import { findTimes } from './times.ts';
 

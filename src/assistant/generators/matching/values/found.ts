@@ -1,4 +1,4 @@
-import { type Message, overlaps, type Span } from '../../words/index.ts';
+import { type Message, overlaps, type Span } from '../../words/words.ts';
 
 /** A value and where it stands in the message. */
 export interface Found<T> extends Span {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readMessage } from '../../words/index.ts';
+import { readMessage } from '../../words/words.ts';
 import { findNumbers } from './numbers.ts';
 
 const values = (text: string, language?: string): number[] =>

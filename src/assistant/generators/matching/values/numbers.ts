@@ -1,4 +1,4 @@
-import type { Message } from '../../words/index.ts';
+import type { Message } from '../../words/words.ts';
 import type { Found } from './found.ts';
 
 export interface FoundNumber extends Found<number> {

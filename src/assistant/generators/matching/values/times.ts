@@ -1,4 +1,4 @@
-import { type Message, overlaps } from '../../words/index.ts';
+import { type Message, overlaps } from '../../words/words.ts';
 import type { Found } from './found.ts';
 import { spokenNumber } from './numbers.ts';
 

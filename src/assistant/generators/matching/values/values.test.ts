@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readMessage } from '../../words/index.ts';
+import { readMessage } from '../../words/words.ts';
 import { findCategories } from './categories.ts';
 import { findEmails, findIbans, findPhones } from './found.ts';
 import { afterYesNo, readYesNo } from './yes-no.ts';

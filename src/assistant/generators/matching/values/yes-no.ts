@@ -1,4 +1,4 @@
-import { type Message, messageOf } from '../../words/index.ts';
+import { type Message, messageOf } from '../../words/words.ts';
 
 /** Phrases that decide wherever they stand; looked for first, so that "no problem" is no "no". */
 const phrases: readonly (readonly [RegExp, boolean])[] = [

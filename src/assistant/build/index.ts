@@ -1,2 +1,0 @@
-export { actionsOf, checkActions } from './actions.ts';
-export { buildAssistant, type BuildOptions } from './build-assistant.ts';

@@ -1,2 +1,0 @@
-export { readableId } from './flow.ts';
-export { type LoadedFlows, loadFlows, type LoadFlowsOptions } from './flow.ts';

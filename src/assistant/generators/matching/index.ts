@@ -1,2 +1,0 @@
-export { matchingGenerator } from './matching-generator.ts';
-export { type MatchingOptions } from './turn.ts';

@@ -1,1 +1,0 @@
-export { defaultFlows, defaultResponses } from './defaults.ts';

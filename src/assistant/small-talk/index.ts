@@ -1,1 +1,0 @@
-export { smallTalkTopic, withoutClosing, withoutOpening } from './small-talk.ts';
