@@ -69,8 +69,6 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'agents.agent.cleanup_failed': 'An agent of a `Runner` threw while it was let go',
   'agents.remote.cancel_failed': 'A remote agent could not be told that its task is cancelled',
   'assistant.inactivity.failed': 'Conversations at rest could not be looked for; tried again',
-  'assistant.inactivity.not_armed':
-    'The rest of a conversation will not be noted; the next turn tries again',
   'assistant.inactivity.not_noted': 'The rest of a conversation could not be noted; tried again',
   'assistant.model_not_followed':
     'The model that another replica put in place cannot be served here; tried again',

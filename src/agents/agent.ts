@@ -6,7 +6,9 @@ import type {
   Message,
   Part,
 } from '../protocol/index.ts';
+import type { RecordWrite } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import type { CommandHandler } from './command.ts';
 
 /**
  * Anything that can take a turn. Every door, the runner, `agentTool` and a flow's `call:` step
@@ -45,10 +47,11 @@ export interface Agent {
   readonly onInterrupted?: 'fail' | 'run-again';
   /**
    * A new task in a context ends the context's older input-required task as completed, naming its
-   * successor: for agents whose conversation has one state. A function tells for each turn.
-   * @default false
+   * successor: for agents whose conversation has one state. @default false
    */
-  readonly supersedes?: boolean | ((turn: Turn) => boolean);
+  readonly supersedes?: boolean;
+  /** Typed calls that are queued in the agent's conversations (`Engine.command`). @default none */
+  readonly commands?: readonly CommandHandler[];
   /** Pull: the consumer's pace is the agent's back-pressure, and `return()` its cancellation. */
   take(turn: Turn): AsyncIterable<TurnEvent>;
   /**
@@ -135,6 +138,8 @@ export interface ContextPatch {
   readonly value?: JsonObject;
   /** Appended to the context's log; costs the same however long the log is. */
   readonly log?: readonly JsonObject[];
+  /** Records to be written in the same transaction. */
+  readonly records?: readonly RecordWrite[];
 }
 
 /**

@@ -6,6 +6,10 @@ const taken = Promise.resolve();
  *
  * - **open**: what is pushed waits to be taken.
  * - **left**: the consumer has gone; what is pushed is dropped. Whoever works has to be told to stop.
+ * @example
+ * const channel = new EventChannel<TurnEvent>();
+ * const work = channel.push(working('One moment')).then(() => 42);
+ * for await (const event of channel.during(work)) console.log(event);
  */
 export class EventChannel<T> {
   readonly #capacity: number;

@@ -1,5 +1,12 @@
 export * from './agent.ts';
 export {
+  type AgentCommand,
+  type CommandHandler,
+  type CommandOutcome,
+  type CommandTurn,
+  handleCommand,
+} from './command.ts';
+export {
   agent,
   type AgentOptions,
   authRequired,
@@ -14,6 +21,7 @@ export {
   working,
 } from './define.ts';
 export { handsOver } from './drive.ts';
+export { EventChannel } from './event-channel.ts';
 export { loadArtifact } from './artifacts/artifact-tool.ts';
 export { Artifacts, type ArtifactScope, type StoredArtifact } from './artifacts/artifacts.ts';
 export {

@@ -58,13 +58,18 @@ export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests
 export {
   assistantAgent,
   type AssistantAgentOptions,
-  messagesIn,
+  endWorkCommand,
+  InactivityTimers,
+  type InactivityTimersOptions,
   readSeeds,
+  recordCommand,
+  sayCommand,
+  type SayInput,
   type SeededMessage,
   skillsOf,
+  type Spoken,
   stateOf,
-} from './face/index.ts';
-export { InactivityTimers, type InactivityTimersOptions } from './inactivity/index.ts';
+} from './channels/index.ts';
 export { type A2aServer, type Project } from './project/model.ts';
 export { loadPacked, packProject } from './project/pack.ts';
 export { type LoadedProject, loadProject } from './project/load-project.ts';

@@ -103,13 +103,7 @@ export class Admissions {
     follow: boolean,
   ): Promise<Admitted> {
     const { message, configuration } = request;
-    if (this.#turns.isClosed) {
-      throw new LegateError(
-        'UNAVAILABLE',
-        'this process is stopping and begins nothing more; ask again, another one will answer',
-        { retryAfter: 1 },
-      );
-    }
+    if (this.#turns.isClosed) throw stopping();
     checkExtensions(this.#settings.requiredExtensions, call);
     checkMediaTypes(message, this.#accepts);
     const inline = configuration?.taskPushNotificationConfig;
@@ -170,7 +164,7 @@ export class Admissions {
       dedupe: this.#dedupe(request.message, request.message.contextId, call, now),
       task,
       push,
-      maxContexts: call.isBeyondLimits === true ? 0 : maxContexts,
+      maxContexts,
     };
     return { message, task, turnRequest, admission };
   }
@@ -369,5 +363,14 @@ export function taskEnded(taskId: string): LegateError {
     'UNSUPPORTED_OPERATION',
     `task ${taskId} has ended and takes no more messages; send one without taskId to begin a new task`,
     { metadata: { taskId } },
+  );
+}
+
+/** Why nothing is let in any more. */
+export function stopping(): LegateError {
+  return new LegateError(
+    'UNAVAILABLE',
+    'this process is stopping and begins nothing more; ask again, another one will answer',
+    { retryAfter: 1 },
   );
 }

@@ -26,11 +26,6 @@ export interface Call {
    * where the server is for this machine only. @default false
    */
   readonly isLocal?: boolean;
-  /**
-   * The message is let in however many contexts have unfinished tasks: its turn is a short one that
-   * leaves none behind. @default false
-   */
-  readonly isBeyondLimits?: boolean;
   /** Told which task a message that is sent begins or continues, once it is let in. */
   readonly onAdmitted?: (ids: { readonly taskId: string; readonly contextId: string }) => void;
   /** The caller has gone. This ends waiting and streaming, never the turn. */

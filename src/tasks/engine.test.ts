@@ -688,22 +688,19 @@ describeStores('task engine', (openPlace) => {
     expect(now.metadata).toEqual({ superseded_by: second.id });
   });
 
-  test('so does one that waited its turn, unless the agent says that this one does not', async () => {
+  test('so does one that waited its turn', async () => {
     const gate = Promise.withResolvers<void>();
     const { engine } = await start(
-      agent(
-        { name: 'a', supersedes: (turn) => textOf(turn.message) !== 'aside' },
-        async function* (turn) {
-          if (textOf(turn.message) === 'wait') await gate.promise;
-          yield textOf(turn.message) === 'ask' ? inputRequired('?') : working();
-        },
-      ),
+      agent({ name: 'a', supersedes: true }, async function* (turn) {
+        if (textOf(turn.message) === 'wait') await gate.promise;
+        yield textOf(turn.message) === 'ask' ? inputRequired('?') : working();
+      }),
     );
     const say = async (text: string) =>
       taskOf(await engine.send({ message: message(text, { contextId: 'c' }) }, call));
-    const said = ['wait', 'ask', 'aside', 'answer'].map(say);
+    const said = ['wait', 'ask', 'answer'].map(say);
     gate.resolve();
-    const [, asked, , answered] = await Promise.all(said);
+    const [, asked, answered] = await Promise.all(said);
     const now = (await engine.getTask({ id: asked?.id ?? '' }, call)).value;
     expect(now.status.state).toBe('TASK_STATE_COMPLETED');
     expect(now.metadata).toEqual({ superseded_by: answered?.id });

@@ -18,10 +18,12 @@ import {
   taskNotFound,
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
+import type { AgentCommand } from '../agents/index.ts';
 import { ownerKey } from '../store/index.ts';
 import { Admissions, type Admitted, hasMessage, taskEnded } from './admissions.ts';
 import type { Call } from './call.ts';
 import { cancelTask } from './cancel.ts';
+import type { CommandOptions, ContextKey } from './commands.ts';
 import { closesOnInput, EventStream, type StreamEvent } from './event-stream.ts';
 import { Hub } from './hub.ts';
 import { taskOf, withHistory } from './live-task.ts';
@@ -132,6 +134,29 @@ export class Engine {
         ? answerOf(outcome)
         : await this.#outcomeFromStore(admitted, owner, call);
     return withLength(answer, historyLength);
+  }
+
+  /**
+   * Calls a command of the agent at its place in the queue of a conversation. It leaves no task: two
+   * transactions in all, one that queues it and one that ends it.
+   */
+  async command<Input, Result, Progress>(
+    key: ContextKey,
+    command: AgentCommand<Input, Result, Progress>,
+    input: Input,
+    options: CommandOptions<Progress> = {},
+  ): Promise<Result> {
+    const { onProgress, signal, traceparent, tracestate } = options;
+    const request = { command: command.name, input, ...key, traceparent, tracestate };
+    const tell = (progress: unknown): void => {
+      if (command.progress !== undefined) onProgress?.(command.progress.parse(progress));
+    };
+    return command.result.parse(await this.#turns.commands.call(request, tell, signal));
+  }
+
+  /** Ends the commands of a conversation that run or wait, without effect; gives their ids. */
+  cancelCommands(key: ContextKey): Promise<readonly string[]> {
+    return this.#turns.commands.cancel(key);
   }
 
   /** Resolves once the first event is known, so that what fails before it is an error and no stream. */

@@ -1,4 +1,5 @@
 export { anonymous, type Call, callerGone, isAuthenticated } from './call.ts';
+export type { CommandOptions, ContextKey } from './commands.ts';
 export { Engine, type SendOutcome } from './engine.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { readTaskAt } from './live-task.ts';

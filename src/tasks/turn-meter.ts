@@ -9,7 +9,7 @@ import {
 } from '../telemetry/index.ts';
 import type { TaskState } from '../protocol/index.ts';
 import type { EngineSettings } from './options.ts';
-import type { TurnOutcome, TurnRun } from './turn-run.ts';
+import type { Run, TurnOutcome } from './turn-run.ts';
 
 /** Counts and times turns, and makes each a span of its caller's trace. */
 export class TurnMeter {
@@ -23,7 +23,7 @@ export class TurnMeter {
     this.#settings = settings;
   }
 
-  async measure(run: TurnRun): Promise<TurnOutcome> {
+  async measure(run: Run): Promise<TurnOutcome> {
     const { scheduler, agent } = this.#settings;
     const span = startSpan('legate.turn', {
       traceparent: run.traceparent,
@@ -57,7 +57,7 @@ export class TurnMeter {
   }
 }
 
-/** `completed`, `input-required`, ..., `message`, `released` or `lost`. */
+/** `completed`, `input-required`, ..., `message`, `command`, `released` or `lost`. */
 function endOf(outcome: TurnOutcome): string {
   if (outcome.kind !== 'task') return outcome.kind;
   const { state } = outcome.task.value.status;

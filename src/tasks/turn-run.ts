@@ -9,21 +9,21 @@ import {
   type Task,
   type TaskState,
 } from '../protocol/index.ts';
-import type { ContextWrite, Store, TurnRecord } from '../store/index.ts';
+import type { ContextWrite, RecordWrite, Store, TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
 import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
+import { RunControl } from './run-control.ts';
 import { retryWhileUnavailable, reportedOutage } from './store-retry.ts';
-import type { Timer } from './scheduler.ts';
 import { sealedArtifacts } from './sealed-artifacts.ts';
 import { statusEvent } from './status-event.ts';
 import { supersede } from './supersede.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 import { decideEnd, endAfter } from './turn-end.ts';
-import { type StopCause, TurnStopped } from './turn-stopped.ts';
+import type { StopCause } from './turn-stopped.ts';
 import { TurnView } from './turn-view.ts';
 
 /** What a turn came to. `next`: the turn of the same key that this replica now has to run. */
@@ -40,10 +40,36 @@ export type TurnOutcome =
       readonly message: Json<Message>;
       readonly next: TurnRecord | undefined;
     }
+  /** A command has ended; its caller knows how. */
+  | { readonly kind: 'command'; readonly next: TurnRecord | undefined }
   /** Given back for another replica to run. */
   | { readonly kind: 'released' }
   /** Another writer ended it; the log tells how. */
   | { readonly kind: 'lost'; readonly error: Error };
+
+/** What runs in this process: the turn of a message, or a command. */
+export interface Run {
+  /** The task; for a command its own id. */
+  readonly taskId: string;
+  readonly contextId: string;
+  /** The same for every attempt at the turn; part of every log line. */
+  readonly turnId: string;
+  readonly attempt: number;
+  /** Whom the turn belongs to, and who asked for it. */
+  readonly owner: string;
+  readonly caller: Caller;
+  /** W3C trace context of whoever asked. */
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  /** The number of the last event made. */
+  readonly version: number;
+  stop(cause: StopCause): void;
+  /** Calls back when the turn is asked to stop, at once when it was before. One callback only. */
+  onStop(callback: () => void): void;
+  probe(): Promise<void>;
+  /** Always comes back with an outcome. `span`: what the agent starts belongs to it. */
+  run(span?: Span): Promise<TurnOutcome>;
+}
 
 export interface TurnRunOptions {
   readonly settings: EngineSettings;
@@ -69,7 +95,7 @@ export interface TurnRunOptions {
  *   Whatever it says then, the cause of the stop decides the state.
  * - **ended**: the end was stored together with the context's state; or **released**, or **lost**.
  */
-export class TurnRun {
+export class TurnRun implements Run {
   readonly #options: TurnRunOptions;
   readonly #agent: Agent;
   readonly #store: Store;
@@ -79,20 +105,13 @@ export class TurnRun {
   readonly #before: number;
   /** What the agent sees of all this. */
   readonly #view: TurnView;
-  #stopCause: StopCause | undefined;
-  #onStop: (() => void) | undefined;
+  readonly #control: RunControl;
   #isCancelRequested = false;
-  /** The grace time is over: nobody waits for the agent any more. */
-  #isForced = false;
   /** The agent was asked. */
   #hasBegun = false;
   /** The agent did not end by itself. */
   #broke = false;
   #mayReply: boolean;
-  #interrupt: ((error: Error) => void) | undefined;
-  #timeout: Timer | undefined;
-  #inactivity: Timer | undefined;
-  #grace: Timer | undefined;
   #hasSpoken = false;
   /** The task says already that the message is being worked on. */
   #isAtWork = false;
@@ -107,6 +126,10 @@ export class TurnRun {
     this.#agent = settings.agent;
     this.#store = settings.store;
     this.#mayReply = options.mayReply;
+    this.#control = new RunControl(settings, {
+      runsAgain: true,
+      onAbort: (reason) => this.#view.abort(reason),
+    });
     this.#before = task.version;
     this.#check = new EventCheck(settings.maxEventSize, { isFirstTurn: task.version === 1 });
     this.#writer = new TaskWriter({
@@ -140,7 +163,6 @@ export class TurnRun {
   get contextId(): string {
     return this.#view.contextId;
   }
-  /** The same for every attempt at the turn; part of every log line. */
   get turnId(): string {
     return this.#view.turnId;
   }
@@ -156,7 +178,6 @@ export class TurnRun {
     });
   }
 
-  /** Stops when the turn was given to another replica. */
   probe(): Promise<void> {
     return this.#writer.probe();
   }
@@ -166,64 +187,36 @@ export class TurnRun {
     return this.#writer.flush();
   }
 
-  /** Calls back when the turn is asked to stop, at once when it was before. One callback only. */
   onStop(callback: () => void): void {
-    if (this.#stopCause === undefined) this.#onStop = callback;
-    else callback();
+    this.#control.onStop(callback);
   }
 
-  /**
-   * Asks the turn to stop; forces it when it does not within the grace time. The first cause holds,
-   * except that what was lost is lost whatever else was asked of it.
-   */
   stop(cause: StopCause): void {
-    if (this.#stopCause !== undefined && cause !== 'lost') return;
     // Abandoning the task is how it is cancelled.
     if (cause === 'cancel' && this.#options.request.cancel === true) return;
-    this.#stopCause = cause;
-    this.#onStop?.();
-    const isInterrupted = cause === 'shutdown' || cause === 'lost';
-    const handsOver = isInterrupted && this.#agent.onInterrupted === 'run-again';
-    const stopped = new TurnStopped(cause, { handsOver });
-    this.#view.abort(stopped);
-    const { scheduler, cancelGraceMs } = this.#options.settings;
-    const force = (): void => {
-      this.#isForced = true;
-      this.#interrupt?.(stopped);
-    };
-    if (cause === 'lost' || cancelGraceMs === 0) force();
-    else this.#grace = scheduler.after(cancelGraceMs, force);
+    this.#control.stop(cause);
   }
 
-  /** Whom the turn belongs to, and who asked for it. */
   get owner(): string {
     return this.#options.owner;
   }
   get caller(): Caller {
     return this.#options.request.caller;
   }
-  /** W3C trace context of whoever asked. */
   get traceparent(): string | undefined {
     return this.#options.request.traceparent;
   }
   get tracestate(): string | undefined {
     return this.#options.request.tracestate;
   }
-  /** The number of the last event made. */
   get version(): number {
     return this.#writer.task.version;
   }
 
-  /** `span`: what the agent starts belongs to it. */
   async run(span?: Span): Promise<TurnOutcome> {
     this.#span = span;
     const { settings } = this.#options;
-    const { scheduler, taskTimeoutMs, inactivityTimeoutMs } = settings;
-    if (taskTimeoutMs > 0)
-      this.#timeout = scheduler.after(taskTimeoutMs, () => this.stop('timeout'));
-    if (inactivityTimeoutMs > 0) {
-      this.#inactivity = scheduler.after(inactivityTimeoutMs, () => this.stop('inactivity'));
-    }
+    this.#control.limit();
     try {
       const end = await this.#pull();
       return await this.#end(end);
@@ -237,9 +230,7 @@ export class TurnRun {
       return { kind: 'lost', error: error as Error };
     } finally {
       if (this.#superseded !== undefined) await this.#superseded;
-      this.#timeout?.cancel();
-      this.#inactivity?.cancel();
-      this.#grace?.cancel();
+      this.#control.clear();
     }
   }
 
@@ -250,10 +241,10 @@ export class TurnRun {
     try {
       if (this.#options.insteadOfAgent !== undefined) return this.#options.insteadOfAgent;
       // A turn that was stopped while it waited its place does not begin.
-      if (this.#stopCause !== undefined) throw new TurnStopped(this.#stopCause);
+      this.#control.throwIfStopped();
       this.#hasBegun = true;
       if (this.#options.request.cancel === true) {
-        const end = await this.#guard(
+        const end = await this.#control.guard(
           this.#agent.abandon?.(this.#view) ?? Promise.resolve(undefined),
         );
         return { ...end, kind: 'canceled' };
@@ -261,18 +252,18 @@ export class TurnRun {
       if (this.#view.isContinuation) {
         if (!this.#isAtWork) this.#status('TASK_STATE_WORKING', {});
         this.#writer.schedule();
-      } else if (this.#isSuperseding()) await this.#supersede();
+      } else if (this.#agent.supersedes === true) await this.#supersede();
       iterator = this.#agent.take(this.#view)[Symbol.asyncIterator]();
       for (;;) {
-        const result = await this.#guard(this.#next(iterator));
+        const result = await this.#control.guard(this.#next(iterator));
         if (result.done === true) {
           isDone = true;
           return { kind: 'completed' };
         }
-        this.#inactivity?.restart();
+        this.#control.restartSilence();
         const event = result.value;
         const earlier = this.#check.check(event, this.#writer.task);
-        if (earlier !== undefined) await this.#guard(this.#refuseSealed(earlier));
+        if (earlier !== undefined) await this.#control.guard(this.#refuseSealed(earlier));
         if (isTurnEnd(event)) return event;
         if ('kind' in event && event.kind === 'message') {
           return this.#mayReply ? event : { ...event, kind: 'completed' };
@@ -284,7 +275,7 @@ export class TurnRun {
             `the agent's answer is not valid: more than ${this.#options.settings.maxEvents} events (maxEvents)`,
           );
         }
-        if (this.#writer.isFull) await this.#guard(this.#writer.flush());
+        if (this.#writer.isFull) await this.#control.guard(this.#writer.flush());
       }
     } catch (error) {
       return this.#endOf(error);
@@ -306,16 +297,11 @@ export class TurnRun {
     if (sealed.has(artifactId)) throw wasSealed(artifactId);
   }
 
-  #isSuperseding(): boolean {
-    const { supersedes = false } = this.#agent;
-    return typeof supersedes === 'function' ? supersedes(this.#view) : supersedes;
-  }
-
   /** The first turn of a task answers what older ones of its conversation asked. */
   async #supersede(): Promise<void> {
     const { settings, hub, replica, owner } = this.#options;
     const { contextId, taskId } = this.#view;
-    const { written } = await this.#guard(
+    const { written } = await this.#control.guard(
       supersede({ settings, hub, replica, owner, contextId, taskId, isOurs: () => this.#isOurs() }),
     );
     this.#superseded = written;
@@ -323,16 +309,7 @@ export class TurnRun {
 
   async #isOurs(): Promise<boolean> {
     await this.#writer.probe();
-    return this.#stopCause !== 'lost';
-  }
-
-  /** Waits for the agent, but not beyond a forced stop. No listener outlives its wait. */
-  #guard<T>(work: Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#interrupt = reject;
-      if (this.#isForced) reject(new TurnStopped(this.#stopCause ?? 'lost'));
-      work.then(resolve, reject);
-    });
+    return this.#control.cause !== 'lost';
   }
 
   #next(iterator: AsyncIterator<TurnEvent>): Promise<IteratorResult<TurnEvent>> {
@@ -373,23 +350,27 @@ export class TurnRun {
   /** How a turn ends whose agent threw, or was stopped. */
   #endOf(error: unknown): TurnEnd {
     this.#broke = true;
-    return endAfter(error, { isStopped: this.#stopCause !== undefined, logger: this.#view.logger });
+    return endAfter(error, {
+      isStopped: this.#control.cause !== undefined,
+      logger: this.#view.logger,
+    });
   }
 
   async #end(event: TurnEnd | Reply): Promise<TurnOutcome> {
     const { settings, turn, replica } = this.#options;
-    if (this.#stopCause === 'lost') {
+    if (this.#control.cause === 'lost') {
       // Where the store was away for too long, nobody else has ended the turn.
       throw this.#writer.failure ?? new TurnLost('the turn was ended by another writer');
     }
-    const isCutOff = this.#stopCause === 'shutdown' && this.#broke;
+    const isCutOff = this.#control.cause === 'shutdown' && this.#broke;
     if (isCutOff && (this.#agent.onInterrupted === 'run-again' || !this.#hasBegun)) {
       if (this.#hasBegun) await this.#writer.flush();
       await this.#store.release({ id: turn.id, replica, started: this.#hasBegun });
       return { kind: 'released' };
     }
+    const kept = await this.#view.writes();
     const isReply = 'kind' in event && event.kind === 'message';
-    if (isReply && (this.#stopCause === undefined || this.#stopCause === 'shutdown')) {
+    if (isReply && (this.#control.cause === undefined || this.#control.cause === 'shutdown')) {
       const message = Json.of<Message>({
         messageId: settings.scheduler.uuid(),
         contextId: this.contextId,
@@ -399,39 +380,44 @@ export class TurnRun {
       });
       const { written } = this.#writer.end({
         reply: message,
-        ...this.#contextWrite(event.context),
-        ...(await this.#view.writes()),
+        ...endWrites(this, event.context, kept),
       });
       return { kind: 'message', message, next: await written };
     }
     const said: TurnEnd = isReply ? { ...event, kind: 'completed' } : event;
-    const end = decideEnd(said, this.#stopCause, {
+    const end = decideEnd(said, this.#control.cause, {
       settings,
       broke: this.#broke,
       logger: this.#view.logger,
     });
-    const writes = this.#view.hasWrites ? await this.#view.writes() : undefined;
     const { task, written } = this.#writer.end({
       event: this.#statusEvent(endStates[end.kind], end),
-      ...this.#contextWrite(end.context),
-      ...writes,
+      ...endWrites(this, end.context, kept),
     });
     const next = await written;
     const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
     return { kind: 'task', task, next, isCancelLeft };
   }
+}
 
-  #contextWrite(patch: ContextPatch | undefined): { context?: ContextWrite } {
-    if (patch === undefined) return {};
-    return {
+/** What is written in the transaction that ends a turn or a command, besides the end itself. */
+export function endWrites(
+  { owner, contextId }: { readonly owner: string; readonly contextId: string },
+  patch: ContextPatch | undefined,
+  kept: readonly RecordWrite[],
+): { context?: ContextWrite; records?: readonly RecordWrite[] } {
+  const records = [...kept, ...(patch?.records ?? [])];
+  return {
+    ...(patch !== undefined && {
       context: {
-        owner: this.#options.owner,
-        contextId: this.contextId,
+        owner,
+        contextId,
         ...(patch.value !== undefined && { value: Json.of(patch.value) }),
         ...(patch.log !== undefined && { log: patch.log.map((entry) => Json.of(entry)) }),
       },
-    };
-  }
+    }),
+    ...(records.length > 0 && { records }),
+  };
 }
 
 /**

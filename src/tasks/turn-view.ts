@@ -1,6 +1,7 @@
 import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../agents/index.ts';
 import type { JsonObject, Message } from '../protocol/index.ts';
 import type { RecordWrite, TurnRecord } from '../store/index.ts';
+import type { EngineSettings } from './options.ts';
 import { retryWhileUnavailable } from './store-retry.ts';
 import type { TurnRunOptions } from './turn-run.ts';
 
@@ -73,22 +74,7 @@ export class TurnView implements Turn {
 
   get state(): ContextState {
     const { owner, settings } = this.#options;
-    const { store, scheduler } = settings;
-    const { contextId } = this;
-    return {
-      load: async () => {
-        const context = await retryWhileUnavailable(scheduler, () =>
-          store.loadContext(owner, contextId),
-        );
-        return context?.value?.value as JsonObject | undefined;
-      },
-      log: async (options) => {
-        const entries = await retryWhileUnavailable(scheduler, () =>
-          store.readContextLog(owner, contextId, options?.last),
-        );
-        return entries.map((entry) => entry.value as JsonObject);
-      },
-    };
+    return contextState(settings, owner, this.contextId);
   }
 
   get session(): Turn['session'] {
@@ -102,14 +88,8 @@ export class TurnView implements Turn {
   }
 
   /** What session and journal leave to be written with the end of the turn. */
-  async writes(): Promise<{ records?: readonly RecordWrite[] }> {
-    const records = (await this.#kept?.writes()) ?? [];
-    return records.length === 0 ? {} : { records };
-  }
-
-  /** Whether `writes` may have anything to tell. */
-  get hasWrites(): boolean {
-    return this.#kept !== undefined;
+  async writes(): Promise<readonly RecordWrite[]> {
+    return (await this.#kept?.writes()) ?? [];
   }
 
   get #records(): TurnRecords {
@@ -137,4 +117,26 @@ export class TurnView implements Turn {
     this.#stopped = reason;
     this.#controller?.abort(reason);
   }
+}
+
+/** What an agent has kept of a conversation. */
+export function contextState(
+  { store, scheduler }: Pick<EngineSettings, 'store' | 'scheduler'>,
+  owner: string,
+  contextId: string,
+): ContextState {
+  return {
+    load: async () => {
+      const context = await retryWhileUnavailable(scheduler, () =>
+        store.loadContext(owner, contextId),
+      );
+      return context?.value?.value as JsonObject | undefined;
+    },
+    log: async (options) => {
+      const entries = await retryWhileUnavailable(scheduler, () =>
+        store.readContextLog(owner, contextId, options?.last),
+      );
+      return entries.map((entry) => entry.value as JsonObject);
+    },
+  };
 }

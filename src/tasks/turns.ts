@@ -4,6 +4,8 @@ import type { TaskRecord, TurnRecord } from '../store/index.ts';
 import type { TurnRequest } from './admission.ts';
 import { AtWork } from './at-work.ts';
 import { carryOutCancel } from './cancel.ts';
+import { commandRequestOf } from './command-run.ts';
+import { Commands } from './commands.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
@@ -12,7 +14,7 @@ import { engineEnd } from './agent-events.ts';
 import { retryWhileUnavailable, reportedOutage } from './store-retry.ts';
 import { TurnLost } from './task-writer.ts';
 import { interruptedEnd } from './turn-end.ts';
-import { type TurnOutcome, TurnRun } from './turn-run.ts';
+import { type Run, type TurnOutcome, TurnRun } from './turn-run.ts';
 import { TurnMeter } from './turn-meter.ts';
 import type { StopCause } from './turn-stopped.ts';
 import { turnIdOf } from './turn-view.ts';
@@ -23,12 +25,13 @@ import { turnIdOf } from './turn-view.ts';
  */
 export class Turns {
   readonly atWork = new AtWork();
+  readonly commands: Commands;
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
   readonly #replica: string;
   /** By task: a task has at most one running turn. */
-  readonly #running = new Map<string, TurnRun>();
-  readonly #byKey = new Map<string, TurnRun>();
+  readonly #running = new Map<string, Run>();
+  readonly #byKey = new Map<string, Run>();
   /** Turns that wait until one of those that run has ended, in their order; each begins by a call. */
   readonly #waiting = new Set<() => void>();
   /** Turns that run or wait. */
@@ -49,6 +52,7 @@ export class Turns {
     this.#hub = hub;
     this.#replica = replica;
     this.#meter = new TurnMeter(settings);
+    this.commands = new Commands({ settings, hub, turns: this, replica });
   }
 
   get size(): number {
@@ -60,7 +64,7 @@ export class Turns {
     return this.#isClosed;
   }
 
-  find(taskId: string): TurnRun | undefined {
+  find(taskId: string): Run | undefined {
     return this.#running.get(taskId);
   }
 
@@ -81,8 +85,12 @@ export class Turns {
       hub: this.#hub,
       replica: this.#replica,
     });
+    return { run, outcome: this.run(run, options.turn) };
+  }
+
+  run(run: Run, turn: TurnRecord): Promise<TurnOutcome> {
     if (this.#isClosed) run.stop('shutdown');
-    return { run, outcome: this.#execute(run, options.turn) };
+    return this.#execute(run, turn);
   }
 
   /**
@@ -127,6 +135,11 @@ export class Turns {
     const { store, agent, maxAttempts, logger } = this.#settings;
     using _ = this.atWork.running(turn);
     this.#byKey.get(turn.key)?.stop('lost');
+    const command = commandRequestOf(turn);
+    if (command !== undefined) {
+      await this.run(this.commands.run(turn, command), turn);
+      return;
+    }
     const record = await store.load(turn.taskId);
     if (record === undefined) throw taskNotFound(turn.taskId);
     const request = turn.request.value as unknown as TurnRequest;
@@ -209,7 +222,7 @@ export class Turns {
     for (const run of this.#running.values()) run.stop('shutdown');
   }
 
-  async #execute(run: TurnRun, turn: TurnRecord): Promise<TurnOutcome> {
+  async #execute(run: Run, turn: TurnRecord): Promise<TurnOutcome> {
     const place = this.atWork.running(turn);
     // Another run of the key was taken for dead: the store gives a key to one turn at a time.
     this.#byKey.get(turn.key)?.stop('lost');
@@ -243,7 +256,7 @@ export class Turns {
   }
 
   /** Waits for a slot. False: the turn is to stop, for which it needs none. */
-  #nextSlot(run: TurnRun): Promise<boolean> {
+  #nextSlot(run: Run): Promise<boolean> {
     return new Promise((resolve) => {
       const begin = (): void => resolve(true);
       this.#waiting.add(begin);
@@ -265,7 +278,7 @@ export class Turns {
   }
 
   /** The wish to cancel came when the turn had ended otherwise: nobody else may be left to follow it. */
-  #cancelAfter({ taskId, owner, caller }: TurnRun): void {
+  #cancelAfter({ taskId, owner, caller }: Run): void {
     const [settings, hub, replica] = [this.#settings, this.#hub, this.#replica];
     const target = { settings, hub, replica, turns: this, owner, taskId, caller };
     const work = retryWhileUnavailable(settings.scheduler, () =>
@@ -276,7 +289,7 @@ export class Turns {
     });
   }
 
-  #leave(run: TurnRun, { key }: TurnRecord): void {
+  #leave(run: Run, { key }: TurnRecord): void {
     if (this.#running.get(run.taskId) === run) this.#running.delete(run.taskId);
     if (this.#byKey.get(key) === run) this.#byKey.delete(key);
   }

@@ -1,13 +1,18 @@
 import {
   type BotMessage,
+  endWorkCommand,
   formerTrackerJson,
-  messagesIn,
+  recordCommand,
+  sayCommand,
+  type SayInput,
+  type Spoken,
   trackerJson,
   type TrackerEvent,
 } from '../../assistant/index.ts';
-import { type JsonObject, LegateError, message, type Part } from '../../protocol/index.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import type { Caller } from '../../agents/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
-import type { Call, Engine, EventStream } from '../../tasks/index.ts';
+import type { Call, ContextKey, Engine } from '../../tasks/index.ts';
 import type { ModelHolder } from './model-holder.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
@@ -23,9 +28,6 @@ export interface SayOptions {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }
-
-/** A whole message, or a piece of one that comes to be. */
-export type Spoken = { readonly message: BotMessage } | { readonly piece: string };
 
 /**
  * Conversations as the doors beside A2A see them. Whatever changes one is a turn of the engine, so it
@@ -51,28 +53,43 @@ export class Conversations {
   }
 
   /** Says something as the user; gives what the assistant says. */
-  async say(id: string, text: string, options: SayOptions): Promise<readonly BotMessage[]> {
-    const parts = await this.#turn(id, [{ text }], options);
-    return messagesIn(parts.slice(1));
+  say(id: string, text: string, options: SayOptions): Promise<readonly BotMessage[]> {
+    return this.#say(id, text, options, undefined);
   }
 
-  /**
-   * The same, as it comes to be: pieces of messages that are streamed, and whole messages. What is
-   * wrong from the start rejects, before there is a stream.
-   */
-  async stream(id: string, text: string, options: SayOptions): Promise<AsyncGenerator<Spoken>> {
-    const { channel, metadata = {} } = options;
+  /** The same, as it comes to be: pieces of messages that are streamed, and whole messages. */
+  async stream(
+    id: string,
+    text: string,
+    options: SayOptions,
+    onSpoken: (spoken: Spoken) => void,
+  ): Promise<void> {
+    let wasTold = false;
+    const messages = await this.#say(id, text, options, (spoken) => {
+      wasTold = true;
+      onSpoken(spoken);
+    });
+    // Another replica may have run it, which tells nobody here on the way.
+    if (!wasTold) for (const message of messages) onSpoken({ message });
+  }
+
+  #say(
+    id: string,
+    text: string,
+    options: SayOptions,
+    onProgress: ((spoken: Spoken) => void) | undefined,
+  ): Promise<readonly BotMessage[]> {
+    const { channel, metadata = {}, ...rest } = options;
     this.#models.require();
-    const events = await this.#engine.stream(
-      { message: message(text, { contextId: id, metadata }), metadata: { channel } },
-      this.#call(options),
-    );
-    return spoken(events);
+    const input: SayInput = { text, channel, metadata, streams: onProgress !== undefined };
+    const told = onProgress === undefined ? rest : { ...rest, onProgress };
+    return this.#engine.command(this.#key(id), sayCommand, input, told);
   }
 
   /** Makes events of the outside part of the conversation. */
   async record(id: string, events: readonly JsonObject[]): Promise<void> {
-    await this.#turn(id, [{ data: { events } }], { channel: 'api' });
+    this.#models.require();
+    await this.#engine.command(this.#key(id), recordCommand, { events });
   }
 
   /** The conversation as JSON; one that was never held is empty. */
@@ -104,18 +121,18 @@ export class Conversations {
 
   /**
    * Ends what is at work for the conversation, and the work of agents elsewhere with it. A question
-   * that waits for its answer is no work. Gives the ids of the tasks that were ended.
+   * that waits for its answer is no work. Gives the ids of the tasks and calls that were ended.
    */
   async cancelWork(id: string): Promise<readonly string[]> {
-    const ended: string[] = [];
+    const ended = [...(await this.#engine.cancelCommands(this.#key(id)))];
     for (const status of ['TASK_STATE_WORKING', 'TASK_STATE_SUBMITTED'] as const) {
       const request = { contextId: id, status, pageSize: 100 };
-      const { tasks } = await this.#engine.listTasks(request, this.#call({ channel: 'api' }));
+      const { tasks } = await this.#engine.listTasks(request, this.#call);
       for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
     }
     // Agents may also be at work while no turn is under way.
     if (await this.#hasWork(id)) {
-      await this.#turn(id, [{ data: { endsWork: true } }], { channel: 'api' });
+      await this.#engine.command(this.#key(id), endWorkCommand, {});
     }
     return ended;
   }
@@ -129,7 +146,7 @@ export class Conversations {
   /** False for a task that ended by itself in the meantime. */
   async #cancel(id: string): Promise<boolean> {
     try {
-      const { value } = await this.#engine.cancelTask({ id }, this.#call({ channel: 'api' }));
+      const { value } = await this.#engine.cancelTask({ id }, this.#call);
       return value.status.state === 'TASK_STATE_CANCELED';
     } catch (error) {
       if (error instanceof LegateError && error.code === 'TASK_NOT_CANCELABLE') return false;
@@ -141,55 +158,19 @@ export class Conversations {
     return this.#store.deleteContext(this.#owner, id);
   }
 
-  get #caller() {
-    return { tenant: '', subject: this.#subject, method: 'channel' } as const;
+  get #call(): Call {
+    return { caller: this.#caller, version: '1.0' };
   }
 
-  #call({ signal, traceparent, tracestate }: SayOptions): Call {
-    return {
-      caller: this.#caller,
-      version: '1.0',
-      // `max_contexts` is a matter of orchestrators: they leave tasks that wait, users of channels do not.
-      isBeyondLimits: true,
-      ...(signal !== undefined && { signal }),
-      ...(traceparent !== undefined && { traceparent }),
-      ...(tracestate !== undefined && { tracestate }),
-    };
+  get #caller(): Caller {
+    return { tenant: '', subject: this.#subject, method: 'channel' };
+  }
+
+  #key(contextId: string): ContextKey {
+    return { caller: this.#caller, contextId };
   }
 
   get #owner(): string {
     return ownerKey({ agent: assistantName, tenant: '', subject: this.#subject });
-  }
-
-  async #turn(
-    contextId: string,
-    parts: readonly Part[],
-    options: SayOptions,
-  ): Promise<readonly Part[]> {
-    const { channel, metadata = {} } = options;
-    this.#models.require();
-    const outcome = await this.#engine.send(
-      { message: message(parts, { contextId, metadata }), metadata: { channel, direct: true } },
-      this.#call(options),
-    );
-    if ('message' in outcome) return outcome.message.value.parts;
-    const { status } = outcome.task.value;
-    const said = status.message?.parts ?? [];
-    if (status.state === 'TASK_STATE_COMPLETED') return said;
-    const why = messagesIn(said)[0]?.text ?? 'the conversation could not go on';
-    throw new LegateError('UNAVAILABLE', why, { retryAfter: 5 });
-  }
-}
-
-async function* spoken(events: EventStream): AsyncGenerator<Spoken> {
-  for await (const { body } of events) {
-    const event = body.value;
-    if ('artifactUpdate' in event) {
-      const piece = event.artifactUpdate.artifact.parts.map((part) => part.text ?? '').join('');
-      if (piece !== '') yield { piece };
-    } else if ('statusUpdate' in event) {
-      const { parts = [] } = event.statusUpdate.status.message ?? {};
-      for (const message of messagesIn(parts)) yield { message };
-    }
   }
 }

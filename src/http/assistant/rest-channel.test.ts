@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { CallHandler } from '../../assistant/index.ts';
+import { openMemory, type Store } from '../../store/index.ts';
 import { Gate, served, type Served } from './testing/served.ts';
 
 const webhook = '/webhooks/rest/webhook';
@@ -207,5 +208,46 @@ test('a text with blank lines is several messages', async () => {
     { text: 'Two.' },
     { image: 'http://x.example/a.png' },
     {},
+  ]);
+});
+
+/** A store that notes each transaction that writes. */
+function counted(inner: Store): { readonly store: Store; readonly commits: string[] } {
+  const commits: string[] = [];
+  const watched = <T extends object>(target: T, names: readonly string[]): T =>
+    new Proxy(target, {
+      get(of, name) {
+        const member = Reflect.get(of, name) as unknown;
+        if (name === 'commands') return watched(inner.commands, ['queue', 'end', 'drop']);
+        if (name === 'records') return watched(inner.records, ['write', 'increment']);
+        if (typeof member !== 'function') return member;
+        return (...input: readonly unknown[]) => {
+          if (names.includes(String(name))) commits.push(String(name));
+          return Reflect.apply(member, of, input) as unknown;
+        };
+      },
+    });
+  return { store: watched(inner, ['admit', 'append', 'writeContext']), commits };
+}
+
+test('a message takes two commits, the first one of a conversation too', async () => {
+  const { store, commits } = counted(openMemory());
+  await using house = await served({ store });
+  for (const text of ['water the Monstera', '5', 'report the growth']) {
+    commits.length = 0;
+    await talk(house, text);
+    expect(commits).toEqual(['queue', 'end']);
+  }
+  expect((await store.list({ limit: 9 })).total).toBe(0);
+  const timers = await store.records.list({ space: 'assistant-inactivity', limit: 9, now: 0 });
+  expect(timers).toHaveLength(1);
+});
+
+test('messages that come at once are answered in their order', async () => {
+  await using house = await served();
+  const replies = await Promise.all(['water the Monstera', '5'].map((text) => talk(house, text)));
+  expect(replies.map(({ body }) => body)).toMatchObject([
+    [{ text: 'How many litres?' }],
+    [{ text: 'Monstera got 5 litres.' }, {}],
   ]);
 });

@@ -42,14 +42,17 @@ export async function handleRestChannel(
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
   const { signal } = leaving;
-  const stream = await conversations.stream(sender, message, { ...options, signal });
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-  response.flushHeaders();
-  for await (const said of stream) {
+  const begin = (): void => {
+    if (response.headersSent) return;
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  };
+  await conversations.stream(sender, message, { ...options, signal }, (said) => {
     const shown =
       'piece' in said ? [{ recipient_id: sender, text: said.piece }] : toRest(sender, said.message);
+    begin();
     for (const one of shown) response.write(`${JSON.stringify(one)}\n`);
-  }
+  });
+  begin();
   response.end();
 }
 

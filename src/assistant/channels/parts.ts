@@ -42,16 +42,3 @@ export function messagePart(message: BotMessage): Part {
   if (words === undefined) return data({ message: extras });
   return metadata === undefined ? text(words) : text(words, { metadata });
 }
-
-/**
- * The messages to the user that stand in the parts of a status, as a channel shows them.
- * @example for (const { text } of messagesIn(task.status.message?.parts ?? [])) console.log(text);
- */
-export function messagesIn(parts: readonly Part[]): readonly BotMessage[] {
-  return parts.flatMap((part): BotMessage[] => {
-    const carrier = (part.text === undefined ? part.data : part.metadata) as JsonObject | undefined;
-    const extras = carrier?.['message'] as BotMessage | undefined;
-    if (part.text !== undefined) return [{ text: part.text, ...extras }];
-    return extras === undefined ? [] : [extras];
-  });
-}

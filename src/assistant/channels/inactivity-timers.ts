@@ -1,18 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
-import {
-  Json,
-  type JsonObject,
-  type JsonValue,
-  LegateError,
-  message,
-} from '../../protocol/index.ts';
+import { z } from 'zod';
+import { Json, type JsonObject } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
-import { ownerKey, type Store, type StoredRecord } from '../../store/index.ts';
+import { ownerKey, type RecordWrite, type Store, type StoredRecord } from '../../store/index.ts';
 import type { Engine, Scheduler, Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { loadState } from '../tracker/index.ts';
+import { restCommand, type RestTimers } from './conversation-commands.ts';
 
 /**
  * Whose conversations are watched, and how closely.
@@ -46,13 +42,14 @@ const turnMs = 10_000;
 const endlessMs = 24 * 60 * 60 * 1000;
 
 /** What a timer has to know; part of its record. */
-interface Waiting {
-  readonly id: string;
-  readonly tenant: string;
-  readonly subject: string;
-  readonly contextId: string;
-  readonly attempts: number;
-}
+const waitingSchema = z.object({
+  id: z.string(),
+  tenant: z.string(),
+  subject: z.string(),
+  contextId: z.string(),
+  attempts: z.number(),
+});
+type Waiting = z.infer<typeof waitingSchema>;
 
 /**
  * Timers of conversations, one for each, kept in the store: a process that stops takes none with it,
@@ -70,7 +67,7 @@ interface Waiting {
  * const timers = new InactivityTimers({ agent: 'bank', assistant, scheduler: systemScheduler, logger });
  * timers.start({ engine, store });
  */
-export class InactivityTimers {
+export class InactivityTimers implements RestTimers {
   readonly #options: InactivityTimersOptions;
   #served: { readonly engine: Engine; readonly store: Store } | undefined;
   #timer: Timer | undefined;
@@ -93,26 +90,11 @@ export class InactivityTimers {
     await this.#looking;
   }
 
-  /**
-   * Arms a timer for a conversation, and gives its id; undefined where none can be. To be called before
-   * the conversation that names it is saved: a timer that nobody names is void.
-   */
-  async arm(
-    { tenant, subject }: Caller,
-    contextId: string,
-    at: number,
-  ): Promise<string | undefined> {
-    const { scheduler, logger } = this.#options;
+  arm({ tenant, subject }: Caller, contextId: string, at: number): ReturnType<RestTimers['arm']> {
     if (this.#served === undefined || !Number.isFinite(at)) return undefined;
-    const waiting = { id: scheduler.uuid(), tenant, subject, contextId, attempts: 0 };
-    try {
-      await this.#served.store.records.write([recordOf(waiting, at)], scheduler.now());
-      return waiting.id;
-    } catch (error) {
-      // The conversation is worth more than that its rest is noted; the next turn tries again.
-      logger.warn({ contextId, error }, 'assistant.inactivity.not_armed');
-      return undefined;
-    }
+    const id = this.#options.scheduler.uuid();
+    const record = recordOf({ id, tenant, subject, contextId, attempts: 0 }, at);
+    return { id, record };
   }
 
   #again(delay: number): void {
@@ -149,7 +131,7 @@ export class InactivityTimers {
 
   async #attend(record: StoredRecord): Promise<void> {
     const { scheduler, logger } = this.#options;
-    const waiting = record.value.value as unknown as Waiting;
+    const waiting = waitingSchema.parse(record.value.value);
     const claimed = await this.#claim(record, waiting);
     if (claimed === undefined) return;
     try {
@@ -185,29 +167,21 @@ export class InactivityTimers {
     return (await this.#restsFrom(waiting)) ?? Infinity;
   }
 
-  /** A turn of the conversation, at its place in the queue. */
+  /** A command, at its place in the queue of the conversation. */
   async #note({ id, tenant, subject, contextId }: Waiting): Promise<void> {
     using deadline = new Deadline({
       signal: this.#stopping.signal,
       milliseconds: turnMs,
       reason: () => new Error(`no end of the turn within ${turnMs} ms`),
     });
-    const outcome = await this.#served?.engine.send(
-      {
-        message: message([{ data: { rests: id } }], { contextId }),
-        metadata: { channel: 'timer', direct: true },
-      },
-      {
-        caller: { tenant, subject, method: 'channel' },
-        version: '1.0',
-        isBeyondLimits: true,
-        signal: deadline.signal,
-      },
+    const caller = { tenant, subject, method: 'channel' };
+    const { signal } = deadline;
+    await this.#served?.engine.command(
+      { caller, contextId },
+      restCommand,
+      { timer: id },
+      { signal },
     );
-    if (outcome !== undefined && 'task' in outcome) {
-      const { state } = outcome.task.value.status;
-      throw new LegateError('UNAVAILABLE', `the turn of a timer came to ${state}`);
-    }
   }
 
   /** What became of it decides: gone when it does not count any more, else armed for later. */
@@ -227,10 +201,10 @@ export class InactivityTimers {
 }
 
 /** Sorted by time; one for each timer and time. */
-function recordOf(waiting: Waiting, at: number) {
+function recordOf(waiting: Waiting, at: number): RecordWrite & { readonly key: string } {
   const name = hash('sha256', waiting.id, 'base64url').slice(0, 22);
   const key = `${String(Math.ceil(at)).padStart(15, '0')}-${name}`;
-  return { space, key, value: Json.of(waiting as unknown as JsonValue) };
+  return { space, key, value: Json.of(waiting) };
 }
 
 function timeOf(key: string): number {

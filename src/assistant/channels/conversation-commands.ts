@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import {
+  type Caller,
+  type AgentCommand,
+  type CommandHandler,
+  type CommandTurn,
+  type ContextPatch,
+  handleCommand,
+} from '../../agents/index.ts';
+import { type JsonObject, LegateError } from '../../protocol/index.ts';
+import type { RecordWrite } from '../../store/index.ts';
+import type { Assistant, TurnRequest } from '../assistant.ts';
+import type { BotMessage } from '../bot-message.ts';
+import type { TrackerEvent } from '../conversation.ts';
+import type { EventDraft } from '../tracker/index.ts';
+import type { TurnResult } from '../turn-result.ts';
+
+/**
+ * What a user says by a channel.
+ * @example const input: SayInput = { text: 'hi', channel: 'kiosk', metadata: {}, streams: false };
+ */
+export interface SayInput {
+  readonly text: string;
+  /** By which the user speaks. */
+  readonly channel: string;
+  readonly metadata: JsonObject;
+  /** Whether pieces and messages are told as they come to be. */
+  readonly streams: boolean;
+}
+
+/**
+ * A whole message, or a piece of one that is streamed.
+ * @example const wordsOf = (said: Spoken) => ('piece' in said ? said.piece : said.message.text);
+ */
+export type Spoken = { readonly message: BotMessage } | { readonly piece: string };
+
+const object = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null);
+
+/**
+ * Says something as the user; gives what the assistant says.
+ * @example console.log(sayCommand.name);
+ */
+export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], Spoken> = {
+  name: 'say',
+  input: z.object({
+    text: z.string(),
+    channel: z.string(),
+    metadata: object,
+    streams: z.boolean(),
+  }),
+  result: z.array(z.custom<BotMessage>()),
+  progress: z.custom<Spoken>(),
+  supersedes: true,
+};
+
+/**
+ * Makes events of the outside part of the conversation.
+ * @example console.log(recordCommand.name);
+ */
+export const recordCommand: AgentCommand<{ readonly events: readonly EventDraft[] }, boolean> = {
+  name: 'record',
+  input: z.object({ events: z.array(z.custom<EventDraft>()) }),
+  result: z.boolean(),
+};
+
+/** Notes that a conversation rests, for the timer that is due. False when the timer is void. */
+export const restCommand: AgentCommand<{ readonly timer: string }, boolean> = {
+  name: 'rest',
+  input: z.object({ timer: z.string() }),
+  result: z.boolean(),
+};
+
+/**
+ * Ends the work of agents elsewhere; names them.
+ * @example console.log(endWorkCommand.name);
+ */
+export const endWorkCommand: AgentCommand<object, readonly string[]> = {
+  name: 'end-work',
+  input: z.object({}),
+  result: z.array(z.string()),
+};
+
+/** Makes timers that note it when conversations rest. */
+export interface RestTimers {
+  /** A timer, to be written with the conversation that names it; undefined where there is none. */
+  arm(
+    caller: Caller,
+    contextId: string,
+    at: number,
+  ): { readonly id: string; readonly record: RecordWrite } | undefined;
+}
+
+/** The conversation whose turn or command runs. */
+export type Place = Pick<CommandTurn, 'contextId' | 'caller' | 'state' | 'signal'>;
+
+/** What came of a turn, to be saved with its end, with a timer for a conversation that has none. */
+export function saved(
+  assistant: Assistant,
+  { caller, contextId }: Place,
+  { tracker, events, outcome }: TurnResult,
+  timers: RestTimers | undefined,
+): ContextPatch {
+  const needsNone = tracker['timer'] !== null || tracker['inactive'] === true || outcome.ended;
+  const timer = needsNone
+    ? undefined
+    : timers?.arm(caller, contextId, assistant.restsFrom(tracker));
+  if (timer === undefined) return { value: tracker, log: events };
+  return { value: { ...tracker, timer: timer.id }, log: events, records: [timer.record] };
+}
+
+/** What the assistant has to know of whoever speaks, and in which conversation. */
+export async function speakerOf(
+  { contextId, state, signal }: Place,
+  said: Required<Pick<TurnRequest, 'messageId' | 'metadata' | 'channel'>>,
+): Promise<Omit<TurnRequest, 'text'>> {
+  const userId = said.metadata['user_id'];
+  return {
+    ...said,
+    senderId: contextId,
+    tracker: await state.load(),
+    ...(typeof userId === 'string' && { userId }),
+    signal,
+    history: async (options) => (await state.log(options)) as readonly TrackerEvent[],
+  };
+}
+
+/** Handles what channels, the HTTP API and timers ask of conversations. */
+export function conversationCommands(options: {
+  readonly assistant: () => Assistant | undefined;
+  readonly timers?: RestTimers | undefined;
+}): readonly CommandHandler[] {
+  const current = (): Assistant => {
+    const assistant = options.assistant();
+    if (assistant !== undefined) return assistant;
+    throw new LegateError('UNAVAILABLE', 'the assistant has no model yet', { retryAfter: 5 });
+  };
+  const of = (turn: CommandTurn, channel: string, metadata: JsonObject = {}) =>
+    speakerOf(turn, { messageId: turn.id, metadata, channel });
+  return [
+    handleCommand(sayCommand, async (turn, { text, channel, metadata, streams }) => {
+      const assistant = current();
+      const speaker = await of(turn, channel, metadata);
+      const result = await assistant.handle({ ...speaker, text, ...(streams && telling(turn)) });
+      const context = saved(assistant, turn, result, options.timers);
+      return { result: result.messages.map(forUser), context };
+    }),
+    handleCommand(recordCommand, async (turn, { events }) => {
+      const assistant = current();
+      const result = await assistant.record(await of(turn, 'api'), events);
+      return { result: true, context: saved(assistant, turn, result, options.timers) };
+    }),
+    handleCommand(restCommand, async (turn, { timer }) => {
+      const assistant = current();
+      const rested = assistant.rest(await of(turn, 'timer'), timer);
+      if (rested === undefined) return { result: false };
+      return { result: true, context: saved(assistant, turn, rested, options.timers) };
+    }),
+    handleCommand(endWorkCommand, async (turn) => {
+      const assistant = current();
+      const speaker = await of(turn, 'api');
+      if (speaker.tracker === undefined) return { result: [] };
+      const ended = await assistant.endWork(speaker);
+      if (ended.agents.length === 0) return { result: [] };
+      return { result: ended.agents, context: saved(assistant, turn, ended, options.timers) };
+    }),
+  ];
+}
+
+/** Tells what is said as it comes to be. */
+function telling(turn: CommandTurn): Pick<TurnRequest, 'onChunk' | 'onMessage'> {
+  return {
+    onChunk: (piece) => {
+      if (piece.kind === 'chunk' && piece.text !== '') turn.tell({ piece: piece.text });
+    },
+    onMessage: (message) => {
+      // What was shown piece by piece is not shown again.
+      if (!wasStreamed(message)) turn.tell({ message: forUser(message) });
+    },
+  };
+}
+
+function wasStreamed({ metadata }: BotMessage): boolean {
+  return metadata?.['streamed'] === true;
+}
+
+/** Of what is known about a message, only whether it was streamed concerns those who show it. */
+function forUser(message: BotMessage): BotMessage {
+  const { metadata: _, ...rest } = message;
+  return wasStreamed(message) ? { ...rest, metadata: { streamed: true } } : rest;
+}

@@ -1,1 +1,0 @@
-export { InactivityTimers, type InactivityTimersOptions } from './inactivity-timers.ts';
