@@ -1,9 +1,10 @@
 /** Trackers, sessions, the directory and trust are kept by whatever store there is, over a restart too. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { agent, Runner, sessionOf } from '../src/agents/index.ts';
+import { agent, sessionOf } from '../src/agents/index.ts';
 import { served } from '../src/http/assistant/testing/served.ts';
 import { busInterface, Directory, readTrustName, TrustLedger } from '../src/peers/index.ts';
 import { artifact } from '../src/protocol/index.ts';
+import { Runner } from '../src/tasks/index.ts';
 import { describeStores, type StorePlace } from './support/stores.ts';
 
 describeStores('what the rooms keep', (openPlace) => {
@@ -36,7 +37,7 @@ describeStores('what the rooms keep', (openPlace) => {
       yield artifact(`${count}`);
     });
     for (const count of ['1', '2']) {
-      const runner = new Runner({ agent: counting, store: await place.open() });
+      await using runner = new Runner({ agent: counting, store: await place.open() });
       expect(await runner.run({ message: 'go', userId: 'ann' })).toMatchObject({ text: count });
     }
   });

@@ -66,7 +66,6 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'action.stream.not_ended':
     'An action returned without ending the message that it streamed; it was ended',
   'agent.cancel_failed': 'A sub agent that is no longer wanted could not be told so',
-  'agents.agent.cleanup_failed': 'An agent of a `Runner` threw while it was let go',
   'agents.remote.cancel_failed': 'A remote agent could not be told that its task is cancelled',
   'assistant.inactivity.failed': 'Conversations at rest could not be looked for; tried again',
   'assistant.inactivity.not_noted': 'The rest of a conversation could not be noted; tried again',

@@ -12,6 +12,7 @@ export async function* drive(
   agent: Agent,
   turn: Turn,
   output: TurnOutput,
+  onError?: (error: unknown) => void,
 ): AsyncGenerator<Utterance, TurnEnd> {
   try {
     for await (const event of agent.take(turn)) {
@@ -25,6 +26,7 @@ export async function* drive(
   } catch (error) {
     turn.signal.throwIfAborted();
     turn.logger.error({ error }, 'agents.agent.failed');
+    onError?.(error);
     return failureOf(error, agent.name);
   }
 }

@@ -20,7 +20,7 @@ export {
   textOf,
   working,
 } from './define.ts';
-export { handsOver } from './drive.ts';
+export { drive, handsOver, isPause } from './drive.ts';
 export { EventChannel } from './event-channel.ts';
 export { loadArtifact } from './artifacts/artifact-tool.ts';
 export { Artifacts, type ArtifactScope, type StoredArtifact } from './artifacts/artifacts.ts';
@@ -37,13 +37,6 @@ export { type ModelAnswer, toFunctionTool, toModelAnswer } from './tool-loop/mod
 export { type LoopPolicy, runToolLoop } from './tool-loop/tool-loop.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings } from './llm/options.ts';
 export { noUsage, type Usage } from './usage.ts';
-export {
-  type McpHandler,
-  mcpHandler,
-  type McpHandlerOptions,
-  type McpServerOptions,
-  serveMcpStdio,
-} from './mcp/mcp-server.ts';
 export { mcpTool, mcpTools, type McpToolsOptions, safelyNamed } from './mcp/mcp-tools.ts';
 export {
   type FoundMemory,
@@ -56,14 +49,6 @@ export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
 export { openApiTools, type OpenApiToolsOptions } from './openapi/openapi-tools.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
-export { Invocation, type InvocationResult } from './runner/invocation.ts';
-export {
-  type InvocationInfo,
-  Runner,
-  type RunnerOptions,
-  type RunRequest,
-} from './runner/runner.ts';
-export { type SessionInfo, type SessionKey, SessionStore } from './runner/session-store.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
 export { sessionOf } from './sessions/passing-session.ts';
 export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';
@@ -87,3 +72,4 @@ export { onlyTools, type ToolSet, type ToolSource } from './tools/tool-set.ts';
 export { exitLoop, loop, type LoopOptions, type LoopResult } from './workflow/loop.ts';
 export { parallel, type ParallelOptions } from './workflow/parallel.ts';
 export { sequential, type SequentialOptions } from './workflow/sequential.ts';
+export { TurnOutput, type Utterance } from './turn-output.ts';

@@ -142,7 +142,7 @@ export class Admissions {
   ): Draft {
     const { scheduler, agent, maxContexts } = this.#settings;
     const now = scheduler.now();
-    const taskId = scheduler.uuid();
+    const taskId = call.newTaskId ?? scheduler.uuid();
     const contextId = request.message.contextId ?? scheduler.uuid();
     const message = { ...request.message, contextId, taskId };
     const task = Json.of<Task>({

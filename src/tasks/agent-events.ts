@@ -19,6 +19,11 @@ export const endStates = {
   canceled: 'TASK_STATE_CANCELED',
 } as const satisfies Record<EndKind, TaskState>;
 
+/** How the turn ended that left a task in this state; undefined while one is in flight. */
+export function endKindOf(state: TaskState): EndKind | undefined {
+  return (Object.keys(endStates) as EndKind[]).find((kind) => endStates[kind] === state);
+}
+
 export function isTurnEnd(event: TurnEvent): event is TurnEnd {
   return 'kind' in event && event.kind in endStates;
 }

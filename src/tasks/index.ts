@@ -7,3 +7,18 @@ export type { EngineOptions, PushHooks } from './options.ts';
 export { retentionOf } from './retention.ts';
 export { type Scheduler, storeScheduler, systemScheduler, type Timer } from './scheduler.ts';
 export { type StopCause, TurnStopped } from './turn-stopped.ts';
+export {
+  type McpHandler,
+  mcpHandler,
+  type McpHandlerOptions,
+  type McpServerOptions,
+  serveMcpStdio,
+} from './mcp/mcp-server.ts';
+export { Invocation, type InvocationResult } from './runner/invocation.ts';
+export {
+  type InvocationInfo,
+  Runner,
+  type RunnerOptions,
+  type RunRequest,
+} from './runner/runner.ts';
+export { type SessionInfo, type SessionKey, SessionStore } from './runner/sessions.ts';

@@ -11,7 +11,7 @@ import type { Agent } from '../../src/agents/agent.ts';
 import { agent, failed, inputRequired, textOf, working } from '../../src/agents/define.ts';
 import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
-import { type McpHandlerOptions, mcpHandler } from '../../src/agents/mcp/mcp-server.ts';
+import { type McpHandlerOptions, mcpHandler } from '../../src/tasks/mcp/mcp-server.ts';
 import { mcpTools, safelyNamed } from '../../src/agents/mcp/mcp-tools.ts';
 
 const open: { close(): Promise<void> }[] = [];
@@ -256,7 +256,7 @@ test('an agent is served over standard input and output', async () => {
   const connection = new McpConnection({
     name: 'counter',
     command: process.execPath,
-    args: [join(import.meta.dirname, '../../src/agents/testing/stdio-agent.ts')],
+    args: [join(import.meta.dirname, '../../src/tasks/testing/stdio-agent.ts')],
   });
   open.push(connection);
   const first = await connection.call({ name: 'counter' }, { message: 'turn' });

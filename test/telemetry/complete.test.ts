@@ -5,14 +5,8 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { peerAttributes, spanTable } from '../../scripts/reference/telemetry.ts';
-import {
-  agent,
-  inputRequired,
-  llmAgent,
-  mcpHandler,
-  mcpTools,
-  tool,
-} from '../../src/agents/index.ts';
+import { agent, inputRequired, llmAgent, mcpTools, tool } from '../../src/agents/index.ts';
+import { mcpHandler } from '../../src/tasks/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';

@@ -7,11 +7,11 @@ import {
   type Agent,
   agent,
   llmAgent,
-  mcpHandler,
   mcpTools,
   remoteAgent,
   textOf,
 } from '../../src/agents/index.ts';
+import { mcpHandler } from '../../src/tasks/index.ts';
 import { RemoteActions } from '../../src/assistant/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';

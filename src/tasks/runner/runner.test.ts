@@ -2,12 +2,21 @@ import { expect, test } from 'vitest';
 import { scriptedModel } from '../../models/index.ts';
 import { artifact } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
-import type { Agent, TurnEvent } from '../agent.ts';
-import { agent, completed, inputRequired, reply, textOf, working } from '../define.ts';
-import { llmAgent } from '../llm/llm-agent.ts';
-import { Memory } from '../memory/memory.ts';
-import { tool } from '../tools/tool.ts';
-import { sequential } from '../workflow/sequential.ts';
+import {
+  type Agent,
+  agent,
+  completed,
+  inputRequired,
+  llmAgent,
+  Memory,
+  reply,
+  sequential,
+  textOf,
+  tool,
+  type TurnEvent,
+  working,
+} from '../../agents/index.ts';
+import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { Runner, type RunnerOptions } from './runner.ts';
 
 const echo = agent({ name: 'echo' }, async function* (turn) {
@@ -157,13 +166,54 @@ test('a run whose process died is resumed where it stopped, and finished steps a
   });
   const line = sequential({ name: 'line', steps: [first, second] });
   const store = openMemory();
-  const dying = new Runner({ agent: line, store }).start({ message: 'go' });
+  const dying = new Runner({ agent: line, store, replica: 'dying' }).start({ message: 'go' });
   void dying.result();
   await alive.promise;
   isDead = false;
+  await store.retire('dying');
   const resumed = await new Runner({ agent: line, store }).resume(dying.id);
   expect(await resumed.result()).toMatchObject({ state: 'completed', text: 'used made' });
   expect(runs).toEqual(['first', 'second, attempt 1', 'second, attempt 2']);
+});
+
+test('a run whose process died goes on when its store is used again, and is followed to its end', async () => {
+  const alive = Promise.withResolvers<void>();
+  let isDead = true;
+  const worker = agent({ name: 'worker' }, async function* (turn) {
+    if (isDead) {
+      alive.resolve();
+      await new Promise(() => {});
+    }
+    yield artifact(`attempt ${turn.attempt}`);
+  });
+  const store = openMemory();
+  const dying = new Runner({ agent: worker, store, replica: 'dying' }).start({ message: 'go' });
+  void dying.result();
+  await alive.promise;
+  isDead = false;
+  await store.retire('dying');
+  const runner = new Runner({ agent: worker, store });
+  await runner.run({ message: 'something else' });
+  await expect.poll(async () => (await runner.find(dying.id))?.state).toBe('completed');
+  const followed = await runner.resume(dying.id);
+  expect(await followed.result()).toMatchObject({ state: 'completed', text: 'attempt 2' });
+});
+
+test('a run that is not resumable has failed when its process is stopped', async () => {
+  const started = Promise.withResolvers<void>();
+  const worker = agent({ name: 'worker' }, async function* () {
+    yield working();
+    started.resolve();
+    await new Promise(() => {});
+  });
+  const runner = runnerOf(worker, { isResumable: false, cancelGraceMs: 0 });
+  const running = runner.run({ message: 'go' });
+  await started.promise;
+  await runner.stop();
+  expect(await running).toMatchObject({
+    state: 'failed',
+    metadata: { error_type: 'interrupted' },
+  });
 });
 
 test('a run is cancelled by its id, and remembers nothing of what it asked', async () => {
@@ -246,12 +296,11 @@ test('a cancel that meets the run that its answer starts stops it', async () => 
 
 test('a run that completed while its cancel looked for it stays completed', async () => {
   const store = openMemory();
-  const { records } = store;
   const [looking, completing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isHeld = false;
-  const slow: typeof records = {
-    get: async (...key) => {
-      const found = await records.get(...key);
+  const slow = intercepted(store, {
+    load: async (go) => {
+      const found = await go();
       if (isHeld) {
         isHeld = false;
         looking.resolve();
@@ -259,11 +308,8 @@ test('a run that completed while its cancel looked for it stays completed', asyn
       }
       return found;
     },
-    list: (query) => records.list(query),
-    write: (...writes) => records.write(...writes),
-    increment: (counter) => records.increment(counter),
-  };
-  const here = new Runner({ agent: asking, store: { records: slow } });
+  });
+  const here = new Runner({ agent: asking, store: slow });
   const elsewhere = new Runner({ agent: asking, store });
   const { invocationId } = await here.run({ message: 'go' });
   isHeld = true;
@@ -387,18 +433,26 @@ test('long logs are read from their end', async () => {
   expect(result.text).toBe('[448,449]');
 });
 
-test('a session that another process changed meanwhile is not overwritten', async () => {
+test('runs of one session wait for each other in other processes, too', async () => {
   const store = openMemory();
+  const order: string[] = [];
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const slow = agent({ name: 'a' }, async function* (turn) {
+    const text = textOf(turn.message);
+    order.push(`begin ${text}`);
     begun.resolve();
-    if (textOf(turn.message) === 'slow') await gate.promise;
+    if (text === 'slow') await gate.promise;
+    order.push(`end ${text}`);
     yield completed('done');
   });
   const first = new Runner({ agent: slow, store }).run({ message: 'slow', sessionId: 's' });
   await begun.promise;
-  await new Runner({ agent: slow, store }).run({ message: 'quick', sessionId: 's' });
+  const second = new Runner({ agent: slow, store }).run({ message: 'quick', sessionId: 's' });
   gate.resolve();
-  await expect(first).rejects.toThrow(/changed by another process/);
+  expect((await Promise.all([first, second])).map(({ state }) => state)).toEqual([
+    'completed',
+    'completed',
+  ]);
+  expect(order).toEqual(['begin slow', 'end slow', 'begin quick', 'end quick']);
 });

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Agent, Caller } from '../../agents/index.ts';
 import { toNodeHandler } from '../../mcp/index.ts';
 import type { Store } from '../../store/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
-import type { Agent, Caller } from '../agent.ts';
+import { anonymous } from '../call.ts';
 
 /**
  * How an agent is served as an MCP server.
@@ -12,7 +13,7 @@ import type { Agent, Caller } from '../agent.ts';
  */
 export interface McpServerOptions {
   /** Where conversations are kept. @default in memory */
-  readonly store?: Pick<Store, 'records'>;
+  readonly store?: Store;
   /** @default '1' */
   readonly version?: string;
   readonly logger?: Logger;
@@ -49,8 +50,6 @@ export interface McpHandler extends AsyncDisposable {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   close(): Promise<void>;
 }
-
-const anonymous: Caller = { tenant: '', subject: '', method: 'anonymous' };
 
 /**
  * An agent as an MCP server over streamable HTTP, in the old and the new protocol: one tool, whose

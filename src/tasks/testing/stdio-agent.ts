@@ -1,5 +1,5 @@
 /** An agent as an MCP server over standard input and output. */
-import { agent, completed, textOf } from '../define.ts';
+import { agent, completed, textOf } from '../../agents/index.ts';
 import { serveMcpStdio } from '../mcp/mcp-server.ts';
 
 const counter = agent({ name: 'counter' }, async function* (turn) {

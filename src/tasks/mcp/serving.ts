@@ -1,13 +1,17 @@
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
+import {
+  type Agent,
+  type Caller,
+  safelyNamed,
+  textOf,
+  type TurnEvent,
+} from '../../agents/index.ts';
 import type { JsonObject, Part } from '../../protocol/index.ts';
 import { openMemory } from '../../store/index.ts';
 import { endSpan, inSpan, type SpanOptions, startSpan } from '../../telemetry/index.ts';
-import type { Agent, Caller, TurnEvent } from '../agent.ts';
-import { textOf } from '../define.ts';
 import type { Invocation, InvocationResult } from '../runner/invocation.ts';
 import { Runner } from '../runner/runner.ts';
 import type { McpServerOptions } from './mcp-server.ts';
-import { safelyNamed } from './mcp-tools.ts';
 
 const inputSchema = {
   type: 'object',

@@ -1,0 +1,326 @@
+import {
+  type Agent,
+  type Caller,
+  type EndKind,
+  isPause,
+  type Memory,
+  textOf,
+} from '../../agents/index.ts';
+import {
+  type JsonObject,
+  LegateError,
+  message as toMessage,
+  type Message,
+  type Part,
+  type Task,
+  type TaskStatusUpdateEvent,
+} from '../../protocol/index.ts';
+import { defaultLogger } from '../../telemetry/index.ts';
+import { KeyedQueue } from '../../time/index.ts';
+import { endKindOf } from '../agent-events.ts';
+import type { Call } from '../call.ts';
+import { Engine } from '../engine.ts';
+import type { EngineOptions } from '../options.ts';
+import { storeScheduler } from '../scheduler.ts';
+import { Invocation, type InvocationPlan, type InvocationResult } from './invocation.ts';
+import { type SessionKey, SessionStore } from './sessions.ts';
+
+/**
+ * What a runner runs, and where it keeps things.
+ * @example
+ * const options: RunnerOptions = {
+ *   agent,
+ *   store: await openStore({ type: 'memory' }),
+ *   isResumable: false,
+ *   keepMs: 3_600_000,
+ * };
+ */
+export interface RunnerOptions extends Pick<
+  EngineOptions,
+  'agent' | 'store' | 'cancelGraceMs' | 'logger' | 'replica' | 'scheduler'
+> {
+  /**
+   * Whether a run whose process died goes on when a runner is used on the same store again; else it
+   * has failed. Costs a write for each step. @default true
+   */
+  readonly isResumable?: boolean;
+  /** How long ended invocations and their messages are kept, in milliseconds; 0 for ever. @default 7 days */
+  readonly keepMs?: number;
+}
+
+/**
+ * A message for a runner.
+ * @example
+ * const request: RunRequest = {
+ *   message: [text('What is in this picture?'), file({ url: 'https://example.com/cat.png' })],
+ *   userId: 'alice',
+ *   sessionId: 'alice-1',
+ *   signal: AbortSignal.timeout(30_000),
+ * };
+ */
+export interface RunRequest {
+  readonly message: string | Part | readonly Part[] | Message;
+  /** Who asks. @default nobody in particular */
+  readonly userId?: string;
+  /** In place of `userId`, where more is known. */
+  readonly caller?: Caller;
+  /** @default a new session */
+  readonly sessionId?: string;
+  readonly metadata?: JsonObject;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What is known of an invocation.
+ * @example
+ * const mayAnswer = ({ caller, isWaiting }: InvocationInfo, userId: string) =>
+ *   isWaiting && caller.subject === userId;
+ */
+export interface InvocationInfo {
+  readonly caller: Caller;
+  readonly sessionId: string;
+  readonly state: 'running' | EndKind;
+  readonly isWaiting: boolean;
+}
+
+type Content = RunRequest['message'];
+
+const mostRemembered = 1_000;
+const longestMemory = 16_000;
+const sevenDays = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * The task engine without a transport: a session is a context, an invocation is a task. Runs of one
+ * session wait for each other, in other processes on the same store, too. A run that asks back, or
+ * whose process died, is resumed by its invocation id. Stop it before its store is closed.
+ * @example
+ * const runner = new Runner({ agent, store: await openStore({ type: 'sqlite', path: 'runs.db' }) });
+ * const { text, sessionId } = await runner.run({ message: 'Hello', userId: 'alice' });
+ */
+export class Runner implements AsyncDisposable {
+  readonly sessions: SessionStore;
+  readonly #options: RunnerOptions;
+  /** Invocations that run here, by their ids. */
+  readonly #active = new Map<string, Invocation>();
+  readonly #cancels = new KeyedQueue();
+  #starting: Promise<Engine> | undefined;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    const { agent, store, scheduler = storeScheduler(store) } = options;
+    this.sessions = new SessionStore(agent.name, store, scheduler);
+  }
+
+  /** Begins a run, which goes on as its events are taken. */
+  start(request: RunRequest): Invocation {
+    const { metadata, signal, sessionId = crypto.randomUUID() } = request;
+    const id = crypto.randomUUID();
+    const caller = callerOf(request);
+    const { taskId: _, ...message } = messageOf(request.message, sessionId);
+    return this.#invocation({ id, sessionId, signal }, caller, async (engine, call) => {
+      await this.sessions.begin(caller, sessionId);
+      const sent = { message, ...(metadata !== undefined && { metadata }) };
+      return sentTask(await engine.send(sent, { ...call, newTaskId: id }));
+    });
+  }
+
+  run(request: RunRequest): Promise<InvocationResult> {
+    return this.start(request).result();
+  }
+
+  /**
+   * Goes on with an invocation: with the answer to its question, or, without a message, where its
+   * process died. One that has gone on or ended since is followed to its end.
+   */
+  async resume(
+    invocationId: string,
+    answer?: Content,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Invocation> {
+    const { caller, sessionId } = await this.#load(invocationId);
+    const plan = { id: invocationId, sessionId, signal: options.signal };
+    return this.#invocation(plan, caller, async (engine, call) => {
+      const { isWaiting, state } = await this.#load(invocationId);
+      if (isWaiting !== (answer !== undefined)) {
+        const why = isWaiting ? 'it waits for an answer' : 'it waits for no answer';
+        throw notResumable(invocationId, state, why);
+      }
+      if (answer === undefined) return follow(engine, invocationId, call);
+      const message = { ...messageOf(answer, sessionId), taskId: invocationId };
+      return sentTask(await engine.send({ message }, call));
+    });
+  }
+
+  /** Whose invocation it is, and whether it waits for an answer. */
+  async find(invocationId: string): Promise<InvocationInfo | undefined> {
+    const { agent, store } = this.#options;
+    const record = await store.load(invocationId);
+    if (record === undefined) return undefined;
+    const [name, tenant, subject] = JSON.parse(record.owner) as [string, string, string];
+    if (name !== agent.name) return undefined;
+    const sessionId = record.contextId;
+    const state = endKindOf(record.state) ?? 'running';
+    const isWaiting = state !== 'running' && isPause({ kind: state });
+    const caller = await this.sessions.callerOf({ caller: { tenant, subject }, sessionId });
+    return { caller, sessionId, state, isWaiting };
+  }
+
+  /** Adds what was said in a session to what is remembered of its user. Returns how much was new. */
+  async remember(memory: Memory, key: SessionKey): Promise<number> {
+    const { name: agent } = this.#options.agent;
+    const messages = await this.sessions.messages(key, { last: mostRemembered });
+    const memories = messages.flatMap(({ messageId: id, role, ...message }) => {
+      const text = textOf(message).slice(0, longestMemory).trim();
+      const author = role === 'ROLE_USER' ? 'user' : agent;
+      return text === '' ? [] : [{ id, text, author, sessionId: key.sessionId }];
+    });
+    return memory.add({ agent, caller: key.caller }, memories);
+  }
+
+  isActive(invocationId: string): boolean {
+    return this.#active.has(invocationId);
+  }
+
+  /** Stops an invocation that runs or waits for an answer. False: there is none. */
+  cancel(invocationId: string): Promise<boolean> {
+    return this.#cancels.run(invocationId, async () => {
+      const known = await this.find(invocationId);
+      // Asked only now: an answer may have started its run while we looked.
+      const active = this.#active.get(invocationId);
+      if (active !== undefined) {
+        active.cancel();
+        return true;
+      }
+      if (known === undefined || (known.state !== 'running' && !known.isWaiting)) return false;
+      return this.#cancelTask(invocationId, known.caller);
+    });
+  }
+
+  /** Cancels what runs here, or leaves it to the next runner where it is resumable. */
+  async stop(): Promise<void> {
+    await (await this.#starting)?.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  // -------------------------------------------------------------------------------------------------
+
+  #invocation(
+    plan: Omit<InvocationPlan, 'run' | 'cancel'>,
+    caller: Caller,
+    run: (engine: Engine, call: Call) => Promise<Task>,
+  ): Invocation {
+    const { id } = plan;
+    const active = this.#active;
+    return new Invocation({
+      ...plan,
+      cancel: () => {
+        this.#cancelTask(id, caller).catch((error: unknown) => {
+          const { logger = defaultLogger } = this.#options;
+          logger.error({ taskId: id, error }, 'tasks.cancel.failed');
+        });
+      },
+      run: async (invocation, onAdmitted) => {
+        if (active.has(id)) throw notResumable(id, 'running', 'it was not interrupted');
+        active.set(id, invocation);
+        try {
+          // Turns that a dead process left behind are taken over as the engine starts.
+          return await run(await this.#engine(), { caller, version: '1.0', onAdmitted });
+        } finally {
+          active.delete(id);
+        }
+      },
+    });
+  }
+
+  #engine(): Promise<Engine> {
+    const { agent, isResumable = true, keepMs = sevenDays, ...options } = this.#options;
+    this.#starting ??= Engine.start({
+      ...options,
+      agent: this.#runAgent(agent, isResumable),
+      retentionMs: keepMs,
+      // A program that calls its own agent sets its own limits.
+      taskTimeoutMs: 0,
+      messageCacheTtlMs: 0,
+      maxContexts: 0,
+    }).catch((error: unknown) => {
+      this.#starting = undefined;
+      throw error;
+    });
+    return this.#starting;
+  }
+
+  /** The agent as the engine drives it: its events go to the invocation, where there is one here. */
+  #runAgent(agent: Agent, isResumable: boolean): Agent {
+    const { name, description, skills, supersedes } = agent;
+    const active = this.#active;
+    return {
+      name,
+      description,
+      skills,
+      inputModes: ['*/*'],
+      onInterrupted: isResumable ? 'run-again' : 'fail',
+      ...(supersedes !== undefined && { supersedes }),
+      take: (turn) => active.get(turn.taskId)?.take(agent, turn) ?? agent.take(turn),
+      ...(agent.abandon !== undefined && { abandon: async (turn) => agent.abandon?.(turn) }),
+    };
+  }
+
+  async #cancelTask(id: string, caller: Caller): Promise<boolean> {
+    try {
+      await (await this.#engine()).cancelTask({ id }, { caller, version: '1.0' });
+      return true;
+    } catch (error) {
+      // It has come to another end meanwhile.
+      if (error instanceof LegateError && error.code === 'TASK_NOT_CANCELABLE') return false;
+      throw error;
+    }
+  }
+
+  async #load(id: string): Promise<InvocationInfo> {
+    const found = await this.find(id);
+    if (found !== undefined) return found;
+    throw new LegateError('TASK_NOT_FOUND', `no invocation ${id}`, {
+      metadata: { invocationId: id },
+    });
+  }
+}
+
+function sentTask(outcome: Awaited<ReturnType<Engine['send']>>): Task {
+  if ('task' in outcome) return outcome.task.value;
+  throw new LegateError('INTERNAL', 'a runner makes a task of each message');
+}
+
+/** Waits until no turn of a task is in flight. */
+async function follow(engine: Engine, id: string, call: Call): Promise<Task> {
+  call.onAdmitted?.({ taskId: id, contextId: '' });
+  // 0.3: of a task that has ended, subscribers get the snapshot.
+  const stream = await engine.subscribe({ id }, { ...call, version: '0.3' });
+  for await (const { body } of stream) {
+    const { task, statusUpdate } = body.value as {
+      task?: Task;
+      statusUpdate?: TaskStatusUpdateEvent;
+    };
+    const state = (task ?? statusUpdate)?.status.state;
+    if (state !== undefined && endKindOf(state) !== undefined) break;
+  }
+  return (await engine.getTask({ id }, call)).value;
+}
+
+function callerOf({ caller, userId = '' }: RunRequest): Caller {
+  return caller ?? { tenant: '', subject: userId, method: 'runner' };
+}
+
+function messageOf(content: Content, contextId: string): Message {
+  if (typeof content === 'object' && 'messageId' in content) return { ...content, contextId };
+  return toMessage(content, { contextId });
+}
+
+function notResumable(id: string, state: string, why: string): LegateError {
+  return new LegateError(
+    'UNSUPPORTED_OPERATION',
+    `invocation ${id} is ${state} and cannot be resumed: ${why}`,
+  );
+}
