@@ -1,5 +1,9 @@
-/** Lines compared at most on each side; beyond it only the first difference is shown. */
-const limit = 2_000;
+import { diff } from 'node:util';
+
+/** Changed lines that are compared on each side at most; beyond it only the first of each are shown. */
+const limit = 500;
+const shownBeyond = 10;
+const marks = { '0': '  ', '1': '- ', '-1': '+ ' } as const;
 
 /**
  * A readable comparison: `-` what was expected, `+` what came, two lines around each change.
@@ -16,55 +20,21 @@ export function lineDiff(expected: string, actual: string): string {
 
   const removed = before.slice(start, before.length - end);
   const added = after.slice(start, after.length - end);
-  const isLarge = removed.length > limit || added.length > limit;
-  const changes = isLarge
-    ? [...removed.slice(0, 10).map(minus), ...added.slice(0, 10).map(plus), '  ...']
-    : changesOf(removed, added);
+  if (removed.length + added.length === 0) return '';
+  const around = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+  const changes =
+    removed.length > limit || added.length > limit
+      ? [
+          ...removed.slice(0, shownBeyond).map((line) => `- ${line}`),
+          ...added.slice(0, shownBeyond).map((line) => `+ ${line}`),
+          '  ...',
+        ]
+      : diff(removed, added).map(([kind, line]) => marks[kind] + line);
   return [
-    ...before.slice(Math.max(0, start - 2), start).map(same),
+    ...around(before.slice(Math.max(0, start - 2), start)),
     ...folded(changes),
-    ...before.slice(before.length - end, before.length - end + 2).map(same),
+    ...around(before.slice(before.length - end, before.length - end + 2)),
   ].join('\n');
-}
-
-const same = (line: string): string => `  ${line}`;
-const minus = (line: string): string => `- ${line}`;
-const plus = (line: string): string => `+ ${line}`;
-
-/** By the longest common subsequence. */
-function changesOf(before: readonly string[], after: readonly string[]): string[] {
-  const width = after.length + 1;
-  const lengths = new Uint16Array((before.length + 1) * width);
-  const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;
-  for (let row = before.length - 1; row >= 0; row -= 1) {
-    for (let column = after.length - 1; column >= 0; column -= 1) {
-      lengths[row * width + column] =
-        before[row] === after[column]
-          ? at(row + 1, column + 1) + 1
-          : Math.max(at(row + 1, column), at(row, column + 1));
-    }
-  }
-  const lines: string[] = [];
-  let row = 0;
-  let column = 0;
-  while (row < before.length || column < after.length) {
-    const [old, fresh] = [before[row], after[column]];
-    if (old !== undefined && old === fresh) {
-      lines.push(same(old));
-      row += 1;
-      column += 1;
-    } else if (
-      old !== undefined &&
-      (fresh === undefined || at(row + 1, column) >= at(row, column + 1))
-    ) {
-      lines.push(minus(old));
-      row += 1;
-    } else if (fresh !== undefined) {
-      lines.push(plus(fresh));
-      column += 1;
-    }
-  }
-  return lines;
 }
 
 /** Long stretches without a change become one line of dots. */
