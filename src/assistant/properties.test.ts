@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../protocol/index.ts';
 import type { StackFrame } from './conversation.ts';
-import { flowSlots } from './executor/flow-slots.ts';
+import { flowSlots } from './flows/flow-slots.ts';
 import { stackProblems } from './stack/check.ts';
 import { callChain, segmentsOf } from './stack/stack.ts';
 import {

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
 import type { BotMessage } from './bot-message.ts';
 import type { TrackerEvent } from './conversation.ts';
 import type { Dialogue } from './executor/dialogue.ts';
-import { flowSlots } from './executor/flow-slots.ts';
+import { flowSlots } from './flows/flow-slots.ts';
 import { activeSegment, callChain, isInner, segmentsOf } from './stack/stack.ts';
 import { appliedEvents } from './tracker/applied.ts';
 

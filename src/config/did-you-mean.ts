@@ -8,8 +8,8 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   // Slips of the pen are short; names that share a long prefix are not near for that alone.
   let least = Math.min(2, Math.max(1, Math.floor(wanted.length / 3))) + 1;
   for (const candidate of candidates) {
-    if (candidate === word || Math.abs(candidate.length - wanted.length) >= least) continue;
-    const far = distance(wanted, candidate.toLowerCase());
+    if (candidate === word) continue;
+    const far = editDistance(wanted, candidate.toLowerCase(), least - 1);
     if (far < least) [best, least] = [candidate, far];
   }
   return best;
@@ -25,21 +25,37 @@ export function suggest(
   return near === undefined ? fallback : `did you mean "${near}"?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-function distance(left: string, right: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: right.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= left.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const same = left[i - 1] === right[j - 1] ? 0 : 1;
-      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
-      if (i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]) {
-        cost = Math.min(cost, (beforeLast[j - 2] ?? 0) + 1);
-      }
-      row.push(cost);
+/**
+ * How many typing mistakes lie between two words: letters added, left out, replaced or swapped with
+ * a neighbour. Anything above `limit` counts as `limit + 1`.
+ */
+export function editDistance(one: string, two: string, limit: number): number {
+  if (one === two) return 0;
+  if (Math.abs(one.length - two.length) > limit) return limit + 1;
+  let older: number[] = [];
+  let previous = Array.from({ length: two.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row];
+    let best = row;
+    for (let column = 1; column <= two.length; column += 1) {
+      const cost = one[row - 1] === two[column - 1] ? 0 : 1;
+      let value = Math.min(
+        (previous[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (previous[column - 1] ?? 0) + cost,
+      );
+      const swapped =
+        row > 1 &&
+        column > 1 &&
+        one[row - 1] === two[column - 2] &&
+        one[row - 2] === two[column - 1];
+      if (swapped) value = Math.min(value, (older[column - 2] ?? 0) + 1);
+      current.push(value);
+      best = Math.min(best, value);
     }
-    [beforeLast, last] = [last, row];
+    if (best > limit) return limit + 1;
+    older = previous;
+    previous = current;
   }
-  return last[right.length] ?? 0;
+  return Math.min(previous[two.length] ?? 0, limit + 1);
 }

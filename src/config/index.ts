@@ -1,4 +1,4 @@
-export { didYouMean, suggest } from './did-you-mean.ts';
+export { didYouMean, editDistance, suggest } from './did-you-mean.ts';
 export { type Environment } from './yaml-values.ts';
 export { Field } from './field.ts';
 export { locate } from './problem.ts';

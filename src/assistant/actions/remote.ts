@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { JsonObject } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import { backoff, Deadline, retry } from '../../time/index.ts';
 import type { Domain } from '../model.ts';
 import { readActionResult, readBounded } from './read-result.ts';
 import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
+import { oncePer } from '../cache.ts';
 
 /**
  * Where the action server is, and how patiently it is asked.
@@ -53,7 +54,6 @@ export class RemoteActions implements ActionRunner {
   readonly #fetch: typeof fetch;
   /** For errors and logs: the address without what may be secret in it. */
   readonly #name: string;
-  readonly #domains = new WeakMap<Domain, { readonly json: string; readonly digest: string }>();
 
   constructor(options: RemoteActionsOptions) {
     this.#options = options;
@@ -127,9 +127,8 @@ export class RemoteActions implements ActionRunner {
     }
   }
 
-  /** The domain is the same for every request and may be large: it is written once. */
   #body(call: ActionCall, tracker: JsonObject, withDomain: boolean): string {
-    const { json, digest } = this.#domainOf(call.domain);
+    const { json, digest } = writtenDomain(call.domain);
     const rest = JSON.stringify({
       next_action: call.name,
       sender_id: call.senderId,
@@ -139,17 +138,13 @@ export class RemoteActions implements ActionRunner {
     });
     return withDomain ? `${rest.slice(0, -1)},"domain":${json}}` : rest;
   }
-
-  #domainOf(domain: Domain): { readonly json: string; readonly digest: string } {
-    let known = this.#domains.get(domain);
-    if (known === undefined) {
-      const json = JSON.stringify(domain.raw);
-      known = { json, digest: createHash('sha256').update(json).digest('hex') };
-      this.#domains.set(domain, known);
-    }
-    return known;
-  }
 }
+
+/** The domain is the same for every request and may be large: it is written once. */
+const writtenDomain = oncePer(({ raw }: Domain) => {
+  const json = JSON.stringify(raw);
+  return { json, digest: hash('sha256', json) };
+});
 
 const connectCodes = new Set([
   'ECONNREFUSED',

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Command } from '../command.ts';
 import { restartAgent } from '../executor/agents.ts';
 import type { Dialogue } from '../executor/dialogue.ts';
-import { flowSlots } from '../executor/flow-slots.ts';
+import { flowSlots } from '../flows/flow-slots.ts';
 import {
   interruptAgent,
   isAskingToContinue,

@@ -1,6 +1,6 @@
 import type { Command, Extractor } from '../command.ts';
 import { coerceSlotValue } from '../domain/coerce.ts';
-import { flowSlots } from '../executor/flow-slots.ts';
+import { flowSlots } from '../flows/flow-slots.ts';
 import type { Slot } from '../model.ts';
 import { activeSegment, callChain, flowIds, isPattern, segmentsOf } from '../stack/stack.ts';
 import { isEqual } from '../templates/value.ts';

@@ -5,19 +5,21 @@ import {
   callChain,
   frameTypeOver,
   isInner,
+  isPattern,
   isStarted,
   removeFrames,
   type Segment,
   segmentOfFlow,
   segmentsOf,
+  VALIDATE_SLOT,
 } from '../stack/stack.ts';
-import { agentEvent, flowEvent } from '../tracker/events.ts';
+import { agentEvent, flowEvent, slotSet } from '../tracker/events.ts';
 import { tellAgents, waitingAgents } from './agents.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { resetSlots } from './flow-slots.ts';
 import { interruptActive, resumeSegment } from './interruption.ts';
 import { readableName } from './offers.ts';
+import { flowSlots } from '../flows/flow-slots.ts';
 
 /** The top frame has no further step. */
 export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): void {
@@ -150,4 +152,43 @@ function startLinked(dialogue: Dialogue, flowId: string, source: FlowFrame | und
     stepId: START,
     frameType: source === undefined ? frameTypeOver(tracker.stack) : inherited,
   });
+}
+
+/**
+ * Puts the slots of an ended flow back to their initial values, apart from those it persists and
+ * those that another flow on the stack still works with. What actions set, stays.
+ */
+function resetSlots(dialogue: Dialogue, flowId: string): void {
+  const { all, persisted } = flowSlots(flowId, dialogue.flows);
+  const inUse = slotsInUse(dialogue, flowId);
+  for (const name of all) {
+    const slot = dialogue.domain.slots.get(name);
+    if (slot === undefined || persisted.has(name) || inUse.has(name)) continue;
+    dropValidation(dialogue, name);
+    if (dialogue.tracker.slot(name) === slot.initialValue) continue;
+    dialogue.tracker.apply(slotSet(name, slot.initialValue));
+  }
+}
+
+/** A value that is gone cannot be invalid: nobody has to be asked for it. */
+function dropValidation({ tracker }: Dialogue, slot: string): void {
+  const kept = tracker.stack.filter(
+    (frame) => !(isPattern(frame, VALIDATE_SLOT) && frame.context['validate'] === slot),
+  );
+  if (kept.length < tracker.stack.length) tracker.setStack(kept);
+}
+
+/** The slots of the user flows on the stack, as far as the end of a flow must leave them alone. */
+function slotsInUse(dialogue: Dialogue, ended: string): ReadonlySet<string> {
+  const inUse = new Set<string>();
+  for (const segment of segmentsOf(dialogue.tracker.stack)) {
+    // The same flow anew ("no, start over with Bob") keeps only what the user just said.
+    const isAnew = segment.root.flowId === ended && !isStarted(segment);
+    for (const frame of callChain(segment)) {
+      for (const name of flowSlots(frame.flowId, dialogue.flows).all) {
+        if (!isAnew || dialogue.facts.filled.has(name)) inUse.add(name);
+      }
+    }
+  }
+  return inUse;
 }

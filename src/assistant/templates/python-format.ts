@@ -52,21 +52,11 @@ function convert(kind: string, value: Value, precision: number | undefined): str
   throw new RangeError(`format does not know %${kind}; it knows s, d and f`);
 }
 
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const months = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
+const weekdays = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
+const months =
+  'January February March April May June July August September October November December'.split(
+    ' ',
+  );
 
 const iso =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d))?)?(?:\.\d+)? ?(?<zone>\S*)$/;

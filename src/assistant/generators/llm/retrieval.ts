@@ -1,21 +1,22 @@
-import MiniSearch from 'minisearch';
+import { oncePer } from '../../cache.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
-import type { Flow } from '../../model.ts';
-import { questionsOf } from '../flow-questions.ts';
+import { questionsOf } from '../../flows/flow-slots.ts';
+import type { Domain, Flow } from '../../model.ts';
+import { FlowIndex, flowIndexOf } from '../flow-index.ts';
 import { readMessage } from '../words/words.ts';
 import type { LlmGeneratorOptions } from './llm-generator.ts';
 
-interface Document {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly slots: string;
-}
-
-type FlowSearch = MiniSearch<Document>;
-
-const withSlots = new WeakMap<ReadonlyMap<string, Flow>, FlowSearch>();
-const withoutSlots = new WeakMap<ReadonlyMap<string, Flow>, FlowSearch>();
+/** Flows by their words and those of the slots they ask for; made once for a project's flows. */
+const indexWithSlots = oncePer((flows: ReadonlyMap<string, Flow>) =>
+  oncePer(
+    (domain: Domain) =>
+      new FlowIndex(flows.values(), (flow) =>
+        questionsOf(flow, flows, domain).map(
+          ({ slot, step }) => `${slot.name.replaceAll(/[_-]+/g, ' ')} ${step.description ?? ''}`,
+        ),
+      ),
+  ),
+);
 
 /**
  * The flows that the model may choose from. With few flows all that may start; with many the best
@@ -42,50 +43,10 @@ export function chooseFlows(
     chosen.add(flow);
     room -= 1;
   };
-  const results = searchOf(input, shouldEmbedSlots).search(terms(query), {
-    boost: { name: 2 },
-    fuzzy: (term) => (term.length > 4 ? 1 : false),
-  });
-  for (const result of results) take(startable.get(result.id as string));
+  const { allFlows, domain } = input;
+  const index = shouldEmbedSlots ? indexWithSlots(allFlows)(domain) : flowIndexOf(allFlows);
+  for (const { flow } of index.rank(readMessage(query))) take(startable.get(flow.id));
   // A message without a known word says nothing about the flows: the first ones are as good as any.
   for (const flow of input.flows) take(flow);
   return input.flows.filter((flow) => chosen.has(flow));
-}
-
-function searchOf(input: GeneratorInput, embedsSlots: boolean): FlowSearch {
-  const kept = embedsSlots ? withSlots : withoutSlots;
-  let search = kept.get(input.allFlows);
-  if (search === undefined) kept.set(input.allFlows, (search = makeSearch(input, embedsSlots)));
-  return search;
-}
-
-function makeSearch({ allFlows, domain }: GeneratorInput, embedsSlots: boolean): FlowSearch {
-  const search: FlowSearch = new MiniSearch({
-    fields: ['name', 'description', 'slots'],
-    tokenize: (text) => text.split(' '),
-    processTerm: (term) => term,
-  });
-  for (const flow of allFlows.values()) {
-    if (flow.isPattern) continue;
-    const slots = embedsSlots
-      ? questionsOf(flow, allFlows, domain).map(
-          ({ slot, step }) => `${slot.name} ${step.description ?? ''}`,
-        )
-      : [];
-    search.add({
-      id: flow.id,
-      name: terms(`${flow.id} ${flow.name}`),
-      description: terms([flow.description, ...flow.examples].join(' ')),
-      slots: terms(slots.join(' ')),
-    });
-  }
-  return search;
-}
-
-/** The stems of a text, without the words that say nothing. */
-function terms(text: string): string {
-  return readMessage(text.replaceAll(/[_-]+/g, ' '))
-    .tokens.filter((token) => token.isContent)
-    .map((token) => token.stem)
-    .join(' ');
 }

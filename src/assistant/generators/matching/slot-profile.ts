@@ -1,8 +1,9 @@
 import { compilePatternInText, PatternError, type PatternInText } from '../../../regex/index.ts';
 import { describedPattern, requiredPattern } from '../../conditions/condition.ts';
-import type { FlowQuestion } from '../flow-questions.ts';
+import type { FlowQuestion } from '../../flows/flow-slots.ts';
 import { fold, messageOf, stem } from '../words/words.ts';
 import { wordsOf } from './values/categories.ts';
+import { oncePer } from '../../cache.ts';
 
 /** How the value of a slot is looked for. */
 export type SlotKind =
@@ -68,32 +69,11 @@ const announced: readonly (readonly [RegExp, readonly string[]])[] = [
 
 /** Too general to call a slot by, when it has a better word. */
 const generalWords = new Set(
-  [
-    'name',
-    'number',
-    'type',
-    'id',
-    'value',
-    'of',
-    'the',
-    'to',
-    'from',
-    'is',
-    'for',
-    'user',
-    'new',
-    'my',
-  ].map(stem),
+  'name number type id value of the to from is for user new my'.split(' ').map(stem),
 );
 
-const profiles = new WeakMap<FlowQuestion, SlotProfile>();
-
 /** Worked out once per question. */
-export function profileOf(question: FlowQuestion): SlotProfile {
-  let profile = profiles.get(question);
-  if (profile === undefined) profiles.set(question, (profile = readProfile(question)));
-  return profile;
-}
+export const profileOf = oncePer(readProfile);
 
 function readProfile(question: FlowQuestion): SlotProfile {
   const { slot, step } = question;

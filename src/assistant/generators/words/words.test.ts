@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { editDistance, isNearly } from './edit-distance.ts';
-import { maximumCharacters, readMessage, stem, without } from './words.ts';
+import { editDistance } from '../../../config/index.ts';
+import { isNearly, maximumCharacters, readMessage, stem, without } from './words.ts';
 
 test.each([
   ['transfers', 'transfer'],

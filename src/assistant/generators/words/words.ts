@@ -1,3 +1,4 @@
+import { editDistance } from '../../../config/index.ts';
 /** Lower case without accents. */
 export function fold(text: string): string {
   return text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
@@ -186,4 +187,16 @@ export function without(message: Message, spans: readonly Span[]): Message {
     from = Math.max(from, span.end);
   }
   return messageOf(`${text}${message.text.slice(from)}`.replaceAll(/\s+/g, ' ').trim());
+}
+
+/** Mistakes that a word of this length may have and still be itself. */
+export function allowedMistakes(length: number): number {
+  if (length < 4) return 0;
+  return length < 8 ? 1 : 2;
+}
+
+/** Whether two words are the same but for typing mistakes. */
+export function isNearly(one: string, two: string): boolean {
+  const limit = allowedMistakes(Math.min(one.length, two.length));
+  return limit > 0 && editDistance(one, two, limit) <= limit;
 }

@@ -1,6 +1,5 @@
 import type { JsonValue } from '../../../../protocol/index.ts';
-import { isNearly } from '../../words/edit-distance.ts';
-import { type Message, messageOf, type Token } from '../../words/words.ts';
+import { isNearly, type Message, messageOf, type Token } from '../../words/words.ts';
 import type { Found } from './found.ts';
 
 interface CategoryOptions {

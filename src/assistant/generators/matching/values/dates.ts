@@ -1,5 +1,5 @@
 import type { Message } from '../../words/words.ts';
-import type { Found } from './found.ts';
+import { type Found, free, readAll } from './found.ts';
 import { spokenNumber } from './numbers.ts';
 
 export interface DateOptions {
@@ -85,16 +85,18 @@ const readers: readonly (readonly [RegExp, Reader])[] = [
 export function findDates(message: Message, options: DateOptions): Found<string>[] {
   const found: Found<string>[] = [];
   for (const [pattern, read] of readers) {
-    for (const match of message.folded.matchAll(pattern)) {
-      const start = match.index;
-      const end = start + match[0].trimEnd().replace(/[.,]$/, '').length;
-      if (found.some((one) => start < one.end && one.start < end)) continue;
+    const days = readAll(message.folded, pattern, ([, ...groups]) => {
       const day = read(
-        match.slice(1).map((group) => group ?? ''),
+        groups.map((group) => group ?? ''),
         options,
       );
-      if (day !== undefined) found.push({ value: isoDay(day), start, end });
-    }
+      return day && isoDay(day);
+    });
+    const trimmed = days.map(({ value, start, end }) => {
+      const text = message.folded.slice(start, end).trimEnd();
+      return { value, start, end: start + text.replace(/[.,]$/, '').length };
+    });
+    found.push(...free(trimmed, found));
   }
   return found.toSorted((one, two) => one.start - two.start);
 }

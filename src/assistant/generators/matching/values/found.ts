@@ -5,6 +5,19 @@ export interface Found<T> extends Span {
   readonly value: T;
 }
 
+/** Every match of a pattern that can be read as a value, and where it stands. */
+export function readAll<T>(
+  text: string,
+  pattern: RegExp,
+  read: (match: RegExpExecArray) => T | undefined,
+): Found<T>[] {
+  return Array.from(text.matchAll(pattern)).flatMap((match) => {
+    const value = read(match);
+    const start = match.index;
+    return value === undefined ? [] : [{ value, start, end: start + match[0].length }];
+  });
+}
+
 /** Those that share no character with what is taken already. */
 export function free<T>(found: readonly Found<T>[], taken: readonly Span[]): Found<T>[] {
   return found.filter((one) => !taken.some((span) => overlaps(one, span)));
@@ -15,12 +28,12 @@ const phone = /(?<![\w+])(?:\+|00)?\(?\d[\d ()./-]{5,22}\d(?!\w)/g;
 const iban = /(?<!\w)[a-z]{2}\d{2}(?: ?[a-z\d]{4}){2,7}(?: ?[a-z\d]{1,4})?(?!\w)/gi;
 
 export function findEmails(message: Message): Found<string>[] {
-  return all(message, email, (text) => text.toLowerCase());
+  return readAll(message.text, email, ([text]) => text.toLowerCase());
 }
 
 /** Phone numbers: 6 to 15 digits; kept as digits with a leading `+` where there was one. */
 export function findPhones(message: Message): Found<string>[] {
-  return all(message, phone, (text) => {
+  return readAll(message.text, phone, ([text]) => {
     const digits = text.replaceAll(/\D/g, '');
     if (digits.length < 6 || digits.length > 15) return undefined;
     return text.startsWith('+') ? `+${digits}` : digits;
@@ -29,24 +42,10 @@ export function findPhones(message: Message): Found<string>[] {
 
 /** Account numbers in the manner of an IBAN, without blanks and in capitals; not checked. */
 export function findIbans(message: Message): Found<string>[] {
-  return all(message, iban, (text) => {
+  return readAll(message.text, iban, ([text]) => {
     const compact = text.replaceAll(' ', '').toUpperCase();
     // A run of words may look like one: an account number has more digits than its check digits.
     const enough = compact.length >= 14 && compact.length <= 34;
     return enough && (compact.match(/\d/g)?.length ?? 0) >= 8 ? compact : undefined;
   });
-}
-
-function all(
-  message: Message,
-  pattern: RegExp,
-  read: (text: string) => string | undefined,
-): Found<string>[] {
-  const found: Found<string>[] = [];
-  for (const match of message.text.matchAll(pattern)) {
-    const value = read(match[0]);
-    if (value === undefined) continue;
-    found.push({ value, start: match.index, end: match.index + match[0].length });
-  }
-  return found;
 }

@@ -124,60 +124,30 @@ function inWords(message: Message): FoundNumber[] {
   return found;
 }
 
+const small =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen';
+const tens = 'twenty thirty forty fifty sixty seventy eighty ninety';
 /** Number words and their values. */
-const units: Readonly<Record<string, number>> = {
-  zero: 0,
-  one: 1,
-  two: 2,
-  three: 3,
-  four: 4,
-  five: 5,
-  six: 6,
-  seven: 7,
-  eight: 8,
-  nine: 9,
-  ten: 10,
-  eleven: 11,
-  twelve: 12,
-  thirteen: 13,
-  fourteen: 14,
-  fifteen: 15,
-  sixteen: 16,
-  seventeen: 17,
-  eighteen: 18,
-  nineteen: 19,
-  twenty: 20,
-  thirty: 30,
-  forty: 40,
-  fourty: 40,
-  fifty: 50,
-  sixty: 60,
-  seventy: 70,
-  eighty: 80,
-  ninety: 90,
-};
+const units: ReadonlyMap<string, number> = new Map([
+  ...small.split(' ').map((word, at) => [word, at] as const),
+  ...tens.split(' ').map((word, at) => [word, 20 + 10 * at] as const),
+  ['fourty', 40],
+]);
 
-const scales: Readonly<Record<string, number>> = {
-  hundred: 100,
-  thousand: 1e3,
-  grand: 1e3,
-  k: 1e3,
-  million: 1e6,
-  mio: 1e6,
-  mn: 1e6,
-  m: 1e6,
-  billion: 1e9,
-  bn: 1e9,
-};
-
-function unitOf(word: string): number | undefined {
-  return Object.hasOwn(units, word) ? units[word] : undefined;
-}
+const scales: ReadonlyMap<string, number> = new Map(
+  (
+    [
+      ['hundred', 100],
+      ['thousand grand k', 1e3],
+      ['million mio mn m', 1e6],
+      ['billion bn', 1e9],
+    ] as const
+  ).flatMap(([words, value]) => words.split(' ').map((word) => [word, value] as const)),
+);
 
 /** Plurals count the same: "two millions". */
 function scaleOf(word: string): number | undefined {
-  const singular = word.length > 2 ? word.replace(/s$/, '') : word;
-  return Object.hasOwn(scales, singular) ? scales[singular] : undefined;
+  return scales.get(word.length > 2 ? word.replace(/s$/, '') : word);
 }
 
 interface SpokenNumber {
@@ -198,7 +168,7 @@ export function spokenNumber(words: readonly string[]): SpokenNumber | undefined
   let length = 0;
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? '';
-    const unit = unitOf(word);
+    const unit = units.get(word);
     const scale = scaleOf(word);
     if (unit !== undefined && mayFollow(part, unit)) {
       part = (part ?? 0) + unit;
@@ -210,7 +180,7 @@ export function spokenNumber(words: readonly string[]): SpokenNumber | undefined
         part = 0;
       }
       length = index + 1;
-    } else if (word !== 'and' || length === 0 || unitOf(words[index + 1] ?? '') === undefined) {
+    } else if (word !== 'and' || length === 0 || !units.has(words[index + 1] ?? '')) {
       break;
     }
   }

@@ -1,5 +1,5 @@
-import { type Message, overlaps } from '../../words/words.ts';
-import type { Found } from './found.ts';
+import type { Message } from '../../words/words.ts';
+import { type Found, free, readAll } from './found.ts';
 import { spokenNumber } from './numbers.ts';
 
 const clock =
@@ -12,36 +12,31 @@ const named: readonly (readonly [RegExp, string])[] = [
 const spoken = /\b(?:at )?(half past|quarter past|quarter to) (\d{1,2}|[a-z]+)\b(?: ?(am|pm))?/g;
 
 /** Every time of day of a message, as `HH:MM`, in its order. */
-export function findTimes(message: Message): Found<string>[] {
-  const found = [...spokenTimes(message)];
-  for (const match of message.folded.matchAll(clock)) {
-    const span = { start: match.index, end: match.index + match[0].length };
-    const hour = Number(match[1] ?? match[4] ?? match[6]);
-    const half = (match[3] ?? match[5] ?? '').replaceAll('.', '');
-    if (half !== '' && half !== "o'clock" && hour > 12) continue;
-    if (found.some((one) => overlaps(one, span))) continue;
-    const shifted = half === 'pm' ? (hour % 12) + 12 : half === 'am' ? hour % 12 : hour;
-    found.push({ value: clockText(shifted * 60 + Number(match[2] ?? 0)), ...span });
-  }
-  for (const [pattern, value] of named) {
-    for (const match of message.folded.matchAll(pattern)) {
-      found.push({ value, start: match.index, end: match.index + match[0].length });
-    }
-  }
+export function findTimes({ folded }: Message): Found<string>[] {
+  const asSpoken = readAll(folded, spoken, spokenTime);
+  const found = [
+    ...asSpoken,
+    ...free(readAll(folded, clock, clockTime), asSpoken),
+    ...named.flatMap(([pattern, value]) => readAll(folded, pattern, () => value)),
+  ];
   return found.toSorted((one, two) => one.start - two.start);
 }
 
+function clockTime(match: RegExpExecArray): string | undefined {
+  const hour = Number(match[1] ?? match[4] ?? match[6]);
+  const half = (match[3] ?? match[5] ?? '').replaceAll('.', '');
+  if (half !== '' && half !== "o'clock" && hour > 12) return undefined;
+  const shifted = half === 'pm' ? (hour % 12) + 12 : half === 'am' ? hour % 12 : hour;
+  return clockText(shifted * 60 + Number(match[2] ?? 0));
+}
+
 /** "half past seven", "quarter to 8 pm" */
-function* spokenTimes(message: Message): Generator<Found<string>> {
-  for (const match of message.folded.matchAll(spoken)) {
-    const word = match[2] ?? '';
-    const hour = /^\d/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? 0);
-    if (hour < 1 || hour > 23) continue;
-    const minutes = { 'half past': 30, 'quarter past': 15 }[match[1] ?? ''] ?? -15;
-    const shift = match[3] === 'pm' && hour < 12 ? 12 : 0;
-    const value = clockText((hour + shift) * 60 + minutes);
-    yield { value, start: match.index, end: match.index + match[0].length };
-  }
+function spokenTime([, phrase = '', word = '', half]: RegExpExecArray): string | undefined {
+  const hour = /^\d/.test(word) ? Number(word) : (spokenNumber([word])?.value ?? 0);
+  if (hour < 1 || hour > 23) return undefined;
+  const minutes = { 'half past': 30, 'quarter past': 15 }[phrase] ?? -15;
+  const shift = half === 'pm' && hour < 12 ? 12 : 0;
+  return clockText((hour + shift) * 60 + minutes);
 }
 
 function clockText(minutes: number): string {

@@ -24,3 +24,13 @@ export class BoundedCache<T> {
     return made;
   }
 }
+
+/** A function that makes something for an object once, and remembers it as long as the object lives. */
+export function oncePer<Key extends object, T>(make: (key: Key) => T): (key: Key) => T {
+  const made = new WeakMap<Key, { readonly value: T }>();
+  return (key) => {
+    let entry = made.get(key);
+    if (entry === undefined) made.set(key, (entry = { value: make(key) }));
+    return entry.value;
+  };
+}

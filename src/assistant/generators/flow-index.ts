@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch';
-import type { Flow } from '../../model.ts';
-import { allowedMistakes } from '../words/edit-distance.ts';
+import type { Flow } from '../model.ts';
 import {
+  allowedMistakes,
   type Message,
   messageOf,
   overlaps,
@@ -10,7 +10,8 @@ import {
   synonymsOf,
   type Token,
   weakWords,
-} from '../words/words.ts';
+} from './words/words.ts';
+import { oncePer } from '../cache.ts';
 
 /** How well a flow answers to a message. */
 export interface Candidate {
@@ -49,22 +50,24 @@ export class FlowIndex {
   readonly #flowCounts = new Map<string, number>();
   readonly #flows: readonly Flow[];
 
-  constructor(flows: Iterable<Flow>) {
+  /** @param phrasesOf more that a flow is found by, beside its name, description and examples */
+  constructor(flows: Iterable<Flow>, phrasesOf: (flow: Flow) => readonly string[] = () => []) {
     this.#flows = [...flows].filter((flow) => !flow.isPattern && !isNeverStarted(flow));
     this.#search = new MiniSearch({
       fields: ['text'],
       tokenize: (text) => text.split(' '),
       processTerm: (term) => term,
     });
-    for (const flow of this.#flows) this.#add(flow);
+    for (const flow of this.#flows) this.#add(flow, phrasesOf(flow));
   }
 
-  #add(flow: Flow): void {
+  #add(flow: Flow, phrases: readonly string[]): void {
     const texts = new Set([
       flow.name,
       flow.id.replaceAll(/[_-]+/g, ' '),
       flow.description,
       ...flow.examples,
+      ...phrases,
     ]);
     const ofFlow = new Set<string>();
     for (const text of texts) {
@@ -219,11 +222,7 @@ function mistakes(term: string): number | false {
   return allowed === 0 || term.length < 5 ? false : Math.min(allowed, term.length < 7 ? 1 : 2);
 }
 
-const indexes = new WeakMap<ReadonlyMap<string, Flow>, FlowIndex>();
-
 /** The index of a project's flows, made once. */
-export function flowIndexOf(flows: ReadonlyMap<string, Flow>): FlowIndex {
-  let index = indexes.get(flows);
-  if (index === undefined) indexes.set(flows, (index = new FlowIndex(flows.values())));
-  return index;
-}
+export const flowIndexOf = oncePer(
+  (flows: ReadonlyMap<string, Flow>) => new FlowIndex(flows.values()),
+);
