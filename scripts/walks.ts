@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { agent, textOf } from '../src/agents/index.ts';
 import { hostOnBus, joinPeers, openBus } from '../src/bus/index.ts';
-import { serve, serveAssistant } from '../src/http/index.ts';
+import { serveAssistant } from '../src/assistant/index.ts';
+import { serve } from '../src/http/index.ts';
 import { artifact } from '../src/protocol/index.ts';
 import { openMemory } from '../src/store/index.ts';
 

@@ -113,13 +113,11 @@ export {
 } from './tasks/index.ts';
 export { openStore, type Store, type StoreOptions } from './store/index.ts';
 export {
-  type AssistantServing,
   type Channel,
   type ChannelHost,
   type Handler,
-  type Inspected,
-  inspectorDoor,
-  type InspectorDoor,
+  inspectorChannel,
+  type InspectorChannel,
   type InspectorOptions,
   type PrometheusOptions,
   type RouteCall,
@@ -130,12 +128,15 @@ export {
   serve,
   serveAll,
   type ServeAllOptions,
-  serveAssistant,
-  type ServeAssistantOptions,
   type ServeOptions,
   type Serving,
   type ServingAll,
 } from './http/index.ts';
+export {
+  type AssistantServing,
+  serveAssistant,
+  type ServeAssistantOptions,
+} from './serve-assistant.ts';
 export type { TlsFiles } from './service/index.ts';
 export {
   grpcBinding,

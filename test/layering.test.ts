@@ -18,13 +18,13 @@ const rooms = [
   'mcp',
   'agents',
   'tasks',
-  'assistant',
   'peers',
   'auth',
   'service',
   'http',
   'grpc',
   'bus',
+  'assistant',
   'cli',
 ];
 const source = join(import.meta.dirname, '../src');

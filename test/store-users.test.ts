@@ -1,7 +1,7 @@
 /** Trackers, sessions, the directory and trust are kept by whatever store there is, over a restart too. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { agent, sessionOf } from '../src/agents/index.ts';
-import { served } from '../src/http/assistant/testing/served.ts';
+import { served } from '../src/assistant/channels/testing/served.ts';
 import { busInterface, Directory, readTrustName, TrustLedger } from '../src/peers/index.ts';
 import { artifact } from '../src/protocol/index.ts';
 import { Runner } from '../src/tasks/index.ts';

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { defineAction, InProcessActions, type ProjectPlaces } from '../../src/assistant/index.ts';
+import {
+  defineAction,
+  InProcessActions,
+  type ProjectPlaces,
+  serveAssistant,
+} from '../../src/assistant/index.ts';
 import { type Client, connect } from '../../src/client/index.ts';
-import { serveAssistant } from '../../src/http/index.ts';
 import {
   type JsonObject,
   message,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serveAssistant } from '../../src/http/index.ts';
+import { serveAssistant } from '../../src/assistant/index.ts';
 import { message } from '../../src/protocol/index.ts';
 
 /** A round of a conversation that ends where it began, so that it can go on for ever. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../src/client/index.ts';
-import { serve, serveAssistant } from '../../src/http/index.ts';
+import { serveAssistant } from '../../src/assistant/index.ts';
+import { serve } from '../../src/http/index.ts';
 import { type JsonObject, message, type Task } from '../../src/protocol/index.ts';
 import { exampleEndpoint } from '../model.ts';
 import { desk } from './hotels/desk.ts';

@@ -56,19 +56,18 @@ export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/coverage.ts
 export { describeFailure, junitFile, resultsFile } from './e2e/report.ts';
 export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests.ts';
 export {
+  type ApiAccessOptions,
   assistantAgent,
   type AssistantAgentOptions,
-  endWorkCommand,
+  type AssistantServing,
+  Conversations,
   InactivityTimers,
   type InactivityTimersOptions,
-  readSeeds,
-  recordCommand,
-  sayCommand,
-  type SayInput,
-  type SeededMessage,
-  skillsOf,
-  type Spoken,
-  stateOf,
+  type LoadedModel,
+  ModelHolder,
+  type SayOptions,
+  serveAssistant,
+  type ServeAssistantOptions,
 } from './channels/index.ts';
 export { type A2aServer, type Project } from './project/model.ts';
 export { loadPacked, packProject } from './project/pack.ts';

@@ -1,11 +1,6 @@
 import { statSync } from 'node:fs';
-import {
-  type AssistantServing,
-  type InspectorOptions,
-  serveAssistant,
-  type ServeAssistantOptions,
-  type ServeOptions,
-} from '../http/index.ts';
+import type { AssistantServing, ServeAssistantOptions } from '../assistant/index.ts';
+import type { InspectorOptions, ServeOptions } from '../http/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { callBindings } from './call-bindings.ts';
 import type { RunCommandOptions } from './commands/assistants.ts';
@@ -108,6 +103,8 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   const logger = createLogger(options.logLevel);
   const model = modelFile(options.model);
   using progress = new Progress('Loading the assistant');
+  // Agents of modules need none of it.
+  const { serveAssistant } = await import('../assistant/index.ts');
   const serving = await serveAssistant({
     places: (model === undefined ? projectPlacesOf : placesOf)(directory, options),
     ...(model !== undefined && { model }),

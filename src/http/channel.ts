@@ -96,7 +96,8 @@ interface Route {
 
 export interface RouteMatch {
   readonly channel: Channel;
-  readonly params: Readonly<Record<string, string>>;
+  /** Throws for segments that can't be decoded. */
+  params(): Readonly<Record<string, string>>;
   /** Undefined where the path takes other methods only. */
   readonly handler: RouteHandler | undefined;
   /** The methods that the path takes. */
@@ -120,7 +121,7 @@ export class ChannelRoutes {
     if (channel === undefined || pattern === undefined) return undefined;
     return {
       channel,
-      params: paramsOf(pattern, path),
+      params: () => paramsOf(pattern, path),
       handler: found?.handler,
       allowed: [...new Set(fitting.map((route) => route.method))],
     };

@@ -110,7 +110,7 @@ async function routeToChannel(
   const { channel, handler, allowed, params } = match;
   try {
     if (handler === undefined) throw methodNotAllowed(response, method, allowed.join(', '));
-    await handler({ ...call, params });
+    await handler({ ...call, params: params() });
   } catch (thrown) {
     if (channel.sendError === undefined) throw thrown;
     channel.sendError(response, reported(service, request, thrown));

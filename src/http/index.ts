@@ -6,25 +6,24 @@ export type { RouterOptions } from './options.ts';
 export { type Router, router } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
 export { serveAll, type ServeAllOptions, type ServedAgent, type ServingAll } from './serve-all.ts';
+export { readBody } from './request.ts';
+export { sendJson } from './respond.ts';
 export type { HttpService } from './service.ts';
 export { telemetryOf } from './telemetry-options.ts';
 export {
-  type AssistantServing,
-  serveAssistant,
-  type ServeAssistantOptions,
-} from './assistant-door.ts';
-export {
   type ApprovalView,
   type CallsView,
-  type Inspected,
-  type InspectedAgent,
+  type FlowView,
+  type InspectedAssistant,
   type InspectorAccess,
-  inspectorDoor,
-  type InspectorDoor,
+  inspectorChannel,
+  type InspectorChannel,
   type InspectorOptions,
   type NetworkNode,
   type NetworkPicture,
   type NetworkProvider,
   type PeerView,
+  type StepView,
+  type SubAgentView,
   type TrustLevel,
 } from './inspector/index.ts';

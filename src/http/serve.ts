@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Agent } from '../agents/index.ts';
 import { listenFor, type ListenOptions } from './http-server.ts';
-import type { InspectorDoor, InspectorOptions } from './inspector/index.ts';
+import type { InspectorChannel, InspectorOptions } from './inspector/index.ts';
 import type { RouterOptions } from './options.ts';
 import { type Router, router } from './router.ts';
 
@@ -45,8 +45,7 @@ export interface Serving extends AsyncDisposable {
 export async function serve(agent: Agent, options: ServeOptions = {}): Promise<Serving> {
   const isAuthenticated = options.auth?.isOpen === false;
   const inspector = await inspectorOf(options);
-  const before =
-    inspector === undefined ? options.before : either(inspector.handle, options.before);
+  const { channels = [] } = options;
   const { made, close, ...listening } = await listenFor(
     { ...options, isAuthenticated },
     ({ url, isLocalOnly, hostNames }) =>
@@ -55,17 +54,9 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
         ...options,
         ...(hostNames !== undefined && { hostNames }),
         url,
-        ...(before !== undefined && { before }),
-      }).then((opened) => ({
-        ...opened,
-        async drain(grace) {
-          inspector?.close();
-          await opened.drain(grace);
-        },
-      })),
+        ...(inspector !== undefined && { channels: [inspector, ...channels] }),
+      }),
   );
-  const { service, store, push } = made;
-  inspector?.open({ agents: [{ name: agent.name, service }], store, push });
   return {
     ...listening,
     router: made,
@@ -76,16 +67,10 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
 }
 
 /** Loaded only where it is wanted. */
-async function inspectorOf({ inspect = false }: ServeOptions): Promise<InspectorDoor | undefined> {
+async function inspectorOf({
+  inspect = false,
+}: ServeOptions): Promise<InspectorChannel | undefined> {
   if (inspect === false) return undefined;
-  const { inspectorDoor } = await import('./inspector/index.ts');
-  return inspectorDoor(inspect === true ? {} : inspect);
-}
-
-type Before = NonNullable<RouterOptions['before']>;
-
-/** Asks the first, and the second for what it does not answer. */
-export function either(first: Before, second: Before | undefined): Before {
-  if (second === undefined) return first;
-  return async (...call) => (await first(...call)) || second(...call);
+  const { inspectorChannel } = await import('./inspector/index.ts');
+  return inspectorChannel(inspect === true ? {} : inspect);
 }

@@ -10,7 +10,3 @@ export interface HttpService extends Service {
   /** Origins of web pages that may call; `*` for all. */
   readonly corsOrigins: readonly string[];
 }
-
-export { defaultLimits } from '../service/index.ts';
-export type { RequestLimits as HttpLimits } from '../service/index.ts';
-export type { HttpService as Service };

@@ -10,7 +10,8 @@ import {
   working,
 } from '../../src/agents/index.ts';
 import { type Client, connect } from '../../src/client/index.ts';
-import { serve, serveAssistant } from '../../src/http/index.ts';
+import { serveAssistant } from '../../src/assistant/index.ts';
+import { serve } from '../../src/http/index.ts';
 import { message, type SendMessageResponse, type Task } from '../../src/protocol/index.ts';
 import { startTelemetry } from '../../src/telemetry/index.ts';
 import { greenhouseFolder, type ProjectFolder } from '../support/greenhouse.ts';

@@ -3,7 +3,7 @@ import {
   type AssistantServing,
   serveAssistant,
   type ServeAssistantOptions,
-} from '../../src/http/index.ts';
+} from '../../src/assistant/index.ts';
 import { inspectorToken } from '../../src/http/inspector/testing/inspected-server.ts';
 
 const directory = join(import.meta.dirname, '../../examples/bank');

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { conversationTurns } from '../../inspector/src/assistant/conversation-turns.ts';
 import { e2eTest } from '../../inspector/src/assistant/e2e-test.ts';
-import { findTests, runTests } from '../../src/assistant/index.ts';
-import { serveAssistant } from '../../src/http/index.ts';
+import { findTests, runTests, serveAssistant } from '../../src/assistant/index.ts';
 import type { JsonObject } from '../../src/protocol/index.ts';
 import { temporaryDirectory } from '../support/stores.ts';
 

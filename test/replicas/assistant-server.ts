@@ -2,7 +2,7 @@
  * One replica of an assistant for tests, on PostgreSQL. Its arguments are the project's folder and the
  * database; it tells its parent of its port.
  */
-import { serveAssistant } from '../../src/http/index.ts';
+import { serveAssistant } from '../../src/assistant/index.ts';
 
 const [directory = '', database = ''] = process.argv.slice(2);
 const serving = await serveAssistant({

@@ -1,7 +1,7 @@
 /** That a conversation rests is noted once, whatever the store and however many processes look for it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualScheduler } from '../../src/http/assistant/testing/manual-scheduler.ts';
-import { served } from '../../src/http/assistant/testing/served.ts';
+import { ManualScheduler } from '../../src/assistant/channels/testing/manual-scheduler.ts';
+import { served } from '../../src/assistant/channels/testing/served.ts';
 import { describeStores, type StorePlace } from '../support/stores.ts';
 
 const minute = 60_000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { served, type Served } from '../../src/http/assistant/testing/served.ts';
+import { served, type Served } from '../../src/assistant/channels/testing/served.ts';
 import { inspectorToken } from '../../src/http/inspector/testing/inspected-server.ts';
 
 interface Proxy extends AsyncDisposable {

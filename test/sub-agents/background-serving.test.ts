@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { agent, completed, working } from '../../src/agents/index.ts';
 import { connect } from '../../src/client/index.ts';
-import { ManualScheduler } from '../../src/http/assistant/testing/manual-scheduler.ts';
-import { serve, serveAssistant } from '../../src/http/index.ts';
+import { ManualScheduler } from '../../src/assistant/channels/testing/manual-scheduler.ts';
+import { serveAssistant } from '../../src/assistant/index.ts';
+import { serve } from '../../src/http/index.ts';
 import { projectFolder } from '../support/greenhouse.ts';
 
 const STILL = 'I am still working on your last request. One moment, please.';

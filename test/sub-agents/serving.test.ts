@@ -2,8 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { buildAssistant, loadPacked, loadProject, packProject } from '../../src/assistant/index.ts';
-import { serveAssistant } from '../../src/http/index.ts';
+import {
+  buildAssistant,
+  loadPacked,
+  loadProject,
+  packProject,
+  serveAssistant,
+} from '../../src/assistant/index.ts';
 import { startScriptedModelServer } from '../../src/models/index.ts';
 import { type ProjectFolder, projectFolder } from '../support/greenhouse.ts';
 

@@ -12,12 +12,12 @@ import {
   textOf,
 } from '../../src/agents/index.ts';
 import { mcpHandler } from '../../src/tasks/index.ts';
-import { RemoteActions } from '../../src/assistant/index.ts';
+import { RemoteActions, serveAssistant } from '../../src/assistant/index.ts';
 import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
-import { serve, serveAssistant } from '../../src/http/index.ts';
+import { serve } from '../../src/http/index.ts';
 import { McpConnection } from '../../src/mcp/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { artifact, message } from '../../src/protocol/index.ts';

@@ -12,6 +12,7 @@ import { TurnStopped } from '../../tasks/index.ts';
 import type { Assistant } from '../assistant.ts';
 import type { BotMessage } from '../bot-message.ts';
 import type { TurnResult } from '../turn-result.ts';
+import { skillsOf } from './card.ts';
 import {
   conversationCommands,
   type RestTimers,
@@ -20,7 +21,6 @@ import {
 } from './conversation-commands.ts';
 import { messagePart, partsOf } from './parts.ts';
 import { readSeeds } from './seeding.ts';
-import { skillsOf } from './skills.ts';
 import { stateOf } from './state-mapper.ts';
 
 /**

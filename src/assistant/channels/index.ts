@@ -1,12 +1,10 @@
 export { assistantAgent, type AssistantAgentOptions } from './a2a.ts';
-export {
-  endWorkCommand,
-  recordCommand,
-  sayCommand,
-  type SayInput,
-  type Spoken,
-} from './conversation-commands.ts';
+export type { ApiAccessOptions } from './api-access.ts';
+export { Conversations, type SayOptions } from './conversations.ts';
 export { InactivityTimers, type InactivityTimersOptions } from './inactivity-timers.ts';
-export { readSeeds, type SeededMessage } from './seeding.ts';
-export { skillsOf } from './skills.ts';
-export { stateOf } from './state-mapper.ts';
+export { type LoadedModel, ModelHolder } from './model-holder.ts';
+export {
+  type AssistantServing,
+  serveAssistant,
+  type ServeAssistantOptions,
+} from './serve-assistant.ts';

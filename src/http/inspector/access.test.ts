@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
 import { router } from '../router.ts';
 import { serve } from '../serve.ts';
-import { inspectorDoor } from './inspector-door.ts';
+import { inspectorChannel } from './inspector-channel.ts';
 import { bakery, inspectedServer, inspectorToken } from './testing/inspected-server.ts';
 
 const auth = new Authenticator({
@@ -217,13 +217,12 @@ test('other pages may not even read, whatever origins may call the agent', async
 });
 
 test('an inspector that is mounted by hand has a link, too', async () => {
-  const door = inspectorDoor({ token: inspectorToken });
-  await using made = await router(bakery, { before: door.handle });
-  door.open({ agents: [{ name: bakery.name, service: made.service }], store: made.store });
-  expect(door.link('https://agents.example.com')).toBe(
+  const inspector = inspectorChannel({ token: inspectorToken });
+  await using made = await router(bakery, { channels: [inspector] });
+  expect(made.service.cards.current.name).toBe('bakery');
+  expect(inspector.link('https://agents.example.com')).toBe(
     `https://agents.example.com/inspect/?token=${inspectorToken}`,
   );
-  door.close();
 });
 
 test('where callers say who they are, only operators may look', async () => {

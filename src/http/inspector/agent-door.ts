@@ -2,39 +2,31 @@ import { Authenticator } from '../../auth/index.ts';
 import type { Caller } from '../../agents/index.ts';
 import { handleJsonRpc } from '../json-rpc.ts';
 import { handleRest } from '../rest.ts';
-import type { Service } from '../service.ts';
+import type { HttpService } from '../service.ts';
 import { type ApiCall, nothing } from './api-call.ts';
 import type { Inspection } from './inspection.ts';
 
 /**
- * A2A for the page, below `a2a/{agent}`: both bindings, both versions, whatever doors the agent has of
+ * A2A for the page, below `a2a/{agent}`: both bindings, both versions, whatever transports the agent has of
  * its own. Who may look may talk, as who they are.
  */
 export async function talkToAgent(
-  { agents, closing }: Inspection,
-  { request, response, query, operator }: ApiCall,
-  path: string,
+  inspection: Inspection,
+  { request, response, query, params, operator }: ApiCall,
 ): Promise<void> {
-  const [, encoded = '', rest = ''] = /^([^/]*)(.*)$/s.exec(path) ?? [];
-  const name = nameOf(encoded);
-  const agent = agents.find((one) => one.name === name);
-  if (agent === undefined) throw nothing(`agent ${encoded.slice(0, 100)} here`);
-  const service: Service = { ...agent.service, auth: knownAs(operator), isLenient: true };
-  if (rest === '' || rest === '/') {
-    return handleJsonRpc(service, request, response, query, closing);
-  }
-  return handleRest(service, request, response, { path: rest, query }, closing);
+  const { closing } = inspection;
+  const { agent = '', '*': rest = '' } = params;
+  if (agent !== inspection.agent) throw nothing(`agent ${agent.slice(0, 100)} here`);
+  const service: HttpService = {
+    ...inspection.service,
+    auth: knownAs(operator),
+    isLenient: true,
+  };
+  if (rest === '') return handleJsonRpc(service, request, response, query, closing);
+  return handleRest(service, request, response, { path: `/${rest}`, query }, closing);
 }
 
-function nameOf(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return encoded;
-  }
-}
-
-/** The operator proved who they are at the inspector's own door. */
+/** The operator proved who they are to the inspector. */
 function knownAs(operator: Caller): Authenticator {
   if (operator.subject === '') return new Authenticator({ verifiers: [] });
   return new Authenticator({

@@ -3,7 +3,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
 import { type Resolver, sealedPolicy } from '../../push/index.ts';
-import { Reach } from '../reach.ts';
+import { Reach } from '../../service/index.ts';
 import type { ServeOptions } from '../serve.ts';
 import { AgentProxy } from './agent-proxy.ts';
 import type { InspectorOptions } from './options.ts';

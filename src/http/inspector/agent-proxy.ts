@@ -10,7 +10,7 @@ import {
   type UrlPolicy,
   UrlRefused,
 } from '../../push/index.ts';
-import type { Reach } from '../reach.ts';
+import type { Reach } from '../../service/index.ts';
 
 /** Where an operator on the machine itself may go: agents of the machine and of its network, too. */
 const anywherePolicy: UrlPolicy = {

@@ -1,19 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../agents/index.ts';
 import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
-import { readBody } from '../body.ts';
+import type { RequestLimits } from '../../service/index.ts';
+import type { RouteCall } from '../channel.ts';
+import { readBody } from '../request.ts';
 import { sendJson } from '../respond.ts';
-import type { HttpLimits } from '../service.ts';
 
 /** One request to the inspector's API, by somebody who may make it. */
-export interface ApiCall {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly query: URLSearchParams;
-  /** What the pattern of the route left open, in order. */
-  readonly params: readonly string[];
+export interface ApiCall extends RouteCall {
   readonly operator: Caller;
-  readonly limits: HttpLimits;
+  readonly limits: RequestLimits;
 }
 
 export function reply(response: ServerResponse, value: unknown): void {

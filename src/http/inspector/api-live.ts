@@ -1,28 +1,28 @@
 import { LegateError, sseComment, sseFrame } from '../../protocol/index.ts';
 import { ownerKey } from '../../store/index.ts';
 import type { ApiCall } from './api-call.ts';
-import type { Inspection, Route } from './inspection.ts';
+import type { Inspection, Routes } from './inspection.ts';
 import type { LiveNotice } from './model.ts';
 
 const maxViewers = 50;
 const maxContexts = 50;
 
 /** Notices of what changed, as a stream. */
-export const liveRoutes: readonly (readonly [string, Route])[] = [['GET live', follow]];
+export const liveRoutes: Routes = [['GET', 'live', follow]];
 
 async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
-  const { live, closing, agents } = inspection;
+  const { live, closing, agent } = inspection;
   const { response, query, limits } = call;
   if (live.viewers >= maxViewers) {
     throw new LegateError('RATE_LIMITED', `${maxViewers} pages follow already; close one`, {
       retryAfter: 30,
     });
   }
-  const owners = agents.map(({ name }) => ownerKey({ agent: name, tenant: '', subject: '' }));
+  const owner = ownerKey({ agent, tenant: '', subject: '' });
   const contexts = query
     .getAll('context')
     .slice(0, maxContexts)
-    .flatMap((id) => owners.map((owner) => ({ owner, id })));
+    .map((id) => ({ owner, id }));
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',

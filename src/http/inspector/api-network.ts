@@ -1,18 +1,20 @@
 import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { type ApiCall, bodyOf, reply } from './api-call.ts';
-import type { Inspection, Route } from './inspection.ts';
+import { audited, type Inspection, type Routes } from './inspection.ts';
 import type { NetworkProvider, PeersView } from './network.ts';
 import { networkPicture } from './network-picture.ts';
 import { subAgents } from './sub-agents.ts';
 
 /** Other agents: who they are, what they may do, and who calls whom. */
-export const networkRoutes: readonly (readonly [string, Route])[] = [
+export const networkRoutes: Routes = [
   [
-    'GET network',
+    'GET',
+    'network',
     async (inspection, { response }) => reply(response, await networkPicture(inspection)),
   ],
   [
-    'GET peers',
+    'GET',
+    'peers',
     async (inspection, { response }) => {
       const { network } = inspection;
       const view: PeersView = {
@@ -24,17 +26,18 @@ export const networkRoutes: readonly (readonly [string, Route])[] = [
       reply(response, view);
     },
   ],
-  ['POST peers/{}/trust', setTrust],
+  ['POST', 'peers/{id}/trust', setTrust],
   [
-    'GET approvals',
+    'GET',
+    'approvals',
     async ({ network }, { response }) => reply(response, (await network?.approvals?.()) ?? []),
   ],
-  ['POST approvals/{}', decide],
+  ['POST', 'approvals/{id}', decide],
 ];
 
 async function setTrust(inspection: Inspection, call: ApiCall): Promise<void> {
   const provider = required(inspection.network, 'setTrust');
-  const [peerId = ''] = call.params;
+  const { id: peerId = '' } = call.params;
   const { level, approvedSkills } = await bodyOf(call);
   if (typeof level !== 'string' || !provider.levels.some(({ name }) => name === level)) {
     const names = provider.levels.map(({ name }) => name).join(', ');
@@ -45,19 +48,19 @@ async function setTrust(inspection: Inspection, call: ApiCall): Promise<void> {
     level,
     ...(skills !== undefined && { approvedSkills: skills }),
   });
-  audit(inspection, call, 'audit.trust_set', { peerId, level });
+  audited(inspection, call, 'audit.trust_set', { peerId, level });
   reply(call.response, {});
 }
 
 async function decide(inspection: Inspection, call: ApiCall): Promise<void> {
   const provider = required(inspection.network, 'decide');
-  const [approvalId = ''] = call.params;
+  const { id: approvalId = '' } = call.params;
   const { decision } = await bodyOf(call);
   if (decision !== 'approve' && decision !== 'reject') {
     throw invalidParams({ field: 'decision', description: 'must be approve or reject' });
   }
   await provider.decide(approvalId, decision);
-  audit(inspection, call, 'audit.approval_decided', { approvalId, decision });
+  audited(inspection, call, 'audit.approval_decided', { approvalId, decision });
   reply(call.response, {});
 }
 
@@ -76,9 +79,4 @@ function skillsOf(given: JsonObject[string] | undefined): readonly string[] | un
   const isList = Array.isArray(given) && given.every((skill) => typeof skill === 'string');
   if (isList) return given;
   throw invalidParams({ field: 'approvedSkills', description: 'must be a list of skill ids' });
-}
-
-function audit(inspection: Inspection, call: ApiCall, event: string, fields: object): void {
-  const { tenant, subject } = call.operator;
-  inspection.agents[0]?.service.audit.action(event, { ...fields, tenant, subject });
 }

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
-import { readBody } from '../body.ts';
+import { readBody } from '../request.ts';
 import type { AgentProxy } from './agent-proxy.ts';
 import { type ApiCall, bodyOf, reply } from './api-call.ts';
-import type { Inspection, Route } from './inspection.ts';
+import { audited, type Inspection, type Routes } from './inspection.ts';
 
 /**
  * Calls another agent for the page, once the operator has named it. The answer's status and headers travel as headers of their own:
  * they are the other agent's, and no browser shall act on them as if they were ours.
  */
-export const proxyRoutes: readonly (readonly [string, Route])[] = [
-  ['POST agents', nameAgent],
-  ['POST proxy', forward],
+export const proxyRoutes: Routes = [
+  ['POST', 'agents', nameAgent],
+  ['POST', 'proxy', forward],
 ];
 
 /** What the page may not decide, or must not send in our name. */
@@ -30,9 +30,7 @@ async function nameAgent(inspection: Inspection, call: ApiCall): Promise<void> {
     throw invalidParams({ field: 'url', description: 'must be the address of an agent' });
   }
   required(inspection).name(url, call.request);
-  const { tenant, subject } = call.operator;
-  const { origin } = new URL(url);
-  inspection.agents[0]?.service.audit.action('audit.agent_named', { origin, tenant, subject });
+  audited(inspection, call, 'audit.agent_named', { origin: new URL(url).origin });
   reply(call.response, {});
 }
 

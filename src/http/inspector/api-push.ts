@@ -1,25 +1,27 @@
 import { redactPushConfig } from '../../push/index.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
 import { type ApiCall, bodyOf, choiceOf, nothing, numberOf, reply } from './api-call.ts';
-import type { Inspection, Route } from './inspection.ts';
+import { audited, type Inspection, type Routes } from './inspection.ts';
 import type { DeliveryView, PushConfigView } from './model.ts';
 
 /** Tasks whose configurations are looked for: the latest. */
 const maxTasks = 500;
 
 /** Webhooks: what is registered, called, owed and given up, and what arrived here. */
-export const pushRoutes: readonly (readonly [string, Route])[] = [
-  ['GET push/configs', listConfigs],
-  ['GET push/deliveries', listDeliveries],
-  ['POST push/deliveries/{}/retry', retryDelivery],
+export const pushRoutes: Routes = [
+  ['GET', 'push/configs', listConfigs],
+  ['GET', 'push/deliveries', listDeliveries],
+  ['POST', 'push/deliveries/{id}/retry', retryDelivery],
   [
-    'GET push/attempts',
+    'GET',
+    'push/attempts',
     async ({ attempts }, { response, query }) =>
       reply(response, attempts.list(query.get('task') ?? undefined)),
   ],
-  ['GET receiver', async ({ receiver }, { response }) => reply(response, receiver.calls)],
+  ['GET', 'receiver', async ({ receiver }, { response }) => reply(response, receiver.calls)],
   [
-    'DELETE receiver',
+    'DELETE',
+    'receiver',
     async ({ receiver }, { response }) => {
       receiver.clear();
       reply(response, []);
@@ -72,16 +74,11 @@ function deliveryView(delivery: DeliveryRecord): DeliveryView {
 
 async function retryDelivery(inspection: Inspection, call: ApiCall): Promise<void> {
   await bodyOf(call);
-  const id = Number(call.params[0]);
+  const id = Number(call.params['id']);
   const isRevived = await inspection.store.push.revive(id);
   if (!isRevived) throw nothing(`dead delivery ${id}: it was delivered, or is being tried again`);
   inspection.push?.wake();
   inspection.live.look();
-  const { subject, tenant } = call.operator;
-  inspection.agents[0]?.service.audit.action('audit.push.revived', {
-    deliveryId: id,
-    subject,
-    tenant,
-  });
+  audited(inspection, call, 'audit.push.revived', { deliveryId: id });
   reply(call.response, {});
 }

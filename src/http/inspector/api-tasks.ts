@@ -1,24 +1,23 @@
 import { invalidParams, taskNotFound, taskStates } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
-import { callOf } from '../http-call.ts';
+import { callOfRequest } from '../request.ts';
 import { sendEvents } from '../sse.ts';
 import { type ApiCall, bodyOf, choiceOf, numberOf, reply } from './api-call.ts';
-import type { Inspection, Route } from './inspection.ts';
+import { audited, engineOf, type Inspection, type Routes } from './inspection.ts';
 import type { EventsView, TaskListView, TaskView } from './model.ts';
-import { callerOf, ownerView } from './owner-view.ts';
-import { taskSummary } from './task-summary.ts';
+import { callerOf, taskSummary } from './task-summary.ts';
 
 const pageSize = { fallback: 50, min: 1, max: 200 };
 const sequence = { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER };
 
 /** Everybody's tasks: what they are, what happened to them, and stopping them. */
-export const taskRoutes: readonly (readonly [string, Route])[] = [
-  ['GET tasks', listTasks],
-  ['GET tasks/{}', showTask],
-  ['GET tasks/{}/events', showEvents],
-  ['GET tasks/{}/stream', streamEvents],
-  ['POST tasks/{}/cancel', cancelTask],
+export const taskRoutes: Routes = [
+  ['GET', 'tasks', listTasks],
+  ['GET', 'tasks/{id}', showTask],
+  ['GET', 'tasks/{id}/events', showEvents],
+  ['GET', 'tasks/{id}/stream', streamEvents],
+  ['POST', 'tasks/{id}/cancel', cancelTask],
 ];
 
 async function listTasks({ store }: Inspection, { query, response }: ApiCall): Promise<void> {
@@ -52,7 +51,7 @@ function readCursor(text: string): { statusTime: number; id: string } {
 }
 
 async function load({ store }: Inspection, { params }: ApiCall): Promise<TaskRecord> {
-  const [id = ''] = params;
+  const { id = '' } = params;
   const record = await store.load(id);
   if (record === undefined) throw taskNotFound(id);
   return record;
@@ -83,12 +82,16 @@ async function showEvents(inspection: Inspection, call: ApiCall): Promise<void> 
 async function streamEvents(inspection: Inspection, call: ApiCall): Promise<void> {
   const record = await load(inspection, call);
   const { request, response } = call;
-  const { service } = inspection.agentOf(record.owner);
+  const { service } = inspection;
   const after = numberOf(call.query, 'after', sequence);
-  const stream = await service.engine.subscribe(
+  const stream = await engineOf(inspection, record.owner).subscribe(
     { id: record.id },
     {
-      ...callOf(request, response, callerOf(ownerView(record.owner)), '0.3', 'subscribeToTask'),
+      ...callOfRequest(request, response, {
+        caller: callerOf(record.owner),
+        version: '0.3',
+        operation: 'subscribeToTask',
+      }),
       ...(after > 0 && { lastEventId: after }),
     },
   );
@@ -104,10 +107,9 @@ async function streamEvents(inspection: Inspection, call: ApiCall): Promise<void
 async function cancelTask(inspection: Inspection, call: ApiCall): Promise<void> {
   await bodyOf(call);
   const record = await load(inspection, call);
-  const { service } = inspection.agentOf(record.owner);
-  const caller = callerOf(ownerView(record.owner));
-  const task = await service.engine.cancelTask({ id: record.id }, { caller, version: '1.0' });
-  const { subject, tenant } = call.operator;
-  service.audit.action('audit.task_cancelled', { taskId: record.id, subject, tenant });
+  const engine = engineOf(inspection, record.owner);
+  const caller = callerOf(record.owner);
+  const task = await engine.cancelTask({ id: record.id }, { caller, version: '1.0' });
+  audited(inspection, call, 'audit.task_cancelled', { taskId: record.id });
   reply(call.response, task.value);
 }

@@ -1,73 +1,39 @@
-import { LegateError } from '../../protocol/index.ts';
-import { type ApiCall, reply } from './api-call.ts';
-import { cardRoutes } from './api-cards.ts';
-import { conversationRoutes } from './api-conversations.ts';
+import { z } from 'zod';
+import { verifyCard } from '../../auth/index.ts';
+import { invalidParams, type JsonValue, LegateError } from '../../protocol/index.ts';
+import type { PublicKeySet } from '../../push/index.ts';
+import { type ApiCall, bodyOf, nothing, reply } from './api-call.ts';
 import { liveRoutes } from './api-live.ts';
 import { networkRoutes } from './api-network.ts';
 import { proxyRoutes } from './api-proxy.ts';
 import { pushRoutes } from './api-push.ts';
 import { taskRoutes } from './api-tasks.ts';
-import type { Inspection, Route } from './inspection.ts';
-import type { AboutView } from './model.ts';
+import type { Inspection, Routes } from './inspection.ts';
+import type { AboutView, CardCheckView, ConversationView } from './model.ts';
+import type { InspectedAssistant } from './options.ts';
 
-/** By method and path below `api/`; `{}` stands for any one segment. */
-const routes: readonly (readonly [string, Route])[] = [
-  ['GET about', about],
+/** The whole API. */
+export const routes: Routes = [
+  ['GET', 'about', about],
   ...taskRoutes,
   ...pushRoutes,
-  ...conversationRoutes,
+  [
+    'GET',
+    'assistants/{agent}/flows',
+    async (inspection, call) => reply(call.response, assistantOf(inspection, call).flows()),
+  ],
+  ['GET', 'assistants/{agent}/conversations/{id}', showConversation],
   ...networkRoutes,
-  ...cardRoutes,
+  ['POST', 'cards/check', checkCard],
   ...liveRoutes,
   ...proxyRoutes,
 ];
-const compiled = routes.map(([key, route]) => {
-  const [method = '', pattern = ''] = key.split(' ');
-  return { method, segments: pattern.split('/'), route };
-});
-
-/** Serves a request to the API. Throws where there is no such thing. */
-export async function handleApi(
-  inspection: Inspection,
-  call: Omit<ApiCall, 'params'>,
-  path: string,
-): Promise<void> {
-  const given = path.split('/');
-  const fitting = compiled.filter(
-    ({ segments }) =>
-      segments.length === given.length &&
-      segments.every((segment, index) => segment === '{}' || segment === given[index]),
-  );
-  const method = call.request.method === 'HEAD' ? 'GET' : call.request.method;
-  const found = fitting.find((one) => one.method === method);
-  if (found === undefined) {
-    const allowed = fitting.map((one) => one.method).join(', ');
-    if (allowed !== '') {
-      call.response.setHeader('allow', allowed);
-      throw new LegateError('METHOD_NOT_ALLOWED', `use ${allowed}`);
-    }
-    throw new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}`);
-  }
-  const params = given.filter((_, index) => found.segments[index] === '{}').map(decode);
-  await found.route(inspection, { ...call, params });
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new LegateError('ROUTE_NOT_FOUND', 'the path is not well-formed');
-  }
-}
 
 async function about(inspection: Inspection, { response, operator }: ApiCall): Promise<void> {
+  const { agent, service, assistant } = inspection;
   const view: AboutView = {
     version: inspection.version,
-    agents: inspection.agents.map(({ name, service, assistant }) => ({
-      name,
-      card: service.cards.current,
-      isAssistant: assistant !== undefined,
-    })),
+    agents: [{ name: agent, card: service.cards.current, isAssistant: assistant !== undefined }],
     store: inspection.store.driver,
     hasPush: inspection.push !== undefined,
     hasNetwork: inspection.network !== undefined,
@@ -76,4 +42,54 @@ async function about(inspection: Inspection, { response, operator }: ApiCall): P
     operator: operator.subject,
   };
   reply(response, view);
+}
+
+function assistantOf({ agent, assistant }: Inspection, { params }: ApiCall): InspectedAssistant {
+  const { agent: name = '' } = params;
+  if (assistant === undefined || name !== agent) throw nothing(`assistant ${name} here`);
+  return assistant;
+}
+
+async function showConversation(inspection: Inspection, call: ApiCall): Promise<void> {
+  const { id = '' } = call.params;
+  const subject = call.query.get('subject') ?? '';
+  const tracker = await assistantOf(inspection, call).tracker(id, subject);
+  const view: ConversationView = { id, tracker };
+  reply(call.response, view);
+}
+
+/** Looks at a card's signatures: with the keys that are given, or with our own. */
+async function checkCard(inspection: Inspection, call: ApiCall): Promise<void> {
+  const { card = null, jwks } = await bodyOf(call);
+  const keys = keySet(jwks) ?? inspection.service.jwks?.();
+  const signatures = signaturesOf(card);
+  const view: CardCheckView = await verifyCard(card, {
+    trusted: keys === undefined ? [] : [{ keys }],
+    now: inspection.now(),
+  }).then(
+    ({ kid, form }) => ({ signatures, verified: { kid, form } }),
+    (error: unknown) => {
+      if (!(error instanceof LegateError)) throw error;
+      return { signatures, problem: error.message };
+    },
+  );
+  reply(call.response, view);
+}
+
+function signaturesOf(card: JsonValue): number {
+  const signatures =
+    typeof card === 'object' && card !== null && 'signatures' in card ? card.signatures : undefined;
+  return Array.isArray(signatures) ? signatures.length : 0;
+}
+
+const keySetSchema: z.ZodType<PublicKeySet> = z.object({
+  keys: z.array(z.custom<PublicKeySet['keys'][number]>()),
+});
+
+/** A key set, or a single key. */
+function keySet(given: JsonValue | undefined): PublicKeySet | undefined {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
+  const read = keySetSchema.safeParse('keys' in given ? given : { keys: [given] });
+  if (read.success) return read.data;
+  throw invalidParams({ field: 'jwks', description: 'must be a key or a key set' });
 }

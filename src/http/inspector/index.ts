@@ -1,6 +1,6 @@
 export type { InspectorAccess } from './access.ts';
-export { apiTokenAccess } from './api-token-access.ts';
-export { inspectorDoor, type InspectorDoor } from './inspector-door.ts';
+export { inspectorChannel, type InspectorChannel } from './inspector-channel.ts';
+export type { FlowView, StepView } from './model.ts';
 export type {
   ApprovalView,
   CallsView,
@@ -8,6 +8,7 @@ export type {
   NetworkPicture,
   NetworkProvider,
   PeerView,
+  SubAgentView,
   TrustLevel,
 } from './network.ts';
-export type { Inspected, InspectedAgent, InspectorOptions } from './options.ts';
+export type { InspectedAssistant, InspectorOptions } from './options.ts';

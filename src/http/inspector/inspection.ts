@@ -1,18 +1,24 @@
 import type { Store } from '../../store/index.ts';
-import type { PushService } from '../push-service.ts';
-import type { AgentProxy } from './agent-proxy.ts';
+import { LegateError } from '../../protocol/index.ts';
+import type { PushService } from '../../service/index.ts';
+import { storeScheduler } from '../../tasks/index.ts';
+import type { ChannelHost } from '../channel.ts';
+import type { HttpService } from '../service.ts';
+import { AgentProxy } from './agent-proxy.ts';
 import type { ApiCall } from './api-call.ts';
-import type { AttemptLog } from './attempt-log.ts';
-import type { Live } from './live.ts';
+import { AttemptLog } from './attempt-log.ts';
+import { Live } from './live.ts';
 import type { NetworkProvider } from './network.ts';
-import type { InspectedAgent } from './options.ts';
-import type { WebhookReceiver } from './receiver.ts';
+import type { InspectedAssistant, InspectorOptions } from './options.ts';
+import { WebhookReceiver } from './receiver.ts';
 
 /** Everything that the API looks at. */
 export interface Inspection {
-  readonly agents: readonly InspectedAgent[];
-  /** The agent whose caller an owner is. */
-  agentOf(owner: string): InspectedAgent;
+  /** The agent's own name, under which the store keeps its tasks. */
+  readonly agent: string;
+  readonly service: HttpService;
+  /** Where the agent is an assistant. */
+  readonly assistant: InspectedAssistant | undefined;
   readonly store: Store;
   readonly push: PushService | undefined;
   readonly attempts: AttemptLog;
@@ -28,4 +34,72 @@ export interface Inspection {
   readonly closing: AbortSignal;
 }
 
-export type Route = (inspection: Inspection, call: ApiCall) => Promise<void>;
+/** By method and path below `api/`. */
+export type Routes = readonly (readonly [
+  method: string,
+  path: string,
+  handle: (inspection: Inspection, call: ApiCall) => Promise<void>,
+])[];
+
+/** Looks at an agent until `closing` aborts. */
+export function inspect(
+  options: InspectorOptions,
+  { agent, service, store, push }: ChannelHost,
+  closing: AbortSignal,
+): Inspection {
+  const { scheduler = storeScheduler(store), proxy = false, version = '', network } = options;
+  const now = (): number => scheduler.now();
+  const live = new Live({ store, scheduler });
+  const attempts = new AttemptLog();
+  const leave = push?.watch((attempt) => {
+    attempts.add(attempt);
+    live.notePush();
+  });
+  const receiver = new WebhookReceiver({
+    now,
+    keys: () => service.jwks?.(),
+    onCall: () => live.tell({ receiver: true }),
+    ...(options.receiverLimit !== undefined && { limit: options.receiverLimit }),
+  });
+  const policy = typeof proxy === 'object' ? proxy.policy : undefined;
+  const calls = proxy === false ? undefined : new AgentProxy({ reach: service.reach, policy });
+  closing.addEventListener(
+    'abort',
+    () => {
+      leave?.();
+      calls?.close();
+    },
+    { once: true },
+  );
+  return {
+    agent: agent.name,
+    service,
+    assistant: options.assistant,
+    store,
+    push,
+    attempts,
+    receiver,
+    live,
+    network,
+    proxy: calls,
+    version,
+    now,
+    closing,
+  };
+}
+
+/** The engine of a task; throws where another server has its agent. */
+export function engineOf({ agent, service }: Inspection, owner: string): HttpService['engine'] {
+  if (owner.startsWith(`[${JSON.stringify(agent)},`)) return service.engine;
+  throw new LegateError('UNSUPPORTED_OPERATION', 'the agent of this task is served elsewhere');
+}
+
+/** Notes in the audit log what an operator did. */
+export function audited(
+  { service }: Inspection,
+  { operator: { tenant, subject } }: ApiCall,
+  event: string,
+  fields: object,
+): void {
+  service.audit.action(event, { ...fields, tenant, subject });
+}

@@ -1,7 +1,7 @@
-import { ownerView } from './owner-view.ts';
 import type { Inspection } from './inspection.ts';
 import type { CallsView, NetworkNode, NetworkPicture } from './network.ts';
 import { subAgentCalls, subAgents } from './sub-agents.ts';
+import { ownerView } from './task-summary.ts';
 
 /** Tasks and deliveries that are counted: the latest. */
 const maxTasks = 500;
@@ -14,18 +14,11 @@ type Counts = { -readonly [K in keyof CallsView]: CallsView[K] };
  * logs of conversations, peers by the provider.
  */
 export async function networkPicture(inspection: Inspection): Promise<NetworkPicture> {
-  const { agents, store, network } = inspection;
+  const { agent: ours, service, store, network } = inspection;
   const nodes = new Map<string, NetworkNode>();
   const calls = new Map<string, Counts>();
-  for (const { name, service } of agents) {
-    const { description } = service.cards.current;
-    nodes.set(name, {
-      id: name,
-      kind: 'agent',
-      name: service.cards.current.name,
-      detail: description,
-    });
-  }
+  const { name: shown, description: detail } = service.cards.current;
+  nodes.set(ours, { id: ours, kind: 'agent', name: shown, detail });
   const count = (from: string, to: string, hasFailed: boolean, at: number): void => {
     const key = JSON.stringify([from, to]);
     const entry = calls.get(key) ?? { from, to, count: 0, failed: 0, lastAt: 0 };

@@ -1,12 +1,10 @@
 import type { Caller } from '../../agents/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
-import type { Store } from '../../store/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
-import type { Conversations, ModelHolder } from '../assistant/index.ts';
-import type { PushService } from '../push-service.ts';
-import type { Service } from '../service.ts';
 import type { InspectorAccess } from './access.ts';
-import type { NetworkProvider } from './network.ts';
+import type { FlowView } from './model.ts';
+import type { NetworkProvider, SubAgentView } from './network.ts';
 
 /**
  * What the inspector shows, and to whom.
@@ -38,37 +36,20 @@ export interface InspectorOptions {
   readonly network?: NetworkProvider;
   /** Calls that the webhook receiver keeps. @default 200 */
   readonly receiverLimit?: number;
+  /** A further way to prove that one may look, besides the token and the callers. @default none */
+  readonly access?: InspectorAccess;
+  /** Flows and conversations to show. @default none */
+  readonly assistant?: InspectedAssistant;
   /** Shown to the operator. @default '' */
   readonly version?: string;
   /** @default the system's */
   readonly scheduler?: Scheduler;
 }
 
-/** An agent that is looked at. */
-export interface InspectedAgent {
-  /** The agent's own name, under which the store keeps its tasks. */
-  readonly name: string;
-  readonly service: Service;
-  /** Where the agent is an assistant: its flows and conversations. */
-  readonly assistant?: {
-    readonly models: ModelHolder;
-    readonly conversations: Conversations;
-  };
-}
-
-/**
- * What is looked at: agents of one process, and where their tasks are kept.
- * @example
- * const inspected: Inspected = {
- *   agents: [{ name: agent.name, service: server.router.service }],
- *   store: server.router.store,
- *   push: server.router.push, // tells of each attempt at a webhook
- * };
- */
-export interface Inspected {
-  readonly agents: readonly InspectedAgent[];
-  readonly store: Store;
-  readonly push?: PushService | undefined;
-  /** A further way to prove that one may look, besides the agents' own: an API token. */
-  readonly access?: InspectorAccess;
+/** An assistant as the inspector shows it. */
+export interface InspectedAssistant {
+  flows(): readonly FlowView[];
+  subAgents(): readonly Omit<SubAgentView, 'id' | 'caller'>[];
+  /** A conversation as tracker JSON, with all events; `subject`: whose it is. */
+  tracker(id: string, subject: string): Promise<JsonObject>;
 }

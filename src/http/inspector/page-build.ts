@@ -4,10 +4,24 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { LegateError } from '../../protocol/index.ts';
 
+/** Beside the compiled code of the package. */
+const shipped = join(import.meta.dirname, '../../inspector');
+/** The page's own source, in a checkout. */
+const checkout = join(import.meta.dirname, '../../../inspector');
 /** Whatever the page is made of: its own source, and the rooms it uses. */
 const sources = ['inspector', 'src/client', 'src/protocol', 'src/http/inspector'];
 const isSource = /\.(?:tsx?|css|html|svg|json)$/;
 const isTest = /\.test\.tsx?$/;
+
+/** The folder of the page's files. In a checkout the page is built when it is missing or outdated. */
+export async function findPage(): Promise<string> {
+  if (existsSync(join(shipped, 'index.html'))) return shipped;
+  if (existsSync(join(checkout, 'vite.config.ts'))) return buildPage(checkout);
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `the inspector's page is missing at ${shipped}: install the package again`,
+  );
+}
 
 /**
  * Builds the page of a checkout, unless the same sources were built before; gives the folder. Builds

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { nothing } from './api-call.ts';
-import { findPage } from './page-place.ts';
+import { findPage } from './page-build.ts';
 
 interface PageFile {
   readonly content: Buffer;

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { type PublicKeySet, verifyBodySignature } from '../../push/index.ts';
-import { readBody } from '../body.ts';
-import type { HttpLimits } from '../service.ts';
+import type { RequestLimits } from '../../service/index.ts';
+import { readBody } from '../request.ts';
 import type { ReceivedCall } from './model.ts';
 
 export interface ReceiverOptions {
@@ -42,7 +42,7 @@ export class WebhookReceiver {
     this.#calls.length = 0;
   }
 
-  async take(request: IncomingMessage, limits: HttpLimits): Promise<void> {
+  async take(request: IncomingMessage, limits: RequestLimits): Promise<void> {
     const { now, limit = 200, onCall } = this.#options;
     const body = await readBody(request, limits);
     const signature = await this.#judge(request, body);

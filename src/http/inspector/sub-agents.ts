@@ -2,70 +2,38 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
 import type { Inspection } from './inspection.ts';
 import type { CallsView, SubAgentView } from './network.ts';
-import type { InspectedAgent } from './options.ts';
-import { ownerView } from './owner-view.ts';
+import { ownerView } from './task-summary.ts';
 
 /** Conversations whose calls are counted, the latest; and the entries of each that are read. */
 const maxContexts = 20;
 const maxEntries = 200;
 
-/** Those that the assistants here name: others by their cards, and those that are part of them. */
-export function subAgents({ agents }: Pick<Inspection, 'agents'>): readonly SubAgentView[] {
-  return agents.flatMap(subAgentsOf);
-}
-
-function subAgentsOf({ name: caller, assistant }: InspectedAgent): readonly SubAgentView[] {
-  const project = assistant?.models.current?.project;
-  if (project === undefined) return [];
-  return Array.from(project.subAgents.values(), (one) => {
-    const { name, description } = one;
-    const view = { id: idOf(caller, name), name, description, caller };
-    if (one.protocol !== 'A2A') {
-      return { ...view, kind: one.module === undefined ? 'model' : 'code' } as const;
-    }
-    const card = cardIn(project.files.get(one.agentCard));
-    const isAddress = /^https?:\/\//i.test(one.agentCard);
-    return {
-      ...view,
-      kind: 'A2A',
-      ...(isAddress && { address: one.agentCard }),
-      ...(card !== undefined && { card }),
-    } as const;
-  });
+/** Those that the assistant names: others by their cards, and those that are part of it. */
+export function subAgents({ agent: caller, assistant }: Inspection): readonly SubAgentView[] {
+  const named = assistant?.subAgents() ?? [];
+  return named.map((one) => ({ ...one, id: idOf(caller, one.name), caller }));
 }
 
 function idOf(caller: string, name: string): string {
   return `sub agent ${caller} ${name}`;
 }
 
-function cardIn(text: string | undefined): JsonObject | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as JsonObject;
-  } catch {
-    // Whoever loads the project says what is wrong with it.
-    return undefined;
-  }
-}
-
-/** How often assistants called their sub agents, by the logs of the conversations of these tasks. */
+/** How often the assistant called its sub agents, by the logs of the conversations of these tasks. */
 export async function subAgentCalls(
-  { agents, store }: Pick<Inspection, 'agents' | 'store'>,
+  inspection: Inspection,
   tasks: readonly Pick<TaskRecord, 'owner' | 'contextId'>[],
 ): Promise<readonly CallsView[]> {
-  const callers = new Set(
-    agents.filter((one) => subAgentsOf(one).length > 0).map((one) => one.name),
-  );
+  const { agent: from, store } = inspection;
+  if (subAgents(inspection).length === 0) return [];
   const contexts = new Map<string, Pick<TaskRecord, 'owner' | 'contextId'>>();
   for (const { owner, contextId } of tasks) {
     if (contexts.size >= maxContexts) break;
-    if (callers.has(ownerView(owner).agent)) {
+    if (ownerView(owner).agent === from) {
       contexts.set(JSON.stringify([owner, contextId]), { owner, contextId });
     }
   }
   const calls = new Map<string, CallsView>();
   for (const { owner, contextId } of contexts.values()) {
-    const from = ownerView(owner).agent;
     for (const { value } of await store.readContextLog(owner, contextId, maxEntries)) {
       const { event, agent_id: agent, timestamp } = value as JsonObject;
       if (event !== 'agent_started' || typeof agent !== 'string') continue;

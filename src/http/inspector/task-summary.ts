@@ -1,7 +1,7 @@
 import type { Task } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
-import type { TaskSummary } from './model.ts';
-import { ownerView } from './owner-view.ts';
+import type { Caller } from '../../agents/index.ts';
+import type { OwnerView, TaskSummary } from './model.ts';
 
 /** Characters shown of what was asked. */
 const maxRequest = 140;
@@ -30,4 +30,22 @@ function requestOf({ history }: Task): string {
   const [first] = parts;
   if (first === undefined) return '';
   return first.filename ?? (first.data === undefined ? 'a file' : 'data');
+}
+
+/** Who is behind an owner key; what is no such key is shown as it is. */
+export function ownerView(key: string): OwnerView {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(key);
+  } catch {
+    // Not one of ours: the key alone has to do.
+  }
+  const [agent = '', tenant = '', subject = key] = Array.isArray(parts) ? parts.map(String) : [];
+  return { key, agent, tenant, subject };
+}
+
+/** Acts for the owner: an operator may stop and follow what belongs to others. */
+export function callerOf(owner: string): Caller {
+  const { tenant, subject } = ownerView(owner);
+  return { tenant, subject, method: 'operator' };
 }

@@ -1,18 +1,18 @@
-import {
-  type BotMessage,
-  endWorkCommand,
-  formerTrackerJson,
-  recordCommand,
-  sayCommand,
-  type SayInput,
-  type Spoken,
-  trackerJson,
-  type TrackerEvent,
-} from '../../assistant/index.ts';
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { Caller } from '../../agents/index.ts';
 import { ownerKey, type Store } from '../../store/index.ts';
 import type { Call, ContextKey, Engine } from '../../tasks/index.ts';
+import type { BotMessage } from '../bot-message.ts';
+import type { TrackerEvent } from '../conversation.ts';
+import { formerTrackerJson } from '../tracker/former.ts';
+import { trackerJson } from '../tracker/json.ts';
+import {
+  endWorkCommand,
+  recordCommand,
+  sayCommand,
+  type SayInput,
+  type Spoken,
+} from './conversation-commands.ts';
 import type { ModelHolder } from './model-holder.ts';
 
 /** The agent's name for the store; the card has the assistant's own. */
@@ -30,26 +30,32 @@ export interface SayOptions {
 }
 
 /**
- * Conversations as the doors beside A2A see them. Whatever changes one is a turn of the engine, so it
+ * Conversations as channels see them. Whatever changes one is a command of the engine, so it
  * waits its place in the conversation's queue; a conversation begun here can go on over A2A.
  */
 export class Conversations {
+  readonly #host: { readonly engine: Engine; readonly store: Store };
   readonly #engine: Engine;
   readonly #store: Store;
   readonly #models: ModelHolder;
   readonly #subject: string;
 
   /** `subject`: whose conversations; those of nobody in particular when empty. */
-  constructor(engine: Engine, store: Store, models: ModelHolder, subject = '') {
-    this.#engine = engine;
-    this.#store = store;
+  constructor(
+    host: { readonly engine: Engine; readonly store: Store },
+    models: ModelHolder,
+    subject = '',
+  ) {
+    this.#host = host;
+    this.#engine = host.engine;
+    this.#store = host.store;
     this.#models = models;
     this.#subject = subject;
   }
 
   /** The conversations of an A2A caller. */
   of(subject: string): Conversations {
-    return new Conversations(this.#engine, this.#store, this.#models, subject);
+    return new Conversations(this.#host, this.#models, subject);
   }
 
   /** Says something as the user; gives what the assistant says. */

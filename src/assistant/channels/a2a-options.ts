@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import type { A2aServer } from '../../assistant/index.ts';
+import type { ServeOptions } from '../../http/index.ts';
 import { Authenticator, jwtVerifier, mtlsVerifier, type Verifier } from '../../auth/index.ts';
 import { sealedPolicy } from '../../push/index.ts';
+import type { TlsFiles } from '../../service/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { ServeOptions } from '../serve.ts';
-import type { TlsFiles } from '../tls.ts';
+import type { A2aServer } from '../project/model.ts';
 
 /** What `a2a_server:` says, in the words of the server. */
 export async function a2aOptions(
@@ -51,4 +51,26 @@ function tokenVerifier(auth: NonNullable<A2aServer['auth']>, directory: string):
     ...(issuer !== undefined && { issuer }),
     ...(audience !== undefined && { audience }),
   });
+}
+
+/** Events of the engine under the names that operators of Rasa look for. */
+const rasaNames: Readonly<Record<string, string>> = {
+  'tasks.context_limit': 'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
+  'tasks.turn.timeout': 'a2a_server.rasa_a2a_agent_executor.task_timeout',
+  'tasks.message.in_flight': 'a2a_server.sanic_app.message_in_flight_conflict',
+};
+
+/** A logger that names events of the engine as Rasa does. */
+export function withRasaNames(logger: Logger): Logger {
+  const named =
+    (level: 'debug' | 'info' | 'warn' | 'error'): Logger['info'] =>
+    (fields, event) =>
+      logger[level](fields, rasaNames[event] ?? event);
+  return {
+    debug: named('debug'),
+    info: named('info'),
+    warn: named('warn'),
+    error: named('error'),
+    child: (fields) => withRasaNames(logger.child(fields)),
+  };
 }

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type A2aServer, skillsOf } from '../../assistant/index.ts';
-import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
+import {
+  type AgentCard,
+  type AgentSkill,
+  LegateError,
+  readAgentCard,
+} from '../../protocol/index.ts';
+import type { Flow } from '../model.ts';
+import type { A2aServer } from '../project/model.ts';
 import { type LoadedModel, versionOf } from './model-holder.ts';
 
 /** `agent_card_path`, read once: a card that cannot be used must keep the server from starting. */
@@ -63,4 +69,29 @@ function asServed(fixed: AgentCard, served: AgentCard): AgentCard {
     ...(securitySchemes !== undefined && { securitySchemes }),
     ...(securityRequirements !== undefined && { securityRequirements }),
   };
+}
+
+/**
+ * What the card promises: each flow that a user can start, and the patterns of conversation repair
+ * when they are offered. A flow whose guard is `false` is only reached through others.
+ * @example const skills = skillsOf(assistant.flows, { includeConversationRepair: false });
+ */
+export function skillsOf(
+  flows: ReadonlyMap<string, Flow>,
+  options: { readonly includeConversationRepair: boolean },
+): readonly AgentSkill[] {
+  const all = [...flows.values()];
+  const own = all.filter((flow) => !flow.isPattern && !isHidden(flow));
+  const patterns = options.includeConversationRepair ? all.filter((flow) => flow.isPattern) : [];
+  return [...own, ...patterns].map((flow) => ({
+    id: flow.id,
+    name: flow.name,
+    description: flow.description || flow.name,
+    tags: [flow.isPattern ? 'conversation-repair' : 'flow'],
+    ...(flow.examples.length > 0 && { examples: flow.examples }),
+  }));
+}
+
+function isHidden(flow: Flow): boolean {
+  return flow.if !== undefined && /^\s*false\s*$/i.test(flow.if);
 }

@@ -1,8 +1,8 @@
-import type { A2aServer } from '../../assistant/index.ts';
 import { isLoopbackHost } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Store, StoreOptions } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import type { A2aServer } from '../project/model.ts';
 import type { ApiAccess } from './api-access.ts';
 
 /**
@@ -29,17 +29,17 @@ export function checkWorkers(
   logger.info({ workers, store: type }, 'assistant.workers_not_needed');
 }
 
-interface Doors {
+interface Channels {
   readonly a2aServer: A2aServer | undefined;
   readonly hasRest: boolean;
   /** Undefined while the API is off. */
   readonly api: ApiAccess | undefined;
 }
 
-/** Other machines may reach the server only when every door asks them who they are. */
+/** Other machines may reach the server only when every channel asks them who they are. */
 export function checkReach(
   options: { readonly host?: string; readonly dangerouslyAllowUnauthenticatedRemote?: boolean },
-  { a2aServer, hasRest, api }: Doors,
+  { a2aServer, hasRest, api }: Channels,
 ): void {
   const open = [
     ...(a2aServer !== undefined && a2aServer.auth === undefined

@@ -1,19 +1,21 @@
 import { stringify } from 'yaml';
 import { invalidParams, LegateError } from '../../protocol/index.ts';
-import type { Route } from './api.ts';
-import { objectOf, reply, replyNothing } from './api-body.ts';
+import type { Routes } from './api.ts';
+import { objectBody, reply } from './api-http.ts';
 
 /** What is served, and how to change it. */
-export const modelRoutes: readonly (readonly [string, Route])[] = [
+export const modelRoutes: Routes = [
   [
-    'GET /version',
-    async ({ version }, { response }) => {
+    'GET',
+    '/version',
+    ({ version, response }) => {
       reply(response, { version, minimum_compatible_version: version });
     },
   ],
   [
-    'GET /status',
-    async ({ models }, { response }) => {
+    'GET',
+    '/status',
+    ({ models, response }) => {
       const { packed, project } = models.require();
       reply(response, {
         model_file: packed ?? project.directory,
@@ -23,8 +25,9 @@ export const modelRoutes: readonly (readonly [string, Route])[] = [
     },
   ],
   [
-    'GET /domain',
-    async ({ models }, { request, response }) => {
+    'GET',
+    '/domain',
+    ({ models, request, response }) => {
       const { raw } = models.require().project.domain;
       const accepted = request.headers.accept ?? '';
       if (!/\b(?:application|text)\/(?:x-)?yaml\b/.test(accepted)) return reply(response, raw);
@@ -32,8 +35,9 @@ export const modelRoutes: readonly (readonly [string, Route])[] = [
     },
   ],
   [
-    'GET /flows',
-    async ({ models }, { response }) => {
+    'GET',
+    '/flows',
+    ({ models, response }) => {
       const flows = [...models.require().project.flows.values()].filter((flow) => !flow.isPattern);
       reply(
         response,
@@ -47,27 +51,29 @@ export const modelRoutes: readonly (readonly [string, Route])[] = [
     },
   ],
   [
-    'PUT /model',
-    async (api, call) => {
-      const { model_file: file } = await objectOf(api, call);
+    'PUT',
+    '/model',
+    async ({ request, response, limits, replaceModel }) => {
+      const { model_file: file } = await objectBody(request, limits);
       if (file !== undefined && (typeof file !== 'string' || file === '')) {
         throw invalidParams({ field: 'model_file', description: 'must be the path of a model' });
       }
       try {
-        await api.replaceModel(file === undefined ? 'same' : { file });
+        await replaceModel(file === undefined ? 'same' : { file });
       } catch (error) {
         if (!(error instanceof LegateError) || error.code !== 'CONFIGURATION_INVALID') throw error;
         // Who may put a model in place may know what is wrong with it.
         throw invalidParams({ field: 'model_file', description: error.message });
       }
-      replyNothing(call.response);
+      response.writeHead(204).end();
     },
   ],
   [
-    'DELETE /model',
-    async (api, { response }) => {
-      await api.replaceModel('none');
-      replyNothing(response);
+    'DELETE',
+    '/model',
+    async ({ response, replaceModel }) => {
+      await replaceModel('none');
+      response.writeHead(204).end();
     },
   ],
 ];

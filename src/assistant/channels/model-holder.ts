@@ -1,6 +1,14 @@
-import { basename } from 'node:path';
-import type { Assistant, Project } from '../../assistant/index.ts';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { formatProblem } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { Assistant } from '../assistant.ts';
+import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
+import { loadPacked } from '../project/pack.ts';
+import { loadProject } from '../project/load-project.ts';
+import { type Project } from '../project/index.ts';
+import { type ProjectPlaces } from '../project/project-folder.ts';
 
 /** A model as it is served: a project, and the assistant made of it. */
 export interface LoadedModel {
@@ -78,4 +86,58 @@ export class ModelHolder {
     this.#leaving.add(assistant);
     void assistant.close().finally(() => this.#leaving.delete(assistant));
   }
+}
+
+export interface ModelSource {
+  /** A packed model; undefined to read the project folder. */
+  readonly file: string | undefined;
+  readonly places: ProjectPlaces;
+}
+
+/** A model that was read and found to be without errors, but cannot talk yet. */
+export interface ReadModel {
+  readonly project: Project;
+  readonly packed: string | undefined;
+}
+
+/** Reads a model; every mistake in it is told at once. */
+export async function readModel(
+  { file, places }: ModelSource,
+  environment: NodeJS.ProcessEnv,
+  logger: Logger,
+): Promise<ReadModel> {
+  const { project, problems } =
+    file === undefined
+      ? await loadProject(places, environment)
+      : await loadPacked(file, besideModel(places), environment);
+  problems.throwIfErrors();
+  for (const problem of problems.nonFatal) {
+    logger.warn({ problem: formatProblem(problem) }, 'project.warning');
+  }
+  return { project, packed: file };
+}
+
+/** Makes a model ready to talk: its models, actions and whatever else it calls. */
+export async function makeReady(
+  { project, packed }: ReadModel,
+  options: BuildOptions,
+): Promise<LoadedModel> {
+  return { project, packed, assistant: await buildAssistant(project, options) };
+}
+
+/** A package has no endpoints and no credentials of its own: they are those of the place. */
+function besideModel({ directory, endpoints, credentials }: ProjectPlaces): {
+  directory: string;
+  endpoints: string | undefined;
+  credentials: string | undefined;
+} {
+  const usual = (name: string): string | undefined => {
+    const path = join(directory, name);
+    return existsSync(path) ? path : undefined;
+  };
+  return {
+    directory,
+    endpoints: endpoints ?? usual('endpoints.yml'),
+    credentials: credentials ?? usual('credentials.yml'),
+  };
 }

@@ -1,43 +1,59 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BotMessage } from '../../assistant/index.ts';
-import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
-import { readBody } from '../body.ts';
-import { sendJson } from '../respond.ts';
-import type { HttpLimits } from '../service.ts';
-import { checkConversationId } from './api-body.ts';
-import type { Conversations } from './conversations.ts';
+import type { Channel, RouteCall } from '../../http/index.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import type { RequestLimits } from '../../service/index.ts';
+import type { BotMessage } from '../bot-message.ts';
+import {
+  checkConversationId,
+  failureSender,
+  jsonBody,
+  reply,
+  requireObject,
+  requireText,
+} from './api-http.ts';
+import { Conversations } from './conversations.ts';
+import type { ModelHolder } from './model-holder.ts';
 
 /** `POST /webhooks/rest/webhook`: one message in, the assistant's messages out. */
-export async function handleRestChannel(
+export function restChannel(models: ModelHolder, version: string): Channel {
+  return {
+    name: 'rest',
+    sendError: failureSender(version),
+    mount(host) {
+      const conversations = new Conversations(host, models);
+      for (const path of ['/webhooks/rest', '/webhooks/rest/']) {
+        host.route('*', path, ({ response }) => reply(response, { status: 'ok' }));
+      }
+      host.route('POST', '/webhooks/rest/webhook', async (call) => {
+        host.guard(call.request, call.response);
+        await answer(conversations, host.service.limits, call);
+      });
+    },
+  };
+}
+
+async function answer(
   conversations: Conversations,
-  limits: HttpLimits,
-  request: IncomingMessage,
-  response: ServerResponse,
-  query: URLSearchParams,
+  limits: RequestLimits,
+  { request, response, query }: RouteCall,
 ): Promise<void> {
-  if (request.method !== 'POST') {
-    response.setHeader('allow', 'POST');
-    throw new LegateError('METHOD_NOT_ALLOWED', `${request.method} is not possible here; use POST`);
-  }
-  const body = asObject(
-    parseJson(await readBody(request, limits), { maxDepth: limits.maxJsonDepth }),
-  );
-  const { sender = 'default', message, metadata, input_channel: channel = 'rest' } = body;
-  if (typeof sender !== 'string' || sender === '') throw required('sender', 'must be a text');
+  const body = requireObject(await jsonBody(request, limits), 'body');
+  const { metadata = {}, input_channel: channel = 'rest' } = body;
+  const sender = requireText(body['sender'] ?? 'default', 'sender');
   checkConversationId(sender, 'sender');
-  if (typeof message !== 'string') throw required('message', 'must be a text');
-  if (typeof channel !== 'string') throw required('input_channel', 'must be a text');
+  const message = requireText(body['message'], 'message');
   const { traceparent, tracestate } = request.headers;
   const options = {
-    channel,
-    metadata: asObject(metadata ?? {}),
+    channel: requireText(channel, 'input_channel'),
+    metadata: requireObject(metadata ?? {}, 'metadata'),
     ...(typeof traceparent === 'string' && { traceparent }),
     ...(typeof tracestate === 'string' && { tracestate }),
   };
   if (query.get('stream') !== 'true') {
     const messages = await conversations.say(sender, message, options);
-    const shown = messages.flatMap((said) => toRest(sender, said));
-    return sendJson(response, 200, JSON.stringify(shown));
+    return reply(
+      response,
+      messages.flatMap((said) => toRest(sender, said)),
+    );
   }
   const leaving = new AbortController();
   response.once('close', () => leaving.abort());
@@ -82,14 +98,4 @@ export function toRest(recipient: string, said: BotMessage): readonly JsonObject
     ...(elements === undefined ? [] : [{ recipient_id, elements }]),
     ...(custom === undefined ? [] : [{ recipient_id, custom }]),
   ];
-}
-
-function asObject(value: unknown): JsonObject {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as JsonObject;
-  throw required('body', 'must be a JSON object');
-}
-
-function required(field: string, description: string) {
-  return invalidParams({ field, description });
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { CallHandler } from '../../assistant/index.ts';
+import type { CallHandler } from '../index.ts';
 import { openMemory, type Store } from '../../store/index.ts';
 import { Gate, served, type Served } from './testing/served.ts';
 

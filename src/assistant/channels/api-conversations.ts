@@ -4,42 +4,45 @@ import {
   type JsonValue,
   LegateError,
 } from '../../protocol/index.ts';
-import { appliedEvents, eventProblem } from '../../assistant/index.ts';
-import type { ApiCall, ApiOptions, Route } from './api.ts';
-import { bodyOf, isObject, objectOf, reply, replyNothing } from './api-body.ts';
-import { toRest } from './rest-channel.ts';
+import { eventProblem } from '../event-problem.ts';
+import { appliedEvents } from '../tracker/applied.ts';
+import type { ApiCall, Routes } from './api.ts';
+import { isObject, jsonBody, objectBody, reply, requireText } from './api-http.ts';
+import { toRest } from './rest.ts';
 
 /** Reading and changing conversations. */
-export const conversationRoutes: readonly (readonly [string, Route])[] = [
-  ['GET /conversations/{id}/tracker', (api, call) => showTracker(api, call)],
+export const conversationRoutes: Routes = [
+  ['GET', '/conversations/{id}/tracker', showTracker],
   [
-    'DELETE /conversations/{id}/tracker',
-    async ({ conversations }, { response, id }) => {
+    'DELETE',
+    '/conversations/{id}/tracker',
+    async ({ conversations, response, id }) => {
       await conversations.forget(id);
-      replyNothing(response);
+      response.writeHead(204).end();
     },
   ],
   [
-    'POST /conversations/{id}/tracker/events',
-    async (api, call) => {
-      const body = await bodyOf(api, call);
-      await api.conversations.record(call.id, eventsOf(api, body));
-      await showTracker(api, call);
+    'POST',
+    '/conversations/{id}/tracker/events',
+    async (call) => {
+      const body = await jsonBody(call.request, call.limits);
+      await call.conversations.record(call.id, eventsOf(call, body));
+      await showTracker(call);
     },
   ],
   [
-    'POST /conversations/{id}/messages',
-    async (api, call) => {
-      const { text, sender = 'user', parse_data: parsed = {} } = await objectOf(api, call);
-      if (typeof text !== 'string') {
-        throw invalidParams({ field: 'text', description: 'must be a text' });
-      }
+    'POST',
+    '/conversations/{id}/messages',
+    async (call) => {
+      const body = await objectBody(call.request, call.limits);
+      const { sender = 'user', parse_data: parsed = {} } = body;
+      const text = requireText(body['text'], 'text');
       if (sender !== 'user') {
         throw invalidParams({ field: 'sender', description: 'must be user: nobody else is heard' });
       }
       const understood = isObject(parsed) ? parsed : {};
       const intent = { name: null, confidence: 0 };
-      await api.conversations.record(call.id, [
+      await call.conversations.record(call.id, [
         {
           event: 'user',
           text,
@@ -48,25 +51,27 @@ export const conversationRoutes: readonly (readonly [string, Route])[] = [
           parse_data: { text, intent, entities: [], ...understood },
         },
       ]);
-      await showTracker(api, call);
+      await showTracker(call);
     },
   ],
   [
-    'POST /cancel_background_tasks/{id}',
-    async ({ conversations }, { response, id }) => {
+    'POST',
+    '/cancel_background_tasks/{id}',
+    async ({ conversations, response, id }) => {
       reply(response, { cancelled_tasks: await conversations.cancelWork(id) });
     },
   ],
   [
-    'POST /conversations/{id}/trigger_intent',
-    async (api, call) => {
-      const { name, entities = {} } = await objectOf(api, call);
-      requireIntent(api, name);
+    'POST',
+    '/conversations/{id}/trigger_intent',
+    async (call) => {
+      const { name, entities = {} } = await objectBody(call.request, call.limits);
+      requireIntent(call, name);
       const channel = call.query.get('output_channel') ?? 'latest';
       const text = `/${name}${JSON.stringify(entities)}`;
-      const said = await api.conversations.say(call.id, text, { channel });
+      const said = await call.conversations.say(call.id, text, { channel });
       reply(call.response, {
-        tracker: await api.conversations.tracker(call.id),
+        tracker: await call.conversations.tracker(call.id),
         messages: said.flatMap((one) => toRest(call.id, one)),
       });
     },
@@ -75,10 +80,7 @@ export const conversationRoutes: readonly (readonly [string, Route])[] = [
 
 const included = ['ALL', 'APPLIED', 'AFTER_RESTART', 'NONE'];
 
-async function showTracker(
-  { conversations }: ApiOptions,
-  { query, id, response }: ApiCall,
-): Promise<void> {
+async function showTracker({ conversations, query, id, response }: ApiCall): Promise<void> {
   const include = query.get('include_events') ?? 'AFTER_RESTART';
   if (!included.includes(include)) {
     const description = `must be one of ${included.join(', ')}`;
@@ -116,7 +118,7 @@ function applied(tracker: JsonObject): JsonObject {
 }
 
 /** One event or a list of them; all are taken, or none. */
-function eventsOf({ models }: ApiOptions, body: JsonValue): readonly JsonObject[] {
+function eventsOf({ models }: ApiCall, body: JsonValue): readonly JsonObject[] {
   const events = Array.isArray(body) ? body : [body];
   const { domain } = models.require().assistant;
   const violations = events.flatMap((event: JsonValue, index) => {
@@ -133,7 +135,7 @@ const MAX_VIOLATIONS = 20;
 /** Commands of our own, which need no flow. */
 const special = ['session_start', 'session_end', 'restart', 'silence_timeout'];
 
-function requireIntent({ models }: ApiOptions, name: unknown): asserts name is string {
+function requireIntent({ models }: ApiCall, name: unknown): asserts name is string {
   if (typeof name !== 'string' || !/^[\w-]+$/.test(name)) {
     throw invalidParams({ field: 'name', description: 'must be the name of an intent' });
   }

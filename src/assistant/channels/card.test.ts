@@ -2,7 +2,7 @@ import { get } from 'node:https';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../../test/certificate.ts';
 import { projectFolder } from '../../../test/support/greenhouse.ts';
-import { packProject, loadProject } from '../../assistant/index.ts';
+import { packProject, loadProject } from '../index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import { served, type Served } from './testing/served.ts';
 

@@ -1,10 +1,14 @@
+import type { Caller } from '../../agents/index.ts';
 import {
-  assistantAgent,
-  type BuildOptions,
-  InactivityTimers,
-  type ProjectPlaces,
-} from '../../assistant/index.ts';
-import { isLoopbackHost } from '../../auth/index.ts';
+  type Channel,
+  type InspectorAccess,
+  inspectorChannel,
+  type InspectorOptions,
+  serve,
+  type ServeOptions,
+  type Serving,
+  telemetryOf,
+} from '../../http/index.ts';
 import {
   type Store,
   type StoreClock,
@@ -13,18 +17,19 @@ import {
 } from '../../store/index.ts';
 import { retentionOf, systemScheduler } from '../../tasks/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
-import { apiTokenAccess, inspectorDoor, type InspectorOptions } from '../inspector/index.ts';
-import { either, serve, type ServeOptions, type Serving } from '../serve.ts';
-import { defaultLimits } from '../service.ts';
-import { telemetryOf } from '../telemetry-options.ts';
-import { a2aOptions } from './a2a-options.ts';
+import type { BuildOptions } from '../build/build-assistant.ts';
+import type { ProjectPlaces } from '../project/project-folder.ts';
+import { assistantAgent } from './a2a.ts';
+import { a2aOptions, withRasaNames } from './a2a-options.ts';
+import { apiChannel } from './api.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
 import { cardMaker, readStaticCard } from './card.ts';
 import { assistantName, Conversations } from './conversations.ts';
-import { createDoors } from './doors.ts';
 import { checkReach, checkWorkers } from './guards.ts';
-import { ModelHolder } from './model-holder.ts';
-import { makeReady, readModel } from './model-loading.ts';
+import { InactivityTimers } from './inactivity-timers.ts';
+import { inspectedAssistant } from './inspected.ts';
+import { makeReady, ModelHolder, readModel } from './model-holder.ts';
+import { restChannel } from './rest.ts';
 import { SharedModel, type WantedModel } from './shared-model.ts';
 
 /**
@@ -91,9 +96,8 @@ export interface AssistantServing extends Serving {
  * await using bank = await serveAssistant({ places: { directory: 'examples/bank' }, port: 5005 });
  */
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
-  const { logger = defaultLogger, environment = process.env, places, version = '0.1.0' } = options;
-  const { inspect = false } = options;
-  const inspector = inspect === false ? undefined : inspectorDoor(inspect === true ? {} : inspect);
+  const { environment = process.env, places, version = '0.1.0', inspect = false } = options;
+  const logger = withRasaNames(options.logger ?? defaultLogger);
   // Conversations go on at other replicas: their times are the store's once it is open.
   let storeClock: StoreClock | undefined;
   const scheduler = options.scheduler ?? {
@@ -116,27 +120,16 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     options.dangerouslyAllowUnauthenticatedRemote === true,
   );
   const hasRest = first.project.credentials.size === 0 || first.project.credentials.has('rest');
-  checkReach(options, { a2aServer, hasRest, api: options.enableApi === true ? access : undefined });
+  const hasApi = options.enableApi === true;
+  checkReach(options, { a2aServer, hasRest, api: hasApi ? access : undefined });
 
   const models = new ModelHolder();
   const staticCard = await readStaticCard(a2aServer, places.directory);
-  const doors = createDoors({
-    access,
-    models,
-    limits: defaultLimits,
-    version,
-    hasRest,
-    hasApi: options.enableApi === true,
-    hasA2a: a2aServer !== undefined,
-    cors: options.cors ?? [],
-    names: namesOf(options, a2aServer?.url),
-    logger,
-    replaceModel: async (asked) => {
-      const file = models.current?.packed;
-      const wanted = asked === 'same' ? (file === undefined ? 'folder' : { file }) : asked;
-      await (sharedModel?.change(wanted) ?? serveModel(wanted));
-    },
-  });
+  const replaceModel = async (asked: { readonly file: string } | 'same' | 'none') => {
+    const file = models.current?.packed;
+    const wanted = asked === 'same' ? (file === undefined ? 'folder' : { file }) : asked;
+    await (sharedModel?.change(wanted) ?? serveModel(wanted));
+  };
   const serveModel = (wanted: WantedModel): Promise<void> =>
     models.change(async () => {
       if (wanted === 'none') return undefined;
@@ -150,6 +143,14 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     scheduler,
     logger,
   });
+  const inspector =
+    inspect === false
+      ? undefined
+      : inspectorChannel({
+          ...(inspect === true ? {} : inspect),
+          assistant: inspectedAssistant(models, () => conversations),
+          access: apiTokenAccess(access),
+        });
   const serving = await serve(
     assistantAgent({
       assistant: () => models.current?.assistant,
@@ -162,7 +163,13 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
       ...listening(options),
       store: storage,
       ...retentionOf(settings),
-      before: inspector === undefined ? doors.handle : either(inspector.handle, doors.handle),
+      a2a: a2aServer !== undefined,
+      channels: [
+        greeting(version),
+        ...(hasRest ? [restChannel(models, version)] : []),
+        ...(hasApi ? [apiChannel({ access, models, replaceModel, version })] : []),
+        ...(inspector === undefined ? [] : [inspector]),
+      ],
       cors: options.cors ?? [],
       logger,
       ...telemetryOf(telemetry, first.project.name),
@@ -180,18 +187,10 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     await serving.router.cards.replace(cardFor(model));
     logger.info({ model: model?.project.modelId ?? null }, 'assistant.model_changed');
   });
-  const conversations = new Conversations(serving.router.engine, serving.router.store, models);
-  doors.open(conversations);
-  const { service, store, push } = serving.router;
+  const { store } = serving.router;
+  const conversations = new Conversations(serving.router, models);
   storeClock = store.clock;
-  inspector?.open({
-    agents: [{ name: assistantName, service, assistant: { models, conversations } }],
-    store,
-    push,
-    access: apiTokenAccess(access),
-  });
   const close = async (): Promise<void> => {
-    inspector?.close();
     await timers.stop();
     await sharedModel?.stop();
     try {
@@ -229,14 +228,28 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   };
 }
 
-/** Who listens on this machine only is called by names of this machine, or by its public one. */
-function namesOf(
-  { host = '127.0.0.1' }: ServeAssistantOptions,
-  url: string | undefined,
-): readonly string[] | undefined {
-  if (!isLoopbackHost(host)) return undefined;
-  const own = url === undefined ? undefined : URL.parse(url)?.hostname;
-  return own === undefined ? [] : [own];
+/** Tells whoever opens the server in a browser what it is. */
+function greeting(version: string): Channel {
+  return {
+    name: 'greeting',
+    mount(host) {
+      host.route('GET', '/', ({ response }) => {
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        response.end(`Hello from Legate: ${version}\n`);
+      });
+    },
+  };
+}
+
+/** Whoever may use the HTTP API for everything may look as well. */
+function apiTokenAccess(access: ApiAccess): InspectorAccess {
+  return {
+    isOpen: access.isOpen,
+    async admit(request, query): Promise<Caller> {
+      await access.check(request, query, undefined);
+      return { tenant: '', subject: '', method: 'api-token' };
+    },
+  };
 }
 
 function listening(options: ServeAssistantOptions): ServeOptions {
@@ -248,7 +261,7 @@ function listening(options: ServeAssistantOptions): ServeOptions {
     ...(drainMs !== undefined && { drainMs }),
     ...(noticeMs !== undefined && { noticeMs }),
     ...(scheduler !== undefined && { scheduler }),
-    // Which doors are open to whom was looked at before, door by door.
+    // Which channels are open to whom was looked at before, one by one.
     dangerouslyAllowUnauthenticatedRemote: true,
   };
 }

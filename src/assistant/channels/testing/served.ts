@@ -1,5 +1,5 @@
 import { greenhouseFolder, type ProjectFolder } from '../../../../test/support/greenhouse.ts';
-import { defineAction, InProcessActions } from '../../../assistant/index.ts';
+import { defineAction, InProcessActions } from '../../index.ts';
 import type { JsonObject } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { type AssistantServing, serveAssistant, type ServeAssistantOptions } from '../index.ts';

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
-import { loadProject } from '../../assistant/index.ts';
+import { loadProject } from '../index.ts';
 import { formatProblem } from '../../config/index.ts';
 import { ownerKey } from '../../store/index.ts';
 import { serveAssistant } from './index.ts';

@@ -1,8 +1,0 @@
-export type { ApiAccessOptions } from './api-access.ts';
-export { Conversations, type SayOptions } from './conversations.ts';
-export { type LoadedModel, ModelHolder } from './model-holder.ts';
-export {
-  type AssistantServing,
-  serveAssistant,
-  type ServeAssistantOptions,
-} from './serve-assistant.ts';

@@ -1,1 +1,0 @@
-export { PushService } from '../service/index.ts';

@@ -1,1 +1,0 @@
-export { Reach } from '../service/index.ts';

@@ -1,1 +1,0 @@
-export { errorHeaders } from '../service/index.ts';

@@ -1,1 +1,0 @@
-export type { TlsFiles } from '../service/index.ts';
