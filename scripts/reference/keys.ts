@@ -266,6 +266,10 @@ export const keyTables: readonly KeyTable[] = [
       'trusted[].issuer': ['required', 'The name of the agent or gateway'],
       'trusted[].keys': ['required', 'A file with a public key set'],
       'trusted[].may_vouch': ['`false`', 'Whether it may speak for its callers, as gateways do'],
+      'trusted[].scopes': [
+        'those it states where it may vouch, otherwise none',
+        'Scopes that its messages may have',
+      ],
       require_signed: ['`false`', 'Whether unsigned messages are refused'],
     },
   },

@@ -39,7 +39,7 @@ const httpsOnly = { schemes: ['https'], allowLoopback: false, allowPrivate: fals
 
 describeBuses('the gateway', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
-    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, updateGraceMs: 0, ...options });
+    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, ...options });
     buses.after(() => hosting.close());
     return hosting;
   }

@@ -1,10 +1,12 @@
+import type { Agent } from '../../agents/index.ts';
 import { signCard } from '../../auth/index.ts';
 import type { AgentCard } from '../../protocol/index.ts';
 import type { SigningKey } from '../../push/index.ts';
-import type { Scheduler, Timer } from '../../tasks/index.ts';
-import type { Logger } from '../../telemetry/index.ts';
-import { headerNames, presenceMark, type Sender } from '../exchange/index.ts';
-import { topics } from '../transport/index.ts';
+import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import { busCard, headerNames, presenceMark, Sender } from '../exchange/index.ts';
+import { checkBusName, topics } from '../transport/index.ts';
+import type { HostOptions } from './host.ts';
 
 export interface AnnouncerOptions {
   readonly sender: Sender;
@@ -67,4 +69,33 @@ export class Announcer {
       headers: presence === undefined ? {} : { [headerNames.presence]: presence },
     });
   }
+}
+
+/**
+ * What is announced, and on which bus.
+ * @example
+ * const options: AnnounceOnceOptions = { bus, name: 'night-report', card: { version: '1.4.0' } };
+ */
+export type AnnounceOnceOptions = Pick<
+  HostOptions,
+  'bus' | 'name' | 'signer' | 'card' | 'cardKeys'
+>;
+
+/**
+ * Makes an agent known that is not running: one that is started when there is work. Those who listen
+ * know it for a day.
+ * @example await announceOnce(researcher, { bus })
+ */
+export async function announceOnce(agent: Agent, options: AnnounceOnceOptions): Promise<void> {
+  const { bus, signer, cardKeys, card } = options;
+  const name = checkBusName(options.name ?? agent.name, 'the agent');
+  const announcer = new Announcer({
+    sender: new Sender({ bus, name, signer }),
+    card: busCard(agent, { name, ...card }),
+    cardKeys,
+    intervalMs: 0,
+    scheduler: systemScheduler,
+    logger: silentLogger,
+  });
+  await announcer.once();
 }

@@ -10,7 +10,7 @@ const quietly = { updates: 'none' } as const;
 
 describeBuses('a caller that wants to hear nothing on the way', (buses) => {
   async function host(bus: Bus, made: Agent, options: Partial<HostOptions> = {}) {
-    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, updateGraceMs: 0, ...options });
+    const hosting = await hostOnBus(made, { bus, cancelGraceMs: 50, ...options });
     buses.after(() => hosting.close());
     return hosting;
   }

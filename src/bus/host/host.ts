@@ -1,10 +1,13 @@
 import { type Agent, canceled } from '../../agents/index.ts';
 import { wrapAgent } from '../../peers/index.ts';
-import { type AgentCard, type LegateError, type TaskState } from '../../protocol/index.ts';
-import type { SigningKey } from '../../push/index.ts';
-import { openStore, type Store, type StoreOptions } from '../../store/index.ts';
-import { Engine, type EngineOptions, type Scheduler, storeScheduler } from '../../tasks/index.ts';
-import { defaultLogger, type Logger } from '../../telemetry/index.ts';
+import type { AgentCard, LegateError, TaskState } from '../../protocol/index.ts';
+import {
+  type AgentOptions,
+  type EngineTuning,
+  openServices,
+  type SharedOptions,
+} from '../../service/index.ts';
+import type { Engine } from '../../tasks/index.ts';
 import { busCard, type BusCardOptions, type Identification, Sender } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
 import {
@@ -13,20 +16,13 @@ import {
   cancelQueue,
   checkBusName,
   type Consumption,
-  ownCancelQueue,
   taskQueue,
 } from '../transport/index.ts';
 import { Announcer } from './announcer.ts';
-import { CancelDoor } from './cancel-door.ts';
-import { CancelWishes } from './cancel-wishes.ts';
-import { Jobs } from './job.ts';
-import { Onlookers } from './onlookers.ts';
+import { CancelConsumer, PendingCancellations } from './cancellations.ts';
+import { Jobs } from './jobs.ts';
 import { Replies } from './replies.ts';
-import { TaskDoor } from './task-door.ts';
-
-type EngineTuning = Partial<
-  Omit<EngineOptions, 'agent' | 'store' | 'logger' | 'push' | 'streaming'>
->;
+import { TaskConsumer } from './task-consumer.ts';
 
 /**
  * How an agent is hosted on the bus.
@@ -38,11 +34,18 @@ type EngineTuning = Partial<
  *   queue: { maxMessages: 1_000 },
  * };
  */
-export interface HostOptions extends EngineTuning, Identification {
+export interface HostOptions
+  extends
+    Omit<EngineTuning, 'streaming' | 'duplicateStreams'>,
+    Identification,
+    Pick<SharedOptions, 'callerLimits' | 'clusterRate' | 'logger'>,
+    Pick<AgentOptions, 'skillScopes' | 'cardKeys'> {
   /** Stays open when the host closes: it is not ours. */
   readonly bus: Bus;
   /** A store, or which one to open. Processes of one agent share one. @default { type: 'memory' } */
-  readonly store?: Store | StoreOptions;
+  readonly store?: NonNullable<SharedOptions['store']>;
+  /** The name under which this process runs turns; no two may share one. @default random */
+  readonly replica?: string;
   /** The agent's name on the bus. @default the agent's own name */
   readonly name?: string;
   /** Turns that run at one time in this process. @default 10 */
@@ -54,23 +57,16 @@ export interface HostOptions extends EngineTuning, Identification {
   readonly signer?: MessageSigner;
   /** Parts of the card beside what the agent says. */
   readonly card?: Omit<BusCardOptions, 'name'>;
-  readonly cardKeys?: readonly [SigningKey, ...SigningKey[]];
   /** Makes the agent known to others. @default true, but not with `once` */
   readonly announces?: boolean;
   /** Milliseconds between announcements. @default 120_000 */
   readonly announceIntervalMs?: number;
-  /** Tells onlookers the states of tasks, without contents, on `agent.task.status`. @default true */
+  /** Broadcasts the states of tasks, without contents, on `agent.task.status`. @default true */
   readonly tellsStates?: boolean;
-  /**
-   * How long updates are held back, in milliseconds: a task that is over by then is told by its
-   * result alone. @default 25
-   */
-  readonly updateGraceMs?: number;
   /** Takes one task, and closes when it is answered. @default false */
   readonly once?: boolean;
   /** With `once`: how long to wait for that task, in milliseconds. @default for ever */
   readonly idleTimeoutMs?: number;
-  readonly logger?: Logger;
 }
 
 /**
@@ -118,93 +114,50 @@ const sevenDays = 7 * 24 * 60 * 60 * 1000;
  * await using host = await hostOnBus(agent, { bus, store: { type: 'sqlite', path: 'agent.db' } });
  */
 export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hosting> {
-  const {
-    bus,
-    store: storeOption = { type: 'memory' },
-    name: givenName,
-    concurrency: givenConcurrency,
-    prefetch: givenPrefetch,
-    queue,
-    signer,
-    card: cardOptions,
-    cardKeys,
-    once = false,
-    announces = !once,
-    announceIntervalMs = 120_000,
-    tellsStates = true,
-    updateGraceMs = 25,
-    idleTimeoutMs,
-    verifier,
-    requireSigned,
-    logger = defaultLogger,
-    scheduler: givenScheduler,
-    replica: givenReplica,
-    ...tuning
-  } = options;
-  const name = checkBusName(givenName ?? agent.name, 'the agent');
-  const concurrency = once ? 1 : (givenConcurrency ?? 10);
-  const prefetch = once ? 1 : (givenPrefetch ?? concurrency);
-  const isOwnStore = 'type' in storeOption;
-  const store = isOwnStore ? await openStore(storeOption, givenScheduler) : storeOption;
-  const scheduler = givenScheduler ?? storeScheduler(store);
-  const replica = givenReplica ?? scheduler.uuid();
+  const { bus, queue, signer, cardKeys, once = false, idleTimeoutMs, ...tuning } = options;
+  const { announces = !once, announceIntervalMs = 120_000, tellsStates = true } = options;
+  const { verifier, requireSigned = false } = options;
+  const name = checkBusName(options.name ?? agent.name, 'the agent');
+  const card = busCard(agent, { name, ...options.card });
+  const concurrency = once ? 1 : (options.concurrency ?? 10);
+  const prefetch = once ? 1 : (options.prefetch ?? concurrency);
   const unwanted = new Set<string>();
-  const engine = await Engine.start({
-    // The broker may repeat a message long after its turn has ended.
-    messageCacheTtlMs: sevenDays,
-    ...tuning,
-    agent: obeying(agent, unwanted),
-    store,
-    logger,
-    scheduler,
-    replica,
-  });
+  const { card: _card, ...shared } = tuning;
+  const services = await openServices(
+    [
+      {
+        agent: obeying(agent, unwanted),
+        // The broker may repeat a message long after its turn has ended.
+        options: { messageCacheTtlMs: sevenDays, ...shared, staticCard: card },
+      },
+    ],
+    shared,
+  );
+  const { store, scheduler, logger, replica } = services;
+  const [service] = services.services;
+  if (service === undefined) throw new TypeError(`agent ${name} has no service`);
+  const { engine } = service;
   const sender = new Sender({ bus, name, signer });
   const replies = new Replies({ sender, logger });
-  const onlookers = new Onlookers({ sender, scheduler, logger });
-  const wishes = new CancelWishes({ store, scheduler, agent: name });
-  await wishes.start();
+  const cancellations = new PendingCancellations({ store, scheduler, agent: name });
   const jobs = new Jobs();
-  const identification = {
-    ...(verifier !== undefined && { verifier }),
-    ...(requireSigned !== undefined && { requireSigned }),
-  };
+  const identification = { ...(verifier !== undefined && { verifier }), requireSigned };
   const closing = new AbortController();
   const finished = Promise.withResolvers<HostOutcome>();
   let outcome: HostOutcome = { kind: 'closed' };
-  const door = new TaskDoor({
-    engine,
-    jobs,
-    replies,
-    wishes,
-    identification,
-    logger,
-    scheduler,
-    updateGraceMs,
-    repliesWithMessage: agent.replies === 'message',
-    closing: closing.signal,
+  const common = { service, jobs, replies, cancellations, identification, scheduler };
+  const tasks = new TaskConsumer({
+    ...common,
     unwanted,
+    tellsStates,
     onAnswered(answer) {
       if (!once) return;
       outcome = { kind: 'answered', isSuccess: isSuccess(answer), answer };
       // The delivery is settled right after this; closing waits for that.
       scheduler.soon(() => void close());
     },
-    onState(job, state) {
-      if (!tellsStates || job.ids === undefined) return;
-      onlookers.tell(job.ids, state, job.delivery.correlationId);
-    },
   });
-  const cancels = new CancelDoor({
-    engine,
-    bus,
-    jobs,
-    replies,
-    wishes,
-    identification,
-    closing: closing.signal,
-  });
-  const card = busCard(agent, { name, ...cardOptions });
+  const cancels = new CancelConsumer({ ...common, bus, closing: closing.signal });
   const announcer = new Announcer({
     sender,
     card,
@@ -227,12 +180,11 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
       });
     }
     // Turns that end in their time are answered; those that are cut off are given back.
-    await engine.drain({ graceMs });
+    await services.drain({ graceMs });
     closing.abort();
-    door.stop();
+    tasks.stop();
     await stopped;
-    await engine.stop();
-    if (isOwnStore) await store.close();
+    await services.close();
     finished.resolve(outcome);
   }
 
@@ -244,21 +196,19 @@ export async function hostOnBus(agent: Agent, options: HostOptions): Promise<Hos
         })
       : undefined;
   try {
-    const overheard = ownCancelQueue(name, replica);
-    consumptions.push(await bus.consume(overheard, (delivery) => cancels.overhear(delivery)));
-    consumptions.push(await hearWishes(bus, name, cancels, scheduler));
+    consumptions.push(...(await cancels.start(name, replica)));
     consumptions.push(
       await bus.consume(
         taskQueue(name, queue),
         (delivery) => {
           idle?.cancel();
-          return door.handle(delivery);
+          return tasks.handle(delivery);
         },
         {
           prefetch,
           concurrency,
           ...(once && { limit: 1 }),
-          onRefused: (message, reason) => door.refused(message, reason),
+          onRefused: (message, reason) => tasks.refused(message, reason),
         },
       ),
     );
@@ -290,29 +240,7 @@ export async function declareAgentQueue(
   await bus.declare(cancelQueue(name));
 }
 
-/**
- * Takes the wishes to cancel; those that waited are heard before any task is begun, as far as that
- * can be told.
- */
-async function hearWishes(
-  bus: Bus,
-  name: string,
-  door: CancelDoor,
-  scheduler: Scheduler,
-): Promise<Consumption> {
-  const queue = cancelQueue(name);
-  const waiting = (await bus.inspect(queue.name))?.messages ?? 0;
-  const consumption = await bus.consume(queue, (delivery) => door.handle(delivery));
-  for (let look = 0; look < 40 && door.progress.settled < waiting; look += 1) {
-    // Another process may have taken them.
-    const isEmpty = (await bus.inspect(queue.name))?.messages === 0 && !door.progress.isBusy;
-    if (isEmpty && look > 3) break;
-    await new Promise<void>((resolve) => void scheduler.after(25, resolve));
-  }
-  return consumption;
-}
-
-/** The agent, save that it does not begin what was cancelled before it came. */
+/** The agent, save that it does not start what was cancelled before it came. */
 function obeying(agent: Agent, unwanted: ReadonlySet<string>): Agent {
   return wrapAgent(agent, {
     take: (turn) =>

@@ -1,4 +1,4 @@
-export { announceOnce, type AnnounceOnceOptions } from './announce-once.ts';
+export { announceOnce, type AnnounceOnceOptions } from './announcer.ts';
 export {
   declareAgentQueue,
   type HostOptions,

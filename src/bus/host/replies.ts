@@ -1,7 +1,7 @@
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { errorText, headerNames, type Sender } from '../exchange/index.ts';
-import { type BusMessage, type Delivery, isResponseTopic } from '../transport/index.ts';
+import { type BusMessage, type Delivery, isResponseTopic, topics } from '../transport/index.ts';
 
 /** Answers to those who sent a message and said where they listen. */
 export class Replies {
@@ -35,6 +35,19 @@ export class Replies {
       },
       { confirm: false },
     );
+  }
+
+  /** Tells whoever listens which state a task has come to, without its contents. It may be lost. */
+  broadcast(
+    ids: { readonly taskId: string; readonly contextId: string },
+    state: TaskState,
+    correlationId: string | undefined,
+  ): void {
+    const body = JSON.stringify({ statusUpdate: { ...ids, status: { state } } });
+    const update = { type: 'update', body, correlationId, persistent: false } as const;
+    this.#sender.send(topics.status, update, { confirm: false }).catch((error: unknown) => {
+      this.#logger.debug({ error }, 'bus.status.not_told');
+    });
   }
 
   /** Whether there was somebody to tell. */

@@ -49,6 +49,24 @@ test('a gateway vouches for its callers, whose names are never those of others',
   });
 });
 
+test('whoever speaks for itself only has the scopes that it was given, and grants itself none', async () => {
+  const principal = { subject: 'alice', tenant: '', scopes: ['a', 'admin'] };
+  const token = await signer.sign(message, principal);
+  expect(await verifier.verify(token, message)).not.toHaveProperty('scopes');
+  const trusted = [{ issuer: 'alice', keys: publicKeySet([alice]), scopes: ['a'] }];
+  const given = new MessageVerifier({ trusted });
+  expect(await given.verify(token, message)).toMatchObject({ subject: 'alice', scopes: ['a'] });
+});
+
+test('a gateway states scopes within those it may state', async () => {
+  const trusted = [
+    { issuer: 'gateway', keys: publicKeySet([gatewayKey]), mayVouch: true, scopes: ['a'] },
+  ];
+  const token = await gateway.sign(message, { subject: 'bob', tenant: '', scopes: ['a', 'b'] });
+  const caller = await new MessageVerifier({ trusted }).verify(token, message);
+  expect(caller.scopes).toEqual(['a']);
+});
+
 test('whom a verifier can prove is known, in any case of letters', () => {
   expect(['alice', 'Alice', 'gateway'].every((name) => verifier.knows(name))).toBe(true);
   expect(['bob', 'unverified:alice', ''].some((name) => verifier.knows(name))).toBe(false);

@@ -27,6 +27,7 @@ const schema = z.looseObject({
         issuer: z.string().min(1),
         keys: z.string().min(1),
         may_vouch: z.boolean().optional(),
+        scopes: z.array(z.string().min(1)).max(1_000).optional(),
       }),
     )
     .max(1_000)
@@ -38,7 +39,7 @@ const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() }))
 
 /**
  * Reads what the section `bus` of a configuration says of keys: `signing_key` (a file with a private
- * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch? }`, where `keys` is a file with
+ * key, PEM or JWK), `trusted` (a list of `{ issuer, keys, may_vouch?, scopes? }`, where `keys` is a file with
  * a public key set) and `require_signed`. Paths are relative to `directory`; our own messages are
  * signed as `issuer`. Throws `CONFIGURATION_INVALID` with the key at fault, and never with a value.
  * @example
@@ -64,12 +65,13 @@ export async function readBusIdentity(
       throw invalid(`${place}: the file ${file} cannot be read`, cause);
     });
   const issuers: TrustedIssuer[] = [];
-  for (const [index, { issuer, keys, may_vouch: mayVouch }] of (trusted ?? []).entries()) {
+  for (const [index, { issuer, keys, scopes, may_vouch: mayVouch }] of (trusted ?? []).entries()) {
     const place = `bus.trusted[${index}].keys`;
     issuers.push({
       issuer,
       keys: readKeySet(place, keys, await read(place, keys)),
       ...(mayVouch !== undefined && { mayVouch }),
+      ...(scopes !== undefined && { scopes }),
     });
   }
   if (requireSigned === true && trusted === undefined) {

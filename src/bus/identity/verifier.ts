@@ -17,6 +17,11 @@ export interface TrustedIssuer {
   readonly keys: PublicKeySet | JSONWebKeySet;
   /** May speak for callers other than itself, as a gateway does. @default false */
   readonly mayVouch?: boolean;
+  /**
+   * The scopes that its messages may have: all that a token states are no more than these.
+   * @default those that its tokens state where it may vouch, otherwise none
+   */
+  readonly scopes?: readonly string[];
 }
 
 /**
@@ -44,16 +49,23 @@ export interface MessageVerifierOptions {
 export class MessageVerifier {
   readonly #issuers: ReadonlyMap<
     string,
-    { readonly keys: ReturnType<typeof createLocalJWKSet>; readonly mayVouch: boolean }
+    Pick<TrustedIssuer, 'scopes'> & {
+      readonly keys: ReturnType<typeof createLocalJWKSet>;
+      readonly mayVouch: boolean;
+    }
   >;
   readonly #options: MessageVerifierOptions;
 
   constructor(options: MessageVerifierOptions) {
     this.#options = options;
     this.#issuers = new Map(
-      options.trusted.map(({ issuer, keys, mayVouch = false }) => [
+      options.trusted.map(({ issuer, keys, mayVouch = false, scopes }) => [
         checkBusName(issuer, 'the issuer'),
-        { keys: createLocalJWKSet(structuredClone(keys) as JSONWebKeySet), mayVouch },
+        {
+          keys: createLocalJWKSet(structuredClone(keys) as JSONWebKeySet),
+          mayVouch,
+          ...(scopes !== undefined && { scopes }),
+        },
       ]),
     );
   }
@@ -108,15 +120,22 @@ export class MessageVerifier {
     const { sub, tenant, name, scope } = claims;
     if (typeof sub !== 'string' || sub.length > 512) throw refused('the subject is not usable');
     const isOwn = sub === issuer;
-    if (!isOwn && this.#issuers.get(issuer)?.mayVouch !== true) {
+    const known = this.#issuers.get(issuer);
+    if (!isOwn && known?.mayVouch !== true) {
       throw refused(`${issuer} may speak for itself only`);
     }
+    const stated = typeof scope === 'string' ? scope.split(' ').filter(Boolean) : undefined;
+    // Whoever speaks for itself only has the scopes that it was given here, and grants itself none.
+    const scopes =
+      known?.mayVouch === true
+        ? stated?.filter((one) => known.scopes?.includes(one) ?? true)
+        : known?.scopes;
     return {
       tenant: typeof tenant === 'string' ? tenant : '',
       subject: isOwn ? issuer : `${issuer}/${sub}`,
       method: 'message-token',
       ...(typeof name === 'string' && { displayName: name }),
-      ...(typeof scope === 'string' && { scopes: scope.split(' ').filter(Boolean) }),
+      ...(scopes !== undefined && { scopes }),
     };
   }
 }

@@ -126,7 +126,7 @@ test(
       await gates.get(said)?.promise;
       yield chunk('a', said, { append: true, last: true });
     });
-    await using _host = await hostOnBus(slow, { bus, store: openMemory(), updateGraceMs: 0 });
+    await using _host = await hostOnBus(slow, { bus, store: openMemory() });
     const children: ChildProcess[] = [];
     cleanups.push(async () => children.forEach((child) => child.kill('SIGKILL')));
     const serve = async (): Promise<{ address: string; kill: () => Promise<void> }> => {

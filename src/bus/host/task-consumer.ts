@@ -9,108 +9,84 @@ import {
   type TaskState,
   toLegateError,
 } from '../../protocol/index.ts';
-import type { Call, Engine, EventStream, Scheduler, SendOutcome } from '../../tasks/index.ts';
-import type { Logger } from '../../telemetry/index.ts';
 import {
-  headerNames,
-  type Identification,
-  identify,
-  readTask,
-  resultText,
-} from '../exchange/index.ts';
+  admit,
+  inTenant,
+  outcomeText,
+  type Service,
+  serviceOperations,
+} from '../../service/index.ts';
+import type { Call, EventStream, Scheduler, SendOutcome } from '../../tasks/index.ts';
+import { headerNames, type Identification, identify, readTask } from '../exchange/index.ts';
 import { type BusMessage, type Delivery, done, release, type Verdict } from '../transport/index.ts';
-import type { CancelWishes } from './cancel-wishes.ts';
-import type { Job, Jobs } from './job.ts';
+import type { PendingCancellations } from './cancellations.ts';
+import type { Job, Jobs } from './jobs.ts';
 import type { Replies } from './replies.ts';
-import { Telling } from './telling.ts';
 
-export interface TaskDoorOptions {
-  readonly engine: Engine;
+export interface TaskConsumerOptions {
+  readonly service: Service;
   readonly jobs: Jobs;
   readonly replies: Replies;
-  readonly wishes: CancelWishes;
+  readonly cancellations: PendingCancellations;
   readonly identification: Identification;
-  readonly logger: Logger;
   readonly scheduler: Scheduler;
-  /** Milliseconds for which updates are held back, since the result may make them needless. */
-  readonly updateGraceMs: number;
-  /** The agent may answer with a plain message, and there is no task until it does otherwise. */
-  readonly repliesWithMessage: boolean;
-  /** Aborts when nothing is waited for any more. */
-  readonly closing: AbortSignal;
-  /** Messages whose tasks were cancelled before they began: the agent is not asked. */
+  /** Messages whose tasks were cancelled before they started: the agent is not asked. */
   readonly unwanted: Set<string>;
+  /** Broadcasts the states of tasks to whoever listens. */
+  readonly tellsStates: boolean;
   /** Told how each message was answered. */
   readonly onAnswered: (answer: TaskState | LegateError) => void;
-  /** Told of the states that tasks come to. */
-  readonly onState: (job: Job, state: TaskState) => void;
 }
 
 /** The turn did not come to its end here. */
 class Stopping extends Error {}
 
+/** A message that can't be read, or whose sender can't be told: another attempt would not help. */
+class Unusable extends Error {}
+
+const { sendMessage, sendStreamingMessage, getTask, subscribeToTask, cancelTask } =
+  serviceOperations;
+
 /**
- * The door by which tasks come in from the bus. A delivery is settled once its turn has ended, that
- * end is stored, and its caller was told: whatever fails before, the broker gives it out again, and
- * the engine knows a message that it has seen.
+ * Takes tasks from the bus. A delivery is settled once its turn has ended, that end is stored, and its
+ * caller was told: whatever fails before, the broker gives it out again, and the engine knows a
+ * message that it has seen.
  */
-export class TaskDoor {
-  readonly #options: TaskDoorOptions;
-  /** What is waited for. No signal for each: many tasks are under way, and each would weigh much. */
-  readonly #waits = new Set<{ close(): void }>();
+export class TaskConsumer {
+  readonly #options: TaskConsumerOptions;
+  readonly #streams = new Set<EventStream>();
   #isStopped = false;
 
-  constructor(options: TaskDoorOptions) {
+  constructor(options: TaskConsumerOptions) {
     this.#options = options;
   }
 
   /** The host stops: what is not over is left for others. */
   stop(): void {
     this.#isStopped = true;
-    for (const wait of this.#waits) wait.close();
+    for (const stream of this.#streams) stream.close();
   }
 
   async handle(delivery: Delivery): Promise<Verdict> {
-    const { identification, replies, onAnswered, jobs } = this.#options;
-    let request: SendMessageRequest;
-    let caller: Caller;
-    try {
-      request = readTask(delivery.body);
-      const known = identify(delivery, identification);
-      caller = known instanceof Promise ? await known : known;
-    } catch (thrown) {
-      const error = toLegateError(thrown);
-      await replies.error(delivery, error);
-      onAnswered(error);
-      return { kind: 'dead', reason: error.message };
-    }
+    const { service, identification, replies, onAnswered, jobs } = this.#options;
+    let caller: Caller | undefined;
     let job: Job | undefined;
     try {
-      const call = this.#call(delivery, caller, request);
-      job = {
-        delivery,
-        request,
-        call,
-        telling: wantedBy(delivery) === 'none' ? undefined : this.#telling(delivery),
-        ids: undefined,
-        isCancelled: false,
-        state: undefined,
-      };
+      const request = await usable(() => readTask(delivery.body));
+      caller = await usable(() => identify(delivery, identification));
+      using _permit = await admit(service, caller, delivery.replyTo ?? '');
+      job = this.#job(delivery, request, caller);
       jobs.add(job);
       const outcome = await this.#answer(job);
-      if (job.telling !== undefined) await job.telling.end();
-      await replies.result(delivery, resultText(outcome));
+      await replies.result(delivery, outcomeText(outcome));
       const { state } = 'task' in outcome ? outcome.task.value.status : completed;
-      this.#tell(job, state);
+      this.#broadcast(job, state);
       onAnswered(state);
       return done;
     } catch (error) {
-      return await this.#refuse(delivery, error);
+      return await this.#refuse(delivery, caller, error);
     } finally {
-      if (job !== undefined) {
-        job.telling?.stop();
-        jobs.remove(job);
-      }
+      if (job !== undefined) jobs.remove(job);
     }
   }
 
@@ -119,44 +95,37 @@ export class TaskDoor {
     await this.#options.replies.error(message, new LegateError('INVALID_REQUEST', reason));
   }
 
-  /** The updates of one delivery are a series of their own, and numbered. */
-  #telling(delivery: Delivery): Telling {
-    const { replies, scheduler, updateGraceMs: graceMs } = this.#options;
-    const series = scheduler.uuid();
-    let sequence = -1;
-    const send = (text: string): Promise<void> => {
-      sequence += 1;
-      return replies.update(delivery, text, { series, sequence });
-    };
-    return new Telling({ send, scheduler, graceMs });
-  }
-
-  #call(delivery: Delivery, caller: Caller, { tenant }: SendMessageRequest): Call {
+  #job(delivery: Delivery, request: SendMessageRequest, sender: Caller): Job {
     const { correlationId, headers } = delivery;
     const { traceparent, tracestate } = headers;
-    if (tenant !== undefined && tenant !== caller.tenant && caller.tenant !== '') {
-      throw new LegateError('PERMISSION_DENIED', 'the caller does not belong to this tenant');
-    }
-    return {
-      caller: tenant === undefined ? caller : { ...caller, tenant },
+    const call: Call = {
+      caller: sender,
       version: '1.0',
       // A first message without a context is known again by this when the broker repeats it.
       ...(correlationId !== undefined && { idempotencyKey: correlationId }),
       ...(traceparent !== undefined && { traceparent }),
       ...(tracestate !== undefined && { tracestate }),
     };
+    return {
+      delivery,
+      request,
+      sender,
+      call: inTenant(call, request.tenant),
+      updates: { series: this.#options.scheduler.uuid(), sequence: 0 },
+      ids: undefined,
+      isCancelled: false,
+      state: undefined,
+    };
   }
 
   async #answer(job: Job): Promise<SendOutcome> {
-    const { engine, wishes, unwanted } = this.#options;
-    const { request, call, delivery } = job;
+    const { service, cancellations, unwanted } = this.#options;
+    const { request, sender, call, delivery } = job;
     const { messageId } = request.message;
-    const isUnwanted = wishes.mayExist && (await wishes.take(delivery.correlationId, call.caller));
+    const isUnwanted = await cancellations.take(delivery.correlationId, sender);
     if (isUnwanted) unwanted.add(messageId);
     try {
-      return await (this.#isAwaited(job)
-        ? this.#wait(job)
-        : this.#follow(job, await engine.stream(request, call)));
+      return await this.#follow(job, await sendStreamingMessage.perform(service, request, call));
     } catch (error) {
       const taskId = taskInFlight(error);
       if (taskId === undefined) throw error;
@@ -168,39 +137,10 @@ export class TaskDoor {
     }
   }
 
-  /** Whether only the end matters to the caller, and is all there is to wait for. */
-  #isAwaited({ telling, request }: Job): boolean {
-    if (this.#options.repliesWithMessage || this.#isStopped) return false;
-    return telling === undefined && request.configuration?.returnImmediately !== true;
-  }
-
-  /** Waits until the turn is over. */
-  #wait(job: Job): Promise<SendOutcome> {
-    const { engine, closing: signal } = this.#options;
-    return new Promise((resolve, reject) => {
-      const wait = { close: () => reject(new Stopping('the host stops')) };
-      this.#waits.add(wait);
-      const onAdmitted: Call['onAdmitted'] = ({ taskId, contextId }) => {
-        this.#known(job, taskId, contextId).catch(reject);
-        this.#tell(job, 'TASK_STATE_WORKING');
-      };
-      engine.send(job.request, { ...job.call, onAdmitted, signal }).then(
-        (outcome) => {
-          this.#waits.delete(wait);
-          resolve(outcome);
-        },
-        (error: unknown) => {
-          this.#waits.delete(wait);
-          reject(error);
-        },
-      );
-    });
-  }
-
   /** Passes on what happens, until the turn is over. */
   async #follow(job: Job, stream: EventStream): Promise<SendOutcome> {
-    const { engine, scheduler } = this.#options;
-    this.#waits.add(stream);
+    const { service, scheduler } = this.#options;
+    this.#streams.add(stream);
     try {
       for (;;) {
         const next = this.#isStopped ? undefined : (stream.take() ?? (await stream.next()));
@@ -217,7 +157,8 @@ export class TaskDoor {
           await this.#update(job, working, () => JSON.stringify(working));
         } else if (isLast && job.ids !== undefined && isFirst(job)) {
           const task = await stream.result();
-          return { task: task ?? (await engine.getTask({ id: job.ids.taskId }, job.call)) };
+          const { taskId: id } = job.ids;
+          return { task: task ?? (await getTask.perform(service, { id }, job.call)) };
         } else {
           await this.#update(job, event, () => body.text);
           const outcome = endsTurn(event) ? await this.#outcome(job) : undefined;
@@ -225,7 +166,7 @@ export class TaskDoor {
         }
       }
     } finally {
-      this.#waits.delete(stream);
+      this.#streams.delete(stream);
       stream.close();
     }
   }
@@ -241,15 +182,15 @@ export class TaskDoor {
 
   /** Passes on what happens in a task until the message is answered, or the task is over. */
   async #watch(job: Job, taskId: string): Promise<SendOutcome | undefined> {
-    const { engine } = this.#options;
+    const { service } = this.#options;
     let stream: EventStream | undefined;
     try {
       if (job.ids === undefined) {
-        const task = await engine.getTask({ id: taskId }, job.call);
+        const task = await getTask.perform(service, { id: taskId }, job.call);
         await this.#known(job, taskId, task.value.contextId);
       }
-      stream = await engine.subscribe({ id: taskId }, job.call);
-      this.#waits.add(stream);
+      stream = await subscribeToTask.perform(service, { id: taskId }, job.call);
+      this.#streams.add(stream);
       if (this.#isStopped) stream.close();
       for await (const { body } of stream) {
         await this.#update(job, body.value, () => body.text);
@@ -260,7 +201,7 @@ export class TaskDoor {
     } catch (error) {
       if (!isOver(error)) throw error;
     } finally {
-      if (stream !== undefined) this.#waits.delete(stream);
+      if (stream !== undefined) this.#streams.delete(stream);
     }
     return undefined;
   }
@@ -268,7 +209,7 @@ export class TaskDoor {
   /** The answer to the message, once there is one. */
   async #outcome({ request, call }: Job): Promise<SendOutcome | undefined> {
     try {
-      return await this.#options.engine.send(request, call);
+      return await sendMessage.perform(this.#options.service, request, call);
     } catch (error) {
       if (taskInFlight(error) !== undefined) return undefined;
       throw error;
@@ -278,7 +219,8 @@ export class TaskDoor {
   async #known(job: Job, taskId: string, contextId: string) {
     job.ids = { taskId, contextId };
     if (job.isCancelled) {
-      await this.#options.engine.cancelTask({ id: taskId }, job.call).catch((error: unknown) => {
+      const { service } = this.#options;
+      await cancelTask.perform(service, { id: taskId }, job.call).catch((error: unknown) => {
         // It ended first: then that end is the answer.
         if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
       });
@@ -287,40 +229,48 @@ export class TaskDoor {
   }
 
   async #update(job: Job, event: StreamResponse, text: () => string): Promise<void> {
-    if ('statusUpdate' in event) this.#tell(job, event.statusUpdate.status.state);
-    if (job.telling === undefined) return;
-    if (wantedBy(job.delivery) === 'status' && 'artifactUpdate' in event) return;
-    await job.telling.tell(event, text());
+    if ('statusUpdate' in event) this.#broadcast(job, event.statusUpdate.status.state);
+    const wanted = job.delivery.headers[headerNames.updates];
+    if (wanted === 'none' || (wanted === 'status' && 'artifactUpdate' in event)) return;
+    await this.#options.replies.update(job.delivery, text(), job.updates);
+    job.updates.sequence += 1;
   }
 
-  #tell(job: Job, state: TaskState): void {
-    if (job.state === state) return;
+  #broadcast(job: Job, state: TaskState): void {
+    const { tellsStates, replies } = this.#options;
+    if (!tellsStates || job.state === state || job.ids === undefined) return;
     job.state = state;
-    this.#options.onState(job, state);
+    replies.broadcast(job.ids, state, job.delivery.correlationId);
   }
 
-  async #refuse(delivery: Delivery, thrown: unknown): Promise<Verdict> {
-    const { replies, logger, onAnswered } = this.#options;
+  async #refuse(delivery: Delivery, caller: Caller | undefined, thrown: unknown): Promise<Verdict> {
+    const { service, replies, onAnswered } = this.#options;
     if (thrown instanceof Stopping || this.#isStopped) return release;
-    const error = toLegateError(thrown);
-    if (isOurFault(error)) {
-      logger.error({ correlationId: delivery.correlationId, error: thrown }, 'bus.task.failed');
+    const isUnusable = thrown instanceof Unusable;
+    const error = toLegateError(isUnusable ? thrown.cause : thrown);
+    const { correlationId, replyTo = '', topic } = delivery;
+    service.audit.denied(error, { address: replyTo, what: topic, caller });
+    if (!isUnusable && isRetryable(error)) {
+      service.logger.error({ correlationId, error: thrown }, 'bus.task.failed');
       if (delivery.isLastAttempt) await replies.error(delivery, error);
       onAnswered(error);
       return { kind: 'retry', reason: error.message };
     }
     const wasTold = await replies.error(delivery, error);
     onAnswered(error);
-    return wasTold ? done : { kind: 'dead', reason: error.message };
+    return wasTold && !isUnusable ? done : { kind: 'dead', reason: error.message };
   }
 }
 
-/** Which updates the sender of a task wants to hear: `all`, `status` or `none`. */
-function wantedBy({ headers }: Delivery): string | undefined {
-  return headers[headerNames.updates];
+async function usable<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    throw new Unusable('the message cannot be used', { cause });
+  }
 }
 
-/** A message that began its task is in it; one to a task that was there may have come too late. */
+/** A message that started its task is in it; one to a task that was there may have come too late. */
 function isFirst({ request }: Job): boolean {
   return request.message.taskId === undefined;
 }
@@ -348,6 +298,6 @@ function taskInFlight(error: unknown): string | undefined {
 }
 
 /** Errors that another attempt may not meet again. */
-function isOurFault({ code }: LegateError): boolean {
+function isRetryable({ code }: LegateError): boolean {
   return code === 'INTERNAL' || code === 'STORE_FAILED' || code === 'UNAVAILABLE';
 }

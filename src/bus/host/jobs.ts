@@ -2,20 +2,21 @@ import type { Caller } from '../../agents/index.ts';
 import type { SendMessageRequest, TaskState } from '../../protocol/index.ts';
 import type { Call } from '../../tasks/index.ts';
 import type { Delivery } from '../transport/index.ts';
-import type { Telling } from './telling.ts';
 
 /** A task message in the hands of this process. */
 export interface Job {
   readonly delivery: Delivery;
   readonly request: SendMessageRequest;
+  /** Who sent it, whatever tenant the request names. */
+  readonly sender: Caller;
   readonly call: Call;
-  /** Undefined for callers who want to hear nothing on the way. */
-  readonly telling: Telling | undefined;
+  /** Numbers the updates of this delivery: each delivery of a message tells its task anew. */
+  readonly updates: { readonly series: string; sequence: number };
   /** Known once the message is admitted. */
   ids: { readonly taskId: string; readonly contextId: string } | undefined;
-  /** Its caller wished so before the task was known. */
+  /** Its caller cancelled it before the task was known. */
   isCancelled: boolean;
-  /** The state that onlookers were told last. */
+  /** The state that was broadcast last. */
   state: TaskState | undefined;
 }
 
@@ -34,19 +35,16 @@ export class Jobs {
     if (this.#jobs.get(key) === job) this.#jobs.delete(key);
   }
 
-  find(correlationId: string | undefined, caller: Caller): Job | undefined {
-    return correlationId === undefined ? undefined : this.#jobs.get(keyOf(correlationId, caller));
+  find(correlationId: string | undefined, sender: Caller): Job | undefined {
+    return correlationId === undefined ? undefined : this.#jobs.get(keyOf(correlationId, sender));
   }
 }
 
-function keyOfJob({ delivery, call }: Job): string {
-  return keyOf(delivery.correlationId ?? delivery.id, call.caller);
+function keyOfJob({ delivery, sender }: Job): string {
+  return keyOf(delivery.correlationId ?? delivery.id, sender);
 }
 
-/**
- * Correlation ids are the callers' to choose: the same one of two callers is two. Their lengths keep
- * the parts of a key apart, whatever is in them.
- */
+/** Correlation ids are the callers' to choose: the same one of two callers is two. */
 function keyOf(correlationId: string, { tenant, subject }: Caller): string {
-  return `${tenant.length} ${subject.length} ${tenant}${subject}${correlationId}`;
+  return JSON.stringify([tenant, subject, correlationId]);
 }

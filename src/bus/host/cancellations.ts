@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Caller } from '../../agents/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { outcomeText, type Service, serviceOperations } from '../../service/index.ts';
+import { RecordSpace, type Store } from '../../store/index.ts';
+import type { Call, Scheduler } from '../../tasks/index.ts';
+import { type Identification, identify, readCancel } from '../exchange/index.ts';
+import {
+  type Bus,
+  cancelQueue,
+  type Consumption,
+  type Delivery,
+  done,
+  ownCancelQueue,
+  type Verdict,
+} from '../transport/index.ts';
+import type { Jobs } from './jobs.ts';
+import type { Replies } from './replies.ts';
+
+const oneDay = 24 * 60 * 60 * 1000;
+
+/** Cancellation requests for tasks that have not come out of the queue yet, in the store. */
+export class PendingCancellations {
+  readonly #requests: RecordSpace<true>;
+  readonly #scheduler: Scheduler;
+  readonly #agent: string;
+
+  constructor(options: { store: Store; scheduler: Scheduler; agent: string }) {
+    const { store, scheduler, agent } = options;
+    this.#requests = new RecordSpace({
+      records: store.records,
+      space: 'bus-cancel-wishes',
+      schema: z.literal(true),
+      clock: scheduler,
+    });
+    this.#scheduler = scheduler;
+    this.#agent = agent;
+  }
+
+  async keep(correlationId: string, sender: Caller): Promise<void> {
+    const key = this.#key(correlationId, sender);
+    const expiresAt = this.#scheduler.now() + oneDay;
+    await this.#requests.write(this.#requests.toWrite(key, true, { expiresAt }));
+  }
+
+  /** Whether the sender wants its task cancelled; asking uses the request up. */
+  async take(correlationId: string | undefined, sender: Caller): Promise<boolean> {
+    if (correlationId === undefined) return false;
+    const key = this.#key(correlationId, sender);
+    if ((await this.#requests.get(key)) === undefined) return false;
+    await this.#requests.write(this.#requests.toWrite(key));
+    return true;
+  }
+
+  #key(correlationId: string, { tenant, subject }: Caller): string {
+    const parts = JSON.stringify([this.#agent, tenant, subject, correlationId]);
+    return createHash('sha256').update(parts).digest('base64url');
+  }
+}
+
+export interface CancelConsumerOptions {
+  readonly service: Service;
+  readonly bus: Bus;
+  readonly jobs: Jobs;
+  readonly replies: Replies;
+  readonly cancellations: PendingCancellations;
+  readonly identification: Identification;
+  readonly scheduler: Scheduler;
+  /** Aborts when nothing is waited for any more. */
+  readonly closing: AbortSignal;
+}
+
+/** Marks the copy of a request that is sent round once more. */
+const echo = 'echo';
+
+const { cancelTask } = serviceOperations;
+
+/**
+ * Takes cancellation requests from the bus. Every process of an agent hears of each request, since one
+ * of them may be at work on the task under a store of its own; and one of them is responsible, for
+ * tasks that wait for their caller and for those that have not left the queue.
+ */
+export class CancelConsumer {
+  readonly #options: CancelConsumerOptions;
+  #started = 0;
+  #settled = 0;
+
+  constructor(options: CancelConsumerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts to consume, and handles the requests that waited before it resolves, so that no task is
+   * started that was cancelled already, as far as that can be told.
+   */
+  async start(name: string, replica: string): Promise<readonly Consumption[]> {
+    const { bus, scheduler } = this.#options;
+    const own = await bus.consume(ownCancelQueue(name, replica), (copy) => this.#overhear(copy));
+    const queue = cancelQueue(name);
+    const waiting = (await bus.inspect(queue.name))?.messages ?? 0;
+    const shared = await bus.consume(queue, async (delivery) => {
+      this.#started += 1;
+      return this.#handle(delivery).finally(() => (this.#settled += 1));
+    });
+    for (let look = 0; look < 40 && this.#settled < waiting; look += 1) {
+      const isIdle = this.#started === this.#settled;
+      // Another process may have taken them.
+      if (look > 3 && isIdle && (await bus.inspect(queue.name))?.messages === 0) break;
+      await new Promise<void>((resolve) => void scheduler.after(25, resolve));
+    }
+    return [own, shared];
+  }
+
+  /** A copy for this process: stops the turn if it runs here. Its end is told by the task's consumer. */
+  async #overhear(delivery: Delivery): Promise<Verdict> {
+    const { service, jobs } = this.#options;
+    try {
+      const sender = await this.#identify(delivery);
+      const job = jobs.find(delivery.correlationId, sender);
+      if (job === undefined) return done;
+      if (job.ids === undefined) job.isCancelled = true;
+      else await cancelTask.perform(service, { id: job.ids.taskId }, this.#within(job.call));
+      return done;
+    } catch (error) {
+      // The copy that all share is answered; this one is not. A store that fails may be back.
+      if (error instanceof LegateError && error.code !== 'STORE_FAILED') return done;
+      throw error;
+    }
+  }
+
+  /** The one copy that all processes share: it is answered. */
+  async #handle(delivery: Delivery): Promise<Verdict> {
+    const { service, jobs, replies } = this.#options;
+    const { correlationId, headers, replyTo = '', topic } = delivery;
+    if (headers[echo] !== undefined) return done;
+    let caller: Caller | undefined;
+    try {
+      const request = readCancel(delivery.body);
+      caller = await this.#identify(delivery);
+      const job = jobs.find(correlationId, caller);
+      const id = job?.ids?.taskId ?? request.id;
+      const call = this.#within(job?.call ?? { caller, version: '1.0' });
+      try {
+        const task = await cancelTask.perform(service, { ...request, id }, call);
+        await replies.result(delivery, outcomeText({ task }), 'cancel');
+      } catch (error) {
+        const isUnknown = error instanceof LegateError && error.code === 'TASK_NOT_FOUND';
+        if (!isUnknown || correlationId !== id) throw error;
+        await this.#keep(delivery, id, caller);
+      }
+      return done;
+    } catch (error) {
+      if (!(error instanceof LegateError) || error.code === 'STORE_FAILED') throw error;
+      service.audit.denied(error, { address: replyTo, what: topic, caller });
+      await replies.error(delivery, error, 'cancel');
+      return done;
+    }
+  }
+
+  /**
+   * Its caller does not know the task's id, nor do we: the message is still on its way. Whoever takes
+   * it from now on finds the request; whoever took it a moment ago hears of it once more.
+   */
+  async #keep(delivery: Delivery, correlationId: string, sender: Caller): Promise<void> {
+    const { bus, cancellations } = this.#options;
+    await cancellations.keep(correlationId, sender);
+    const { topic, body, replyTo, headers } = delivery;
+    await bus.publish(topic, {
+      type: 'cancel',
+      body,
+      correlationId,
+      ...(replyTo !== undefined && { replyTo }),
+      headers: { ...headers, [echo]: 'yes' },
+    });
+  }
+
+  async #identify(delivery: Delivery): Promise<Caller> {
+    return identify(delivery, this.#options.identification);
+  }
+
+  #within(call: Call): Call {
+    return { ...call, signal: this.#options.closing };
+  }
+}
