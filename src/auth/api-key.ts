@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { LegateError } from '../protocol/index.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { CredentialRefused } from './auth-error.ts';
 import { type AuthRequest, maxCredentialLength, singleHeader } from './auth-request.ts';
+import { digestOf } from './secrets.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 
 /**
@@ -33,7 +33,6 @@ export interface ApiKeyVerifierOptions {
 export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
   const { header = 'X-Api-Key', queryParameter, schemeName = 'apiKey', stored } = options;
   const name = header.toLowerCase();
-  // Looked up by digest: the time that takes depends on the digest, which nobody can choose.
   const fixed = new Map(
     (options.keys ?? []).map(({ key, ...identity }) => {
       if (key === '') throw new LegateError('CONFIGURATION_INVALID', 'an API key is empty');
@@ -69,8 +68,4 @@ export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
       return toCaller('api-key', record);
     },
   };
-}
-
-function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
 }

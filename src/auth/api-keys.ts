@@ -1,7 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { Json, type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
-import type { RecordStore } from '../store/index.ts';
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { LegateError } from '../protocol/index.ts';
+import { RecordSpace, type RecordStore, type SpaceRecord } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
+import { digestOf } from './secrets.ts';
 import { checkIdentity, type Identity } from './verifier.ts';
 
 /**
@@ -37,9 +39,18 @@ export interface ApiKeyRecord extends Identity {
   readonly expiresAt?: number;
 }
 
-const space = 'api-keys';
 const idLength = 16;
 const maxCached = 10_000;
+
+const storedKey = z.object({
+  subject: z.string(),
+  tenant: z.string(),
+  /** Milliseconds since 1970. */
+  createdAt: z.number(),
+  displayName: z.string().exactOptional(),
+  scopes: z.array(z.string()).readonly().exactOptional(),
+});
+type StoredKey = z.infer<typeof storedKey>;
 
 /**
  * API keys of identities, several each, made and revoked while the server runs. Only digests are
@@ -47,7 +58,8 @@ const maxCached = 10_000;
  * @example const { key } = await new ApiKeys({ records: store.records }).create({ subject: 'bob' })
  */
 export class ApiKeys {
-  readonly #records: RecordStore;
+  /** By digest. */
+  readonly #keys: RecordSpace<StoredKey>;
   readonly #clock: { now(): number };
   readonly #cacheTime: number;
   readonly #logger: Logger;
@@ -55,8 +67,13 @@ export class ApiKeys {
   readonly #cache = new Map<string, { readonly until: number; readonly found?: ApiKeyRecord }>();
 
   constructor(options: ApiKeysOptions) {
-    this.#records = options.records;
     this.#clock = options.clock ?? { now: Date.now };
+    this.#keys = new RecordSpace({
+      records: options.records,
+      space: 'api-keys',
+      schema: storedKey,
+      clock: this.#clock,
+    });
     this.#cacheTime = options.cacheTime ?? 5_000;
     this.#logger = options.logger ?? silentLogger;
   }
@@ -85,21 +102,19 @@ export class ApiKeys {
     const now = this.#clock.now();
     const digest = digestOf(key);
     const { subject, tenant = '', displayName, scopes } = identity;
-    const value: JsonObject = {
+    const value: StoredKey = {
       subject,
       tenant,
       createdAt: now,
       ...(displayName !== undefined && { displayName }),
       ...(scopes !== undefined && { scopes }),
     };
-    const expiry = options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt };
-    const isNew = await this.#records.write(
-      [{ space, key: digest, value: Json.of<JsonValue>(value), ifVersion: 0, ...expiry }],
-      now,
+    const isNew = await this.#keys.write(
+      this.#keys.toWrite(digest, value, { ifVersion: 0, ...options }),
     );
     if (!isNew) throw new LegateError('INVALID_PARAMS', 'this API key exists already');
     this.#cache.delete(digest);
-    const record = toRecord(digest, value, options.expiresAt);
+    const record = toRecord({ key: digest, value, ...options });
     this.#logger.info({ audit: 'action', id: record.id, tenant, subject }, 'audit.api_key.created');
     return { key, record };
   }
@@ -110,11 +125,8 @@ export class ApiKeys {
     const now = this.#clock.now();
     const cached = this.#cache.get(digest);
     if (cached !== undefined && cached.until > now) return unexpired(cached.found, now);
-    const stored = await this.#records.get(space, digest, now);
-    const found =
-      stored === undefined
-        ? undefined
-        : toRecord(digest, stored.value.value as JsonObject, stored.expiresAt);
+    const stored = await this.#keys.get(digest);
+    const found = stored && toRecord(stored);
     this.#remember(digest, { until: now + this.#cacheTime, ...(found !== undefined && { found }) });
     return unexpired(found, now);
   }
@@ -122,14 +134,10 @@ export class ApiKeys {
   /** Takes effect here at once, elsewhere within the cache time. False when there is no such key. */
   async revoke(id: string): Promise<boolean> {
     if (!/^[0-9a-f]{16}$/.test(id)) return false;
-    const now = this.#clock.now();
-    const matches = await this.#records.list({ space, prefix: id, limit: 100, now });
+    const matches = await Array.fromAsync(this.#keys.keys(id));
     if (matches.length === 0) return false;
-    await this.#records.write(
-      matches.map(({ key }) => ({ space, key })),
-      now,
-    );
-    for (const { key } of matches) this.#cache.delete(key);
+    await this.#keys.write(...matches.map((key) => this.#keys.toWrite(key)));
+    for (const key of matches) this.#cache.delete(key);
     this.#logger.info({ audit: 'action', id }, 'audit.api_key.revoked');
     return true;
   }
@@ -138,25 +146,15 @@ export class ApiKeys {
   async list(
     query: { readonly subject?: string; readonly after?: string; readonly limit?: number } = {},
   ): Promise<readonly ApiKeyRecord[]> {
-    const { subject, limit = 1_000 } = query;
+    const { subject, after = '', limit = 1_000 } = query;
     const found: ApiKeyRecord[] = [];
-    // A digest that begins with this id sorts below the id followed by any letter beyond `f`.
-    let after = query.after === undefined ? undefined : `${query.after}g`;
-    while (found.length < limit) {
-      const page = await this.#records.list({
-        space,
-        limit: 100,
-        now: this.#clock.now(),
-        ...(after !== undefined && { after }),
-      });
-      for (const { key, value, expiresAt } of page) {
-        const record = toRecord(key, value.value as JsonObject, expiresAt);
-        if (subject === undefined || record.subject === subject) found.push(record);
-      }
-      after = page.at(-1)?.key;
-      if (page.length < 100) break;
+    for await (const stored of this.#keys.list()) {
+      if (found.length >= limit) break;
+      const record = toRecord(stored);
+      const isWanted = subject === undefined || record.subject === subject;
+      if (isWanted && record.id > after) found.push(record);
     }
-    return found.slice(0, limit);
+    return found;
   }
 
   #remember(digest: string, entry: { until: number; found?: ApiKeyRecord }): void {
@@ -172,15 +170,10 @@ function unexpired(found: ApiKeyRecord | undefined, now: number): ApiKeyRecord |
   return found?.expiresAt !== undefined && found.expiresAt <= now ? undefined : found;
 }
 
-function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
-}
-
-function toRecord(digest: string, value: JsonObject, expiresAt: number | undefined): ApiKeyRecord {
-  const stored = value as unknown as Omit<ApiKeyRecord, 'id' | 'expiresAt'>;
-  return {
-    ...stored,
-    id: digest.slice(0, idLength),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
+function toRecord({
+  key,
+  value,
+  expiresAt,
+}: Pick<SpaceRecord<StoredKey>, 'key' | 'value' | 'expiresAt'>): ApiKeyRecord {
+  return { ...value, id: key.slice(0, idLength), ...(expiresAt !== undefined && { expiresAt }) };
 }

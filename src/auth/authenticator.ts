@@ -3,7 +3,6 @@ import { LegateError, type SecurityRequirement, type SecurityScheme } from '../p
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { AuthError, CredentialRefused } from './auth-error.ts';
 import type { AuthRequest } from './auth-request.ts';
-import { challenge, type ChallengeOptions } from './challenge.ts';
 import { PresentedCredentials } from './presented-credentials.ts';
 import type { Verifier } from './verifier.ts';
 
@@ -29,6 +28,16 @@ export interface AuthenticatorOptions {
   /** The address of the protected resource's metadata (RFC 9728), told in challenges. */
   readonly resourceMetadata?: string;
   readonly logger?: Logger;
+}
+
+/** What a refused caller is told. */
+interface ChallengeOptions {
+  readonly realm: string;
+  /** RFC 6750: left out when the request carried no credential at all. */
+  readonly error?: 'invalid_token' | 'insufficient_scope';
+  readonly scopes?: readonly string[];
+  /** The address of the protected resource's metadata (RFC 9728). */
+  readonly resourceMetadata?: string;
 }
 
 const anonymous: Caller = Object.freeze({ tenant: '', subject: '', method: 'anonymous' });
@@ -177,4 +186,30 @@ function checkIssuers(verifiers: readonly Verifier[]): void {
     }
     issuers.set(subjectPrefix, issuer);
   }
+}
+
+/** One value of `WWW-Authenticate`. */
+function challenge(scheme: string, options: ChallengeOptions): string {
+  const { realm, error, scopes, resourceMetadata } = options;
+  const parameters = [`realm=${quote(realm)}`];
+  if (scheme === 'Bearer') {
+    if (error !== undefined) parameters.push(`error=${quote(error)}`);
+    if (scopes !== undefined && scopes.length > 0) {
+      parameters.push(`scope=${quote(scopes.join(' '))}`);
+    }
+    if (resourceMetadata !== undefined) {
+      parameters.push(`resource_metadata=${quote(resourceMetadata)}`);
+    }
+  }
+  return `${scheme} ${parameters.join(', ')}`;
+}
+
+function quote(value: string): string {
+  if (!/^[\x20-\x7e]*$/.test(value)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `${JSON.stringify(value)} cannot stand in a WWW-Authenticate header; use printable ASCII`,
+    );
+  }
+  return `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }

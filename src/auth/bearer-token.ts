@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { LegateError } from '../protocol/index.ts';
 import { CredentialRefused } from './auth-error.ts';
 import { bearerToken } from './auth-request.ts';
+import { digestOf } from './secrets.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 
 /**
@@ -19,12 +19,11 @@ export interface BearerTokenOptions {
 }
 
 /**
- * Accepts fixed tokens in `Authorization: Bearer`. All of them are compared, by digest and in
- * constant time, so that the time of an answer tells nothing.
+ * Accepts fixed tokens in `Authorization: Bearer`.
  * @example bearerTokenVerifier({ tokens: [{ token: process.env.TOKEN ?? '', subject: 'orchestrator' }] })
  */
 export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
-  const known = options.tokens.map(({ token, ...identity }) => {
+  const entries = options.tokens.map(({ token, ...identity }) => {
     if (!/^[\x21-\x7e]+$/.test(token)) {
       throw new LegateError(
         'CONFIGURATION_INVALID',
@@ -32,8 +31,9 @@ export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
       );
     }
     checkIdentity(identity, 'bearer token');
-    return { digest: digestOf(token), caller: toCaller('bearer-token', identity) };
+    return [digestOf(token), toCaller('bearer-token', identity)] as const;
   });
+  const known = new Map(entries);
   return {
     method: 'bearer-token',
     challenge: 'Bearer',
@@ -41,14 +41,9 @@ export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
     async verify(request) {
       const token = bearerToken(request);
       if (token === undefined) return undefined;
-      const digest = digestOf(token);
-      const [match] = known.filter((entry) => timingSafeEqual(entry.digest, digest));
-      if (match === undefined) throw new CredentialRefused('unknown token');
-      return match.caller;
+      const caller = known.get(digestOf(token));
+      if (caller === undefined) throw new CredentialRefused('unknown token');
+      return caller;
     },
   };
-}
-
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkBind } from './bind-guard.ts';
+import { checkBind } from './local.ts';
 
 test.each(['127.0.0.1', '127.1.2.3', '::1', '[::1]', '::ffff:127.0.0.1', 'localhost', 'LOCALHOST'])(
   'without authentication %s is fine',

@@ -1,8 +1,7 @@
 import type { Caller } from '../agents/index.ts';
 import { networkOf } from '../net/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import { AuthError } from './auth-error.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { FailureLimit } from './failure-limit.ts';
 import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
 
 /**
@@ -17,8 +16,6 @@ export interface CallerLimitsOptions {
   readonly requestsPerSecond?: number;
   /** Requests at once after a pause. @default requestsPerSecond */
   readonly burst?: number;
-  /** Replaces the limit of this process, for example by one over all replicas. */
-  readonly rateLimiter?: RateLimiter;
   /** Calls in flight at one time, without open streams; 0 for no limit. @default 1_000 */
   readonly concurrentRequests?: number;
   /** Streams open at one time; 0 for no limit. @default 1_000 */
@@ -40,30 +37,25 @@ export class CallerLimits {
   readonly #rate: RateLimiter | undefined;
   readonly #requests: ConcurrencyLimit | undefined;
   readonly #streams: ConcurrencyLimit | undefined;
-  readonly #failures: FailureLimit | undefined;
+  readonly #failures: TokenBuckets | undefined;
 
-  constructor(options: CallerLimitsOptions = {}) {
-    const { requestsPerSecond = 0, burst, clock } = options;
+  /** `rate` replaces the one that is counted in this process, by one over all replicas. */
+  constructor(options: CallerLimitsOptions = {}, rate?: RateLimiter) {
+    const { requestsPerSecond = 0, burst = requestsPerSecond, failuresPerMinute = 0 } = options;
     const { concurrentRequests = 1_000, openStreams = 1_000 } = options;
-    const buckets =
-      requestsPerSecond === 0
-        ? undefined
-        : new TokenBuckets({
-            rate: requestsPerSecond,
-            ...(burst !== undefined && { burst }),
-            ...(clock !== undefined && { clock }),
-          });
-    this.#rate = options.rateLimiter ?? buckets;
+    const clock = options.clock === undefined ? {} : { clock: options.clock };
+    const buckets = (perSecond: number, most: number): TokenBuckets | undefined =>
+      perSecond === 0 ? undefined : new TokenBuckets({ rate: perSecond, burst: most, ...clock });
+    this.#rate = rate ?? buckets(requestsPerSecond, burst);
+    this.#failures = buckets(failuresPerMinute / 60, failuresPerMinute);
     this.#requests = limitOf(concurrentRequests, 'requests under way');
     this.#streams = limitOf(openStreams, 'open streams');
-    const { failuresPerMinute: perMinute = 0 } = options;
-    this.#failures =
-      perMinute === 0
-        ? undefined
-        : new FailureLimit({ perMinute, ...(clock !== undefined && { clock }) });
   }
 
-  /** Authenticates by `work`, unless the network has failed too often of late. */
+  /**
+   * Authenticates by `work`, unless the network has failed too often of late: guessing is slow then,
+   * and costs us nothing. It is the network that waits, whoever else is in it.
+   */
   async authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
     if (this.#failures === undefined) return work();
     const from = networkOf(address);
@@ -71,7 +63,7 @@ export class CallerLimits {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof AuthError && error.code === 'UNAUTHENTICATED') this.#failures.note(from);
+      if (error instanceof AuthError && error.code === 'UNAUTHENTICATED') this.#failures.take(from);
       throw error;
     }
   }
@@ -99,4 +91,46 @@ function limitOf(limit: number, what: string): ConcurrencyLimit | undefined {
 /** Unambiguous, whatever characters the parts have: no network is the JSON of a list. */
 function limitKey({ tenant, subject }: Caller, address: string): string {
   return subject === '' ? networkOf(address) : JSON.stringify([tenant, subject]);
+}
+
+/** Callers that are remembered at most although they have nothing open: most come again at once. */
+const maxIdle = 1_000;
+
+/** At most so many of something at one time for each caller, in this process. */
+export class ConcurrencyLimit {
+  readonly #limit: number;
+  readonly #what: string;
+  readonly #counts = new Map<string, number>();
+
+  /** `what`: for the error, as `open streams`. */
+  constructor(options: { readonly limit: number; readonly what: string }) {
+    this.#limit = options.limit;
+    this.#what = options.what;
+  }
+
+  /** Takes a permit until it is disposed. Throws `RATE_LIMITED` when there is none. */
+  enter(key: string): Disposable {
+    const count = this.#counts.get(key) ?? 0;
+    if (count >= this.#limit) {
+      throw new LegateError(
+        'RATE_LIMITED',
+        `more than ${this.#limit} ${this.#what}; close one or try again in a moment`,
+        { retryAfter: 1 },
+      );
+    }
+    this.#counts.set(key, count + 1);
+    let isOpen = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        this.#counts.set(key, (this.#counts.get(key) ?? 1) - 1);
+        if (this.#counts.size > maxIdle) this.#forgetIdle();
+      },
+    };
+  }
+
+  #forgetIdle(): void {
+    for (const [key, count] of this.#counts) if (count === 0) this.#counts.delete(key);
+  }
 }

@@ -4,9 +4,7 @@ export { AuthError, CredentialRefused } from './auth-error.ts';
 export { authHeaders, type AuthRequest } from './auth-request.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
 export { bearerTokenVerifier, type BearerTokenOptions } from './bearer-token.ts';
-export { type BindOptions, checkBind } from './bind-guard.ts';
 export { CallerLimits, type CallerLimitsOptions } from './caller-limits.ts';
-export { canonicalJson } from './canonical-json.ts';
 export type { CardForm } from './card-forms.ts';
 export {
   signCard,
@@ -16,11 +14,11 @@ export {
   verifyCard,
   type VerifyCardOptions,
 } from './card-signature.ts';
-export { challenge, type ChallengeOptions } from './challenge.ts';
-export { ConcurrencyLimit } from './concurrency-limit.ts';
-export { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
+export { hasUsableExpiry, jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 export { type JwtAlgorithm, jwtAlgorithms, type JwtKeySource } from './jwt-keys.ts';
 export {
+  type BindOptions,
+  checkBind,
   hostName,
   hostPort,
   isLocalName,
@@ -31,15 +29,7 @@ export {
   type ServerReach,
 } from './local.ts';
 export { mtlsVerifier, type MtlsOptions, type TlsPeer, tlsPeer } from './mtls.ts';
-export {
-  ClusterRate,
-  type ClusterRateOptions,
-  overReplicas,
-  type RateLimiter,
-  TokenBuckets,
-  type TokenBucketOptions,
-} from './rate-limit.ts';
-export { isSameSecret } from './same-secret.ts';
+export { ClusterRate, type ClusterRateOptions, overReplicas } from './rate-limit.ts';
+export { isSameSecret } from './secrets.ts';
 export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';
-export { hasUsableExpiry } from './token-expiry.ts';
 export type { Identity, Verifier } from './verifier.ts';

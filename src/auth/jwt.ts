@@ -5,7 +5,6 @@ import { CredentialRefused } from './auth-error.ts';
 import { bearerToken } from './auth-request.ts';
 import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
 import { openIdConfigurationUrl } from './remote-keys.ts';
-import { hasUsableExpiry } from './token-expiry.ts';
 import { isSubject, toCaller, type Verifier } from './verifier.ts';
 
 /**
@@ -166,4 +165,13 @@ function scopesOf(payload: JWTPayload, claim: string | undefined): readonly stri
   if (typeof value === 'string') return value.split(' ').filter((scope) => scope !== '');
   if (!Array.isArray(value)) return undefined;
   return value.filter((scope): scope is string => typeof scope === 'string');
+}
+
+/**
+ * Whether `exp` of a token is a time: JSON lets `1e999` be a number, which is infinity here, and the
+ * token would hold for ever. Fractions of a second are fine (RFC 7519, 2).
+ * @example hasUsableExpiry({ exp: 1e999 }) // false
+ */
+export function hasUsableExpiry({ exp }: { readonly exp?: number }): boolean {
+  return exp === undefined || Math.abs(exp) <= Number.MAX_SAFE_INTEGER;
 }

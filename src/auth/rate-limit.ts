@@ -55,6 +55,15 @@ export class TokenBuckets implements RateLimiter {
   }
 
   take(key: string): void {
+    this.#filled(key).tokens -= 1;
+  }
+
+  /** Throws what `take` would, and takes nothing. */
+  check(key: string): void {
+    this.#filled(key);
+  }
+
+  #filled(key: string): Bucket {
     const now = this.#clock.now();
     const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, filledAt: now };
     // A clock that was set back gives nothing and takes nothing.
@@ -68,7 +77,7 @@ export class TokenBuckets implements RateLimiter {
       if (oldest !== undefined) this.#buckets.delete(oldest);
     }
     if (bucket.tokens < 1) throw limited((1 - bucket.tokens) / this.#rate);
-    bucket.tokens -= 1;
+    return bucket;
   }
 }
 

@@ -222,12 +222,9 @@ function callerLimitsOf(
   const rate: Omit<ClusterRateOptions, 'records'> | undefined =
     clusterRate ??
     (shared && requestsPerSecond > 0 ? overReplicas(requestsPerSecond, burst) : undefined);
-  return new CallerLimits({
+  return new CallerLimits(
     // Limits inside this process go by its monotonic clock.
-    ...(given !== undefined && { clock: given }),
-    ...(rate !== undefined && {
-      rateLimiter: new ClusterRate({ clock: scheduler, ...rate, records }),
-    }),
-    ...callerLimits,
-  });
+    { ...(given !== undefined && { clock: given }), ...callerLimits },
+    rate && new ClusterRate({ clock: scheduler, ...rate, records }),
+  );
 }
