@@ -115,6 +115,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'mcp.error': 'An MCP server sent what is not understood',
   'mcp.server.error': 'A request to an agent that is served as an MCP server was not understood',
   'mcp.server.stderr': 'What the program of an MCP server writes to standard error',
+  'lease.failed':
+    'The lease of this replica could not be renewed, or the work of dead replicas not taken over; tried again',
   'mcp_server.startup_check_failed': 'An MCP server of the project is not there',
   'mcp_tool.called': 'A step called a tool; names of what went along, never values',
   'mcp_tool.failed': 'A step called a tool, which failed',
@@ -132,8 +134,6 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'peers.outcome.not_kept': 'What came of a request by a peer is not in the working memory',
   'peers.outcome.not_told':
     'A conversation could not be told how its call ended; told when the process starts again',
-  'peers.processes.not_seen':
-    'Other processes of the same name could not be looked for; tried again',
   'peers.question.not_answered_by_model':
     'The model has no answer to a question of a peer; the user is asked',
   'peers.question.not_asked': 'The user could not be asked either',
@@ -170,7 +170,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'sub_agent.too_talkative': 'A sub agent said more on the way than users are shown',
   'tasks.agent.cleanup_failed': 'An agent threw while it was let go',
   'tasks.cancel.failed': 'A cancel is stored, but could not be carried out yet',
-  'tasks.maintenance.failed': 'Leases or old tasks could not be looked after; tried again',
+  'tasks.maintenance.failed': 'Old tasks or missed notices could not be looked after; tried again',
   'tasks.notice.failed':
     'What another replica did to a task could not be read; found at the next event',
   'tasks.supersede.failed': 'An older question of the conversation could not be ended',

@@ -348,7 +348,7 @@ async function hastyInvoker(url: string, store: Store, id = 'me') {
     name: id,
     directory,
     transports: [new HttpTransport({ directory, client })],
-    records,
+    store,
     memory: () => new WorkingMemory({ records, owner: 'user' }),
   });
   await invoker.start();

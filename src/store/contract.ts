@@ -303,6 +303,11 @@ export interface Store {
   heartbeat(replica: string, leaseMs: number): Promise<void>;
   /** Ends the life of a replica; turns it runs may be taken over, and deliveries claimed, at once. */
   retire(replica: string): Promise<void>;
+  /** Those of the given replicas whose lease has expired, unless spared, or that have none. */
+  deadReplicas(
+    replicas: readonly string[],
+    options?: { readonly sparesExpired?: boolean },
+  ): Promise<readonly string[]>;
   /**
    * Gives this replica turns that no live replica runs, oldest first: those of dead replicas (their
    * attempt goes up by one) and queued ones whose key is idle. The asking replica is alive. With

@@ -5,6 +5,7 @@ export { storeOptionsOf } from './from-settings.ts';
 export { migrateStore, storeStatus } from './migrate.ts';
 export { ownerKey } from './owner.ts';
 export { RecordSpace, type RecordSpaceOptions, type SpaceRecord } from './record-space.ts';
-export { smallSkewMs } from './store-health.ts';
+export { Replica } from './replica.ts';
+export { isStoreFailure, reportedOutage, smallSkewMs } from './store-health.ts';
 export type { MigrationStatus, PostgresOptions } from './postgres/index.ts';
 export type { SqliteOptions } from './sqlite/index.ts';

@@ -169,6 +169,23 @@ export class WriteHealth implements StoreHealth {
   }
 }
 
+/** Whether the store was unavailable: the same operation may succeed later. */
+export function isStoreFailure(error: unknown): error is LegateError {
+  return error instanceof LegateError && error.code === 'STORE_FAILED';
+}
+
+/**
+ * What to log of a failure that belongs to an outage, which the store reports once: every operation
+ * that it hits logs it for debugging only, without a stack. Undefined for any other failure.
+ */
+export function reportedOutage(
+  { health }: { readonly health: StoreHealth },
+  error: unknown,
+): { readonly reason: string } | undefined {
+  const isReported = health.outage !== undefined && isStoreFailure(error);
+  return isReported ? { reason: error.message } : undefined;
+}
+
 /** Of a store whose writes do not fail. */
 export function neverOut(): StoreHealth {
   return new WriteHealth({ driver: 'memory', reasonOf: () => '', probe: async () => {} });

@@ -1,4 +1,5 @@
 import type { Store } from './contract.ts';
+import type { Leases } from './leases.ts';
 
 type TakeOver = Parameters<Store['takeOver']>[0];
 
@@ -60,17 +61,13 @@ export class TurnQueue<T extends OpenTurn = OpenTurn> {
     remove(this.#byTask, turn.taskId, turn);
   }
 
-  /** Turns, first of their keys, that nobody runs; `replicas` says until when each is alive. */
-  abandoned(query: TakeOver, now: number, replicas: ReadonlyMap<string, number>): T[] {
-    const isAlive = (replica: string): boolean =>
-      query.sparesExpired === true
-        ? replicas.has(replica)
-        : (replicas.get(replica) ?? -Infinity) > now;
+  /** Turns, first of their keys, that nobody runs. */
+  abandoned(query: TakeOver, leases: Leases): T[] {
     const atWork = query.atWork && new Set(query.atWork);
     const isAbandoned = ({ replica, key }: T): boolean => {
       if (replica === undefined) return true;
       if (replica === query.replica) return atWork?.has(key) === false;
-      return !isAlive(replica);
+      return !leases.isAlive(replica, query.sparesExpired);
     };
     const found: T[] = [];
     for (const [turn] of this.#byKey.values()) {

@@ -19,7 +19,7 @@ import {
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
 import type { AgentCommand } from '../agents/index.ts';
-import { ownerKey } from '../store/index.ts';
+import { isStoreFailure, ownerKey } from '../store/index.ts';
 import { Admissions, type Admitted, hasMessage, taskEnded } from './admissions.ts';
 import type { Call } from './call.ts';
 import { cancelTask } from './cancel.ts';
@@ -31,7 +31,6 @@ import { LogReader } from './log-reader.ts';
 import { Maintenance } from './maintenance.ts';
 import { type EngineOptions, type EngineSettings, resolveOptions } from './options.ts';
 import { PageTokens } from './page-token.ts';
-import { isStoreFailure } from './store-retry.ts';
 import { PushConfigs } from './push-configs.ts';
 import { listTasks } from './task-list.ts';
 import type { TurnOutcome } from './turn-run.ts';
@@ -61,7 +60,7 @@ export class Engine {
 
   private constructor(settings: EngineSettings) {
     this.#settings = settings;
-    this.#replica = settings.replica;
+    this.#replica = settings.replica.id;
     this.#turns = new Turns(settings, this.#hub, this.#replica);
     this.pushConfigs = new PushConfigs(settings);
     this.#admissions = new Admissions({
@@ -71,7 +70,7 @@ export class Engine {
       replica: this.#replica,
       pushConfigs: this.pushConfigs,
     });
-    this.#maintenance = new Maintenance(settings, this.#hub, this.#turns, this.#replica);
+    this.#maintenance = new Maintenance(settings, this.#hub, this.#turns);
     this.#tokens = new PageTokens(settings.pageTokenKey);
     this.#unwatch = settings.store.watch(
       ({ taskId }) => this.#notice(taskId),
@@ -87,8 +86,8 @@ export class Engine {
     try {
       await engine.#maintenance.start();
     } catch (error) {
-      engine.#maintenance.stop();
       engine.#unwatch();
+      await engine.#maintenance.stop();
       throw error;
     }
     return engine;
@@ -352,9 +351,8 @@ export class Engine {
   /** Drains, then retires. The store stays open: it is not ours. */
   async stop(options: { readonly graceMs?: number } = {}): Promise<void> {
     await this.drain(options);
-    this.#maintenance.stop();
     this.#unwatch();
-    await this.#settings.store.retire(this.#replica);
+    await this.#maintenance.stop();
   }
 
   get #mayVanish(): boolean {

@@ -1,38 +1,35 @@
-import { type Reporting, smallSkewMs } from '../store/index.ts';
+import { type Replica, reportedOutage, type Reporting, smallSkewMs } from '../store/index.ts';
 import { observeGauge } from '../telemetry/index.ts';
+import { repeat } from '../time/index.ts';
 import type { Hub } from './hub.ts';
 import type { EngineSettings } from './options.ts';
-import { reportedOutage } from './store-retry.ts';
-import type { Timer } from './scheduler.ts';
 import type { Turns } from './turns.ts';
 
 /** Turns taken over at once, and things of each kind swept at once. */
 const batch = 100;
 
 /**
- * What a replica does beside its requests: shows that it lives, takes over turns that nobody runs,
- * looks for events and cancel requests of which no notice came, and deletes what is over.
+ * What an engine does beside its requests: takes over turns that nobody runs, looks for events and
+ * cancel requests of which no notice came, and deletes what is over.
  */
 export class Maintenance {
   readonly #settings: EngineSettings;
   readonly #hub: Hub;
   readonly #turns: Turns;
-  readonly #replica: string;
-  readonly #timers = new Set<Timer>();
-  #lastHeartbeat: number | undefined;
-  /** Until then nobody else is taken for dead. */
-  #patientUntil = 0;
+  readonly #replica: Replica;
+  #repeated: readonly { stop(): void }[] = [];
+  #leave: (() => Promise<void>) | undefined;
   /** Whether this is the engine that reports on the store, among those that share it. */
   readonly #reporting: Reporting;
   readonly #unobserve: () => void;
   #isSkewed = false;
   #isStopped = false;
 
-  constructor(settings: EngineSettings, hub: Hub, turns: Turns, replica: string) {
+  constructor(settings: EngineSettings, hub: Hub, turns: Turns) {
     this.#settings = settings;
     this.#hub = hub;
     this.#turns = turns;
-    this.#replica = replica;
+    this.#replica = settings.replica;
     const { store, logger } = settings;
     this.#reporting = store.health.report({
       started: ({ error }) => logger.error({ driver: store.driver, error }, 'store.outage.started'),
@@ -45,38 +42,26 @@ export class Maintenance {
   }
 
   async start(): Promise<void> {
-    const { store, leaseMs, pollIntervalMs, sweepIntervalMs } = this.#settings;
-    await this.#heartbeat();
-    await this.#takeOver();
-    this.#every(leaseMs / 3, () => this.#takeOver());
-    if (store.shared) {
-      this.#every(leaseMs / 3, () => this.#heartbeat());
-      this.#every(pollIntervalMs, () => this.#lookAgain());
-    }
-    this.#every(sweepIntervalMs, () => this.#sweep());
+    const { store, pollIntervalMs, sweepIntervalMs } = this.#settings;
+    this.#leave = await this.#replica.join({
+      takeOver: () => this.#takeOver(),
+      onRenewed: (isLate) => {
+        this.#checkClock();
+        if (isLate) void this.#turns.probe();
+      },
+    });
+    this.#repeated = [
+      this.#every(sweepIntervalMs, () => this.#sweep()),
+      ...(store.shared ? [this.#every(pollIntervalMs, () => this.#lookAgain())] : []),
+    ];
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#isStopped = true;
     this.#reporting.end();
     this.#unobserve();
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
-  }
-
-  async #heartbeat(): Promise<void> {
-    const { store, scheduler, leaseMs } = this.#settings;
-    // Where nobody else could take over, life needs no proof.
-    await store.heartbeat(this.#replica, store.shared ? leaseMs : Infinity);
-    this.#checkClock();
-    // When our own signs of life did not get through, those of others did not either: they have yet
-    // to show that they live.
-    const now = scheduler.now();
-    const wasCutOff = now - (this.#lastHeartbeat ?? now) > leaseMs;
-    this.#lastHeartbeat = now;
-    if (!wasCutOff) return;
-    this.#patientUntil = now + leaseMs;
-    void this.#turns.probe();
+    for (const each of this.#repeated) each.stop();
+    await this.#leave?.();
   }
 
   /** Says once that the wall clock is wrong, and once that it is right again. */
@@ -100,18 +85,15 @@ export class Maintenance {
   async #lookAgain(): Promise<void> {
     this.#hub.nudgeAll();
     if (this.#turns.size === 0) return;
-    const canceled = await this.#settings.store.cancelRequests(this.#replica);
+    const canceled = await this.#settings.store.cancelRequests(this.#replica.id);
     for (const taskId of canceled) this.#turns.stop(taskId, 'cancel');
   }
 
   async #takeOver(): Promise<void> {
-    const { store, scheduler, leaseMs } = this.#settings;
     // What cannot be written to its end is not begun: the first look after the outage finds it.
-    if (store.health.outage !== undefined) return;
+    if (this.#settings.store.health.outage !== undefined) return;
     for (;;) {
-      const now = scheduler.now();
-      const isCutOff = store.shared && now - (this.#lastHeartbeat ?? now) > leaseMs;
-      const sparesExpired = isCutOff || now < this.#patientUntil;
+      const { sparesExpired } = this.#replica;
       const taken = await this.#turns.takeOver(batch, { sparesExpired });
       if (taken < batch || this.#isStopped) return;
     }
@@ -130,24 +112,9 @@ export class Maintenance {
     }
   }
 
-  /** Repeats `work` with a pause of `interval` in between; a failure is logged and tried again. */
-  #every(interval: number, work: () => Promise<void>): void {
+  #every(interval: number, work: () => Promise<void>): { stop(): void } {
     const { scheduler } = this.#settings;
-    const run = (): void => {
-      work()
-        .catch((error: unknown) => this.#failed(error))
-        .finally(() => {
-          if (!this.#isStopped) schedule();
-        });
-    };
-    const schedule = (): void => {
-      const timer = scheduler.after(interval, () => {
-        this.#timers.delete(timer);
-        run();
-      });
-      this.#timers.add(timer);
-    };
-    schedule();
+    return repeat(interval, work, { timers: scheduler, onError: (error) => this.#failed(error) });
   }
 
   #failed(error: unknown): void {

@@ -1,9 +1,9 @@
 import type { Agent } from '../agents/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
-import type { Store } from '../store/index.ts';
+import { Replica, type Store } from '../store/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
 import type { Call } from './call.ts';
-import { type Scheduler, storeScheduler, systemScheduler } from './scheduler.ts';
+import { type Scheduler, storeScheduler } from './scheduler.ts';
 
 /** What the engine needs of push notifications; without it the capability is off. */
 export interface PushHooks {
@@ -40,8 +40,8 @@ export interface EngineOptions {
   duplicateStreams?: 'attach' | 'refuse';
   /** Checks and shows webhooks; without it the capability is off. */
   push?: PushHooks | undefined;
-  /** The name under which this process runs turns; no two may share one. @default random */
-  replica?: string;
+  /** Under whose lease turns run: shared with other parts of the process, or one of this name. @default a new one */
+  replica?: Replica | string;
   /** URIs of the extensions the agent declares. @default [] */
   extensions?: readonly string[];
   /** URIs of extensions without which no message is taken. @default [] */
@@ -88,19 +88,25 @@ export interface EngineOptions {
 const sevenDays = 7 * 24 * 60 * 60 * 1000;
 
 /** All options, with their defaults filled in. */
-export type EngineSettings = Required<Omit<EngineOptions, 'push'>> & {
+export type EngineSettings = Required<Omit<EngineOptions, 'push' | 'replica'>> & {
+  readonly replica: Replica;
   readonly push: PushHooks | undefined;
 };
 
 export function resolveOptions(options: EngineOptions): EngineSettings {
+  const { store, leaseMs = 15_000, logger = defaultLogger } = options;
+  const { replica, scheduler = storeScheduler(store) } = options;
   const taskTimeoutMs = options.taskTimeoutMs ?? 600_000;
   return {
     agent: options.agent,
-    store: options.store,
+    store,
     streaming: options.streaming ?? true,
     duplicateStreams: options.duplicateStreams ?? 'refuse',
     push: options.push,
-    replica: options.replica ?? (options.scheduler ?? systemScheduler).uuid(),
+    replica:
+      replica instanceof Replica
+        ? replica
+        : new Replica({ store, id: replica ?? scheduler.uuid(), scheduler, leaseMs, logger }),
     extensions: options.extensions ?? [],
     requiredExtensions: options.requiredExtensions ?? [],
     taskTimeoutMs,
@@ -115,10 +121,10 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     maxEvents: options.maxEvents ?? 1_000_000,
     maxRunningTurns: options.maxRunningTurns ?? 1_000,
     maxAttempts: options.maxAttempts ?? 3,
-    leaseMs: options.leaseMs ?? 15_000,
+    leaseMs,
     pollIntervalMs: options.pollIntervalMs ?? 1_000,
     pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
-    logger: options.logger ?? defaultLogger,
-    scheduler: options.scheduler ?? storeScheduler(options.store),
+    logger,
+    scheduler,
   };
 }

@@ -9,7 +9,13 @@ import {
   type Task,
   type TaskState,
 } from '../protocol/index.ts';
-import type { ContextWrite, RecordWrite, Store, TurnRecord } from '../store/index.ts';
+import {
+  type ContextWrite,
+  type RecordWrite,
+  reportedOutage,
+  type Store,
+  type TurnRecord,
+} from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './admission.ts';
 import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
@@ -17,7 +23,7 @@ import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { RunControl } from './run-control.ts';
-import { retryWhileUnavailable, reportedOutage } from './store-retry.ts';
+import { retryWhileUnavailable } from './store-retry.ts';
 import { sealedArtifacts } from './sealed-artifacts.ts';
 import { statusEvent } from './status-event.ts';
 import { supersede } from './supersede.ts';

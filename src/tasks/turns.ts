@@ -1,6 +1,6 @@
 import type { TurnEnd } from '../agents/index.ts';
 import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
-import type { TaskRecord, TurnRecord } from '../store/index.ts';
+import { reportedOutage, type TaskRecord, type TurnRecord } from '../store/index.ts';
 import type { TurnRequest } from './admission.ts';
 import { AtWork } from './at-work.ts';
 import { carryOutCancel } from './cancel.ts';
@@ -11,7 +11,7 @@ import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
-import { retryWhileUnavailable, reportedOutage } from './store-retry.ts';
+import { retryWhileUnavailable } from './store-retry.ts';
 import { TurnLost } from './task-writer.ts';
 import { interruptedEnd } from './turn-end.ts';
 import { type Run, type TurnOutcome, TurnRun } from './turn-run.ts';

@@ -177,6 +177,10 @@ export class FaultyStore implements Store {
     );
   }
 
+  deadReplicas(...input: Of<'deadReplicas'>['input']): Of<'deadReplicas'>['output'] {
+    return this.#call('deadReplicas', () => this.#options.inner.deadReplicas(...input), input);
+  }
+
   takeOver(...input: Of<'takeOver'>['input']): Of<'takeOver'>['output'] {
     const { inner, ledger } = this.#options;
     const [{ replica, sparesExpired = false }] = input;

@@ -167,7 +167,7 @@ async function invokerOf(name: string, url: string, store: Store) {
     name: 'me',
     directory,
     transports: [new HttpTransport({ directory, client })],
-    records,
+    store,
     memory: () => new WorkingMemory({ records, owner: 'user' }),
   });
   await invoker.start();

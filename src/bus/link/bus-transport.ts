@@ -56,7 +56,7 @@ export interface BusTransportOptions extends Identification {
  * answer, so that those that come while we are away are heard too.
  * @example
  * const transports = [new BusTransport({ bus, name: 'me', directory })];
- * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
+ * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class BusTransport implements PeerTransport {
   readonly reach = 'bus';

@@ -515,7 +515,8 @@ describe('calling a peer over HTTP', () => {
     });
     const server = await serve(made, { streaming: false, drainMs: 0, cancelGraceMs: 50 });
     buses.after(() => server.close());
-    const { records } = openMemory();
+    const store = openMemory();
+    const { records } = store;
     const directory = new Directory({ records, wellKnown: [{ name: 'staller', url: server.url }] });
     await directory.start();
     const client = { poll: { initialMs: 5, maximumMs: 20 } };
@@ -523,7 +524,7 @@ describe('calling a peer over HTTP', () => {
       name: 'me',
       directory,
       transports: [new HttpTransport({ directory, client })],
-      records,
+      store,
       memory: () => new WorkingMemory({ records, owner: 'user' }),
     });
     await invoker.start();

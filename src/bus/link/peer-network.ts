@@ -18,7 +18,7 @@ import {
   TrustLedger,
   WorkingMemory,
 } from '../../peers/index.ts';
-import { ownerKey, type Store } from '../../store/index.ts';
+import { ownerKey, type Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { Identification } from '../exchange/index.ts';
@@ -74,6 +74,8 @@ export interface PeerNetworkOptions
   readonly cardKeys?: readonly TrustedKeys[];
   readonly conversations?: Conversations;
   readonly toolServers?: DirectoryToolsOptions['toolServers'];
+  /** Under whose lease peers are called, if another part of the process has one. @default a new one */
+  readonly replica?: Replica;
   readonly scheduler?: Scheduler;
   readonly logger?: Logger;
 }
@@ -125,6 +127,7 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     toolServers,
     scheduler = storeScheduler(store),
     logger = defaultLogger,
+    replica,
     ...invoking
   } = options;
   const { records } = store;
@@ -181,8 +184,8 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     name,
     directory,
     transports,
-    records,
-    isShared: store.shared,
+    store,
+    ...(replica !== undefined && { replica }),
     memory,
     trust,
     scheduler,

@@ -26,7 +26,7 @@ export class Endings {
     outcome: InvocationOutcome,
     { isQuiet = false, mustCancel = false }: CloseOptions = {},
   ): Promise<Invocation | undefined> {
-    const { store, deadlines, telemetry, watchers, scheduler, processes } = this.#workings;
+    const { store, deadlines, telemetry, watchers, scheduler, replica } = this.#workings;
     const ended = await store.change(id, (current) =>
       current.state === 'ended'
         ? undefined
@@ -35,7 +35,7 @@ export class Endings {
             state: 'ended',
             outcome,
             // Whoever waits in another process says so when it has heard of it.
-            isTold: isQuiet || (current.mode === 'wait' && current.process === processes.id),
+            isTold: isQuiet || (current.mode === 'wait' && current.process === replica.id),
             // In the same write: a process that dies right now leaves no peer at work for nothing.
             ...(mustCancel && { mustCancel }),
           },
@@ -45,9 +45,16 @@ export class Endings {
     deadlines.clear(id);
     telemetry.ended(invocation, outcome, scheduler.now());
     watchers.tell(id, { invocation });
-    const isElsewhere = invocation.mode === 'wait' && processes.isAnother(invocation.process);
-    if (invocation.isTold !== true && !isElsewhere) await this.tell(invocation);
+    if (invocation.isTold !== true && !(await this.#isWaitedFor(invocation)))
+      await this.tell(invocation);
     return invocation;
+  }
+
+  /** Whether another replica waits for the outcome; when it dies, its successor tells. */
+  async #isWaitedFor({ mode, process }: Invocation): Promise<boolean> {
+    const { replica } = this.#workings;
+    if (mode !== 'wait' || process === undefined || process === replica.id) return false;
+    return (await replica.dead([process])).size === 0;
   }
 
   /** Ends an invocation whose peer need not go on. */

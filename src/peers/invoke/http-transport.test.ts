@@ -38,7 +38,7 @@ async function calling(url: string, { store = openMemory(), ...options }: Callin
     name: 'me',
     directory,
     transports: [new HttpTransport({ directory, client })],
-    records,
+    store,
     memory: () => new WorkingMemory({ records, owner: 'user' }),
     ...options,
   });

@@ -68,7 +68,7 @@ function isGivenUp(reason: unknown): boolean {
  * the peer may have taken is never sent twice: after a takeover its task is looked up by the message's id.
  * @example
  * const transports = [new HttpTransport({ directory, client: { timeoutMs: 30_000 } })];
- * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
+ * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class HttpTransport implements PeerTransport {
   readonly reach: 'http' | 'grpc';

@@ -1,20 +1,26 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite } from '../../store/index.ts';
+import type { RecordStore, RecordWrite, StoredRecord } from '../../store/index.ts';
 import type { Invocation, InvocationSession } from './invocation.ts';
 
 const space = 'invocations';
-/** An entry for each that is not over, by conversation: those that are over are kept for a day. */
+/** An entry for each that is not done, by conversation: those that are done are kept for a day. */
 const openSpace = 'invocations.open';
 const pageSize = 200;
 const attempts = 20;
 const day = 24 * 60 * 60 * 1000;
 
+/** What the index knows of an invocation; entries of earlier versions do not say whose it is. */
+const openEntry = z.object({ isOver: z.boolean(), process: z.string().exactOptional() });
+
+type Entry = z.infer<typeof openEntry> & { readonly id: string };
+
 /**
  * The invocations of one agent, in the store: an answer finds its question after any restart.
  *
- * Invariant: an invocation has an entry in the index of its conversation exactly while its state is
- * not `ended`. Both are written in one transaction.
+ * Invariant: an invocation has an entry in the index of its conversation exactly while it is not
+ * done. Both are written in one transaction.
  */
 export class InvocationStore {
   readonly #records: RecordStore;
@@ -34,7 +40,7 @@ export class InvocationStore {
 
   /** False when there is one of this id already. */
   create(invocation: Invocation): Promise<boolean> {
-    return this.#write(invocation, { ifVersion: 0, wasOpen: false });
+    return this.#write(invocation, { ifVersion: 0, wasDone: true });
   }
 
   /**
@@ -51,7 +57,7 @@ export class InvocationStore {
       const invocation = stored.value.value as unknown as Invocation;
       const changed = change(invocation);
       if (changed === undefined) return { invocation, isChanged: false };
-      const before = { ifVersion: stored.version, wasOpen: invocation.state !== 'ended' };
+      const before = { ifVersion: stored.version, wasDone: isDone(invocation) };
       if (await this.#write(changed, before)) return { invocation: changed, isChanged: true };
     }
     throw new LegateError('UNAVAILABLE', `invocation ${id} is being changed by others; try again`);
@@ -59,57 +65,70 @@ export class InvocationStore {
 
   /** Those of a conversation that are not over, at most `limit`. */
   async open(session: InvocationSession, limit: number): Promise<readonly Invocation[]> {
-    const entries = await this.#entries(session, limit);
-    const found = await Promise.all(entries.map((id) => this.find(id)));
+    const entries = await this.#entries(this.#openPrefix(session), limit);
+    const found = await Promise.all(entries.map(({ id }) => this.find(id)));
     return found.filter((each) => each !== undefined).filter(({ state }) => state !== 'ended');
   }
 
   /** How many of a conversation are not over, counted up to `limit`: the others are not read. */
   async countOpen(session: InvocationSession, limit: number): Promise<number> {
-    return (await this.#entries(session, limit)).length;
+    const entries = await this.#entries(this.#openPrefix(session), limit);
+    return entries.filter(({ isOver }) => !isOver).length;
   }
 
-  /** All of them, those that are over included: for the start of a process. */
+  /** Those that are not done, over all conversations, and the replica that works on each. */
+  unfinished(): Promise<readonly Entry[]> {
+    return this.#entries(this.#prefix);
+  }
+
+  /** All of them, those that are over included. */
   async all(): Promise<readonly Invocation[]> {
-    const found: Invocation[] = [];
-    let after: string | undefined;
-    do {
+    const found = await this.#list(space, this.#prefix);
+    return found.map(({ value }) => value.value as unknown as Invocation);
+  }
+
+  async #entries(prefix: string, limit?: number): Promise<readonly Entry[]> {
+    const found = await this.#list(openSpace, prefix, limit);
+    return found.map(({ key, value: { value } }) => {
+      const id = key.slice(key.lastIndexOf('\n') + 1);
+      const entry = openEntry.safeParse(value);
+      return { id, ...(entry.success ? entry.data : { isOver: false }) };
+    });
+  }
+
+  async #list(of: string, prefix: string, limit = Infinity): Promise<readonly StoredRecord[]> {
+    const found: StoredRecord[] = [];
+    for (let isMore = true; isMore && found.length < limit;) {
+      const after = found.at(-1)?.key;
       const page = await this.#records.list({
-        space,
-        prefix: this.#prefix,
-        limit: pageSize,
+        space: of,
+        prefix,
+        limit: Math.min(pageSize, limit - found.length),
         now: this.#clock.now(),
         ...(after !== undefined && { after }),
       });
-      for (const { value } of page) found.push(value.value as unknown as Invocation);
-      after = page.length < pageSize ? undefined : page.at(-1)?.key;
-    } while (after !== undefined);
+      found.push(...page);
+      isMore = page.length === pageSize;
+    }
     return found;
-  }
-
-  async #entries(session: InvocationSession, limit: number): Promise<readonly string[]> {
-    const prefix = this.#openPrefix(session);
-    const now = this.#clock.now();
-    const entries = await this.#records.list({ space: openSpace, prefix, limit, now });
-    return entries.map(({ key }) => key.slice(prefix.length));
   }
 
   #write(
     invocation: Invocation,
-    { ifVersion, wasOpen }: { readonly ifVersion: number; readonly wasOpen: boolean },
+    { ifVersion, wasDone }: { readonly ifVersion: number; readonly wasDone: boolean },
   ): Promise<boolean> {
     const now = this.#clock.now();
-    const isOpen = invocation.state !== 'ended';
+    const { id, session, state, deadline, process } = invocation;
+    const isOver = state === 'ended';
     // One that is over is kept for answers that come late.
-    const expiresAt = (isOpen ? invocation.deadline : now) + day;
+    const expiresAt = (isOver ? now : deadline) + day;
     const value = Json.of<JsonValue>(invocation as unknown as JsonObject);
-    const writes: RecordWrite[] = [
-      { space, key: this.#prefix + invocation.id, value, expiresAt, ifVersion },
-    ];
-    if (isOpen || wasOpen) {
-      const key = this.#openPrefix(invocation.session) + invocation.id;
-      writes.push({ space: openSpace, key, ...(isOpen && { value: present, expiresAt }) });
-    }
+    const writes: RecordWrite[] = [{ space, key: this.#prefix + id, value, expiresAt, ifVersion }];
+    const entry = { space: openSpace, key: this.#openPrefix(session) + id };
+    if (!isDone(invocation)) {
+      const open = { isOver, ...(process !== undefined && { process }) };
+      writes.push({ ...entry, value: Json.of<JsonValue>(open), expiresAt });
+    } else if (!wasDone) writes.push(entry);
     return this.#records.write(writes, now);
   }
 
@@ -120,4 +139,7 @@ export class InvocationStore {
   }
 }
 
-const present = Json.of<JsonValue>(true);
+/** Nothing is left to do: it has ended, the conversation knows, and so does the peer. */
+export function isDone({ state, isTold, mustCancel }: Invocation): boolean {
+  return state === 'ended' && isTold === true && mustCancel !== true;
+}

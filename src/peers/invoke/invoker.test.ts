@@ -17,8 +17,10 @@ import {
 import {
   openMemory,
   openStore,
+  openMemoryReplicas,
   ownerKey,
   type RecordStore,
+  Replica,
   type Store,
 } from '../../store/index.ts';
 import { busInterface, Directory } from '../directory/index.ts';
@@ -108,11 +110,21 @@ interface Told {
 }
 
 interface Setup extends Partial<InvokerOptions> {
-  store?: Store;
   clock?: TestClock;
   transport?: FakeTransport;
   told?: Told;
   talk?: Partial<Conversations>;
+  /** In place of those of the store. */
+  records?: RecordStore;
+}
+
+function withRecords(store: Store, records: RecordStore): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const member: unknown = name === 'records' ? records : target[name];
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
 }
 
 async function start(setup: Setup = {}) {
@@ -122,9 +134,9 @@ async function start(setup: Setup = {}) {
     transport = new FakeTransport(),
     told = { notices: [], questions: [], progress: [] },
     talk = {},
+    records = store.records,
     ...options
   } = setup;
-  const { records } = store;
   const directory = new Directory({ records, scheduler: clock });
   for (const name of ['Bob', 'Carol']) {
     await directory.announced({ card: cardOf(name), isGone: false, sender: undefined });
@@ -141,22 +153,26 @@ async function start(setup: Setup = {}) {
     ask: async ({ id }, { text: said }) => void told.questions.push({ id, text: said }),
     ...talk,
   };
+  const replica = new Replica({ store, id: crypto.randomUUID(), scheduler: clock });
   const invoker = new Invoker({
     name: 'me',
     directory,
     transports: [transport],
-    records,
+    store: withRecords(store, records),
     memory: () => memory,
     trust,
     conversations,
     scheduler: clock,
+    replica,
     ...options,
   });
   await invoker.start();
   cleanups.push(() => invoker.stop());
   const ask = (more: object = {}) =>
     invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'hello', ...more }, session);
-  return { invoker, transport, memory, told, clock, trust, store, directory, ask };
+  /** The lease ends as that of a process that died. */
+  const die = (): Promise<void> => store.retire(replica.id);
+  return { invoker, transport, memory, told, clock, trust, store, directory, ask, die };
 }
 
 function cardOf(name: string): AgentCard {
@@ -385,6 +401,7 @@ test('a task whose sending was cut off is sent again where repeats are known, wi
   void first.ask();
   await expect.poll(async () => (await first.invoker.list())[0]?.state).toBe('sending');
   const [cut] = await first.invoker.list();
+  await first.die();
   const again = await start({ store: first.store, clock: first.clock });
   expect(again.transport.sent.map(({ message: sent }) => sent.messageId)).toEqual([
     cut?.message.messageId,
@@ -411,6 +428,7 @@ test('a conversation that could not be told is told by the next process, and no 
   await first.transport.answer(id, 'TASK_STATE_COMPLETED', [text('x')]);
   expect(told).toEqual([]);
   isDown = false;
+  await first.die();
   await start({ store: first.store, clock: first.clock, talk });
   expect(told).toEqual([`${id} result`]);
   await start({ store: first.store, clock: first.clock, talk });
@@ -619,18 +637,27 @@ test('a result that does not fit into working memory is told in words', async ()
   );
 });
 
-/** Clocks go in small steps, so that signs of life are given in time. */
+/** A store that replicas share, with a clock that goes on when that of a replica stands still. */
+function sharedStore(clock: TestClock): Store {
+  const [store] = openMemoryReplicas(1, { clock });
+  if (store === undefined) throw new Error('no store');
+  return store;
+}
+
+/** Clocks go in small steps, so that leases are renewed in time. */
 const patient = { timeout: 10_000, interval: 20 };
 
 test('a process that starts leaves alone what another one has in hand', async () => {
-  const one = await start({ isShared: true, transport: new FakeTransport(false) });
+  const clock = new TestClock();
+  const store = sharedStore(clock);
+  const one = await start({ store, clock, transport: new FakeTransport(false) });
   const notified = await one.ask();
   const { id } = await one.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
     mode: 'wait',
   });
   const waited = one.invoker.wait(id);
-  const { store, clock, told } = one;
-  const two = await start({ store, clock, told, isShared: true });
+  const { told } = one;
+  const two = await start({ store, clock, told });
   expect([...two.transport.resumed, ...two.transport.sent]).toEqual([]);
   // What the other hears is for the one who waits, and the conversation is not told besides.
   await two.transport.answer(id, 'TASK_STATE_COMPLETED', [text('heard there')]);
@@ -647,17 +674,19 @@ test('a process that starts leaves alone what another one has in hand', async ()
 });
 
 test('what a process had in hand is gone on with when it is gone, by one of the others', async () => {
-  const dead = await start({ isShared: true, transport: new FakeTransport(false) });
+  const clock = new TestClock();
+  const store = sharedStore(clock);
+  const dead = await start({ store, transport: new FakeTransport(false) });
   const working = await dead.ask();
   const waited = await dead.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
     mode: 'wait',
   });
-  const { store, told } = dead;
-  // Clocks of their own: that of the dead one stands still.
+  const { told } = dead;
+  // The clock of the dead one stands still.
   const others: Awaited<ReturnType<typeof start>>[] = [];
   for (let count = 0; count < 2; count += 1) {
     const transport = new FakeTransport(false);
-    others.push(await start({ store, told, clock: new TestClock(), isShared: true, transport }));
+    others.push(await start({ store, told, clock, transport }));
   }
   const [two, three] = others;
   // It answers while it is not known yet that nobody waits any more.
@@ -666,7 +695,7 @@ test('what a process had in hand is gone on with when it is gone, by one of the 
   const resumed = (): string[] => others.flatMap(({ transport }) => transport.resumed);
   await expect
     .poll(() => {
-      for (const { clock } of others) clock.advance(1_000);
+      clock.advance(1_000);
       return [resumed(), told.notices.map(({ id }) => id)];
     }, patient)
     .toEqual([[working.id], [`${waited.id} result`]]);
@@ -690,10 +719,11 @@ class BrokenTransport extends FakeTransport {
 }
 
 test('what could not be taken over from a process that is gone is tried again', async () => {
-  const dead = await start({ isShared: true, transport: new FakeTransport(false) });
-  const { id } = await dead.ask();
-  const { store, told } = dead;
   const clock = new TestClock();
+  const store = sharedStore(clock);
+  const dead = await start({ store, transport: new FakeTransport(false) });
+  const { id } = await dead.ask();
+  const { told } = dead;
   const transport = new BrokenTransport(2);
   let looks = 0;
   const inner = store.records;
@@ -703,13 +733,13 @@ test('what could not be taken over from a process that is gone is tried again', 
     increment: (...input) => inner.increment(...input),
     // The first look for what was left behind fails; the one at the start is for its own.
     list: async (query) => {
-      if (query.space === 'invocations' && (looks += 1) === 2) {
+      if (query.space === 'invocations.open' && (looks += 1) === 2) {
         throw new LegateError('STORE_FAILED', 'away');
       }
       return inner.list(query);
     },
   };
-  await start({ store, told, clock, isShared: true, transport, records });
+  await start({ store, told, clock, transport, records });
   await expect
     .poll(() => {
       clock.advance(1_000);
@@ -722,6 +752,7 @@ test('what could not be taken over from a process that is gone is tried again', 
 test('what a process of its own could not take up when it started is tried again', async () => {
   const dead = await start({ transport: new FakeTransport(false) });
   const { id } = await dead.ask();
+  await dead.die();
   const { store, told, clock } = dead;
   const transport = new BrokenTransport(1);
   await start({ store, told, clock, transport });
@@ -735,9 +766,11 @@ test('what a process of its own could not take up when it started is tried again
 });
 
 test('a process that stops leaves at once, and what it asked the user is not asked again', async () => {
-  const one = await start({ isShared: true });
-  const { store, clock, told } = one;
-  const two = await start({ store, clock, told, isShared: true });
+  const clock = new TestClock();
+  const store = sharedStore(clock);
+  const one = await start({ store, clock });
+  const { told } = one;
+  const two = await start({ store, clock, told });
   const { id } = await one.invoker.invoke({ agent: 'Bob', skill: 'echo', message: 'x' }, session, {
     mode: 'wait',
   });
@@ -764,7 +797,6 @@ test.each(['memory', 'sqlite'] as const)(
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'peers.db');
     const store = type === 'memory' ? openMemory() : await openStore({ type, path });
-    await using _closed = { [Symbol.asyncDispose]: () => store.close() };
     let [calls, rows] = [0, 0];
     const counted: RecordStore = {
       get: async (...input) => {
@@ -785,7 +817,13 @@ test.each(['memory', 'sqlite'] as const)(
       },
       increment: (counter) => store.records.increment(counter),
     };
-    const { transport, ask } = await start({ store, records: counted });
+    const { invoker, transport, ask } = await start({ store, records: counted });
+    await using _closed = {
+      async [Symbol.asyncDispose]() {
+        await invoker.stop();
+        await store.close();
+      },
+    };
     async function costOfOne() {
       [calls, rows] = [0, 0];
       const { id } = await ask();

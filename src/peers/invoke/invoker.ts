@@ -9,7 +9,7 @@ import {
   toParts,
 } from '../../protocol/index.ts';
 import { Deadline, KeyedQueue } from '../../time/index.ts';
-import type { RecordStore } from '../../store/index.ts';
+import { Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { type Directory, type Peer, type Reach, reachesOf } from '../directory/index.ts';
@@ -30,7 +30,6 @@ import {
 } from './invoke-request.ts';
 import { InvokeTelemetry } from './invoke-telemetry.ts';
 import type { LoopLimits } from './loop-guard.ts';
-import { Processes } from './processes.ts';
 import { Questions } from './questions.ts';
 import { Succession } from './succession.ts';
 import { type WaitOptions, Watchers } from './watchers.ts';
@@ -39,7 +38,7 @@ import { sendMessage, transportOf, type Workings } from './workings.ts';
 /**
  * Whom, over what, and within which bounds peers are called.
  * @example
- * const needed = { name: 'desk', directory, transports, records: store.records, memory };
+ * const needed = { name: 'desk', directory, transports, store, memory };
  * const options: InvokerOptions = { ...needed, timeoutMs: 60_000, maxInFlight: 4 };
  */
 export interface InvokerOptions extends LoopLimits {
@@ -47,7 +46,8 @@ export interface InvokerOptions extends LoopLimits {
   readonly name: string;
   readonly directory: Directory;
   readonly transports: readonly PeerTransport[];
-  readonly records: RecordStore;
+  /** Where calls and the leases of replicas are kept. */
+  readonly store: Store;
   /** Whose working memory takes the results of a caller's conversations. */
   readonly memory: (caller: Caller) => WorkingMemory;
   /** Says which peers a model may answer by itself. @default none */
@@ -59,8 +59,8 @@ export interface InvokerOptions extends LoopLimits {
   readonly askTimeoutMs?: number;
   /** How long results are kept in working memory, in milliseconds. @default 1 hour */
   readonly resultTtlMs?: number;
-  /** Whether other processes of this agent use the same store at the same time. @default false */
-  readonly isShared?: boolean;
+  /** Under whose lease this process calls peers: others take over its calls when it dies. @default a new one */
+  readonly replica?: Replica;
   /** Tasks of one conversation that may be under way. @default 16 */
   readonly maxInFlight?: number;
   readonly scheduler?: Scheduler;
@@ -87,11 +87,12 @@ export class Invoker {
   readonly #questions: Questions;
   readonly #succession: Succession;
   readonly #closing = new AbortController();
+  #leave: (() => Promise<void>) | undefined;
 
   constructor(options: InvokerOptions) {
     this.#options = options;
     const scheduler = options.scheduler ?? systemScheduler;
-    const store = new InvocationStore(options.records, options.name, scheduler);
+    const store = new InvocationStore(options.store.records, options.name, scheduler);
     const logger = options.logger ?? silentLogger;
     this.#workings = {
       store,
@@ -103,14 +104,9 @@ export class Invoker {
       lanes: new KeyedQueue(),
       deadlines: new Deadlines(scheduler, (id) => this.#expire(id)),
       watchers: new Watchers({ find: (id) => store.find(id), scheduler }),
-      processes: new Processes({
-        records: options.records,
-        agent: options.name,
-        isShared: options.isShared ?? false,
-        scheduler,
-        logger,
-        onGone: (gone) => this.#succession.takeUp(({ process }) => gone.has(process ?? '')),
-      }),
+      replica:
+        options.replica ??
+        new Replica({ store: options.store, id: scheduler.uuid(), scheduler, logger }),
       scheduler,
       logger,
       closing: this.#closing.signal,
@@ -130,25 +126,21 @@ export class Invoker {
 
   /** Starts to take answers, and takes up what an earlier process left. */
   async start(): Promise<void> {
-    const { transports, processes } = this.#workings;
+    const { transports, replica } = this.#workings;
     for (const transport of transports) {
       await transport.start((id, event) => this.#accept(id, event));
     }
-    await processes.start();
-    const isComplete = await this.#succession.takeUp(
-      ({ process }) => !processes.isAnother(process),
-    );
-    if (!isComplete) processes.owe();
+    this.#leave = await replica.join({ takeOver: () => this.#succession.takeOver() });
   }
 
   /** Takes no more answers. What is under way is taken up by the next process. */
   async stop(): Promise<void> {
-    const { deadlines, transports, lanes, processes } = this.#workings;
+    const { deadlines, transports, lanes } = this.#workings;
     this.#closing.abort(shuttingDown());
     deadlines.clearAll();
     for (const transport of transports) await transport.stop();
     await lanes.idle();
-    await processes.stop();
+    await this.#leave?.();
   }
 
   find(id: string): Promise<Invocation | undefined> {
@@ -189,7 +181,7 @@ export class Invoker {
       session,
       mode: options.mode ?? 'notify',
       state: 'sending',
-      process: this.#workings.processes.id,
+      process: this.#workings.replica.id,
       message,
       request: textOfParts(message.parts),
       rounds: 0,

@@ -64,7 +64,7 @@ const largestAnswer = 16 * 1024 * 1024;
  * to come back to. Their questions are answered by a further request of the same context.
  * @example
  * const transports = [new HttpTransport({ directory }), new PlainTransport({ directory })];
- * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
+ * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class PlainTransport implements PeerTransport {
   readonly reach = 'plain';

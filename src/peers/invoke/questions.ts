@@ -75,7 +75,7 @@ export class Questions {
 
   /** Sends the answer to the open question, in the same task and context. */
   async answer(asking: Invocation, parts: readonly Part[]): Promise<Invocation> {
-    const { store, scheduler, repetitionThreshold, telemetry, processes, closing } = this.#workings;
+    const { store, scheduler, repetitionThreshold, telemetry, replica, closing } = this.#workings;
     const { id, remote, skill } = asking;
     if (asking.state !== 'asking') {
       throw invalid(`Agent '${asking.agent}' does not wait for an answer in task ${id}.`);
@@ -97,7 +97,7 @@ export class Questions {
         ? {
             ...current,
             state: 'sending',
-            process: processes.id,
+            process: replica.id,
             message: answer,
             lastExchange,
             deadline,

@@ -1,15 +1,16 @@
 import type { Endings } from './endings.ts';
 import type { Invocation } from './invocation.ts';
+import { isDone } from './invocation-store.ts';
 import type { Questions } from './questions.ts';
 import { cancelRemote, sendMessage, transportOf, type Workings } from './workings.ts';
 
-/** How a process goes on with what others, that are gone, left behind. */
+/** How a replica goes on with what dead replicas left behind. */
 export class Succession {
   readonly #workings: Workings;
   readonly #endings: Endings;
   readonly #questions: Questions;
-  /** Calls that could not be taken up; some of them are claimed already. */
-  #failed: ReadonlySet<string> = new Set();
+  /** Invocations that this replica claimed and could not go on with. */
+  readonly #failed = new Set<string>();
 
   constructor(workings: Workings, endings: Endings, questions: Questions) {
     this.#workings = workings;
@@ -17,19 +18,23 @@ export class Succession {
     this.#questions = questions;
   }
 
-  /** False when something could not be taken up: it is tried again with the next call. */
-  async takeUp(isLeft: (invocation: Invocation) => boolean): Promise<boolean> {
-    const { store, logger } = this.#workings;
-    const failed = new Set<string>();
-    for (const invocation of await store.all()) {
-      if (!isLeft(invocation) && !this.#failed.has(invocation.id)) continue;
+  /** What could not be taken up is tried again with the next call. */
+  async takeOver(): Promise<void> {
+    const { store, replica, logger, closing } = this.#workings;
+    const unfinished = await store.unfinished();
+    const holders = new Set(unfinished.flatMap(({ process }) => process ?? []));
+    const dead = await replica.dead([...holders]);
+    for (const { id, process } of unfinished) {
+      const isLeft = process === undefined || dead.has(process) || this.#failed.has(id);
+      const invocation = isLeft && !closing.aborted ? await store.find(id) : undefined;
+      // Another replica may have taken it over since the list was read.
+      if (invocation === undefined || invocation.process !== process) continue;
+      this.#failed.delete(id);
       await this.#takeUp(invocation).catch((error: unknown) => {
-        failed.add(invocation.id);
-        logger.error({ invocation: invocation.id, error }, 'peers.invocation.not_taken_up');
+        this.#failed.add(id);
+        logger.error({ invocation: id, error }, 'peers.invocation.not_taken_up');
       });
     }
-    this.#failed = failed;
-    return failed.size === 0;
   }
 
   async #takeUp(left: Invocation): Promise<void> {
@@ -54,16 +59,12 @@ export class Succession {
    * the conversation is told instead; but a question that was passed on is answered where it was put.
    */
   async #claim(left: Invocation): Promise<Invocation | undefined> {
-    const { store, processes } = this.#workings;
+    const { store, replica } = this.#workings;
     const claimed = await store.change(left.id, (current) => {
       if (current.process !== left.process) return undefined;
       const mode = current.state === 'asking' ? current.mode : 'notify';
-      return { ...current, process: processes.id, mode };
+      return { ...current, process: replica.id, mode };
     });
     return claimed?.isChanged === true ? claimed.invocation : undefined;
   }
-}
-
-function isDone({ state, isTold, mustCancel }: Invocation): boolean {
-  return state === 'ended' && isTold === true && mustCancel !== true;
 }

@@ -1,5 +1,6 @@
 import type { Caller } from '../../agents/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import type { Replica } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { KeyedQueue } from '../../time/index.ts';
@@ -10,7 +11,6 @@ import type { Deadlines } from './deadlines.ts';
 import type { Invocation, PeerTransport } from './invocation.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
-import type { Processes } from './processes.ts';
 import type { Watchers } from './watchers.ts';
 
 /** What the parts of the invoker share. */
@@ -24,7 +24,7 @@ export interface Workings {
   readonly lanes: KeyedQueue;
   readonly deadlines: Deadlines;
   readonly watchers: Watchers;
-  readonly processes: Processes;
+  readonly replica: Replica;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
   /** Aborts when the invoker stops. */

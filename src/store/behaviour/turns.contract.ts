@@ -203,6 +203,22 @@ export function turnsBehaviour(current: CurrentStore, setTime: SetTime): void {
       expect(await store.takeOver(takeOver)).toHaveLength(1);
     });
 
+    test('dead replicas are those without a lease, or with one that has expired', async () => {
+      const store = current();
+      await setTime(4000);
+      await store.heartbeat('alive', 2000);
+      await store.heartbeat('expired', 1000);
+      await store.heartbeat('retired', 9000);
+      await store.retire('retired');
+      await setTime(5000);
+      const all = ['alive', 'expired', 'retired', 'unknown'];
+      const dead = await store.deadReplicas(all);
+      expect([...dead].sort()).toEqual(['expired', 'retired', 'unknown']);
+      const spared = await store.deadReplicas(all, { sparesExpired: true });
+      expect([...spared].sort()).toEqual(['retired', 'unknown']);
+      expect(await store.deadReplicas([])).toEqual([]);
+    });
+
     test('a replica that never gave a sign of life is dead', async () => {
       const store = current();
       await admit(store);

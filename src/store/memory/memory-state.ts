@@ -26,6 +26,7 @@ import { attemptOf, type OpenTurn, TurnQueue } from '../turn-queue.ts';
 import { writtenUntil } from '../written-until.ts';
 import { pageOfAll } from './all-tasks.ts';
 import { MemoryPush } from './memory-push.ts';
+import { Leases } from '../leases.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { type KnownMessage, Messages } from './messages.ts';
 import { OwnerTasks } from './owner-tasks.ts';
@@ -54,7 +55,7 @@ export class MemoryState {
   readonly contexts = new Map<string, ContextEntry>();
   readonly push: MemoryPush;
   readonly records = new MemoryRecords();
-  readonly replicas = new Map<string, number>();
+  readonly leases: Leases;
   readonly clock: StoreClock;
   readonly #owners = new Map<string, OwnerTasks>();
   /** How many contexts of an agent have unfinished tasks. */
@@ -63,6 +64,7 @@ export class MemoryState {
 
   constructor(clock: StoreClock) {
     this.clock = clock;
+    this.leases = new Leases(clock);
     this.push = new MemoryPush(this.tasks, clock);
   }
 
@@ -222,7 +224,7 @@ export class MemoryState {
   }
 
   takeOver(query: Parameters<Store['takeOver']>[0]): TurnRecord[] {
-    return this.turns.abandoned(query, this.clock.now(), this.replicas).map((turn) => {
+    return this.turns.abandoned(query, this.leases).map((turn) => {
       turn.attempt = attemptOf(turn, query.replica);
       turn.replica = query.replica;
       return toTurnRecord(turn);

@@ -132,12 +132,16 @@ class MemoryStore implements Store {
   }
 
   async heartbeat(replica: string, leaseMs: number): Promise<void> {
-    this.#state.replicas.set(replica, this.clock.now() + leaseMs);
+    this.#state.leases.renew(replica, leaseMs);
   }
 
   async retire(replica: string): Promise<void> {
-    this.#state.replicas.delete(replica);
+    this.#state.leases.retire(replica);
     this.#state.push.unclaim(replica);
+  }
+
+  async deadReplicas(...[replicas, { sparesExpired } = {}]: Parameters<Store['deadReplicas']>) {
+    return replicas.filter((each) => !this.#state.leases.isAlive(each, sparesExpired));
   }
 
   async takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {

@@ -89,6 +89,14 @@ const statements = {
       UPDATE legate.deliveries SET due_at = 0, claimed_by = NULL
       WHERE claimed_by = $1 AND is_head`,
   },
+  deadReplicas: {
+    name: 'dead_replicas',
+    text: `SELECT id FROM unnest($1::text[]) AS given (id)
+      WHERE NOT EXISTS (
+        SELECT FROM legate.replicas
+        WHERE replicas.id = given.id AND ($2 OR replicas.expires_at > legate.clock())
+      )`,
+  },
   release: {
     name: 'release',
     text: `UPDATE legate.turns SET replica = NULL, attempt = attempt + $3
@@ -238,6 +246,14 @@ export class PostgresStore implements Store {
 
   async retire(replica: string): Promise<void> {
     await this.#connections.upkeep.write(statements.retire, [replica]);
+  }
+
+  async deadReplicas(
+    ...[replicas, { sparesExpired = false } = {}]: Parameters<Store['deadReplicas']>
+  ) {
+    const values = [replicas, sparesExpired];
+    const rows = await this.#connections.upkeep.read(statements.deadReplicas, values);
+    return rows.map((row) => String(row['id']));
   }
 
   async takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {

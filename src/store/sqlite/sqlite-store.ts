@@ -18,6 +18,7 @@ import type {
   TaskRecord,
   TurnRecord,
 } from '../contract.ts';
+import { Leases } from '../leases.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
 import { attemptOf } from '../turn-queue.ts';
 import { admit } from './admit.ts';
@@ -42,7 +43,7 @@ export class SqliteStore implements Store {
   readonly #onClose: () => void;
   readonly #tables: Tables;
   /** One process owns the file: replicas that are not in here died with their process. */
-  readonly #replicas = new Map<string, number>();
+  readonly #leases: Leases;
 
   constructor(
     database: DatabaseSync,
@@ -50,6 +51,7 @@ export class SqliteStore implements Store {
   ) {
     this.#database = database;
     this.clock = options.clock;
+    this.#leases = new Leases(options.clock);
     this.#onClose = options.onClose;
     this.health = new WriteHealth({
       driver: this.driver,
@@ -148,18 +150,22 @@ export class SqliteStore implements Store {
   }
 
   async heartbeat(replica: string, leaseMs: number): Promise<void> {
-    this.#replicas.set(replica, this.clock.now() + leaseMs);
+    this.#leases.renew(replica, leaseMs);
   }
 
   retire(replica: string): Promise<void> {
-    this.#replicas.delete(replica);
+    this.#leases.retire(replica);
     return this.#write(() => this.#tables.push.unclaim(replica));
+  }
+
+  async deadReplicas(...[replicas, { sparesExpired } = {}]: Parameters<Store['deadReplicas']>) {
+    return replicas.filter((each) => !this.#leases.isAlive(each, sparesExpired));
   }
 
   takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
     const { turns } = this.#tables;
     return this.#write(() => {
-      const abandoned = turns.open.abandoned(query, this.clock.now(), this.#replicas);
+      const abandoned = turns.open.abandoned(query, this.#leases);
       return abandoned.map((turn) =>
         turns.run(turn, query.replica, attemptOf(turn, query.replica)),
       );
