@@ -68,7 +68,7 @@ export const bus: Row = {
             [`${kind}, server CPU us`, median(measured[kind].map(({ cpuMicros }) => cpuMicros))],
           ]),
         ),
-        verdicts: [atLeast('round trips over the bus, of bare ones', median(shares), 0.5, 'x')],
+        verdicts: [atLeast('round trips over the bus, of bare ones', median(shares), 0.35, 'x')],
       };
     } finally {
       for (const helper of helpers) await helper.stop();

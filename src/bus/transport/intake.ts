@@ -5,7 +5,7 @@ export interface IntakeOptions<D extends Delivery> {
   readonly handler: (delivery: Delivery) => Promise<Verdict>;
   readonly concurrency: number;
   /** Carries a verdict out. Its failure leaves the delivery to be given out again. */
-  readonly settle: (delivery: D, verdict: Verdict) => void | Promise<void>;
+  readonly settle: (delivery: D, verdict: Verdict) => Promise<void>;
   readonly logger: Logger;
 }
 
@@ -63,8 +63,7 @@ export class Intake<D extends Delivery> {
     const { settle, logger } = this.#options;
     const verdict = await this.#verdict(delivery);
     try {
-      const settling = settle(delivery, verdict);
-      if (settling !== undefined) await settling;
+      await settle(delivery, verdict);
     } catch (error) {
       logger.warn({ messageId: delivery.id, topic: delivery.topic, error }, 'bus.settle.failed');
     }

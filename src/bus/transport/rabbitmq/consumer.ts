@@ -4,7 +4,6 @@ import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import type { ConsumeOptions, Consumption, Delivery, QueueSettings, Verdict } from '../bus.ts';
 import { Intake } from '../intake.ts';
-import { Acknowledgements } from './acknowledgements.ts';
 import type { RabbitPublisher } from './publisher.ts';
 import {
   deadQueueName,
@@ -18,7 +17,6 @@ import { fromWire, toEnvelopeAgain } from './wire.ts';
 interface Held extends Delivery {
   /** A delivery can be settled on the channel it came by, and on no other. */
   readonly channel: Channel;
-  readonly acknowledgements: Acknowledgements;
   readonly tag: number;
   readonly isRejectable: boolean;
 }
@@ -56,7 +54,6 @@ export class RabbitConsumer implements Consumption {
   readonly #prefetch: number;
   #left: number;
   #channel: Channel | undefined;
-  #acknowledgements: Acknowledgements | undefined;
   #consumerTag: string | undefined;
   #isClosing = false;
   #wake: (() => void) | undefined;
@@ -97,7 +94,6 @@ export class RabbitConsumer implements Consumption {
     this.#intake.withdraw();
     await this.#cancel();
     await settled;
-    this.#acknowledgements?.flush();
     // What was not settled goes back to the queue with the channel.
     await this.#channel?.close();
     this.#options.onClosed(this);
@@ -114,12 +110,10 @@ export class RabbitConsumer implements Consumption {
     // The broker cancels a consumer whose queue is deleted.
     channel.once('basic.cancel', () => void channel.close());
     this.#channel = channel;
-    const acknowledgements = new Acknowledgements(channel);
-    this.#acknowledgements = acknowledgements;
     try {
       await channel.basicQos({ prefetchCount: this.#prefetch });
       const { consumerTag } = await channel.basicConsume({ queue: settings.name }, (message) =>
-        this.#receive(channel, acknowledgements, message),
+        this.#receive(channel, message),
       );
       this.#consumerTag = consumerTag;
     } catch (error) {
@@ -132,7 +126,6 @@ export class RabbitConsumer implements Consumption {
     this.#intake.withdraw((held) => held.channel === channel);
     if (this.#channel !== channel) return;
     this.#channel = undefined;
-    this.#acknowledgements = undefined;
     this.#consumerTag = undefined;
     this.#retryQueues.clear();
     this.#wake?.();
@@ -181,17 +174,17 @@ export class RabbitConsumer implements Consumption {
   }
 
   /** The library calls this outside of any promise: whatever it throws would end the process. */
-  #receive(channel: Channel, acknowledgements: Acknowledgements, received: AsyncMessage): void {
+  #receive(channel: Channel, received: AsyncMessage): void {
     const { settings, logger } = this.#options;
     try {
-      this.#take(channel, acknowledgements, received);
+      this.#take(channel, received);
     } catch (error) {
       logger.error({ queue: settings.name, error }, 'bus.message.not_taken');
-      acknowledgements.done(received.deliveryTag);
+      settle(channel, received.deliveryTag, 'ack');
     }
   }
 
-  #take(channel: Channel, acknowledgements: Acknowledgements, received: AsyncMessage): void {
+  #take(channel: Channel, received: AsyncMessage): void {
     const { settings, scheduler } = this.#options;
     if (this.#isClosing || this.#left <= 0) return;
     const { message, attempt, isRedelivered, refusal, isRejectable } = fromWire(received, {
@@ -204,7 +197,6 @@ export class RabbitConsumer implements Consumption {
       isLastAttempt: attempt > settings.retryDelaysMs.length,
       isRedelivered,
       channel,
-      acknowledgements,
       tag: received.deliveryTag,
       isRejectable,
     };
@@ -224,7 +216,7 @@ export class RabbitConsumer implements Consumption {
    */
   async #refuse(held: Held, reason: string): Promise<void> {
     const { settings, logger, consume } = this.#options;
-    const { acknowledgements, tag, id } = held;
+    const { channel, tag, id } = held;
     logger.warn({ queue: settings.name, messageId: id, reason }, 'bus.message.refused');
     try {
       await consume.onRefused?.(held, reason);
@@ -232,7 +224,7 @@ export class RabbitConsumer implements Consumption {
       logger.warn({ queue: settings.name, messageId: id, error }, 'bus.refusal.not_told');
     }
     if (held.isRejectable) {
-      acknowledgements.reject(tag);
+      settle(channel, tag, 'reject');
       return;
     }
     try {
@@ -241,33 +233,22 @@ export class RabbitConsumer implements Consumption {
       // Ended here all the same: what nobody can read must not come back for ever.
       logger.error({ queue: settings.name, messageId: id, error }, 'bus.settle.failed');
     }
-    acknowledgements.done(tag);
+    settle(channel, tag, 'ack');
   }
 
-  #settle(held: Held, verdict: Verdict): void | Promise<void> {
-    const { acknowledgements, tag } = held;
-    if (verdict.kind === 'done') acknowledgements.done(tag);
-    else if (verdict.kind === 'release') acknowledgements.release(tag);
-    else return this.#settleElsewhere(held, verdict);
-  }
-
-  async #settleElsewhere(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {
-    const { acknowledgements, tag } = held;
+  async #settle(held: Held, verdict: Verdict): Promise<void> {
+    const { channel, tag, isRejectable } = held;
+    if (verdict.kind === 'done') return settle(channel, tag, 'ack');
+    if (verdict.kind === 'release') return settle(channel, tag, 'requeue');
     try {
       await this.#moveOn(held, verdict);
     } catch (error) {
       // The broker itself can always move it; it then says "rejected", and the log says why.
-      if (this.#isDead(held, verdict) || isRefusedMessage(error)) this.#drop(held);
-      else acknowledgements.release(tag);
+      const mustGo = this.#isDead(held, verdict) || isRefusedMessage(error);
+      settle(channel, tag, !mustGo ? 'requeue' : isRejectable ? 'reject' : 'ack');
       throw error;
     }
-    acknowledgements.done(tag);
-  }
-
-  /** To the dead letters by the broker, where that is safe. */
-  #drop({ acknowledgements, tag, isRejectable }: Held): void {
-    if (isRejectable) acknowledgements.reject(tag);
-    else acknowledgements.done(tag);
+    return settle(channel, tag, 'ack');
   }
 
   #isDead({ attempt }: Held, { kind }: Verdict): boolean {
@@ -316,6 +297,17 @@ export class RabbitConsumer implements Consumption {
     await declareRetryQueue(connection, settings, delay, { queueType, logger });
     this.#retryQueues.add(delay);
   }
+}
+
+/**
+ * `requeue` gives a delivery back, for another consumer to take; `reject` has the broker move it to the
+ * dead letters of its queue, or drop it where there are none. On a lost channel nothing can be settled:
+ * the broker gives it out again.
+ */
+function settle(channel: Channel, deliveryTag: number, how: 'ack' | 'requeue' | 'reject'): void {
+  if (!channel.active) return;
+  if (how === 'ack') channel.basicAck({ deliveryTag });
+  else channel.basicNack({ deliveryTag, requeue: how === 'requeue' });
 }
 
 /** The message itself cannot be sent, now or later. */

@@ -1,7 +1,9 @@
-import type { Channel, Connection, Envelope, ReturnedMessage } from 'rabbitmq-client';
+import { setImmediate } from 'node:timers/promises';
+import type { Connection, Envelope, Publisher, ReturnedMessage } from 'rabbitmq-client';
 import { LegateError } from '../../../protocol/index.ts';
-import type { Scheduler, Timer } from '../../../tasks/index.ts';
+import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
+import { retry, within } from '../../../time/index.ts';
 import { busClosed, queueFull, unroutable } from '../refusals.ts';
 import { codeOf } from './topology.ts';
 
@@ -10,32 +12,21 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Waiting {
-  /** Milliseconds since 1970. */
-  readonly deadline: number;
-  readonly reject: (error: Error) => void;
-}
-
-const lookEveryMs = 500;
+const pauseMs = 100;
 
 /**
- * Publishes over one channel in confirm mode, so that messages keep their order. A channel that
- * breaks is replaced, and what was not confirmed is sent again until the time is up: a message may
- * then arrive twice, with the same id.
+ * Publishes over one channel in confirm mode, so that messages keep their order. The library replaces
+ * a channel that breaks; what was not confirmed is sent again until the time is up: a message may then
+ * arrive twice, with the same id.
  */
 export class RabbitPublisher {
   readonly #connection: Connection;
-  readonly #exchange: string;
+  readonly #publisher: Publisher;
   readonly #scheduler: Scheduler;
   readonly #logger: Logger;
   readonly #timeoutMs: number;
-  #channel: Channel | undefined;
-  #opening: Promise<Channel> | undefined;
-  /** Ids of messages that came back because no queue was bound to their topic. */
-  readonly #returned = new Set<string>();
-  /** What waits for the broker. */
-  readonly #waiting = new Set<Waiting>();
-  #watcher: Timer | undefined;
+  /** Mandatory messages that wait for the broker, by id: whether they came back. */
+  readonly #mandatory = new Map<string, boolean>();
   #isClosed = false;
 
   constructor(options: {
@@ -47,130 +38,72 @@ export class RabbitPublisher {
     timeoutMs: number;
   }) {
     this.#connection = options.connection;
-    this.#exchange = options.exchange;
     this.#scheduler = options.scheduler;
     this.#logger = options.logger;
     this.#timeoutMs = options.timeoutMs;
+    const { exchange } = options;
+    this.#publisher = this.#connection.createPublisher({
+      confirm: true,
+      // Publishing to an exchange that is not there would cost the channel.
+      exchanges: [{ exchange, type: 'topic', durable: true }],
+    });
+    this.#publisher.on('basic.return', ({ messageId = '' }: ReturnedMessage) => {
+      if (this.#mandatory.has(messageId)) this.#mandatory.set(messageId, true);
+    });
   }
 
   async send(envelope: Envelope, body: string, options: SendOptions): Promise<void> {
-    const deadline = this.#scheduler.now() + this.#timeoutMs;
+    if (this.#isClosed) throw busClosed();
     const bytes = Buffer.from(body);
-    for (;;) {
-      options.signal?.throwIfAborted();
-      if (this.#isClosed) throw busClosed();
-      try {
-        const channel = this.#active ?? (await this.#within(this.#open(), deadline, options));
-        const confirmed = channel.basicPublish(envelope, bytes);
-        if (!options.confirm) {
-          confirmed.catch((error: unknown) => {
-            this.#logger.debug({ topic: envelope.routingKey, error }, 'bus.publish.lost');
-          });
-          return;
-        }
-        await this.#within(confirmed, deadline, options, envelope);
-        return;
-      } catch (error) {
-        if (error instanceof LegateError || options.signal?.aborted === true) throw error;
-        if (codeOf(error) === 'NACK') throw queueFull(envelope.routingKey ?? '');
-        if (codeOf(error) === 'CODEC') throw unencodable(error);
-        if (this.#isClosed) throw busClosed();
-        if (this.#scheduler.now() >= deadline) throw brokerAway(this.#timeoutMs, error);
-        this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.again');
-        await new Promise<void>((resolve) => void this.#scheduler.after(100, resolve));
-      }
-    }
+    // Without a connection even these wait: what cannot be sent must not pile up here.
+    if (!options.confirm && this.#connection.ready) return this.#sendUnconfirmed(envelope, bytes);
+    const limit = {
+      signal: options.signal,
+      // A broker that blocks its publishers neither confirms nor refuses.
+      milliseconds: this.#timeoutMs,
+      reason: () => brokerAway(this.#timeoutMs),
+      timers: this.#scheduler,
+    };
+    await within(limit, (signal) =>
+      retry(() => this.#sendConfirmed(envelope, bytes), {
+        signal,
+        delays: () => pauseMs,
+        isRetryable: (error) => !(error instanceof LegateError),
+        onRetry: ({ error }) => {
+          this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.again');
+        },
+      }),
+    );
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#watcher?.cancel();
-    const channel = this.#channel ?? (await this.#opening?.catch(() => undefined));
-    await channel?.close();
+    await this.#publisher.close();
   }
 
-  get #active(): Channel | undefined {
-    return this.#channel?.active === true ? this.#channel : undefined;
-  }
-
-  #open(): Promise<Channel> {
-    this.#opening ??= this.#openChannel().finally(() => {
-      this.#opening = undefined;
-    });
-    return this.#opening;
-  }
-
-  async #openChannel(): Promise<Channel> {
-    const channel = await this.#connection.acquire({ emitErrorsFromChannel: true });
-    channel.on('error', (error: unknown) => {
-      this.#logger.warn({ error }, 'bus.channel.failed');
-    });
-    channel.on('basic.return', ({ messageId }: ReturnedMessage) => {
-      if (messageId !== undefined) this.#returned.add(messageId);
-    });
-    // Publishing to an exchange that is not there would cost the channel.
-    await channel.exchangeDeclare({ exchange: this.#exchange, type: 'topic', durable: true });
-    await channel.confirmSelect();
-    this.#channel = channel;
-    return channel;
-  }
-
-  /**
-   * A broker that blocks its publishers neither confirms nor refuses. One timer looks after all that
-   * waits, since a timer for each message would cost more than the message.
-   *
-   * `sent`: what the work confirms. The broker tells of a return before it confirms; the library
-   * passes the confirmation on at once and the return in the next round of the event loop.
-   */
-  #within<T>(
-    work: Promise<T>,
-    deadline: number,
-    { signal }: SendOptions,
-    sent?: Envelope,
-  ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const waiting: Waiting = { deadline, reject };
-      this.#waiting.add(waiting);
-      this.#watch();
-      const abort = (): void => reject(signal?.reason as Error);
-      signal?.addEventListener('abort', abort, { once: true });
-      const settle = (): void => {
-        this.#waiting.delete(waiting);
-        signal?.removeEventListener('abort', abort);
-      };
-      work.then(
-        (value) => {
-          settle();
-          if (sent?.mandatory === true)
-            setImmediate(() =>
-              this.#cameBack(sent) ? reject(unroutable(sent.routingKey ?? '')) : resolve(value),
-            );
-          else resolve(value);
-        },
-        (error: unknown) => {
-          settle();
-          reject(error);
-        },
-      );
+  #sendUnconfirmed(envelope: Envelope, bytes: Buffer): void {
+    this.#publisher.send(envelope, bytes).catch((error: unknown) => {
+      this.#logger.debug({ topic: envelope.routingKey, error }, 'bus.publish.lost');
     });
   }
 
-  /** Asked once for each message: the return is forgotten with the answer. */
-  #cameBack({ messageId = '' }: Envelope): boolean {
-    return this.#returned.delete(messageId);
-  }
-
-  #watch(): void {
-    this.#watcher ??= this.#scheduler.after(lookEveryMs, () => {
-      this.#watcher = undefined;
-      const now = this.#scheduler.now();
-      for (const waiting of this.#waiting) {
-        if (waiting.deadline > now) continue;
-        this.#waiting.delete(waiting);
-        waiting.reject(brokerAway(this.#timeoutMs));
-      }
-      if (this.#waiting.size > 0) this.#watch();
-    });
+  async #sendConfirmed(envelope: Envelope, bytes: Buffer): Promise<void> {
+    const { routingKey: topic = '', messageId = '', mandatory = false } = envelope;
+    if (mandatory) this.#mandatory.set(messageId, false);
+    try {
+      await this.#publisher.send(envelope, bytes);
+      // The library passes a confirmation on at once, and a return that came before it in the next
+      // round of the event loop.
+      if (mandatory) await setImmediate();
+      if (this.#mandatory.get(messageId) === true) throw unroutable(topic);
+    } catch (error) {
+      if (this.#isClosed) throw busClosed();
+      if (codeOf(error) === 'NACK') throw queueFull(topic);
+      if (codeOf(error) === 'CODEC') throw unencodable(error);
+      throw error;
+    } finally {
+      this.#mandatory.delete(messageId);
+    }
   }
 }
 
@@ -181,10 +114,10 @@ function unencodable(cause: unknown): LegateError {
   });
 }
 
-function brokerAway(timeoutMs: number, cause?: unknown): LegateError {
+function brokerAway(timeoutMs: number): LegateError {
   return new LegateError(
     'UNAVAILABLE',
     `the message broker did not take the message within ${timeoutMs} ms`,
-    { retryAfter: 5, cause },
+    { retryAfter: 5 },
   );
 }
