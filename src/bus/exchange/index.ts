@@ -13,3 +13,4 @@ export {
   resultText,
 } from './payloads.ts';
 export { type Identification, identify, type Parcel, Sender } from './sender.ts';
+export { sendCancel, sendTask } from './task-messages.ts';

@@ -2,39 +2,42 @@ import { createHash } from 'node:crypto';
 import {
   type Agent,
   type Caller,
-  type EndKind,
+  endOf,
   failed,
+  handsOver,
   type Turn,
+  turnEvents,
   type TurnEnd,
   type TurnEvent,
 } from '../../agents/index.ts';
+import { readResumePoint, RemoteTask, type ResumePoint } from '../../client/index.ts';
 import {
   type AgentSkill,
   data,
+  Json,
   LegateError,
-  type Message,
-  type SendMessageResponse,
-  type TaskState,
+  type SendMessageRequest,
   text,
   toLegateError,
 } from '../../protocol/index.ts';
-import { Deadline } from '../../time/index.ts';
-import { TurnStopped } from '../../tasks/index.ts';
-import { headerNames, readError, readResult, readUpdate, Sender } from '../exchange/index.ts';
+import type { RecordStore } from '../../store/index.ts';
+import { Sender } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
-import { type Bus, type BusMessage, checkBusName, topics } from '../transport/index.ts';
-import { Relay } from './relay.ts';
-import type { RemoteIds } from './remote-ids.ts';
-import type { Inbox, ReplyBox } from './reply-box.ts';
+import { type Bus, checkBusName } from '../transport/index.ts';
+import { queueTransport } from './queue-transport.ts';
+import type { ReplyBox } from './reply-box.ts';
 
 export interface BusAgentOptions {
   readonly bus: Bus;
   /** The agent's name on the bus. */
   readonly name: string;
   readonly replies: ReplyBox;
-  readonly remoteIds: RemoteIds;
+  /** Keeps which task of the agent stands behind a task of the gateway. */
+  readonly records: RecordStore;
   /** The gateway's own name, the same for all its processes. */
   readonly gateway: string;
+  /** Whether tasks outlive the process, so that another one goes on with them. */
+  readonly isDurable: boolean;
   /** Vouches for the callers. Without it they are told apart, but not proved. */
   readonly signer?: MessageSigner | undefined;
   readonly description?: string | undefined;
@@ -45,10 +48,13 @@ export interface BusAgentOptions {
   readonly replyKind?: Agent['replies'] | undefined;
 }
 
+const lastWordsMs = 10_000;
+const space = 'gateway-tasks';
+const thirtyDays = 30 * 24 * 60 * 60 * 1000;
+
 /**
  * An agent on the bus, as one that can take turns here. Its task is asked for under the id that it
- * has here; when a process dies in between, another one asks again, and the agent's host knows the
- * message and goes on telling instead of running it twice.
+ * has here; when a process dies in between, another one asks again.
  */
 export function busAgent(options: BusAgentOptions): Agent {
   const name = checkBusName(options.name, 'the agent');
@@ -62,151 +68,81 @@ export function busAgent(options: BusAgentOptions): Agent {
     ...(outputModes !== undefined && { outputModes }),
     ...(replyKind !== undefined && { replies: replyKind }),
     serialise: 'task',
-    onInterrupted: 'run-again',
-    take: (turn) => new Passage(options, turn).run(),
+    onInterrupted: options.isDurable ? 'run-again' : 'fail',
+    take: (turn) => take(options, turn),
     async abandon(turn) {
-      await new Passage(options, turn).cancel();
+      const { messageId } = turn.message;
+      const point = (await findPoint(options, turn)) ?? { messageId };
+      await transportOf(options, turn).cancel(point, {}).catch(cancelFailed(options, turn));
       return undefined;
     },
   };
 }
 
-const lastWordsMs = 10_000;
-
-/** One turn on its way over the bus and back. */
-class Passage {
-  readonly #options: BusAgentOptions;
-  readonly #turn: Turn;
-  readonly #sender: Sender;
-  readonly #relay = new Relay();
-  #remoteId: string | undefined;
-
-  constructor(options: BusAgentOptions, turn: Turn) {
-    this.#options = options;
-    this.#turn = turn;
-    const { bus, gateway, signer } = options;
-    this.#sender = new Sender({ bus, name: senderName(gateway, turn.caller), signer });
-  }
-
-  async *run(): AsyncGenerator<TurnEvent> {
-    const { replies, name } = this.#options;
-    const { taskId } = this.#turn;
-    const inbox = replies.open(taskId, name);
-    try {
-      await this.#ask();
-      yield* this.#follow(inbox);
-    } catch (error) {
-      if (error instanceof TurnStopped) throw error;
-      yield failure(toLegateError(error));
-    } finally {
-      replies.close(taskId, inbox);
-    }
-  }
-
-  /** Asks the agent to stop. Not being able to is for the log: the task here ends all the same. */
-  async cancel(): Promise<void> {
-    const { name, replies, remoteIds } = this.#options;
-    const { taskId, caller, logger } = this.#turn;
-    try {
-      const id = this.#remoteId ?? (await remoteIds.find(taskId)) ?? taskId;
-      await this.#sender.send(topics.cancel(name), {
-        type: 'cancel',
-        body: JSON.stringify({ id }),
-        correlationId: taskId,
-        replyTo: replies.topic,
-        principal: caller,
-      });
-    } catch (error) {
-      logger.warn({ agent: name, error }, 'bus.cancel.not_sent');
-    }
-  }
-
-  async #ask(): Promise<void> {
-    const { name, replies, remoteIds } = this.#options;
-    const { message, metadata, acceptedOutputModes, taskId, contextId, caller } = this.#turn;
-    const { taskId: _own, ...rest } = message;
-    let sent: Message = { ...rest, contextId };
-    if (this.#turn.isContinuation) {
-      this.#remoteId = await remoteIds.find(taskId);
-      if (this.#remoteId === undefined) {
-        throw new LegateError('TASK_NOT_FOUND', `the agent's part of task ${taskId} is not known`);
-      }
-      sent = { ...sent, taskId: this.#remoteId };
-    }
-    const body = JSON.stringify({
-      message: sent,
-      metadata,
-      ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
+async function* take(options: BusAgentOptions, turn: Turn): AsyncGenerator<TurnEvent> {
+  try {
+    const point = turn.isContinuation ? await findPoint(options, turn) : undefined;
+    const task = new RemoteTask({
+      transport: transportOf(options, turn),
+      request: requestOf(turn, point),
+      point,
+      signal: turn.signal,
+      lastWordsMs,
+      handsOver,
+      save: async (saved) => savePoint(options, turn, saved),
+      onCancelFailed: cancelFailed(options, turn),
     });
-    await this.#sender.send(
-      topics.task(name),
-      { type: 'task', body, correlationId: taskId, replyTo: replies.topic, principal: caller },
-      { mandatory: true },
-    );
+    yield endOf(options.name, yield* turnEvents(task));
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    yield failure(toLegateError(error));
   }
+}
 
-  async *#follow(inbox: Inbox): AsyncGenerator<TurnEvent> {
-    const { signal } = this.#turn;
-    using lastWords = new Deadline();
-    let waiting = signal;
-    for (;;) {
-      const message = await inbox.next(waiting);
-      if (message === undefined) {
-        // Once stopped, the agent's last words are waited for, but not for ever.
-        if (waiting !== signal) return;
-        await this.#stop(signal.reason);
-        const reason = (): Error => new Error(`no last words within ${lastWordsMs} ms`);
-        lastWords.restart({ milliseconds: lastWordsMs, reason });
-        waiting = lastWords.signal;
-        continue;
-      }
-      if (message.type === 'update') {
-        yield* await this.#update(message);
-      } else if (message.type === 'error') {
-        yield failure(readError(message.body));
-        return;
-      } else {
-        yield* await this.#result(readResult(message.body));
-        return;
-      }
-    }
+function requestOf(turn: Turn, point: ResumePoint | undefined): SendMessageRequest {
+  const { message, metadata, acceptedOutputModes, taskId, contextId, isContinuation } = turn;
+  const { taskId: _own, ...rest } = message;
+  if (isContinuation && point?.taskId === undefined) {
+    throw new LegateError('TASK_NOT_FOUND', `the agent's part of task ${taskId} is not known`);
   }
+  return {
+    message: { ...rest, contextId, ...(point?.taskId !== undefined && { taskId: point.taskId }) },
+    metadata,
+    ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
+  };
+}
 
-  /** A task that is given up is cancelled at its agent; one that another process takes over is not. */
-  async #stop(reason: unknown): Promise<void> {
-    const cause = reason instanceof TurnStopped ? reason.stopCause : undefined;
-    if (cause === 'shutdown' || cause === 'lost') throw reason;
-    await this.cancel();
-  }
+function transportOf({ bus, gateway, signer, name, replies }: BusAgentOptions, turn: Turn) {
+  const sender = new Sender({ bus, name: senderName(gateway, turn.caller), signer });
+  return queueTransport({
+    sender,
+    agent: name,
+    replies,
+    correlationId: turn.taskId,
+    principal: turn.caller,
+  });
+}
 
-  async #update({ body, headers }: BusMessage): Promise<Iterable<TurnEvent>> {
-    const event = readUpdate(body);
-    const told = 'statusUpdate' in event ? event.statusUpdate.taskId : undefined;
-    await this.#know(told ?? ('task' in event ? event.task.id : undefined));
-    const series = headers[headerNames.series] ?? '';
-    return this.#relay.update(event, series, Number(headers[headerNames.sequence] ?? 0));
-  }
+async function findPoint(
+  { records }: BusAgentOptions,
+  { taskId, clock }: Turn,
+): Promise<ResumePoint | undefined> {
+  return readResumePoint((await records.get(space, taskId, clock.now()))?.value.value);
+}
 
-  async #result(response: SendMessageResponse): Promise<readonly TurnEvent[]> {
-    if ('message' in response) {
-      const { parts, metadata } = response.message;
-      return [{ kind: 'message', parts, ...(metadata !== undefined && { metadata }) }];
-    }
-    const { id, status, artifacts = [], metadata } = response.task;
-    await this.#know(id);
-    const end: TurnEnd = {
-      kind: kindOf(status.state),
-      ...(status.message !== undefined && { parts: status.message.parts }),
-      ...(metadata !== undefined && { metadata }),
-    };
-    return [...this.#relay.artifacts(artifacts, true), end];
-  }
+/** A task that has ended is neither continued nor cancelled. */
+async function savePoint(
+  { records }: BusAgentOptions,
+  { taskId, clock }: Turn,
+  point: ResumePoint,
+): Promise<void> {
+  const now = clock.now();
+  const value = Json.of(point);
+  await records.write([{ space, key: taskId, value, expiresAt: now + thirtyDays }], now);
+}
 
-  async #know(remoteId: string | undefined): Promise<void> {
-    if (remoteId === undefined || remoteId === this.#remoteId) return;
-    this.#remoteId = remoteId;
-    await this.#options.remoteIds.keep(this.#turn.taskId, remoteId);
-  }
+function cancelFailed({ name }: BusAgentOptions, { logger }: Turn): (error: unknown) => void {
+  return (error) => logger.warn({ agent: name, error }, 'bus.cancel.not_sent');
 }
 
 /** Callers that are not proved are told apart by their names, which are the same in every process. */
@@ -217,37 +153,12 @@ function senderName(gateway: string, { tenant, subject }: Caller): string {
   return `${gateway.slice(0, 60)}-${digest.slice(0, 32)}`;
 }
 
-function kindOf(state: TaskState): EndKind {
-  switch (state) {
-    case 'TASK_STATE_COMPLETED':
-      return 'completed';
-    case 'TASK_STATE_CANCELED':
-      return 'canceled';
-    case 'TASK_STATE_INPUT_REQUIRED':
-      return 'input-required';
-    case 'TASK_STATE_AUTH_REQUIRED':
-      return 'auth-required';
-    case 'TASK_STATE_REJECTED':
-      return 'rejected';
-    default:
-      return 'failed';
-  }
-}
-
 /** An error of the agent, for machines and for people. */
-function failure(error: LegateError): TurnEnd {
-  const type = error.code.toLowerCase();
-  const what =
-    error.code === 'INTERNAL' ? 'The agent failed while working on this task.' : error.message;
-  return failed(
-    [
-      data({
-        state: 'failed',
-        error_type: type,
-        ...(error.metadata && { error_info: error.metadata }),
-      }),
-      text(what),
-    ],
-    { metadata: { error_type: type } },
-  );
+function failure({ code, message, metadata }: LegateError): TurnEnd {
+  const type = code.toLowerCase();
+  const what = code === 'INTERNAL' ? 'The agent failed while working on this task.' : message;
+  const info = { error_type: type, ...(metadata && { error_info: metadata }) };
+  return failed([data({ state: 'failed', ...info }), text(what)], {
+    metadata: { error_type: type },
+  });
 }

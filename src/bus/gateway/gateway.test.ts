@@ -12,7 +12,7 @@ import {
   working,
 } from '../../agents/index.ts';
 import { apiKeyVerifier, Authenticator } from '../../auth/index.ts';
-import { type Client, connect, type ConnectOptions } from '../../client/index.ts';
+import { type Client, connect, type ConnectOptions, readResumePoint } from '../../client/index.ts';
 import { grpcBinding, serveGrpc } from '../../grpc/index.ts';
 import {
   artifact,
@@ -256,9 +256,8 @@ describeBuses('the gateway', (buses) => {
     const remote = await server.router.store.records.get('gateway-tasks', asked.id, Date.now());
     const cancelled = await client.cancelTask(asked.id);
     expect(cancelled.status.state).toBe('TASK_STATE_CANCELED');
-    await eventually(async () => (await store.load(remote?.value.value as string))?.state).toBe(
-      'TASK_STATE_CANCELED',
-    );
+    const { taskId = '' } = readResumePoint(remote?.value.value) ?? {};
+    await eventually(async () => (await store.load(taskId))?.state).toBe('TASK_STATE_CANCELED');
   });
 
   test('lists, reads, continuations and cancels are for the one who asked only', async () => {
@@ -660,6 +659,42 @@ describeBuses('the gateway', (buses) => {
     expect(task.status.state).toBe('TASK_STATE_COMPLETED');
     expect(task.artifacts?.[0]?.parts.map((part) => part.text).join('')).toBe('one two three');
     expect(turns).toBe(1);
+  });
+
+  test('a gateway whose tasks end with it cancels them at their agent when it stops', async () => {
+    const stopped = Promise.withResolvers<void>();
+    const made = agent({ name: nameOf('endless') }, async function* (turn) {
+      yield working('on it');
+      await new Promise<void>((resolve) => {
+        turn.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      stopped.resolve();
+    });
+    const { server, client } = await start(made, { cancelGraceMs: 500 });
+    for await (const { response } of client.sendStreamingMessage('go')) {
+      if (JSON.stringify(response).includes('on it')) break;
+    }
+    await server.close();
+    await stopped.promise;
+  });
+
+  test('the answer to a question does not repeat what the agent made before it', async () => {
+    const made = agent({ name: nameOf('poet') }, async function* (turn) {
+      if (turn.isContinuation) return yield chunk('poem', 'blue', { append: true });
+      yield chunk('poem', 'Roses are ');
+      yield inputRequired('which colour?');
+    });
+    const { client } = await start(made);
+    const asked = taskOf(await client.sendAndWait('go'));
+    const events = await collect(
+      client.sendStreamingMessage(message('blue', { taskId: asked.id })),
+    );
+    const updates = events.flatMap((event) =>
+      'artifactUpdate' in event ? [event.artifactUpdate] : [],
+    );
+    expect(updates).toMatchObject([{ append: true, artifact: { parts: [{ text: 'blue' }] } }]);
+    const task = await client.getTask(asked.id);
+    expect(task.artifacts).toMatchObject([{ parts: [{ text: 'Roses are blue' }] }]);
   });
 
   test('a task that takes too long is cancelled, here and at the agent, and its caller is told why', async () => {

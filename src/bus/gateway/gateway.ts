@@ -15,7 +15,6 @@ import {
   type Verdict,
 } from '../transport/index.ts';
 import { busAgent } from './bus-agent.ts';
-import { RemoteIds } from './remote-ids.ts';
 import { ReplyBox } from './reply-box.ts';
 
 /**
@@ -121,14 +120,15 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     logger,
     ...identification,
   });
-  const remoteIds = new RemoteIds(store.records, scheduler);
   const toAgent = (agent: GatewayAgent) =>
     busAgent({
       bus,
       name: agent.name,
       replies,
-      remoteIds,
+      records: store.records,
       gateway: name,
+      // Tasks in a memory store of our own end with us.
+      isDurable: !isOwnStore || storeOption.type !== 'memory',
       signer,
       description: agent.card?.description,
       skills: agent.card?.skills,

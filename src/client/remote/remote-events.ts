@@ -125,7 +125,8 @@ export class RemoteEvents {
     if (frame.isGap === true) this.#isBehind = true;
     if ('message' in response) {
       const { parts, role, contextId } = response.message;
-      if (this.#fold === undefined) {
+      const isResult = this.#options.isLossy === true && frame.isFinal === true;
+      if (this.#fold === undefined || isResult) {
         this.#contextId = contextId;
         yield { kind: 'end', response };
       } else if (role === 'ROLE_AGENT' && parts.length > 0) {

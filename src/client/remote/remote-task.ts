@@ -36,7 +36,7 @@ export interface RemoteTaskOptions {
   readonly lastWordsMs?: number;
   /** Whether another process goes on with the task, so that it isn't cancelled. @default never */
   readonly handsOver?: (reason: unknown) => boolean;
-  /** Keeps the resume point: once the task is known, and when the turn is over. */
+  /** Keeps the resume point: once the task is known, and when it asks. */
   readonly save?: (point: ResumePoint) => Promise<void>;
   /** Told why a task that may still run was not cancelled. */
   readonly onCancelFailed?: (error: unknown) => void;
@@ -157,7 +157,8 @@ export class RemoteTask {
         this.#silence.restart();
         for (const event of this.#events.accept(frame)) {
           this.#isOver = event.kind === 'question' || event.kind === 'end';
-          if (this.#isOver || event.kind === 'known') await this.#options.save?.(this.point);
+          const isKept = event.kind === 'known' || event.kind === 'question';
+          if (isKept) await this.#options.save?.(this.point);
           yield event;
           if (event.kind === 'end' || (this.#isOver && !this.#needsConsent)) return;
         }
