@@ -127,6 +127,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'peers.cancel.failed': 'A peer could not be told that its task is cancelled',
   'peers.card.not_fetched':
     'The card of a peer that is known by its address cannot be had; tried again later',
+  'peers.event.not_taken':
+    'What a peer said could not be stored; the call ends when its time is up',
   'peers.invocation.failed': 'A call of a peer failed',
   'peers.invocation.not_taken_up': 'A call that another process began cannot be followed',
   'peers.message.not_recalled':

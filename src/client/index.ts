@@ -19,5 +19,10 @@ export type { CallOperation, StreamEvent, StreamOperation } from './transport.ts
 export { chooseInterface, type ChosenInterface } from './interface-choice.ts';
 export type { RemoteEvent } from './remote/remote-events.ts';
 export { RemoteTask, type RemoteTaskOptions } from './remote/remote-task.ts';
-export { readResumePoint, readTold, type ResumePoint } from './remote/resume-point.ts';
+export {
+  questionIdOf,
+  readResumePoint,
+  readTold,
+  type ResumePoint,
+} from './remote/resume-point.ts';
 export { clientTransport, type RemoteFrame, type TaskTransport } from './remote/task-transport.ts';

@@ -7,7 +7,7 @@ import {
   type PeerTransport,
   progressOf,
 } from '../../peers/index.ts';
-import { LegateError, type Message } from '../../protocol/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import { type Logger, LogSummary, silentLogger } from '../../telemetry/index.ts';
 import { KeyedQueue } from '../../time/index.ts';
 import {
@@ -17,7 +17,9 @@ import {
   readError,
   readResult,
   readUpdate,
+  sendCancel,
   Sender,
+  sendTask,
 } from '../exchange/index.ts';
 import type { MessageSigner } from '../identity/index.ts';
 import {
@@ -27,7 +29,6 @@ import {
   done,
   type Queue,
   responseQueue,
-  topics,
   type Verdict,
 } from '../transport/index.ts';
 
@@ -89,40 +90,33 @@ export class BusTransport implements PeerTransport {
     this.#consumption = await bus.consume(this.#replies, take, { prefetch: 50 });
   }
 
-  async send(invocation: Invocation, message: Message): Promise<void> {
+  async send(invocation: Invocation): Promise<void> {
+    const { message } = invocation;
     const { metadata } = message;
-    const body = JSON.stringify({ message, ...(metadata !== undefined && { metadata }) });
-    await this.#sender.send(
-      topics.task(await this.#nameOf(invocation)),
-      {
-        type: 'task',
-        body,
-        correlationId: invocation.id,
-        replyTo: this.#replies.topics[0],
-        headers: { [headerNames.updates]: 'status' },
-      },
-      { mandatory: true },
-    );
+    const request = { message, ...(metadata !== undefined && { metadata }) };
+    const headers = { [headerNames.updates]: 'status' };
+    const exchange = { ...this.#exchange(invocation), headers };
+    await sendTask(this.#sender, await this.#nameOf(invocation), request, exchange);
   }
 
   /** Nothing is to be done: what the peer answers waits in our queue. */
   async resume(): Promise<void> {}
 
   async cancel(invocation: Invocation): Promise<void> {
-    await this.#sender.send(
-      topics.cancel(await this.#nameOf(invocation)),
-      {
-        type: 'cancel',
-        body: JSON.stringify({ id: invocation.remote?.taskId ?? invocation.id }),
-        correlationId: invocation.id,
-        replyTo: this.#replies.topics[0],
-      },
-      { mandatory: true },
-    );
+    const id = invocation.remote?.taskId ?? invocation.id;
+    const agent = await this.#nameOf(invocation);
+    await sendCancel(this.#sender, agent, id, this.#exchange(invocation));
   }
 
   async stop(): Promise<void> {
     await this.#consumption?.close();
+  }
+
+  #exchange({ id }: Invocation): {
+    readonly correlationId: string;
+    readonly replyTo: string | undefined;
+  } {
+    return { correlationId: id, replyTo: this.#replies.topics[0] };
   }
 
   async #nameOf({ agent }: Invocation): Promise<string> {

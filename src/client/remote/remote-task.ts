@@ -1,9 +1,9 @@
-import { LegateError, type SendMessageRequest } from '../../protocol/index.ts';
+import { isInterrupted, LegateError, type SendMessageRequest } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
 import { isTransient } from '../retry.ts';
 import { timedOut } from '../within.ts';
 import { type AnswerLimits, type RemoteEvent, RemoteEvents } from './remote-events.ts';
-import type { ResumePoint } from './resume-point.ts';
+import { questionIdOf, type ResumePoint } from './resume-point.ts';
 import type { RemoteFrame, RemoteSend, TaskTransport } from './task-transport.ts';
 
 /**
@@ -125,7 +125,8 @@ export class RemoteTask {
     const isAsking = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
     const taskId = this.taskId;
     const contextId = this.#events.contextId ?? point?.contextId ?? request.message.contextId;
-    const question = isAsking ? status?.message?.messageId : point?.question;
+    const asked = isAsking && status !== undefined && { id: taskId ?? '', status };
+    const question = asked ? questionIdOf(asked) : point?.question;
     return {
       v: 1,
       state: isAsking ? 'asking' : this.#events.taskId === undefined ? 'sending' : 'working',
@@ -202,7 +203,6 @@ export class RemoteTask {
     const { transport, point } = this.#options;
     if (point === undefined || transport.resume === 'resend') return undefined;
     if (point.state === 'working') return point.taskId;
-    const isAnswer = point.taskId !== undefined;
     if (point.state === 'asking' && point.needsConsent !== true) return undefined;
     if (transport.resume === 'none') {
       if (point.state === 'asking') return undefined;
@@ -213,16 +213,14 @@ export class RemoteTask {
       if (this.#options.resends === true) return undefined;
       throw outcomeUnknown(point.messageId);
     }
-    const { state, message } = task.status;
-    if (!isAnswer) return task.id;
+    const { state } = task.status;
+    if (point.taskId === undefined) return task.id;
     // With consent given elsewhere, the task takes no message any more.
-    if (point.needsConsent === true) {
+    if (point.state === 'asking') {
       return state === 'TASK_STATE_AUTH_REQUIRED' ? undefined : task.id;
     }
     // A task that still asks has not got the answer.
-    const stillAsks =
-      state === 'TASK_STATE_INPUT_REQUIRED' && message?.messageId === point.question;
-    return stillAsks ? undefined : task.id;
+    return isInterrupted(state) && questionIdOf(task) === point.question ? undefined : task.id;
   }
 
   /** Whether there is nothing to cancel after an error of the agent. */
@@ -268,6 +266,6 @@ export class RemoteTask {
 function outcomeUnknown(messageId: string | undefined): LegateError {
   return new LegateError(
     'UNAVAILABLE',
-    `it is not known whether the agent took message ${messageId ?? ''}: the process that sent it stopped before the answer; ask again if it matters`,
+    `it is not known whether the agent took message ${messageId ?? ''}: the process that sent it stopped before it heard the answer; ask again if it matters`,
   );
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/index.ts';
+import type { JsonObject, Task } from '../../protocol/index.ts';
 
 /**
  * What a caller has to keep of a task of another agent, so that any process can go on with it.
@@ -59,6 +59,14 @@ export function readTold(value: unknown): ResumePoint['told'] {
   if (!isObject(value)) return {};
   const marks = Object.entries(value).filter(([, mark]) => typeof mark === 'string');
   return Object.fromEntries(marks) as Record<string, string>;
+}
+
+/**
+ * Tells a question that comes twice from two questions.
+ * @example if (questionIdOf(task) === point.question) console.log('still asks the same');
+ */
+export function questionIdOf({ id, status }: Pick<Task, 'id' | 'status'>): string {
+  return status.message?.messageId ?? `${id} ${status.timestamp ?? ''}`;
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,8 +1,10 @@
+import { questionIdOf } from '../../client/index.ts';
 import type {
   Artifact,
   JsonObject,
   Part,
   SendMessageResponse,
+  StreamResponse,
   TaskState,
 } from '../../protocol/index.ts';
 
@@ -42,7 +44,7 @@ export function contentOf(response: SendMessageResponse): AnswerContent {
     artifacts,
     taskId,
     contextId,
-    id: status.message?.messageId ?? `${taskId} ${status.timestamp ?? ''}`,
+    id: questionIdOf(response.task),
     statusParts,
   };
 }
@@ -66,6 +68,18 @@ export function textOfParts(parts: readonly Part[]): string {
       return [`[file ${part.filename ?? part.mediaType ?? ''}]`];
     })
     .join('\n');
+}
+
+/**
+ * What a peer says on its way, in words.
+ * @example
+ * for await (const { response } of client.sendStreamingMessage('Hello')) {
+ *   console.log(progressOf(response));
+ * }
+ */
+export function progressOf(event: StreamResponse): string {
+  if (!('statusUpdate' in event)) return '';
+  return textOfParts(event.statusUpdate.status.message?.parts ?? []);
 }
 
 function isObject(value: Part['data']): value is JsonObject {

@@ -1,7 +1,8 @@
+export { progressOf } from './answer-text.ts';
 export { askingUsers } from './asking-users.ts';
 export type { Conversations } from './conversations.ts';
 export { engineConversations, type EngineConversationsOptions } from './engine-conversations.ts';
-export { HttpTransport, type HttpTransportOptions, progressOf } from './http-transport.ts';
+export { HttpTransport, type HttpTransportOptions } from './http-transport.ts';
 export type {
   Invocation,
   InvocationEnd,
@@ -16,5 +17,4 @@ export type { InvokeRequest } from './invoke-request.ts';
 export { invokeTool, type InvokeToolOptions } from './invoke-tool.ts';
 export { Invoker, type InvokerOptions } from './invoker.ts';
 export { PlainTransport, type PlainTransportOptions } from './plain-transport.ts';
-export { TaskAssembly } from './task-assembly.ts';
 export type { WaitOptions } from './watchers.ts';

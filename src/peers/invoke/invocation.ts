@@ -150,8 +150,8 @@ export interface PeerTransport {
   proves?(invocation: Invocation): boolean;
   /** From now on events go to the listener. */
   start(listener: PeerListener): Promise<void>;
-  /** Resolves once the message is safely on its way; rejects when it did not leave. */
-  send(invocation: Invocation, message: Message): Promise<void>;
+  /** Sends the invocation's message. Resolves once it is safely on its way; rejects when it did not leave. */
+  send(invocation: Invocation): Promise<void>;
   /** Takes up an invocation of a process that is gone. */
   resume(invocation: Invocation): Promise<void>;
   /** Asks the peer to stop; what was under way here is over. */

@@ -62,9 +62,9 @@ class FakeTransport implements PeerTransport {
   async start(listener: PeerListener): Promise<void> {
     this.#listener = listener;
   }
-  async send(invocation: Invocation, sent: Message): Promise<void> {
+  async send({ id, message: sent, remote }: Invocation): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
-    this.sent.push({ id: invocation.id, message: sent, remote: invocation.remote });
+    this.sent.push({ id, message: sent, remote });
   }
   async resume({ id }: Invocation): Promise<void> {
     this.resumed.push(id);

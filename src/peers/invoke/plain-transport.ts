@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
 import {
   LegateError,
   type Message,
@@ -9,7 +10,8 @@ import {
 } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import { type Directory, plainBinding } from '../directory/index.ts';
-import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
+import type { Invocation } from './invocation.ts';
+import { RemoteTransport } from './remote-transport.ts';
 
 /**
  * How agents that only know `/tasks/send` are called.
@@ -66,52 +68,23 @@ const largestAnswer = 16 * 1024 * 1024;
  * const transports = [new HttpTransport({ directory }), new PlainTransport({ directory })];
  * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
-export class PlainTransport implements PeerTransport {
-  readonly reach = 'plain';
-  readonly knowsRepeats = false;
+export class PlainTransport extends RemoteTransport {
+  override readonly reach = 'plain';
   readonly #options: PlainTransportOptions;
-  readonly #underWay = new Map<string, AbortController>();
-  #listener: PeerListener | undefined;
-  #isStopped = false;
 
   constructor(options: PlainTransportOptions) {
+    super({});
     this.#options = options;
   }
 
-  async start(listener: PeerListener): Promise<void> {
-    this.#listener = listener;
-  }
-
-  async send(invocation: Invocation, message: Message): Promise<void> {
-    const body = requestOf(invocation, message);
+  protected override async transportFor(invocation: Invocation): Promise<TaskTransport> {
     const address = await this.#address(invocation);
-    const controller = new AbortController();
-    if (this.#isStopped) controller.abort();
-    this.#underWay.set(invocation.id, controller);
-    void this.#exchange(invocation, address, body, controller.signal)
-      .then((response) => this.#listener?.(invocation.id, { kind: 'answer', response }))
-      .catch(async (error: unknown) => {
-        if (this.#isStopped || controller.signal.aborted) return;
-        const failure = error instanceof Error ? error : new Error(String(error));
-        await this.#listener?.(invocation.id, { kind: 'error', error: failure });
-      })
-      .finally(() => {
-        if (this.#underWay.get(invocation.id) === controller) this.#underWay.delete(invocation.id);
-      });
-  }
-
-  async resume({ id, agent }: Invocation): Promise<void> {
-    const text = `the answer of ${agent} was lost, for this program stopped while waiting for it; ask again if it matters`;
-    await this.#listener?.(id, { kind: 'error', error: new LegateError('UNAVAILABLE', text) });
-  }
-
-  async cancel({ id }: Invocation): Promise<void> {
-    this.#underWay.get(id)?.abort();
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    for (const controller of this.#underWay.values()) controller.abort();
+    return {
+      resume: 'none',
+      send: ({ message }, { signal }) => exchange(invocation, address, message, signal),
+      // The request is aborted with the invocation, and there is nothing else to stop.
+      cancel: () => Promise.resolve(),
+    };
   }
 
   async #address({ agent }: Invocation): Promise<Address> {
@@ -143,26 +116,22 @@ export class PlainTransport implements PeerTransport {
     if (credential !== undefined) headers[credential.headerName] = credential.headerValue;
     return { url, headers, fetching };
   }
+}
 
-  async #exchange(
-    invocation: Invocation,
-    { url, headers, fetching }: Address,
-    body: string,
-    signal: AbortSignal,
-  ): Promise<SendMessageResponse> {
-    const response = await fetching(url, {
-      method: 'POST',
-      headers,
-      body,
-      signal,
-      redirect: 'error',
-    });
-    const text = await boundedText(response);
-    if (!response.ok) {
-      throw new LegateError('PEER_UNREACHABLE', `${invocation.agent} answered ${response.status}`);
-    }
-    return responseOf(invocation, parseJson(text));
+async function* exchange(
+  invocation: Invocation,
+  { url, headers, fetching }: Address,
+  message: Message,
+  signal: AbortSignal,
+): AsyncGenerator<RemoteFrame> {
+  const body = requestOf(invocation, message);
+  const request = { method: 'POST', headers, body, signal, redirect: 'error' } as const;
+  const response = await fetching(url, request);
+  const text = await boundedText(response);
+  if (!response.ok) {
+    throw new LegateError('PEER_UNREACHABLE', `${invocation.agent} answered ${response.status}`);
   }
+  yield { response: responseOf(invocation, parseJson(text)) };
 }
 
 function requestOf({ id, skill, remote }: Invocation, message: Message): string {

@@ -50,7 +50,7 @@ export async function sendMessage(workings: Workings, invocation: Invocation): P
   const { telemetry } = workings;
   workings.deadlines.set(invocation);
   const transport = transportOf(workings, invocation);
-  await telemetry.within(invocation, () => transport.send(invocation, invocation.message));
+  await telemetry.within(invocation, () => transport.send(invocation));
   const sent = await workings.store.change(invocation.id, (current) =>
     current.state === 'sending' && current.message.messageId === invocation.message.messageId
       ? { ...current, state: 'working' }

@@ -1,0 +1,178 @@
+import {
+  type RemoteEvent,
+  RemoteTask,
+  type ResumePoint,
+  type TaskTransport,
+} from '../../client/index.ts';
+import { type Logger, silentLogger } from '../../telemetry/index.ts';
+import type { Reach } from '../directory/index.ts';
+import { textOfParts } from './answer-text.ts';
+import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
+
+/** Nobody wants the task any more. A program that merely stops leaves it to the next. */
+class GivenUp extends Error {}
+
+interface Running {
+  readonly task: RemoteTask;
+  readonly controller: AbortController;
+  /** The message is out and has brought no event yet. */
+  isSending: boolean;
+}
+
+/**
+ * Peers whose tasks this process follows itself, one `RemoteTask` for each invocation. A message
+ * that the peer may have taken is never sent twice.
+ */
+export abstract class RemoteTransport implements PeerTransport {
+  abstract readonly reach: Reach;
+  readonly knowsRepeats = false;
+  readonly #logger: Logger;
+  readonly #running = new Map<string, Running>();
+  #listener: PeerListener | undefined;
+  #isStopped = false;
+
+  constructor({ logger = silentLogger }: { readonly logger?: Logger }) {
+    this.#logger = logger;
+  }
+
+  /** How the tasks of a peer are reached now. */
+  protected abstract transportFor(invocation: Invocation): Promise<TaskTransport>;
+
+  /** Runs what is done on behalf of an invocation. */
+  protected within<T>(_: Invocation, work: () => T): T {
+    return work();
+  }
+
+  /** The invocation is not followed any more. */
+  protected released(_id: string): void {}
+
+  async start(listener: PeerListener): Promise<void> {
+    this.#listener = listener;
+  }
+
+  /**
+   * Resolves with the first event: what fails before it is the caller's to see. A peer that has no
+   * tasks tells nothing before its answer, and is not waited for.
+   */
+  async send(invocation: Invocation): Promise<void> {
+    const point =
+      invocation.message.taskId === undefined ? undefined : pointOf(invocation, 'asking');
+    const transport = await this.transportFor(invocation);
+    const running = this.#run(invocation, transport, point);
+    const events = running.task.events();
+    if (transport.resume === 'none') return void this.#follow(invocation, running, events);
+    try {
+      const first = await this.within(invocation, () => events.next());
+      running.isSending = false;
+      void this.#follow(invocation, running, events, first);
+    } catch (error) {
+      this.#release(invocation.id, running);
+      throw error;
+    }
+    return undefined;
+  }
+
+  /** Goes on with what another process sent, or was sending. */
+  async resume(invocation: Invocation): Promise<void> {
+    const transport = await this.transportFor(invocation);
+    const isSending = invocation.state === 'sending' || invocation.remote?.taskId === undefined;
+    const point = pointOf(invocation, isSending ? 'sending' : 'working');
+    const running = this.#run(invocation, transport, point);
+    running.isSending = false;
+    void this.#follow(invocation, running, running.task.events());
+  }
+
+  /** A task whose id the peer has not told yet is found and cancelled in the background. */
+  async cancel(invocation: Invocation): Promise<void> {
+    const running = this.#running.get(invocation.id);
+    const taskId = invocation.remote?.taskId ?? running?.task.taskId;
+    running?.controller.abort(new GivenUp());
+    if (taskId === undefined && running?.isSending === true) return;
+    const transport = await this.transportFor(invocation);
+    const point = { ...pointOf(invocation, 'working'), ...(taskId !== undefined && { taskId }) };
+    await transport.cancel(point, { timeoutMs: 10_000 });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const { controller } of this.#running.values()) controller.abort();
+  }
+
+  #run(invocation: Invocation, transport: TaskTransport, point: ResumePoint | undefined): Running {
+    const { id, agent, message } = invocation;
+    const controller = new AbortController();
+    const task: RemoteTask = new RemoteTask({
+      transport,
+      request: { message, metadata: message.metadata ?? {} },
+      point,
+      signal: controller.signal,
+      // Once its id is known, the task is cancelled by `cancel`.
+      handsOver: (reason) => !(reason instanceof GivenUp) || task.taskId !== undefined,
+      onCancelFailed: (error) =>
+        this.#logger.warn({ invocation: id, agent, error }, 'peers.message.not_recalled'),
+    });
+    const running = { task, controller, isSending: true };
+    // An answer takes the place of the stream on which its question came.
+    this.#running.get(id)?.controller.abort();
+    this.#running.set(id, running);
+    // What comes too late must not keep the program from stopping.
+    if (this.#isStopped) controller.abort();
+    return running;
+  }
+
+  #follow(
+    invocation: Invocation,
+    running: Running,
+    events: AsyncGenerator<RemoteEvent>,
+    first?: IteratorResult<RemoteEvent>,
+  ): Promise<void> {
+    const { id } = invocation;
+    return this.within(invocation, async () => {
+      try {
+        let next = first ?? (await events.next());
+        for (; next.done !== true; next = await events.next()) await this.#tell(id, next.value);
+      } catch (error) {
+        // What we ended ourselves is no failure of the peer.
+        if (this.#isStopped || running.controller.signal.aborted) return;
+        const failure = error instanceof Error ? error : new Error(String(error));
+        await this.#listener?.(id, { kind: 'error', error: failure });
+      } finally {
+        this.#release(id, running);
+      }
+    }).catch((error: unknown) => {
+      this.#logger.error({ invocation: id, error }, 'peers.event.not_taken');
+    });
+  }
+
+  async #tell(id: string, event: RemoteEvent): Promise<void> {
+    if (event.kind === 'known') await this.#listener?.(id, event);
+    else if (event.kind === 'question') {
+      await this.#listener?.(id, { kind: 'answer', response: { task: event.task } });
+    } else if (event.kind === 'end') {
+      await this.#listener?.(id, { kind: 'answer', response: event.response });
+    } else if (event.kind === 'progress') {
+      const text = textOfParts(event.parts);
+      if (text !== '') await this.#listener?.(id, { kind: 'progress', text });
+    }
+  }
+
+  #release(id: string, running: Running): void {
+    // Another one goes on with the same task.
+    if (this.#running.get(id) !== running) return;
+    this.#running.delete(id);
+    this.released(id);
+  }
+}
+
+function pointOf(invocation: Invocation, state: ResumePoint['state']): ResumePoint {
+  const { message, remote, question } = invocation;
+  return {
+    v: 1,
+    state,
+    messageId: message.messageId,
+    ...remote,
+    ...(question !== undefined && { question: question.id }),
+    ...(question?.needsAuthorization === true && { needsConsent: true }),
+    told: {},
+  };
+}
