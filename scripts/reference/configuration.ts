@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 
 /** Keys that a reader asks for: `section.number('port')`, lists of keys, fields of a schema. */
 const asked =
-  /\.(?:text|name|boolean|number|list|names|section|object|json|secret|get|getEvenEmpty|require)\(\s*'([a-z0-9_]+)'/g;
+  /\.(?:text|name|boolean|number|list|names|section|mapping|items|record|object|json|secret|get|getEvenEmpty|require)\(\s*'([a-z0-9_]+)'/g;
 const listed =
   /(?:for \(const \w+ of|Kinds =|secrets =|numbers =|absent =|replaced =) ?\[([^\]]+)\]/g;
 const inSchema = /^\s+([a-z_]+): (?:z(?:\.|$)|positive|routerConfig)/gm;

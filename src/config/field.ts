@@ -106,6 +106,17 @@ export class Field {
     return found ?? this.#expected(`one of ${values.join(', ')}`);
   }
 
+  /** The document as a mapping; an empty document has no keys. */
+  static document(file: YamlFile, problems: Problems): Section {
+    const section = file.value === null ? undefined : Field.root(file, problems).section();
+    return section ?? new Section(new Field(file, [], {}, problems));
+  }
+
+  /** The items of a list, or the value itself when it is none. */
+  oneOrMore(): readonly Field[] {
+    return Array.isArray(this.value) ? (this.list() ?? []) : [this];
+  }
+
   list(): readonly Field[] | undefined {
     if (!Array.isArray(this.value)) return this.#expected('a list');
     return this.value.map((_, at) => this.at(at));

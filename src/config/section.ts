@@ -69,6 +69,38 @@ export class Section {
     return this.get(key)?.section();
   }
 
+  /** A mapping, read with all its keys. */
+  mapping<T>(key: string, read: (inner: Section) => T): T | undefined {
+    const section = this.section(key);
+    if (section === undefined) return undefined;
+    const value = read(section);
+    section.finish();
+    return value;
+  }
+
+  /** A list of mappings, each read with all its keys; what cannot be read is left out. */
+  items<T>(key: string, read: (item: Section) => T | undefined): readonly T[] {
+    return this.list(key).flatMap((field) => {
+      const section = field.section();
+      const value = section && read(section);
+      section?.finish();
+      return value === undefined ? [] : [value];
+    });
+  }
+
+  /** A mapping from names of the author's; what cannot be read is left out. */
+  record<T>(
+    key: string,
+    read: (field: Field, name: string) => T | undefined,
+  ): Readonly<Record<string, T>> | undefined {
+    const entries = this.section(key)?.entries();
+    const values = entries?.flatMap(([name, field]) => {
+      const value = read(field, name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    return values && Object.fromEntries(values);
+  }
+
   object(key: string): JsonObject | undefined {
     return this.get(key)?.object();
   }

@@ -25,7 +25,7 @@ export function readStore(section: Section): StoreSettings {
   if (type === 'postgres') section.require('url', 'write "${DATABASE_URL}"');
   else url?.keyError(`"url" does not belong to ${type}`, { hint: 'write type: postgres' });
   refuseWrittenPassword(url);
-  const settings: StoreSettings = {
+  const settings = {
     type,
     path: section.name('path'),
     url: url?.name(),

@@ -30,12 +30,12 @@ interface OtlpSettings {
 }
 
 export function readTelemetry(section: Section): TelemetrySettings {
-  const settings: TelemetrySettings = {
+  const settings = {
     serviceName: section.name('service_name'),
-    resource: textsOf(section.section('resource')),
+    resource: section.record('resource', (field) => field.text()) ?? {},
     sampleRatio: section.number('sample_ratio', { minimum: 0, maximum: 1 }),
     prometheus: readPrometheus(section),
-    otlp: readOtlp(section.section('otlp')),
+    otlp: section.mapping('otlp', readOtlp),
   };
   section.finish();
   return settings;
@@ -48,19 +48,17 @@ function readPrometheus(section: Section): TelemetrySettings['prometheus'] {
   if (!field.isMapping()) {
     return field.boolean() === true ? { path: undefined, access: undefined } : undefined;
   }
-  const inner = field.section();
-  const path = inner?.get('path');
-  const text = path?.name();
-  if (text !== undefined && !/^\/[\w./-]{1,200}$/.test(text)) {
-    path?.error('must be a path such as /metrics');
-  }
-  const access = inner?.get('access')?.oneOf(accesses);
-  inner?.finish();
-  return { path: text, access };
+  return section.mapping('prometheus', (inner) => {
+    const path = inner.get('path');
+    const text = path?.name();
+    if (text !== undefined && !/^\/[\w./-]{1,200}$/.test(text)) {
+      path?.error('must be a path such as /metrics');
+    }
+    return { path: text, access: inner.get('access')?.oneOf(accesses) };
+  });
 }
 
-function readOtlp(section: Section | undefined): OtlpSettings | undefined {
-  if (section === undefined) return undefined;
+function readOtlp(section: Section): OtlpSettings | undefined {
   const field = section.require('endpoint');
   const endpoint = field?.name();
   const url = endpoint === undefined ? undefined : URL.parse(endpoint);
@@ -69,7 +67,8 @@ function readOtlp(section: Section | undefined): OtlpSettings | undefined {
   }
   const seconds = { minimum: 0.1, maximum: 3_600 };
   const settings = {
-    headers: readHeaders(section.section('headers')),
+    // Headers of collectors are credentials more often than not, so their values come from outside.
+    headers: section.record('headers', (header) => header.secret()) ?? {},
     traces: section.boolean('traces'),
     metrics: section.boolean('metrics'),
     batchDelaySeconds: section.number('batch_delay_seconds', seconds),
@@ -81,25 +80,5 @@ function readOtlp(section: Section | undefined): OtlpSettings | undefined {
   if (url?.protocol === 'http:' && !isLocal && Object.keys(settings.headers).length > 0) {
     field?.error('headers are not sent over plain http to other machines', 'use https');
   }
-  section.finish();
   return endpoint === undefined ? undefined : { endpoint, ...settings };
-}
-
-/** Headers of collectors are credentials more often than not, so their values come from outside. */
-function readHeaders(section: Section | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    (section?.entries() ?? []).flatMap(([name, field]) => {
-      const value = field.secret();
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
-function textsOf(section: Section | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    (section?.entries() ?? []).flatMap(([name, field]) => {
-      const value = field.text();
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }

@@ -57,9 +57,7 @@ class DomainReader {
     // Responses are for users: `${price}` is a dollar sign before a slot, not a variable.
     const file = YamlFile.parse(source, this.#problems);
     if (file.isBroken) this.#isComplete = false;
-    if (file.value === null) return;
-    const section = Field.root(file, this.#problems).section();
-    if (section === undefined) return;
+    const section = Field.document(file, this.#problems);
     section.get('version');
     this.#readSlots(section.section('slots'));
     this.#readResponses(section.section('responses'));
@@ -74,7 +72,7 @@ class DomainReader {
       section.get(key)?.keyWarn(`"${key}" is left out`, { hint: 'write a flow instead' });
     }
     section.finishLeniently();
-    mergeRaw(this.#raw, file.value as JsonObject);
+    mergeRaw(this.#raw, section.field.value as JsonObject);
   }
 
   /** This domain, with what only the other has. */

@@ -25,49 +25,30 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
     condition: readVariationCondition(section, uses),
     channel: section.name('channel'),
     buttons: section.get('buttons') && section.list('buttons').flatMap(readButton),
-    quickReplies: section
-      .get('quick_replies')
-      ?.list()
-      ?.map(({ value }) => value),
+    quickReplies: readValues(section.get('quick_replies')),
     image: section.text('image'),
     attachment: section.json('attachment'),
     custom: section.json('custom'),
-    elements: section
-      .get('elements')
-      ?.list()
-      ?.map(({ value }) => value),
+    elements: readValues(section.get('elements')),
     metadata,
-    translation: readTranslation(section, isJinja),
+    translation: section.record('translation', (field) => {
+      if (isJinja) checkTemplate(field);
+      return field.text();
+    }),
   });
   if (isJinja && text !== undefined) checkTemplate(text);
   section.get('allow_interruptions');
   section.finishLeniently();
-  const hasContent = [
-    'text',
-    'custom',
-    'image',
-    'attachment',
-    'buttons',
-    'elements',
-    'quick_replies',
-  ];
-  if (!hasContent.some((key) => section.has(key))) {
+  const { text: said, custom, image, attachment, buttons, elements, quickReplies } = variation;
+  const content = [said, custom, image, attachment, buttons, elements, quickReplies];
+  if (content.every((part) => part === undefined)) {
     field.error('says nothing', 'give it a text or custom');
   }
   return [variation];
 }
 
-function readTranslation(section: Section, isJinja: boolean) {
-  const entries = section.section('translation')?.entries();
-  if (entries === undefined) return undefined;
-  return Object.fromEntries(
-    entries.flatMap(([language, field]) => {
-      const text = field.text();
-      if (text === undefined) return [];
-      if (isJinja) checkTemplate(field);
-      return [[language, text]];
-    }),
-  );
+function readValues(field: Field | undefined): readonly JsonValue[] | undefined {
+  return field?.list()?.map(({ value }) => value);
 }
 
 function checkTemplate(field: Field): void {
@@ -85,18 +66,12 @@ function readButton(field: Field): readonly Button[] {
   const title = section.require('title')?.text();
   // A button without a payload sends what it shows.
   const payload = section.text('payload') ?? title;
-  const languages = section.section('translation')?.entries();
-  const translation =
-    languages &&
-    Object.fromEntries(
-      languages.flatMap(([language, inner]) => {
-        const translated = inner.section();
-        if (translated === undefined) return [];
-        const entry = [language, present({ title: translated.text('title') })] as const;
-        translated.finish();
-        return [entry];
-      }),
-    );
+  const translation = section.record('translation', (inner) => {
+    const translated = inner.section();
+    const entry = translated && present({ title: translated.text('title') });
+    translated?.finish();
+    return entry;
+  });
   section.finishLeniently();
   if (title === undefined || payload === undefined) return [];
   return [{ title, payload, ...present({ translation }) }];

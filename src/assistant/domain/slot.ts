@@ -2,7 +2,7 @@ import { type Field, present, type Section } from '../../config/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { Slot, SlotMapping, SlotType } from '../model.ts';
 import { coerceSlotValue } from './coerce.ts';
-import { readRejections, readResponseName, type Use } from './uses.ts';
+import { readRejection, readResponseName, type Use } from './uses.ts';
 
 const slotTypes: readonly SlotType[] = ['text', 'bool', 'categorical', 'float', 'any', 'list'];
 const mappingTypes = [
@@ -80,7 +80,7 @@ function readInitialValue(slot: Slot, section: Section): JsonValue {
 
 function readValidation(name: string, section: Section | undefined, uses: Use[]) {
   if (section === undefined) return undefined;
-  const rejections = readRejections(section.list('rejections'), uses);
+  const rejections = section.items('rejections', (entry) => readRejection(entry, uses));
   const refill = readResponseName(section.get('refill_utter'), uses);
   section.finishLeniently();
   return { rejections, refillUtter: refill ?? `utter_ask_${name}` };

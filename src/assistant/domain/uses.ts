@@ -1,4 +1,4 @@
-import type { Field } from '../../config/index.ts';
+import { type Field, Section } from '../../config/index.ts';
 import type { Rejection } from '../model.ts';
 
 /**
@@ -66,19 +66,9 @@ export function readResponseName(
   return name;
 }
 
-/** `rejections: [{if, utter}]`, of a slot or of a collect step. */
-export function readRejections(
-  fields: readonly Field[],
-  uses: Use[],
-  flow?: string,
-): readonly Rejection[] {
-  return fields.flatMap((field): Rejection[] => {
-    const section = field.section();
-    if (section === undefined) return [];
-    const condition = readCondition(section.require('if'), uses, flow);
-    const utter = readResponseName(section.require('utter'), uses, flow);
-    section.finish();
-    if (condition === undefined || utter === undefined) return [];
-    return [{ if: condition, utter }];
-  });
+/** One of `rejections:`, of a slot or of a collect step. */
+export function readRejection(section: Section, uses: Use[], flow?: string): Rejection | undefined {
+  const condition = readCondition(section.require('if'), uses, flow);
+  const utter = readResponseName(section.require('utter'), uses, flow);
+  return condition === undefined || utter === undefined ? undefined : { if: condition, utter };
 }

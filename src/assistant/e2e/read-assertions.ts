@@ -120,7 +120,7 @@ function clarified(event: TrackerEvent): readonly string[] {
 
 function readSlots(field: Field, name: string): readonly Check[] {
   const make = name === 'slot_was_set' ? slotWasSet : slotWasNotSet;
-  const items = Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  const items = field.oneOrMore();
   return items.flatMap((item) => {
     const section = item.section();
     const slot = section?.require('name')?.name();
@@ -206,6 +206,6 @@ function isButton(shown: JsonObject, wanted: JsonObject): boolean {
 
 /** One text, or a list of them. */
 function textsOf(field: Field): readonly string[] {
-  const items: readonly Field[] = Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  const items = field.oneOrMore();
   return items.map((item) => item.name()).filter((name) => name !== undefined);
 }

@@ -117,9 +117,7 @@ type NamedSlot = readonly [name: string, value: JsonValue | undefined, position:
 
 /** `- amount: 50` for a value, `- amount` for any. */
 function slotsOf(field: Field | undefined): readonly NamedSlot[] {
-  const items =
-    field === undefined ? [] : Array.isArray(field.value) ? (field.list() ?? []) : [field];
-  return items.flatMap((item): readonly NamedSlot[] => {
+  return (field?.oneOrMore() ?? []).flatMap((item): readonly NamedSlot[] => {
     if (!item.isMapping()) {
       const name = item.name();
       return name === undefined ? [] : [[name, undefined, item.place.position]];

@@ -107,7 +107,7 @@ function readShared(section: Section): Shared {
 function named<T>(field: Field | undefined, read: (value: Field) => T): ReadonlyMap<string, T> {
   const result = new Map<string, T>();
   if (field === undefined) return result;
-  const items = Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  const items = field.oneOrMore();
   for (const item of items) {
     for (const [name, value] of item.section()?.entries() ?? []) {
       if (result.has(name)) value.keyError(`"${name}" is defined twice`, { hint: 'rename one' });
@@ -118,7 +118,7 @@ function named<T>(field: Field | undefined, read: (value: Field) => T): Readonly
 }
 
 function readSlots(field: Field): Slots {
-  const items = Array.isArray(field.value) ? (field.list() ?? []) : [field];
+  const items = field.oneOrMore();
   const entries = items.flatMap((item) => item.section()?.entries() ?? []);
   return Object.fromEntries(entries.map(([name, value]) => [name, value.value]));
 }

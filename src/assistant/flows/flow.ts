@@ -57,8 +57,7 @@ function readAll(sources: readonly Source[], problems: Problems): Omit<LoadedFlo
   for (const source of sources) {
     const file = YamlFile.parse(source, problems);
     if (file.isBroken) isComplete = false;
-    if (file.value === null) continue;
-    for (const [id, field] of flowEntries(Field.root(file, problems))) {
+    for (const [id, field] of flowEntries(Field.document(file, problems))) {
       const first = fields.get(id);
       if (first !== undefined) {
         const { file: name, line } = first.keyPlace.position;
@@ -76,9 +75,7 @@ function readAll(sources: readonly Source[], problems: Problems): Omit<LoadedFlo
 }
 
 /** The flows of one file; other training data may stand beside them. */
-function flowEntries(root: Field): readonly (readonly [string, Field])[] {
-  const section = root.section();
-  if (section === undefined) return [];
+function flowEntries(section: Section): readonly (readonly [string, Field])[] {
   section.get('version');
   const entries = section.section('flows')?.entries() ?? [];
   for (const key of ['nlu', 'stories', 'rules', 'responses', 'regex_features', 'lookup_tables']) {
@@ -117,10 +114,15 @@ function readFlow(id: string, field: Field, uses: Use[]): Flow | undefined {
     name: section.name('name') ?? readableId(id),
     description: description ?? '',
     ...present({
-      translation: readTranslation(section),
+      translation: section.record('translation', (inner) => {
+        const translated = inner.section();
+        const entry = translated && present({ name: translated.name('name') });
+        translated?.finish();
+        return entry;
+      }),
       if: readCondition(section.get('if'), uses, id),
     }),
-    nluTrigger: section.list('nlu_trigger').flatMap(readTrigger),
+    nluTrigger: section.items('nlu_trigger', readTrigger),
     alwaysIncludeInPrompt: section.boolean('always_include_in_prompt') ?? false,
     runPatternCompleted: section.boolean('run_pattern_completed') ?? true,
     persistedSlots,
@@ -138,33 +140,15 @@ export function readableId(id: string): string {
   return id.replace(/[_-]+/g, ' ').trim();
 }
 
-function readTranslation(section: Section): Flow['translation'] | undefined {
-  const languages = section.section('translation')?.entries();
-  if (languages === undefined) return undefined;
-  return Object.fromEntries(
-    languages.flatMap(([language, field]) => {
-      const inner = field.section();
-      if (inner === undefined) return [];
-      const entry = [language, present({ name: inner.name('name') })] as const;
-      inner.finish();
-      return [entry];
-    }),
-  );
-}
-
-function readTrigger(field: Field): Flow['nluTrigger'] {
-  const section = field.section();
-  const intent = section?.require('intent');
-  section?.finish();
-  if (intent === undefined) return [];
-  if (!intent.isMapping()) {
-    const name = intent.name();
-    return name === undefined ? [] : [{ intent: name, confidenceThreshold: 0 }];
+/** `intent: name`, or `intent: {name, confidence_threshold}`. */
+function readTrigger(section: Section): Flow['nluTrigger'][number] | undefined {
+  const field = section.require('intent');
+  if (field === undefined || field.isMapping()) {
+    return section.mapping('intent', (intent) => ({
+      intent: intent.require('name')?.name() ?? '',
+      confidenceThreshold: intent.number('confidence_threshold', { minimum: 0, maximum: 1 }) ?? 0,
+    }));
   }
-  const inner = intent.section();
-  const name = inner?.require('name')?.name();
-  const confidenceThreshold =
-    inner?.number('confidence_threshold', { minimum: 0, maximum: 1 }) ?? 0;
-  inner?.finish();
-  return name === undefined ? [] : [{ intent: name, confidenceThreshold }];
+  const name = field.name();
+  return name === undefined ? undefined : { intent: name, confidenceThreshold: 0 };
 }

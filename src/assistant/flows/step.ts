@@ -1,5 +1,5 @@
 import { type Field, present, type Section } from '../../config/index.ts';
-import { readCondition, readRejections, readResponseName, type Use } from '../domain/uses.ts';
+import { readCondition, readRejection, readResponseName, type Use } from '../domain/uses.ts';
 import type {
   ActionStep,
   CallStep,
@@ -74,7 +74,7 @@ function readCollect(field: Field, section: Section, context: StepContext): Step
   const { flow, uses } = context;
   const slot = field.name();
   const utter = readResponseName(section.get('utter'), uses, flow);
-  const rejections = readRejections(section.list('rejections'), uses, flow);
+  const rejections = section.items('rejections', (one) => readRejection(one, uses, flow));
   const descriptionField = section.get('description');
   const description = descriptionField?.text();
   if (descriptionField !== undefined && description !== undefined) {
@@ -139,35 +139,33 @@ function readCall(field: Field, section: Section, context: StepContext): StepBod
 }
 
 function readMapping(section: Section, { flow, uses }: StepContext): CallStep['mapping'] {
-  const mapping = section.section('mapping');
-  if (mapping === undefined) return undefined;
   const slotOf = (entry: Section): string | undefined => {
     const field = entry.require('slot');
     const name = field?.name();
-    if (field === undefined || name === undefined) return undefined;
-    uses.push({ kind: 'slot', name, as: 'mapping', field, flow });
+    if (field !== undefined && name !== undefined) {
+      uses.push({ kind: 'slot', name, as: 'mapping', field, flow });
+    }
     return name;
   };
-  const input = (mapping.require('input')?.list() ?? []).flatMap((item) => {
-    const entry = item.section();
-    if (entry === undefined) return [];
-    const param = entry.require('param')?.name();
-    const slot = slotOf(entry);
-    entry.finish();
-    return param === undefined || slot === undefined ? [] : [{ param, slot }];
+  return section.mapping('mapping', (mapping) => {
+    mapping.require('input');
+    mapping.require('output');
+    return {
+      input: mapping.items('input', (entry) => {
+        const param = entry.require('param')?.name();
+        const slot = slotOf(entry);
+        return param === undefined || slot === undefined ? undefined : { param, slot };
+      }),
+      output: mapping.items('output', (entry) => {
+        const slot = slotOf(entry);
+        const field = entry.require('value', 'an expression such as result.structuredContent.id');
+        const value = field?.name();
+        if (field !== undefined && value !== undefined)
+          check(field, () => compileExpression(value));
+        return slot === undefined || value === undefined ? undefined : { slot, value };
+      }),
+    };
   });
-  const output = (mapping.require('output')?.list() ?? []).flatMap((item) => {
-    const entry = item.section();
-    if (entry === undefined) return [];
-    const slot = slotOf(entry);
-    const field = entry.require('value', 'an expression such as result.structuredContent.id');
-    const value = field?.name();
-    if (field !== undefined && value !== undefined) check(field, () => compileExpression(value));
-    entry.finish();
-    return slot === undefined || value === undefined ? [] : [{ slot, value }];
-  });
-  mapping.finish();
-  return { input, output };
 }
 
 function check(field: Field, compile: () => unknown): void {

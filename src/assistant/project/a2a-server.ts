@@ -19,10 +19,9 @@ export function readA2aServer(section: Section): A2aServer {
     pushNotificationsEnabled: section.boolean('push_notifications_enabled') ?? false,
     pushNotificationAllowedHosts:
       hosts && section.names('push_notification_allowed_hosts').map((host) => host.toLowerCase()),
-    auth: readAuth(section.section('auth')),
+    auth: section.mapping('auth', readAuth),
   };
   refuseTls(section);
-  section.finish();
   return server;
 }
 
@@ -33,28 +32,31 @@ export function refuseTls(section: Section): void {
   });
 }
 
-function readAuth(section: Section | undefined): A2aServer['auth'] {
-  if (section === undefined) return undefined;
+function readAuth(section: Section): A2aServer['auth'] {
   section.require('type', 'write bearer')?.oneOf(['bearer']);
-  const jwt = section.require('jwt')?.section();
-  section.finish();
-  // Without a key nothing could be verified, so what is missing is an error and never an open door.
-  const algorithm = jwt?.get('algorithm')?.oneOf(jwtAlgorithms) ?? 'RS256';
-  const isSymmetric = algorithm.startsWith('HS');
-  const secretField = jwt?.get('secret');
-  const keyField = jwt?.get('public_key_path');
-  if (jwt !== undefined && isSymmetric) jwt.require('secret', 'write "${JWT_SECRET}"');
-  if (jwt !== undefined && !isSymmetric) {
+  section.require('jwt');
+  // Without a key nothing could be verified, so what is missing is an error, never access for all.
+  const unusable = { algorithm: 'RS256', publicKeyPath: undefined, secret: undefined } as const;
+  const jwt = section.mapping('jwt', readJwt);
+  return { type: 'bearer', jwt: jwt ?? { ...unusable, issuer: undefined, audience: undefined } };
+}
+
+function readJwt(jwt: Section): NonNullable<A2aServer['auth']>['jwt'] {
+  const algorithm = jwt.get('algorithm')?.oneOf(jwtAlgorithms) ?? 'RS256';
+  const secret = jwt.get('secret');
+  const key = jwt.get('public_key_path');
+  if (algorithm.startsWith('HS')) {
+    jwt.require('secret', 'write "${JWT_SECRET}"');
+    key?.keyError(`${algorithm} is verified with a secret, not with a public key`);
+  } else {
     jwt.require('public_key_path', 'name a PEM file with the public key');
-    secretField?.keyError(`${algorithm} is verified with a public key, not with a secret`);
-  } else keyField?.keyError(`${algorithm} is verified with a secret, not with a public key`);
-  const result = {
+    secret?.keyError(`${algorithm} is verified with a public key, not with a secret`);
+  }
+  return {
     algorithm,
-    publicKeyPath: keyField?.name(),
-    secret: secretField?.secret(),
-    issuer: jwt?.name('issuer'),
-    audience: jwt?.name('audience'),
+    publicKeyPath: key?.name(),
+    secret: secret?.secret(),
+    issuer: jwt.name('issuer'),
+    audience: jwt.name('audience'),
   };
-  jwt?.finish();
-  return { type: 'bearer', jwt: result };
 }

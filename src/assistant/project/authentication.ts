@@ -17,7 +17,7 @@ export function readAuthentication(section: Section): Authentication | undefined
   const headerFormat = format?.name() ?? 'Bearer {key}';
   if (!headerFormat.includes('{key}')) format?.error('must hold {key}');
   const token = section.secret('token');
-  const oauth = readOauth(section.section('oauth'));
+  const oauth = section.mapping('oauth', readOauth);
   if (kind === 'api_key') {
     return key === undefined ? undefined : { kind, key, headerName, headerFormat };
   }
@@ -25,15 +25,13 @@ export function readAuthentication(section: Section): Authentication | undefined
   return oauth;
 }
 
-function readOauth(section: Section | undefined): Authentication | undefined {
-  if (section === undefined) return undefined;
+function readOauth(section: Section): Authentication | undefined {
   const clientId = section.require('client_id')?.name();
   const clientSecret = section.require('client_secret')?.secret();
   const tokenUrl = readUrl(section.require('token_url'));
   const scope = section.name('scope');
   const audience = section.name('audience');
   const timeout = section.number('timeout', { minimum: 0 });
-  section.finish();
   if (clientId === undefined || clientSecret === undefined || tokenUrl === undefined)
     return undefined;
   return { kind: 'oauth', clientId, clientSecret, tokenUrl, scope, audience, timeout };

@@ -3,14 +3,6 @@ import type { Use } from '../domain/uses.ts';
 import type { AssistantConfig, GeneratorConfig } from './model.ts';
 import { readFilePath, readModelGroupName, readTimezone } from './readers.ts';
 
-export const noConfig: AssistantConfig = {
-  recipe: undefined,
-  language: 'en',
-  additionalLanguages: [],
-  assistantId: undefined,
-  generator: undefined,
-};
-
 /** Generators that ask a model, and the command language of each. */
 const generators: ReadonlyMap<string, GeneratorConfig['commands']> = new Map([
   ['CompactLLMCommandGenerator', 'v2'],
@@ -25,9 +17,7 @@ const builtin = new Set(['MatchingCommandGenerator', 'FlowPolicy']);
 
 /** config.yml. */
 export function readConfig(file: YamlFile, problems: Problems, uses: Use[]): AssistantConfig {
-  if (file.value === null) return noConfig;
-  const section = Field.root(file, problems).section();
-  if (section === undefined) return noConfig;
+  const section = Field.document(file, problems);
   const recipe = section.name('recipe');
   const pipeline = section.list('pipeline');
   const components = [...pipeline, ...section.list('policies')];

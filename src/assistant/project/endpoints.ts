@@ -9,23 +9,11 @@ import {
 import type { JsonObject } from '../../protocol/index.ts';
 import type { Use } from '../domain/uses.ts';
 import { readA2aServer, refuseTls } from './a2a-server.ts';
-import { readMcpServers } from './mcp-servers.ts';
+import { readMcpServer } from './mcp-servers.ts';
 import { readModelGroups } from './model-groups.ts';
-import type { ActionEndpoint, Endpoints, NlgEndpoint } from './model.ts';
+import type { ActionEndpoint, Endpoints, McpServer, NlgEndpoint } from './model.ts';
 import { readOutbound } from './outbound.ts';
 import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
-
-export const noEndpoints: Endpoints = {
-  actionEndpoint: undefined,
-  nlg: undefined,
-  modelGroups: new Map(),
-  mcpServers: new Map(),
-  a2aServer: undefined,
-  store: undefined,
-  telemetry: undefined,
-  outbound: undefined,
-  sections: new Map(),
-};
 
 /** Stores of other engines: ours keeps everything they would. */
 const replaced = ['tracker_store', 'lock_store', 'timer_store'];
@@ -44,26 +32,23 @@ const loose = ['bus'];
 
 /** endpoints.yml. */
 export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): Endpoints {
-  if (file.value === null) return noEndpoints;
-  const section = Field.root(file, problems).section();
-  if (section === undefined) return noEndpoints;
-  const a2a = section.section('a2a_server');
-  const store = section.section('store');
-  const telemetry = section.section('telemetry');
+  const section = Field.document(file, problems);
   const sections = new Map<string, JsonObject>();
   for (const key of loose) {
     const value = section.object(key);
     if (value !== undefined) sections.set(key, value);
   }
+  const mcpServers = new Map<string, McpServer>();
+  section.items('mcp_servers', (server) => readMcpServer(server, mcpServers, uses));
   const endpoints: Endpoints = {
     actionEndpoint: readActionEndpoint(section.section('action_endpoint')),
     nlg: readNlg(section.section('nlg'), uses),
     modelGroups: readModelGroups(section.list('model_groups')),
-    mcpServers: readMcpServers(section.list('mcp_servers'), uses),
-    a2aServer: a2a && readA2aServer(a2a),
-    store: store && readStore(store),
-    telemetry: telemetry && readTelemetry(telemetry),
-    outbound: readOutbound(section.section('outbound')),
+    mcpServers,
+    a2aServer: section.mapping('a2a_server', readA2aServer),
+    store: section.mapping('store', readStore),
+    telemetry: section.mapping('telemetry', readTelemetry),
+    outbound: section.mapping('outbound', readOutbound),
     sections,
   };
   refuseTls(section);
@@ -81,17 +66,21 @@ export function readEndpoints(file: YamlFile, problems: Problems, uses: Use[]): 
 
 function readActionEndpoint(section: Section | undefined): ActionEndpoint | undefined {
   if (section === undefined) return undefined;
-  const basic = section.section('basic_auth');
-  const username = basic?.require('username')?.name();
-  const password = basic?.require('password')?.secret();
-  basic?.finish();
   const endpoint: ActionEndpoint = {
     place: section.field.keyPlace,
     url: readUrl(section.get('url')),
     actionsModule: section.name('actions_module'),
-    headers: readHeaders(section.section('headers')),
-    basicAuth:
-      username === undefined || password === undefined ? undefined : { username, password },
+    headers:
+      section.record('headers', (field, name) =>
+        /^(authorization|cookie|.*(token|secret|key).*)$/i.test(name)
+          ? field.secret()
+          : field.text(),
+      ) ?? {},
+    basicAuth: section.mapping('basic_auth', (basic) => {
+      const username = basic.require('username')?.name();
+      const password = basic.require('password')?.secret();
+      return username === undefined || password === undefined ? undefined : { username, password };
+    }),
     token: section.secret('token'),
     tokenName: section.name('token_name') ?? 'token',
     enableSelectiveDomain: section.boolean('enable_selective_domain') ?? false,
@@ -102,16 +91,6 @@ function readActionEndpoint(section: Section | undefined): ActionEndpoint | unde
     section.field.keyError('"url" or "actions_module" is missing');
   }
   return endpoint;
-}
-
-function readHeaders(section: Section | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    (section?.entries() ?? []).flatMap(([name, field]) => {
-      const isSecret = /^(authorization|cookie|.*(token|secret|key).*)$/i.test(name);
-      const value = isSecret ? field.secret() : field.text();
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }
 
 function readNlg(section: Section | undefined, uses: Use[]): NlgEndpoint | undefined {

@@ -6,8 +6,8 @@ import { loadFlows } from '../flows/flow.ts';
 import { defaultFlows, defaultResponses } from '../patterns/defaults.ts';
 import { compileTemplate } from '../templates/template.ts';
 import { TemplateError } from '../templates/tokens.ts';
-import { noConfig, readConfig } from './config-file.ts';
-import { noEndpoints, readEndpoints } from './endpoints.ts';
+import { readConfig } from './config-file.ts';
+import { readEndpoints } from './endpoints.ts';
 import type { Project } from './model.ts';
 import { fingerprint, toEntries } from './package-entries.ts';
 import { type ProjectParts, type ProjectPlaces, readFolder } from './project-folder.ts';
@@ -56,18 +56,15 @@ export async function assemble(
   problems: Problems,
 ): Promise<Omit<Project, 'modelId'>> {
   const uses: Use[] = [];
-  const parse = (source: Source | undefined) =>
-    source && YamlFile.parse(source, problems, { environment });
-  const configFile = parse(parts.config);
-  const config = configFile === undefined ? noConfig : readConfig(configFile, problems, uses);
+  // A file that is not there reads as an empty one.
+  const parse = (source: Source = { file: '', text: '' }) =>
+    YamlFile.parse(source, problems, { environment });
+  const config = readConfig(parse(parts.config), problems, uses);
   const loadedDomain = loadDomain(parts.domain, problems, { defaults: [defaultResponses] });
   const loadedFlows = loadFlows(parts.data, problems, { defaults: [defaultFlows] });
   const endpointsFile = parse(parts.endpoints);
-  const endpoints =
-    endpointsFile === undefined ? noEndpoints : readEndpoints(endpointsFile, problems, uses);
-  const credentialsFile = parse(parts.credentials);
+  const endpoints = readEndpoints(endpointsFile, problems, uses);
   const { agents, isComplete: hasAllAgents } = readSubAgents(parts, environment, problems, uses);
-  const isEndpointsComplete = endpointsFile?.isBroken !== true;
   uses.push(...loadedDomain.uses, ...loadedFlows.uses);
   validate({
     domain: loadedDomain.domain,
@@ -79,13 +76,13 @@ export async function assemble(
     mcpServers: new Set(endpoints.mcpServers.keys()),
     modelGroups: new Set(endpoints.modelGroups.keys()),
     isComplete:
-      loadedDomain.isComplete && loadedFlows.isComplete && isEndpointsComplete && hasAllAgents,
+      loadedDomain.isComplete && loadedFlows.isComplete && !endpointsFile.isBroken && hasAllAgents,
     problems,
   });
   if (endpoints.a2aServer !== undefined && loadedDomain.domain.session.startSessionAfterExpiry) {
     const { sessionField } = loadedDomain;
     problems.error(
-      sessionField?.keyPlace ?? (endpointsFile as YamlFile).keyPlace(['a2a_server']),
+      sessionField?.keyPlace ?? endpointsFile.keyPlace(['a2a_server']),
       'a2a_server needs conversations that go on after a pause',
       {
         hint: 'set session_config.start_session_after_expiry to false in the domain',
@@ -100,8 +97,7 @@ export async function assemble(
     domain: loadedDomain.domain,
     flows: loadedFlows.flows,
     endpoints,
-    credentials:
-      credentialsFile === undefined ? new Map() : readCredentials(credentialsFile, problems),
+    credentials: readCredentials(parse(parts.credentials), problems),
     subAgents: new Map([...agents].map(([name, { agent }]) => [name, agent])),
     subAgentsDirectory: parts.subAgentsDirectory,
     files: await readFiles(parts, uses, problems),
@@ -169,8 +165,7 @@ const channels = new Set(['rest', 'inspector']);
 /** credentials.yml: channels by name; those that do not exist here are named in one warning. */
 function readCredentials(file: YamlFile, problems: Problems): ReadonlyMap<string, JsonObject> {
   const result = new Map<string, JsonObject>();
-  if (file.value === null) return result;
-  const entries = Field.root(file, problems).section()?.entries() ?? [];
+  const entries = Field.document(file, problems).entries();
   const missing = entries.filter(([name]) => !channels.has(name));
   for (const [name, field] of entries) {
     if (!channels.has(name)) continue;

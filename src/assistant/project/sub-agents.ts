@@ -73,13 +73,10 @@ function readExternal(folder: string, parts: Parts, uses: Use[]) {
   const text = card?.name();
   const isUrl = text !== undefined && /^[a-z]+:\/\//i.test(text);
   const agentCard = isUrl ? readUrl(card) : readFilePath(card, 'card', uses, folder);
-  const auth = configuration?.section('auth');
-  const authentication = auth && readAuthentication(auth);
-  auth?.finish();
   return {
     protocol: 'A2A',
     agentCard: agentCard ?? '',
-    auth: authentication,
+    auth: configuration?.mapping('auth', readAuthentication),
     maxPollingTime: configuration?.number('max_polling_time', { minimum: 0 }) ?? 60,
     pollingInitialDelay: configuration?.number('polling_initial_delay', { minimum: 0 }) ?? 0.5,
     backgroundAfter: configuration?.number('background_after', { minimum: 0 }),
@@ -88,9 +85,8 @@ function readExternal(folder: string, parts: Parts, uses: Use[]) {
 
 function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]) {
   const { section, configuration, connections } = parts;
-  const mcpServers = (connections?.list('mcp_servers') ?? []).flatMap((item) =>
-    readConnection(item, uses),
-  );
+  const mcpServers =
+    connections?.items('mcp_servers', (server) => readConnection(server, uses)) ?? [];
   // Tools may also come from the agent's own module.
   if (mcpServers.length === 0 && !hasModule) {
     const hint = 'name MCP servers under connections, or a module';
@@ -109,9 +105,10 @@ function readReact(folder: string, parts: Parts, hasModule: boolean, uses: Use[]
   } as const;
 }
 
-function readConnection(item: Field, uses: Use[]): ReactAgent['mcpServers'] {
-  const section = item.section();
-  if (section === undefined) return [];
+function readConnection(
+  section: Section,
+  uses: Use[],
+): ReactAgent['mcpServers'][number] | undefined {
   const field = section.require('name');
   const name = field?.name();
   if (field !== undefined && name !== undefined) uses.push({ kind: 'mcp_server', name, field });
@@ -122,6 +119,5 @@ function readConnection(item: Field, uses: Use[]): ReactAgent['mcpServers'] {
       hint: 'keep one of them',
     });
   }
-  section.finish();
-  return name === undefined ? [] : [{ name, includeTools, excludeTools }];
+  return name === undefined ? undefined : { name, includeTools, excludeTools };
 }
