@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { suggest } from '../config/index.ts';
 import type { JsonValue } from '../protocol/index.ts';
 import { coerceSlotValue } from './domain/coerce.ts';
-import { defaultActions } from './domain/default-actions.ts';
 import { MAX_SLOT_CHARACTERS } from './executor/apply-events.ts';
 import { canFollowUp } from './executor/run.ts';
 import type { Domain } from './model.ts';
+import { defaultActionNames } from './executor/default-actions.ts';
 
 const name = z.string().min(1).max(512);
 const text = z.string().nullish();
@@ -102,7 +102,7 @@ function slotProblem(slotName: string, value: JsonValue, { slots }: Domain): str
 function actionProblem(action: string, domain: Domain): string | undefined {
   if (canFollowUp(action, domain)) return undefined;
   const { actions, responses } = domain;
-  const known = [...actions.keys(), ...responses.keys(), ...defaultActions];
+  const known = [...actions.keys(), ...responses.keys(), ...defaultActionNames];
   return `name: ${unknown('action', action, known)}`;
 }
 

@@ -27,30 +27,6 @@ export type Predicate = { readonly offset: number } & (
   | { readonly kind: 'pattern'; readonly source: string; readonly flags: string }
 );
 
-/** Writes a predicate so that parsing it again gives the same predicate. */
-export function printPredicate(predicate: Predicate): string {
-  switch (predicate.kind) {
-    case 'logic':
-      return `(${printPredicate(predicate.left)} ${predicate.operator} ${printPredicate(predicate.right)})`;
-    case 'not':
-      return `(not ${printPredicate(predicate.of)})`;
-    case 'comparison':
-      return `(${printPredicate(predicate.left)} ${predicate.operator} ${printPredicate(predicate.right)})`;
-    case 'identifier':
-      return predicate.name;
-    case 'literal':
-      return typeof predicate.value === 'number'
-        ? String(predicate.value)
-        : `"${predicate.value.replace(/["\\]/g, '\\$&')}"`;
-    case 'constant':
-      return predicate.value;
-    case 'set':
-      return `{ ${predicate.items.map(printPredicate).join(' ')} }`;
-    case 'pattern':
-      return `/${predicate.source}/${predicate.flags}`;
-  }
-}
-
 export type Token = { readonly offset: number } & (
   | { readonly kind: 'word'; readonly value: string }
   | { readonly kind: 'text'; readonly value: string }

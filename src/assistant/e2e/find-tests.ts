@@ -2,7 +2,6 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Environment, Problems, suggest, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { defaultActions } from '../domain/default-actions.ts';
 import type { Project } from '../project/model.ts';
 import type { NameUse, TestCase } from './model.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type Shared,
 } from './read-test-file.ts';
 import { place } from './report.ts';
+import { defaultActionNames } from '../executor/default-actions.ts';
 
 /** The name of files that tests share. */
 const conftest = 'conftest.yml';
@@ -127,7 +127,7 @@ export function checkNames(
     slot: new Set(domain.slots.keys()),
     flow: new Set(flows.keys()),
     response: new Set(domain.responses.keys()),
-    action: new Set([...domain.actions.keys(), ...domain.responses.keys(), ...defaultActions]),
+    action: new Set([...domain.actions.keys(), ...domain.responses.keys(), ...defaultActionNames]),
   };
   const check = ({ kind, name }: NameUse, position: TestCase['position']) => {
     if (names[kind].has(name)) return;

@@ -9,8 +9,7 @@ import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure, TooManySteps } from './failure.ts';
 import { endFrame, linkTo } from './flow-end.ts';
 import { checkSlots } from './rejections.ts';
-
-export const LISTEN = 'action_listen';
+import { LISTEN } from './default-actions.ts';
 
 const MAX_CALL_DEPTH = 32;
 

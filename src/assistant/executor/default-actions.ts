@@ -179,6 +179,7 @@ function cannotHandle(reason: string): DefaultAction {
   };
 }
 
+/** Those that run by themselves; a custom action of the same name replaces one. */
 export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string, DefaultAction>([
   ['action_run_slot_rejections', runSlotRejections],
   ['action_cancel_flow', cancelFlow],
@@ -200,4 +201,15 @@ export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string
   ['action_back', goBack],
   ['action_extract_slots', nothing],
   ['action_reset_routing', nothing],
+]);
+
+/** Listening, which ends a turn; while an agent waits it is recorded under a name of its own. */
+export const LISTEN = 'action_listen';
+export const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
+
+/** Actions that exist without being declared. */
+export const defaultActionNames: ReadonlySet<string> = new Set([
+  LISTEN,
+  LISTEN_FOR_AGENT,
+  ...defaultActions.keys(),
 ]);

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import { actionExecuted } from '../tracker/events.ts';
-import { advance, countStep, LISTEN, type Prediction } from './advance.ts';
-import { defaultActions } from './default-actions.ts';
+import { advance, countStep, type Prediction } from './advance.ts';
+import { defaultActions, LISTEN, LISTEN_FOR_AGENT } from './default-actions.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure, TooManySteps } from './failure.ts';
 import { runAction } from './run-action.ts';
@@ -13,9 +13,6 @@ import { afterFlow, cancelSegment, clearStack } from './flow-end.ts';
 import { INTERNAL_ERROR_RESPONSE } from '../responses/responder.ts';
 
 const INTERNAL_ERROR = 'pattern_internal_error';
-
-/** Listening while an agent waits is recorded under a name of its own. */
-const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
 
 /**
  * Runs until the user has to speak or the session has ended. Whatever goes wrong on the way ends

@@ -184,7 +184,10 @@ export class Evaluator {
    * `names.append(x)`. Values never change: the variable gets a longer list, so that no list can
    * hold itself.
    */
-  #append(expression: Extract<Expression, { kind: 'method' }>, variables: Variables): null {
+  #append(
+    expression: Extract<Expression, { kind: 'method' | 'filter' }>,
+    variables: Variables,
+  ): null {
     const list = this.evaluate(expression.of, variables);
     const { positional } = this.arguments(expression.arguments, variables);
     this.offset = expression.offset;

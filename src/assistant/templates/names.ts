@@ -1,167 +1,94 @@
-import {
-  type Arguments,
-  blockName,
-  type Expression,
-  type MacroSyntax,
-  type Statement,
-} from './syntax.ts';
+import type { Expression, Statement } from './syntax.ts';
+import { blockName } from './syntax.ts';
 import { TemplateError } from './tokens.ts';
 import { toText } from './value.ts';
+
+type Node = Expression | Statement;
+type Call = Extract<Expression, { kind: 'call' }>;
 
 /** Functions that every template can call. */
 export const globals: ReadonlySet<string> = new Set(['range', 'dict', 'namespace']);
 
+/** @throws {TemplateError} when the template calls what is no macro of its own. */
+export function checkCalls(template: string, statements: readonly Statement[]): void {
+  const nodes = [...nodesIn(statements)];
+  const macros = new Set(nodes.flatMap((node) => (node.kind === 'macro' ? [node.name] : [])));
+  const isKnown = ({ name }: Call) => globals.has(name) || name === 'caller' || macros.has(name);
+  const unknown = nodes.find((node): node is Call => node.kind === 'call' && !isKnown(node));
+  if (unknown === undefined) return;
+  const reason = `no macro named ${unknown.name}; only macros and the methods of values can be called`;
+  throw new TemplateError(template, unknown.offset, reason);
+}
+
+/** Every node below a part of a template, in its order. */
+function* nodesIn(part: unknown): Generator<Node> {
+  if (isNode(part)) yield part;
+  for (const child of childrenOf(part)) yield* nodesIn(child);
+}
+
 /** The paths that a template reads from its scope, without the variables it makes itself. */
 export function namesOf(statements: readonly Statement[]): readonly string[] {
   const found = new Set<string>();
-  const walker = new Walker((path, made) => {
-    if (!made.has(path[0] ?? '')) found.add(path.join('.'));
-  });
-  walker.statements(statements, new Set([blockName]));
+  /** `made`: the names that are variables at this point; `set` and macros add theirs. */
+  const visit = (part: unknown, made: Set<string>): void => {
+    const path = isNode(part) ? pathOf(part) : undefined;
+    if (path !== undefined) {
+      if (!made.has(path[0] ?? '')) found.add(path.join('.'));
+      return;
+    }
+    if (!isNode(part)) {
+      for (const child of childrenOf(part)) visit(child, made);
+      return;
+    }
+    switch (part.kind) {
+      case 'set':
+        visit(part.value, made);
+        break;
+      case 'capture':
+      case 'filtered':
+        visit([part.body, part.filter], new Set(made));
+        break;
+      case 'with':
+        visit(part.assignments, made);
+        visit(part.body, new Set([...made, ...part.assignments.map(({ name }) => name)]));
+        break;
+      case 'for':
+        visit([part.over, part.otherwise], made);
+        visit([part.filter, part.body], new Set([...made, ...part.target.names, 'loop']));
+        break;
+      case 'macro':
+      case 'callblock': {
+        const { parameters, body } = part.kind === 'macro' ? part : part.body;
+        if (part.kind === 'macro') made.add(part.name);
+        else visit(part.call, made);
+        visit(parameters, made);
+        const names = parameters.map(({ name }) => name);
+        visit(body, new Set([...made, ...names, 'caller', 'varargs', 'kwargs']));
+        break;
+      }
+      default:
+        for (const child of childrenOf(part)) visit(child, made);
+    }
+    const target = part.kind === 'set' || part.kind === 'capture' ? part.target : undefined;
+    if (target !== undefined && 'names' in target) for (const name of target.names) made.add(name);
+  };
+  visit(statements, new Set([blockName]));
   return [...found];
 }
 
-/** @throws {TemplateError} when the template calls what is no macro of its own. */
-export function checkCalls(template: string, statements: readonly Statement[]): void {
-  const calls: Extract<Expression, { kind: 'call' }>[] = [];
-  const walker = new Walker(undefined, (call) => calls.push(call));
-  walker.statements(statements, new Set());
-  for (const { name, offset } of calls) {
-    if (globals.has(name) || name === 'caller' || walker.macros.has(name)) continue;
-    const reason = `no macro named ${name}; only macros and the methods of values can be called`;
-    throw new TemplateError(template, offset, reason);
-  }
+function isNode(part: unknown): part is Node {
+  return typeof part === 'object' && part !== null && 'kind' in part;
 }
 
-type Made = ReadonlySet<string>;
-
-/** Visits every expression of a template, with the names that are variables there. */
-class Walker {
-  readonly macros = new Set<string>();
-  readonly #onPath: ((path: readonly string[], made: Made) => void) | undefined;
-  readonly #onCall: ((call: Extract<Expression, { kind: 'call' }>) => void) | undefined;
-
-  constructor(
-    onPath?: (path: readonly string[], made: Made) => void,
-    onCall?: (call: Extract<Expression, { kind: 'call' }>) => void,
-  ) {
-    this.#onPath = onPath;
-    this.#onCall = onCall;
-  }
-
-  /** Adds what `set` makes to `made`. */
-  statements(statements: readonly Statement[], made: Set<string>): void {
-    for (const statement of statements) this.#statement(statement, made);
-  }
-
-  #statement(statement: Statement, made: Set<string>): void {
-    switch (statement.kind) {
-      case 'text':
-        break;
-      case 'output':
-        this.expression(statement.expression, made);
-        break;
-      case 'set':
-      case 'capture':
-        if (statement.kind === 'set') this.expression(statement.value, made);
-        else {
-          this.statements(statement.body, new Set(made));
-          this.expression(statement.filter, made);
-        }
-        if ('names' in statement.target) for (const name of statement.target.names) made.add(name);
-        break;
-      case 'filtered':
-        this.statements(statement.body, new Set(made));
-        this.expression(statement.filter, made);
-        break;
-      case 'with': {
-        const inside = new Set(made);
-        for (const { name, value } of statement.assignments) {
-          this.expression(value, made);
-          inside.add(name);
-        }
-        this.statements(statement.body, inside);
-        break;
-      }
-      case 'macro':
-        this.macros.add(statement.name);
-        made.add(statement.name);
-        this.#macro(statement, made);
-        break;
-      case 'callblock':
-        this.expression(statement.call, made);
-        this.#macro(statement.body, made);
-        break;
-      case 'if':
-        for (const { condition, body } of statement.branches) {
-          this.expression(condition, made);
-          this.statements(body, made);
-        }
-        break;
-      case 'for': {
-        this.expression(statement.over, made);
-        const inside = new Set([...made, ...statement.target.names, 'loop']);
-        this.expression(statement.filter, inside);
-        this.statements(statement.body, inside);
-        this.statements(statement.otherwise, made);
-        break;
-      }
-    }
-  }
-
-  #macro({ parameters, body }: MacroSyntax, made: Made): void {
-    for (const { fallback } of parameters) this.expression(fallback, made);
-    const names = parameters.map(({ name }) => name);
-    this.statements(body, new Set([...made, ...names, 'caller', 'varargs', 'kwargs']));
-  }
-
-  expression(expression: Expression | undefined, made: Made): void {
-    if (expression === undefined) return;
-    const path = pathOf(expression);
-    if (path !== undefined) return this.#onPath?.(path, made);
-    if (expression.kind === 'call') this.#onCall?.(expression);
-    for (const child of childrenOf(expression)) this.expression(child, made);
-  }
-}
-
-function childrenOf(expression: Expression): readonly (Expression | undefined)[] {
-  switch (expression.kind) {
-    case 'literal':
-    case 'name':
-      return [];
-    case 'list':
-    case 'tuple':
-      return expression.items;
-    case 'mapping':
-      return expression.entries.flatMap(({ key, value }) => [key, value]);
-    case 'member':
-      return [expression.of, expression.key];
-    case 'slice':
-      return [expression.of, expression.from, expression.to, expression.step];
-    case 'call':
-      return all(expression.arguments);
-    case 'method':
-    case 'filter':
-    case 'test':
-      return [expression.of, ...all(expression.arguments)];
-    case 'not':
-    case 'minus':
-      return [expression.of];
-    case 'binary':
-      return [expression.left, expression.right];
-    case 'choice':
-      return [expression.condition, expression.yes, expression.no];
-  }
+function childrenOf(part: unknown): Iterable<unknown> {
+  if (typeof part !== 'object' || part === null) return [];
+  return part instanceof Map ? part.values() : Object.values(part);
 }
 
 /** `a.b.c` of a chain of plain names. */
-function pathOf(expression: Expression): string[] | undefined {
-  if (expression.kind === 'name') return [expression.name];
-  if (expression.kind !== 'member' || expression.key.kind !== 'literal') return undefined;
-  const of = pathOf(expression.of);
-  return of && [...of, toText(expression.key.value)];
-}
-
-function all({ positional, named }: Arguments): readonly Expression[] {
-  return [...positional, ...named.values()];
+function pathOf(node: Node): string[] | undefined {
+  if (node.kind === 'name') return [node.name];
+  if (node.kind !== 'member' || node.key.kind !== 'literal') return undefined;
+  const of = pathOf(node.of);
+  return of && [...of, toText(node.key.value)];
 }

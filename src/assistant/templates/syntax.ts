@@ -1,24 +1,8 @@
 import type { JsonValue } from '../../protocol/index.ts';
 
-export type BinaryOperator =
-  | 'and'
-  | 'or'
-  | '=='
-  | '!='
-  | '<'
-  | '<='
-  | '>'
-  | '>='
-  | 'in'
-  | 'not in'
-  | '~'
-  | '+'
-  | '-'
-  | '*'
-  | '/'
-  | '//'
-  | '%'
-  | '**';
+type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in';
+type Arithmetic = '~' | '+' | '-' | '*' | '/' | '//' | '%' | '**';
+export type BinaryOperator = 'and' | 'or' | Comparison | Arithmetic;
 
 export interface Arguments {
   readonly positional: readonly Expression[];
@@ -45,13 +29,7 @@ export type Expression = { readonly offset: number } & (
   /** A macro of the template, or one of `range`, `dict` and `namespace`. */
   | { readonly kind: 'call'; readonly name: string; readonly arguments: Arguments }
   | {
-      readonly kind: 'method';
-      readonly of: Expression;
-      readonly name: string;
-      readonly arguments: Arguments;
-    }
-  | {
-      readonly kind: 'filter';
+      readonly kind: 'method' | 'filter';
       readonly of: Expression;
       readonly name: string;
       readonly arguments: Arguments;
@@ -63,8 +41,7 @@ export type Expression = { readonly offset: number } & (
       readonly negated: boolean;
       readonly arguments: Arguments;
     }
-  | { readonly kind: 'not'; readonly of: Expression }
-  | { readonly kind: 'minus'; readonly of: Expression }
+  | { readonly kind: 'not' | 'minus'; readonly of: Expression }
   | {
       readonly kind: 'binary';
       readonly operator: BinaryOperator;

@@ -1,8 +1,8 @@
 import { type Field, suggest } from '../../../config/index.ts';
-import { defaultActions } from '../../domain/default-actions.ts';
 import type { Use } from '../../domain/uses.ts';
 import type { Slot } from '../../model.ts';
 import { usesOf, type ValidationScope } from './scope.ts';
+import { defaultActionNames } from '../../executor/default-actions.ts';
 
 /** Slots, responses, actions, model groups and servers must exist and be fit for their use. */
 export function validateNames(scope: ValidationScope): void {
@@ -26,11 +26,11 @@ export function validateNames(scope: ValidationScope): void {
     }
   }
   for (const { field, name } of usesOf(scope, 'action')) {
-    if (domain.responses.has(name) || domain.actions.has(name) || defaultActions.has(name))
+    if (domain.responses.has(name) || domain.actions.has(name) || defaultActionNames.has(name))
       continue;
     if (name.startsWith('utter_')) unknown(scope, field, 'response', name, domain.responses.keys());
     else if (isComplete) {
-      const near = suggest(name, [...domain.actions.keys(), ...defaultActions]);
+      const near = suggest(name, [...domain.actions.keys(), ...defaultActionNames]);
       field.error(`no action named "${name}"`, near ?? 'add it to actions in the domain');
     }
   }
