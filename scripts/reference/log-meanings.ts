@@ -3,15 +3,13 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready':
     'No model is loaded; the turn failed with `agent_not_ready`',
   'a2a_server.rasa_a2a_agent_executor.execute.context_limit':
-    '`max_contexts` is exceeded; the task failed with `context_limit`',
-  'a2a_server.rasa_a2a_agent_executor.task_timeout':
-    'A turn took longer than `task_timeout_seconds` and was cancelled',
-  'a2a_server.sanic_app.message_in_flight_conflict':
-    'The same message came again while it was being worked on (409)',
-  'a2a_server.sanic_app.auth_rejected': 'Credentials are missing or not valid (401)',
+    '`tasks.context_limit` of an assistant',
+  'a2a_server.rasa_a2a_agent_executor.task_timeout': '`tasks.turn.timeout` of an assistant',
+  'a2a_server.sanic_app.message_in_flight_conflict': '`tasks.message.in_flight` of an assistant',
+  'a2a_server.sanic_app.auth_rejected': '`audit.unauthenticated` of an assistant',
   'a2a_server.message_adapter.skip_slot.invalid_value':
     'A slot of the orchestrator does not fit its type and was left out',
-  'a2a_server.sanic_app.stream_sse.error': 'A stream ended with an error',
+  'a2a_server.sanic_app.stream_sse.error': '`http.stream.failed` of an assistant',
   'action.event.ignored': 'An action server sent an event that is not known here',
   'action.server.connect_failed': 'The action server was not reached; tried again',
   'action.slot.invalid': 'An action set a slot to a value that it cannot hold',
@@ -182,4 +180,9 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'tracker.stale_stack': 'The flows have changed under a conversation; it begins anew',
   'turn.broken_off': 'A turn took too many steps; the flow was left',
   'turn.step_failed': 'A step failed; the user is told that it went wrong',
+  'audit.unauthenticated': 'Credentials are missing or not valid (401)',
+  'http.stream.failed': 'A stream ended with an error',
+  'tasks.context_limit': '`maxContexts` is exceeded; the task failed with `context_limit`',
+  'tasks.message.in_flight': 'The same message came again while it was being worked on (409)',
+  'tasks.turn.timeout': 'A turn took longer than `taskTimeoutMs` and was cancelled',
 };

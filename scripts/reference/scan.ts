@@ -12,20 +12,26 @@ export function sources(): ReadonlyMap<string, string> {
 }
 
 /** Calls of loggers and of the audit log. */
-const logging = /(?:ogger|log|audit)\??\.(debug|info|warn|error|action)\(/g;
+const logging = /(?:(?:ogger|log|audit)\??\.(debug|info|warn|error|action)|audited)\(/g;
 const eventName = /'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g;
 
 /** Calls whose event is a variable, with the names that it can have. */
 const indirect: Readonly<Record<string, (text: string) => readonly [string, string][]>> = {
   'src/service/audit.ts': (text) =>
-    namesIn(text, /'((?:a2a_server|audit)\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
-  'src/http/inspector/api-network.ts': (text) =>
-    namesIn(text, /audit\(inspection, call, '([a-z_.]+)'/g).map((name) => [name, 'info']),
+    namesIn(text, /'(audit\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
+  'src/assistant/channels/rasa-events.ts': (text) =>
+    namesIn(text, /: '(a2a_server\.[a-z0-9_.]+)'/g).map((name) => [name, levels[name] ?? 'warn']),
   'src/peers/trust/trust-ledger.ts': (text) =>
     namesIn(text, /event: '(trust\.[a-z_]+)'/g).map((name) => [`peers.${name}`, 'info']),
 };
+/** Levels of events under the names of Rasa. @default warn */
+const levels: Readonly<Record<string, string>> = {
+  'a2a_server.sanic_app.message_in_flight_conflict': 'info',
+  'a2a_server.sanic_app.stream_sse.error': 'error',
+};
 /** They hand on what others log. */
 const passing = new Set([
+  'src/http/inspector/inspection.ts',
   'src/telemetry/create-logger.ts',
   'src/telemetry/log-scope.ts',
   'src/telemetry/log-summary.ts',
@@ -55,7 +61,7 @@ export function namelessLogCalls(): readonly string[] {
 
 function logCalls(text: string): readonly { readonly method: string; readonly inside: string }[] {
   return Array.from(text.matchAll(logging), (call) => ({
-    method: call[1] ?? '',
+    method: call[1] ?? 'action',
     inside: balanced(text, call.index + call[0].length),
   }));
 }

@@ -2,7 +2,6 @@ export * from './bot-message.ts';
 export * from './command.ts';
 export * from './conversation.ts';
 export * from './model.ts';
-export { eventProblem } from './event-problem.ts';
 export { Assistant, type AssistantOptions, type TurnRequest } from './assistant.ts';
 export {
   type Action,
@@ -27,11 +26,8 @@ export type {
 export type { Call, CallHandler, CallOutcome, LeftCall } from './executor/call-handler.ts';
 export { defaultFlows, defaultResponses } from './patterns/defaults.ts';
 export type { Rephraser, RephraseRequest } from './responses/responder.ts';
-export { appliedEvents } from './tracker/applied.ts';
 export { type EventDraft, slotSet } from './tracker/events.ts';
 export { Tracker } from './tracker/tracker.ts';
-export { formerTrackerJson } from './tracker/former.ts';
-export { trackerJson } from './tracker/json.ts';
 export { type TrackerState, type TranscriptEntry } from './tracker/state.ts';
 export type { TurnOutcome, TurnResult } from './turn-result.ts';
 export { buildAssistant, type BuildOptions } from './build/build-assistant.ts';
@@ -55,20 +51,13 @@ export { checkNames, findTests } from './e2e/find-tests.ts';
 export { coverageCsv, coverageTable, type FlowCoverage } from './e2e/coverage.ts';
 export { describeFailure, junitFile, resultsFile } from './e2e/report.ts';
 export { runTests, type RunTestsOptions, type TestReport } from './e2e/run-tests.ts';
+export { assistantAgent, type AssistantAgentOptions } from './channels/a2a.ts';
+export { InactivityTimers, type InactivityTimersOptions } from './channels/inactivity-timers.ts';
 export {
-  type ApiAccessOptions,
-  assistantAgent,
-  type AssistantAgentOptions,
   type AssistantServing,
-  Conversations,
-  InactivityTimers,
-  type InactivityTimersOptions,
-  type LoadedModel,
-  ModelHolder,
-  type SayOptions,
   serveAssistant,
   type ServeAssistantOptions,
-} from './channels/index.ts';
+} from './channels/serve-assistant.ts';
 export { type A2aServer, type Project } from './project/model.ts';
 export { loadPacked, packProject } from './project/pack.ts';
 export { type LoadedProject, loadProject } from './project/load-project.ts';

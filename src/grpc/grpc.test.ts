@@ -270,7 +270,7 @@ describe('authentication', () => {
     await ask('right');
     const what = '/lf.a2a.v1.A2AService/GetTask';
     expect(denied).toMatchObject([
-      { event: 'a2a_server.sanic_app.auth_rejected', what, address: '127.0.0.1' },
+      { event: 'audit.unauthenticated', what, address: '127.0.0.1' },
       { event: 'audit.limited', what, subject: 'ann', code: 'RATE_LIMITED' },
     ]);
     expect(JSON.stringify(denied)).not.toMatch(/wrong|right/);

@@ -97,7 +97,7 @@ interface Route {
 export interface RouteMatch {
   readonly channel: Channel;
   /** Throws for segments that can't be decoded. */
-  params(): Readonly<Record<string, string>>;
+  readonly params: () => Readonly<Record<string, string>>;
   /** Undefined where the path takes other methods only. */
   readonly handler: RouteHandler | undefined;
   /** The methods that the path takes. */

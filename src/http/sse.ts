@@ -73,7 +73,7 @@ class EventSender {
       const { code, message, cause } = error;
       this.#options.logger.error(
         { code, error: cause ?? message },
-        'a2a_server.sanic_app.stream_sse.error',
+        'http.stream.failed',
       );
       this.#pending += this.#options.encodeError(error);
       this.#isComplete = true;

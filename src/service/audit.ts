@@ -16,9 +16,9 @@ export interface DeniedRequest {
 
 const denials = counter('legate.http.denied');
 
-/** Event names, by the code of the refusal. Those of 401 are what operators' alerts already know. */
+/** Event names, by the code of the refusal. */
 const events: Readonly<Record<string, string>> = {
-  UNAUTHENTICATED: 'a2a_server.sanic_app.auth_rejected',
+  UNAUTHENTICATED: 'audit.unauthenticated',
   PERMISSION_DENIED: 'audit.forbidden',
   RATE_LIMITED: 'audit.limited',
 };

@@ -184,10 +184,7 @@ export class Admissions {
       return { kind: 'queued', turn, message, isContinuation: false, before: task, version: 1 };
     }
     if (isOverLimit) {
-      this.#settings.logger.warn(
-        { contextId: message.contextId },
-        'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
-      );
+      this.#settings.logger.warn({ contextId: message.contextId }, 'tasks.context_limit');
     }
     const { agent } = this.#settings;
     const reader = follow ? this.#reader(turn.taskId) : undefined;
@@ -293,10 +290,7 @@ export class Admissions {
           if (follow && this.#settings.duplicateStreams === 'attach') {
             return { kind: 'running', taskId: outcome.taskId };
           }
-          this.#settings.logger.info(
-            { taskId: outcome.taskId },
-            'a2a_server.sanic_app.message_in_flight_conflict',
-          );
+          this.#settings.logger.info({ taskId: outcome.taskId }, 'tasks.message.in_flight');
           throw new LegateError(
             'MESSAGE_IN_FLIGHT',
             'this message is being worked on; ask again when its task has come to an end',

@@ -43,7 +43,7 @@ export function decideEnd(
     case 'cancel':
       return { ...(said.kind === 'failed' ? {} : said), kind: 'canceled' };
     case 'timeout': {
-      logger.warn({}, 'a2a_server.rasa_a2a_agent_executor.task_timeout');
+      logger.warn({}, 'tasks.turn.timeout');
       const text = `The task was cancelled: it took longer than ${settings.taskTimeoutMs / 1000} s.`;
       return keep(said, engineEnd('canceled', 'timeout', text));
     }

@@ -42,7 +42,7 @@ describe.each(dialects)('$name', (dialect) => {
     await send(url, dialect.request('listTasks'), { authorization: 'Bearer wrong' });
     expect(log.audited('denied')).toMatchObject([
       {
-        event: 'a2a_server.sanic_app.auth_rejected',
+        event: 'audit.unauthenticated',
         level: 'warn',
         code: 'UNAUTHENTICATED',
         address: '127.0.0.1',
@@ -172,7 +172,7 @@ test('no secret reaches the log, whatever is done with it and however it fails',
   }
   const events = new Set(log.lines.map(({ event }) => event));
   for (const event of [
-    'a2a_server.sanic_app.auth_rejected',
+    'audit.unauthenticated',
     'audit.url_refused',
     'audit.limited',
     'push.dead',

@@ -154,7 +154,7 @@ const scenes: Readonly<Record<string, readonly [(logger: Logger) => Promise<void
       const verifiers = [bearerTokenVerifier({ tokens })];
       return send(echo, { logger, auth: new Authenticator({ verifiers, logger }) });
     },
-    ['warn auth.denied', 'warn a2a_server.sanic_app.auth_rejected'],
+    ['warn auth.denied', 'warn audit.unauthenticated'],
   ],
   'a message of the bus cannot be read': [
     async (logger) => {

@@ -52,25 +52,3 @@ function tokenVerifier(auth: NonNullable<A2aServer['auth']>, directory: string):
     ...(audience !== undefined && { audience }),
   });
 }
-
-/** Events of the engine under the names that operators of Rasa look for. */
-const rasaNames: Readonly<Record<string, string>> = {
-  'tasks.context_limit': 'a2a_server.rasa_a2a_agent_executor.execute.context_limit',
-  'tasks.turn.timeout': 'a2a_server.rasa_a2a_agent_executor.task_timeout',
-  'tasks.message.in_flight': 'a2a_server.sanic_app.message_in_flight_conflict',
-};
-
-/** A logger that names events of the engine as Rasa does. */
-export function withRasaNames(logger: Logger): Logger {
-  const named =
-    (level: 'debug' | 'info' | 'warn' | 'error'): Logger['info'] =>
-    (fields, event) =>
-      logger[level](fields, rasaNames[event] ?? event);
-  return {
-    debug: named('debug'),
-    info: named('info'),
-    warn: named('warn'),
-    error: named('error'),
-    child: (fields) => withRasaNames(logger.child(fields)),
-  };
-}

@@ -5,7 +5,7 @@ import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { loadProject } from '../index.ts';
 import { formatProblem } from '../../config/index.ts';
 import { ownerKey } from '../../store/index.ts';
-import { serveAssistant } from './index.ts';
+import { serveAssistant } from './serve-assistant.ts';
 import { served, stateOf, wordsOf } from './testing/served.ts';
 
 /** All that is wrong with the greenhouse when these files are in it, without its folder. */

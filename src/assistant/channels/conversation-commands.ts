@@ -12,7 +12,7 @@ import type { RecordWrite } from '../../store/index.ts';
 import type { Assistant, TurnRequest } from '../assistant.ts';
 import type { BotMessage } from '../bot-message.ts';
 import type { TrackerEvent } from '../conversation.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import type { TurnResult } from '../turn-result.ts';
 
 /**

@@ -35,8 +35,6 @@ export interface SayOptions {
  */
 export class Conversations {
   readonly #host: { readonly engine: Engine; readonly store: Store };
-  readonly #engine: Engine;
-  readonly #store: Store;
   readonly #models: ModelHolder;
   readonly #subject: string;
 
@@ -47,8 +45,6 @@ export class Conversations {
     subject = '',
   ) {
     this.#host = host;
-    this.#engine = host.engine;
-    this.#store = host.store;
     this.#models = models;
     this.#subject = subject;
   }
@@ -89,13 +85,13 @@ export class Conversations {
     this.#models.require();
     const input: SayInput = { text, channel, metadata, streams: onProgress !== undefined };
     const told = onProgress === undefined ? rest : { ...rest, onProgress };
-    return this.#engine.command(this.#key(id), sayCommand, input, told);
+    return this.#host.engine.command(this.#key(id), sayCommand, input, told);
   }
 
   /** Makes events of the outside part of the conversation. */
   async record(id: string, events: readonly JsonObject[]): Promise<void> {
     this.#models.require();
-    await this.#engine.command(this.#key(id), recordCommand, { events });
+    await this.#host.engine.command(this.#key(id), recordCommand, { events });
   }
 
   /** The conversation as JSON; one that was never held is empty. */
@@ -111,13 +107,13 @@ export class Conversations {
     const { withEvents = true, until } = options;
     const { assistant } = this.#models.require();
     const owner = this.#owner;
-    const saved = (await this.#store.loadContext(owner, id))?.value?.value as
+    const saved = (await this.#host.store.loadContext(owner, id))?.value?.value as
       | JsonObject
       | undefined;
     const value =
       saved ?? (await assistant.record({ senderId: id, tracker: undefined }, [])).tracker;
     const isRead = withEvents || until !== undefined;
-    const log = isRead ? await this.#store.readContextLog(owner, id) : [];
+    const log = isRead ? await this.#host.store.readContextLog(owner, id) : [];
     const events = log.map((entry) => entry.value as TrackerEvent);
     const { domain } = assistant;
     if (until === undefined) return trackerJson(value, events, domain);
@@ -130,21 +126,21 @@ export class Conversations {
    * that waits for its answer is no work. Gives the ids of the tasks and calls that were ended.
    */
   async cancelWork(id: string): Promise<readonly string[]> {
-    const ended = [...(await this.#engine.cancelCommands(this.#key(id)))];
+    const ended = [...(await this.#host.engine.cancelCommands(this.#key(id)))];
     for (const status of ['TASK_STATE_WORKING', 'TASK_STATE_SUBMITTED'] as const) {
       const request = { contextId: id, status, pageSize: 100 };
-      const { tasks } = await this.#engine.listTasks(request, this.#call);
+      const { tasks } = await this.#host.engine.listTasks(request, this.#call);
       for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
     }
     // Agents may also be at work while no turn is under way.
     if (await this.#hasWork(id)) {
-      await this.#engine.command(this.#key(id), endWorkCommand, {});
+      await this.#host.engine.command(this.#key(id), endWorkCommand, {});
     }
     return ended;
   }
 
   async #hasWork(id: string): Promise<boolean> {
-    const saved = (await this.#store.loadContext(this.#owner, id))?.value?.value;
+    const saved = (await this.#host.store.loadContext(this.#owner, id))?.value?.value;
     const assistant = this.#models.current?.assistant;
     return saved !== undefined && assistant?.hasWork(saved as JsonObject) === true;
   }
@@ -152,7 +148,7 @@ export class Conversations {
   /** False for a task that ended by itself in the meantime. */
   async #cancel(id: string): Promise<boolean> {
     try {
-      const { value } = await this.#engine.cancelTask({ id }, this.#call);
+      const { value } = await this.#host.engine.cancelTask({ id }, this.#call);
       return value.status.state === 'TASK_STATE_CANCELED';
     } catch (error) {
       if (error instanceof LegateError && error.code === 'TASK_NOT_CANCELABLE') return false;
@@ -161,7 +157,7 @@ export class Conversations {
   }
 
   async forget(id: string): Promise<boolean> {
-    return this.#store.deleteContext(this.#owner, id);
+    return this.#host.store.deleteContext(this.#owner, id);
   }
 
   get #call(): Call {

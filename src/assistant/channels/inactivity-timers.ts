@@ -7,7 +7,7 @@ import { ownerKey, type RecordWrite, type Store, type StoredRecord } from '../..
 import type { Engine, Scheduler, Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
-import { loadState } from '../tracker/index.ts';
+import { loadState } from '../tracker/state.ts';
 import { restCommand, type RestTimers } from './conversation-commands.ts';
 
 /**

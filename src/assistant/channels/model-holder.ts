@@ -5,10 +5,10 @@ import { LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
-import { loadPacked } from '../project/pack.ts';
 import { loadProject } from '../project/load-project.ts';
-import { type Project } from '../project/index.ts';
-import { type ProjectPlaces } from '../project/project-folder.ts';
+import type { Project } from '../project/model.ts';
+import { loadPacked } from '../project/pack.ts';
+import type { ProjectPlaces } from '../project/project-folder.ts';
 
 /** A model as it is served: a project, and the assistant made of it. */
 export interface LoadedModel {

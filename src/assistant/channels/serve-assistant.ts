@@ -20,7 +20,7 @@ import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import type { BuildOptions } from '../build/build-assistant.ts';
 import type { ProjectPlaces } from '../project/project-folder.ts';
 import { assistantAgent } from './a2a.ts';
-import { a2aOptions, withRasaNames } from './a2a-options.ts';
+import { a2aOptions } from './a2a-options.ts';
 import { apiChannel } from './api.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
 import { cardMaker, readStaticCard } from './card.ts';
@@ -29,6 +29,7 @@ import { checkReach, checkWorkers } from './guards.ts';
 import { InactivityTimers } from './inactivity-timers.ts';
 import { inspectedAssistant } from './inspected.ts';
 import { makeReady, ModelHolder, readModel } from './model-holder.ts';
+import { withRasaNames } from './rasa-events.ts';
 import { restChannel } from './rest.ts';
 import { SharedModel, type WantedModel } from './shared-model.ts';
 

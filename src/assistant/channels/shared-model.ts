@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore } from '../../store/index.ts';
 import type { Scheduler, Timer } from '../../tasks/index.ts';
@@ -5,6 +6,12 @@ import type { Logger } from '../../telemetry/index.ts';
 
 /** Which model is to be served: none, that of the project folder, or a packed one. */
 export type WantedModel = 'none' | 'folder' | { readonly file: string };
+
+/** What whoever changed the model leaves in the store. */
+const wishSchema = z.object({
+  id: z.string(),
+  wanted: z.union([z.literal('none'), z.literal('folder'), z.object({ file: z.string() })]),
+});
 
 export interface SharedModelOptions {
   readonly records: RecordStore;
@@ -87,7 +94,7 @@ export class SharedModel {
     try {
       const now = scheduler.now();
       const found = await records.get(space, base, now);
-      const wish = found?.value.value as unknown as Wish | undefined;
+      const wish = found && wishSchema.parse(found.value.value);
       if (wish === undefined || (wish.id === this.#known && now < this.#retryAt)) return;
       this.#known = wish.id;
       this.#retryAt = now + retryMs;
@@ -98,9 +105,4 @@ export class SharedModel {
       logger.error({ error }, 'assistant.model_not_followed');
     }
   }
-}
-
-interface Wish {
-  readonly id: string;
-  readonly wanted: WantedModel;
 }

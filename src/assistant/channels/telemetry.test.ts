@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { greenhouseFolder } from '../../../test/support/greenhouse.ts';
 import { OtlpCollector } from '../../../test/support/otlp-collector.ts';
-import { serveAssistant } from './index.ts';
+import { serveAssistant } from './serve-assistant.ts';
 
 test('`telemetry:` of endpoints.yml sends traces and metrics, and shows metrics to Prometheus', async () => {
   await using collector = await OtlpCollector.open();
