@@ -6,7 +6,7 @@ export type { RouterOptions } from './options.ts';
 export { type Router, router } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';
 export { serveAll, type ServeAllOptions, type ServedAgent, type ServingAll } from './serve-all.ts';
-export { readBody } from './request.ts';
+export { readJson, readJsonObject } from './request.ts';
 export { sendJson } from './respond.ts';
 export type { HttpService } from './service.ts';
 export { telemetryOf } from './telemetry-options.ts';

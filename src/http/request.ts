@@ -3,7 +3,16 @@ import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../agents/index.ts';
 import { authHeaders, isLocalRequest, type TlsPeer, tlsPeer } from '../auth/index.ts';
 import { readBytes } from '../net/index.ts';
-import { LegateError, type Operation, operations } from '../protocol/index.ts';
+import {
+  invalidParams,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  LegateError,
+  type Operation,
+  operations,
+  parseJson,
+} from '../protocol/index.ts';
 import { admit, admitStream, authenticate, callOf, type RequestLimits } from '../service/index.ts';
 import { type Call, callerGone } from '../tasks/index.ts';
 import { refuseForeignPages } from './browser-guard.ts';
@@ -94,6 +103,25 @@ export async function readBody(request: IncomingMessage, limits: RequestLimits):
     return typeof parsed === 'string' ? parsed : JSON.stringify(parsed);
   }
   return (await readBytes(request, limits)).toString('utf8');
+}
+
+/** The body as JSON; nothing at all counts as an empty object. */
+export async function readJson(
+  request: IncomingMessage,
+  limits: RequestLimits,
+): Promise<JsonValue> {
+  const text = await readBody(request, limits);
+  return text === '' ? {} : (parseJson(text, { maxDepth: limits.maxJsonDepth }) as JsonValue);
+}
+
+/** The same, for a body that must be an object. */
+export async function readJsonObject(
+  request: IncomingMessage,
+  limits: RequestLimits,
+): Promise<JsonObject> {
+  const body = await readJson(request, limits);
+  if (isJsonObject(body)) return body;
+  throw invalidParams({ field: 'body', description: 'must be a JSON object' });
 }
 
 const jsonTypes = new Set(['application/json', 'application/a2a+json']);

@@ -71,10 +71,7 @@ class EventSender {
     } catch (thrown) {
       const error = toLegateError(thrown);
       const { code, message, cause } = error;
-      this.#options.logger.error(
-        { code, error: cause ?? message },
-        'http.stream.failed',
-      );
+      this.#options.logger.error({ code, error: cause ?? message }, 'http.stream.failed');
       this.#pending += this.#options.encodeError(error);
       this.#isComplete = true;
     } finally {

@@ -7,7 +7,8 @@ type Overrides = Partial<Omit<Agent, 'name'>>;
  * @example wrapAgent(agent, { description: 'Answers questions about the weather' })
  */
 export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
-  const { inputModes, outputModes, serialise, replies, onInterrupted, supersedes } = agent;
+  const { inputModes, outputModes, serialise, replies, onInterrupted, supersedes, commands } =
+    agent;
   return {
     name: agent.name,
     description: agent.description,
@@ -18,6 +19,7 @@ export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
     ...(replies !== undefined && { replies }),
     ...(onInterrupted !== undefined && { onInterrupted }),
     ...(supersedes !== undefined && { supersedes }),
+    ...(commands !== undefined && { commands }),
     take: (turn) => agent.take(turn),
     ...(agent.abandon !== undefined && {
       abandon: async (turn) => agent.abandon?.(turn),

@@ -3,7 +3,7 @@ export * from './model.ts';
 export * from './request-model.ts';
 export { isInterrupted, isTerminal } from './task-state.ts';
 export { artifact, data, file, message, type MessageOptions, text, toParts } from './construct.ts';
-export { Json } from './json.ts';
+export { isJsonObject, Json } from './json.ts';
 export { ContentMark } from './fold/content-mark.ts';
 export { appendParts } from './fold/parts.ts';
 export { taskBefore, TaskFold } from './fold/task-fold.ts';

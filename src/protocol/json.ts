@@ -1,3 +1,5 @@
+import type { JsonObject } from './model.ts';
+
 /**
  * A JSON value that is known as an object, as text, or both; the missing one is made on first use
  * and kept. What was read from a store and goes to a wire is never parsed, and what stays in
@@ -43,4 +45,12 @@ export class Json<T> {
     }
     return this.#text;
   }
+}
+
+/**
+ * Whether a value is a JSON object, and no list.
+ * @example isJsonObject([]) // false
+ */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,7 @@
+import { readJson, readJsonObject } from '../../http/index.ts';
 import {
   invalidParams,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   LegateError,
@@ -7,7 +9,7 @@ import {
 import { eventProblem } from '../event-problem.ts';
 import { appliedEvents } from '../tracker/applied.ts';
 import type { ApiCall, Routes } from './api.ts';
-import { isObject, jsonBody, objectBody, reply, requireText } from './api-http.ts';
+import { reply, requireText } from './api-http.ts';
 import { toRest } from './rest.ts';
 
 /** Reading and changing conversations. */
@@ -25,7 +27,7 @@ export const conversationRoutes: Routes = [
     'POST',
     '/conversations/{id}/tracker/events',
     async (call) => {
-      const body = await jsonBody(call.request, call.limits);
+      const body = await readJson(call.request, call.limits);
       await call.conversations.record(call.id, eventsOf(call, body));
       await showTracker(call);
     },
@@ -34,13 +36,13 @@ export const conversationRoutes: Routes = [
     'POST',
     '/conversations/{id}/messages',
     async (call) => {
-      const body = await objectBody(call.request, call.limits);
+      const body = await readJsonObject(call.request, call.limits);
       const { sender = 'user', parse_data: parsed = {} } = body;
       const text = requireText(body['text'], 'text');
       if (sender !== 'user') {
         throw invalidParams({ field: 'sender', description: 'must be user: nobody else is heard' });
       }
-      const understood = isObject(parsed) ? parsed : {};
+      const understood = isJsonObject(parsed) ? parsed : {};
       const intent = { name: null, confidence: 0 };
       await call.conversations.record(call.id, [
         {
@@ -65,7 +67,7 @@ export const conversationRoutes: Routes = [
     'POST',
     '/conversations/{id}/trigger_intent',
     async (call) => {
-      const { name, entities = {} } = await objectBody(call.request, call.limits);
+      const { name, entities = {} } = await readJsonObject(call.request, call.limits);
       requireIntent(call, name);
       const channel = call.query.get('output_channel') ?? 'latest';
       const text = `/${name}${JSON.stringify(entities)}`;

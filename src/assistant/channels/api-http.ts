@@ -1,43 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import {
   idProblem,
   invalidParams,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type LegateError,
-  parseJson,
   statusOf,
   toPublicError,
 } from '../../protocol/index.ts';
-import { readBody, sendJson } from '../../http/index.ts';
-import { errorHeaders, type RequestLimits } from '../../service/index.ts';
+import { sendJson } from '../../http/index.ts';
+import { errorHeaders } from '../../service/index.ts';
 import { NoModelError } from './model-holder.ts';
 
-/** The body of a request, which must be JSON. */
-export async function jsonBody(
-  request: IncomingMessage,
-  limits: RequestLimits,
-): Promise<JsonValue> {
-  const text = await readBody(request, limits);
-  return parseJson(text, { maxDepth: limits.maxJsonDepth }) as JsonValue;
-}
-
-/** The body, which must be an object; nothing at all counts as an empty one. */
-export async function objectBody(
-  request: IncomingMessage,
-  limits: RequestLimits,
-): Promise<JsonObject> {
-  if (request.headers['content-length'] === '0') return {};
-  return requireObject(await jsonBody(request, limits), 'body');
-}
-
-export function requireObject(value: JsonValue | undefined, field: string): JsonObject {
-  if (isObject(value)) return value;
+export function requireObject(value: JsonValue, field: string): JsonObject {
+  if (isJsonObject(value)) return value;
   throw invalidParams({ field, description: 'must be a JSON object' });
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function requireText(value: JsonValue | undefined, field: string): string {

@@ -1,7 +1,8 @@
 import { stringify } from 'yaml';
+import { readJsonObject } from '../../http/index.ts';
 import { invalidParams, LegateError } from '../../protocol/index.ts';
 import type { Routes } from './api.ts';
-import { objectBody, reply } from './api-http.ts';
+import { reply } from './api-http.ts';
 
 /** What is served, and how to change it. */
 export const modelRoutes: Routes = [
@@ -54,7 +55,7 @@ export const modelRoutes: Routes = [
     'PUT',
     '/model',
     async ({ request, response, limits, replaceModel }) => {
-      const { model_file: file } = await objectBody(request, limits);
+      const { model_file: file } = await readJsonObject(request, limits);
       if (file !== undefined && (typeof file !== 'string' || file === '')) {
         throw invalidParams({ field: 'model_file', description: 'must be the path of a model' });
       }

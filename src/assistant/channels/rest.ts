@@ -1,11 +1,10 @@
-import type { Channel, RouteCall } from '../../http/index.ts';
+import { type Channel, readJsonObject, type RouteCall } from '../../http/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
 import type { RequestLimits } from '../../service/index.ts';
 import type { BotMessage } from '../bot-message.ts';
 import {
   checkConversationId,
   failureSender,
-  jsonBody,
   reply,
   requireObject,
   requireText,
@@ -36,7 +35,7 @@ async function answer(
   limits: RequestLimits,
   { request, response, query }: RouteCall,
 ): Promise<void> {
-  const body = requireObject(await jsonBody(request, limits), 'body');
+  const body = await readJsonObject(request, limits);
   const { metadata = {}, input_channel: channel = 'rest' } = body;
   const sender = requireText(body['sender'] ?? 'default', 'sender');
   checkConversationId(sender, 'sender');

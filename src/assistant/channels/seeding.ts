@@ -1,4 +1,9 @@
-import type { JsonObject, JsonValue, Message } from '../../protocol/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+} from '../../protocol/index.ts';
 
 /**
  * A message as the conversation sees it: its words, and the slots that its sender knows already.
@@ -35,8 +40,8 @@ export function readSeeds(message: Message, requestMetadata: JsonObject): Seeded
 }
 
 function slotsOf(value: JsonValue | undefined): JsonObject {
-  if (!isObject(value)) return {};
-  return isObject(value['slots']) ? value['slots'] : {};
+  if (!isJsonObject(value)) return {};
+  return isJsonObject(value['slots']) ? value['slots'] : {};
 }
 
 const slotsLine = /^[ \t]*SLOTS:[ \t]*(\{.*\})[ \t]*$/m;
@@ -60,12 +65,8 @@ function splitText(whole: string): { text: string; slots: JsonObject } {
 function parse(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue;
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../agents/index.ts';
-import { invalidParams, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { RequestLimits } from '../../service/index.ts';
 import type { RouteCall } from '../channel.ts';
-import { readBody } from '../request.ts';
+import { readJsonObject } from '../request.ts';
 import { sendJson } from '../respond.ts';
 
 /** One request to the inspector's API, by somebody who may make it. */
@@ -16,11 +16,8 @@ export function reply(response: ServerResponse, value: unknown): void {
   sendJson(response, 200, JSON.stringify(value));
 }
 
-export async function bodyOf({ request, limits }: ApiCall): Promise<JsonObject> {
-  const text = await readBody(request, limits);
-  const body = parseJson(text === '' ? '{}' : text, { maxDepth: limits.maxJsonDepth });
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as JsonObject;
-  throw invalidParams({ field: 'body', description: 'must be a JSON object' });
+export function bodyOf({ request, limits }: ApiCall): Promise<JsonObject> {
+  return readJsonObject(request, limits);
 }
 
 /** A number in the query within bounds; `fallback` where there is none. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../request.ts';
 import type { AgentProxy } from './agent-proxy.ts';
@@ -66,30 +66,10 @@ async function forward(inspection: Inspection, call: ApiCall): Promise<void> {
     'x-inspect-status': String(answer.status),
     'x-inspect-headers': encodeURIComponent(JSON.stringify([...answer.headers])),
   });
-  if (answer.body !== null) await pipe(answer.body, response, leaving.signal);
-  response.end();
-}
-
-/** No faster than the page reads. */
-async function pipe(
-  body: ReadableStream<Uint8Array>,
-  response: ServerResponse,
-  left: AbortSignal,
-): Promise<void> {
+  if (answer.body === null) return void response.end();
   response.flushHeaders();
-  for await (const chunk of body) {
-    if (left.aborted) return;
-    if (response.write(chunk)) continue;
-    await new Promise<void>((resolve) => {
-      const go = (): void => {
-        response.off('drain', go);
-        response.off('close', go);
-        resolve();
-      };
-      response.once('drain', go);
-      response.once('close', go);
-    });
-  }
+  // A page that leaves ends the call; an agent that breaks off breaks the answer off.
+  await pipeline(answer.body, response).catch(() => response.destroy());
 }
 
 function headerOf({ request }: ApiCall, name: string): string {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { randomBytes } from 'node:crypto';
+import { decodeProtectedHeader } from 'jose';
 import { type PublicKeySet, verifyBodySignature } from '../../push/index.ts';
 import type { RequestLimits } from '../../service/index.ts';
 import { readBody } from '../request.ts';
@@ -78,10 +79,7 @@ export class WebhookReceiver {
 
 function audienceOf(signature: string): string | undefined {
   try {
-    const header: unknown = JSON.parse(
-      Buffer.from(signature.split('.')[0] ?? '', 'base64url').toString(),
-    );
-    const { aud } = header as { readonly aud?: unknown };
+    const { aud } = decodeProtectedHeader(signature);
     return typeof aud === 'string' ? aud : undefined;
   } catch {
     return undefined;
