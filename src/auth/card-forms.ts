@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 
 /**
  * A signature covers the card in canonical form, and there are three readings of what that form
@@ -150,7 +150,7 @@ function apply(member: JsonValue, { schema, isMap = false }: Field): JsonValue {
   if (schema === undefined) return member;
   if (Array.isArray(member))
     return member.map((item: JsonValue) => apply(item, { kept: true, schema }));
-  if (!isObject(member)) return member;
+  if (!isJsonObject(member)) return member;
   if (!isMap) return withPresence(member, schema);
   const entries = Object.entries(member).map(([key, entry]): [string, JsonValue] => [
     key,
@@ -170,7 +170,7 @@ function withoutEmpty(value: JsonValue): JsonValue | undefined {
     const items = value.map(withoutEmpty).filter((item) => item !== undefined);
     return items.length === 0 ? undefined : items;
   }
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const entries = Object.entries(value)
     .map(([name, member]) => [name, withoutEmpty(member)] as const)
     .filter((entry): entry is readonly [string, JsonValue] => entry[1] !== undefined);
@@ -179,9 +179,5 @@ function withoutEmpty(value: JsonValue): JsonValue | undefined {
 
 function isEmptyContainer(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.length === 0;
-  return isObject(value) && Object.keys(value).length === 0;
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && Object.keys(value).length === 0;
 }

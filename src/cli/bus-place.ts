@@ -18,7 +18,7 @@ import {
   type TelemetrySettings,
   YamlFile,
 } from '../config/index.ts';
-import { type JsonObject, LegateError } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { type StoreOptions, storeOptionsOf } from '../store/index.ts';
 import {
   type Logger,
@@ -120,7 +120,7 @@ async function readSections(file: string): Promise<Pick<BusPlace, 'bus' | 'store
   const read = await readFileFor(file, /^(?:$|bus\b|store\b|telemetry\b)/);
   const { bus } = (read.yaml.value ?? {}) as { bus?: unknown };
   refuseWrittenPassword(read.yaml, bus);
-  return { bus: isObject(bus) ? bus : undefined, store: read.store, telemetry: read.telemetry };
+  return { bus: isJsonObject(bus) ? bus : undefined, store: read.store, telemetry: read.telemetry };
 }
 
 /** Mistakes count where the pattern has their path. */
@@ -144,7 +144,7 @@ async function readFileFor(
 
 /** An address with a password in it is a secret, and belongs into the environment. */
 function refuseWrittenPassword(yaml: YamlFile, bus: unknown): void {
-  const url = isObject(bus) ? bus['url'] : undefined;
+  const url = isJsonObject(bus) ? bus['url'] : undefined;
   const path = ['bus', 'url'];
   const isSecret = typeof url === 'string' && /:\/\/[^/@]*:[^/@]+@/.test(url);
   if (!isSecret || yaml.isInterpolated(path)) return;
@@ -152,10 +152,6 @@ function refuseWrittenPassword(yaml: YamlFile, bus: unknown): void {
   throw invalid(
     `${file}:${line}:${column} bus.url: a secret must not be written into a file; write "\${AMQP_URL}"`,
   );
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(message: string): LegateError {

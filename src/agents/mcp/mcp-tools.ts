@@ -6,7 +6,7 @@ import {
   type McpToolResult,
   selectTools,
 } from '../../mcp/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { Turn } from '../agent.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
@@ -88,7 +88,9 @@ export function mcpTool<Context extends { readonly signal: AbortSignal }>(
     credentials: undefined,
     // The server knows best what it takes; an input that is no object it could not even read.
     parse: async (input) =>
-      isObject(input) ? { ok: true, value: input } : { ok: false, problem: 'it must be an object' },
+      isJsonObject(input)
+        ? { ok: true, value: input }
+        : { ok: false, problem: 'it must be an object' },
     confirmation: async () => false,
     run: async (input, context) => {
       const own = typeof meta === 'function' ? await meta(context) : meta;
@@ -110,10 +112,6 @@ function valueOf({ isError, text, structured, parts }: McpToolResult): JsonValue
     raw === undefined && url === undefined ? [] : [url ?? filename ?? mediaType ?? 'a file'],
   );
   return files.length === 0 ? text : { text, files };
-}
-
-function isObject(input: JsonValue): input is JsonObject {
-  return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
 /** The tools under names that models take, no two of them the same. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { BotMessage, Button } from '../bot-message.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
@@ -33,13 +33,13 @@ function parse(body: string, where: string): JsonObject {
   } catch (error) {
     throw new Error(`${where} answered something that is no JSON`, { cause: error });
   }
-  if (!isObject(answer)) throw new Error(`${where} answered JSON that is no object`);
+  if (!isJsonObject(answer)) throw new Error(`${where} answered JSON that is no object`);
   return answer;
 }
 
 function listOf(answer: JsonObject, field: string, where: string): readonly JsonObject[] {
   const list = answer[field] ?? [];
-  if (!Array.isArray(list) || !list.every(isObject)) {
+  if (!Array.isArray(list) || !list.every(isJsonObject)) {
     throw new Error(`${where} answered with "${field}" that is no list of objects`);
   }
   if (list.length > MAX_ITEMS) throw new Error(`${where} answered more than ${MAX_ITEMS} ${field}`);
@@ -86,7 +86,7 @@ function readMessage(item: JsonObject): readonly ActionMessage[] {
 }
 
 function readButton(item: JsonValue): readonly Button[] {
-  if (!isObject(item)) return [];
+  if (!isJsonObject(item)) return [];
   const { title, payload } = item;
   if (typeof title !== 'string') return [];
   return [{ title, payload: typeof payload === 'string' ? payload : title }];
@@ -95,10 +95,6 @@ function readButton(item: JsonValue): readonly Button[] {
 function isEmpty(value: JsonValue | undefined): boolean {
   if (value === null || value === undefined || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The text of a response, read only as far as it may go. */

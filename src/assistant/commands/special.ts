@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { Command } from '../command.ts';
 import type { Domain, Flow, Slot } from '../model.ts';
 
@@ -136,7 +136,7 @@ function applies(options: JsonObject, { intent, active }: Evidence): boolean {
   if (unwanted !== undefined && isOneOf(unwanted, intent)) return false;
   if (!Array.isArray(conditions) || conditions.length === 0) return true;
   return conditions.some((condition) => {
-    const flow = isObject(condition) ? condition['active_flow'] : undefined;
+    const flow = isJsonObject(condition) ? condition['active_flow'] : undefined;
     return typeof flow === 'string' && active.has(flow);
   });
 }
@@ -160,7 +160,7 @@ function isMeant(options: JsonObject, { entity, role, group }: Entity): boolean 
 function readEntities(json: string): readonly Entity[] | undefined {
   try {
     const value = JSON.parse(json) as JsonValue;
-    if (!isObject(value)) return undefined;
+    if (!isJsonObject(value)) return undefined;
     return Object.entries(value).flatMap(([entity, given]) => entitiesOf(entity, given));
   } catch {
     return undefined;
@@ -180,11 +180,7 @@ function entitiesOf(entity: string, given: JsonValue): readonly Entity[] {
 
 /** Whether a value comes with a role or a group, and is not only an object with such a key. */
 function isMarked(given: JsonValue): given is JsonObject {
-  if (!isObject(given) || !Object.hasOwn(given, 'value')) return false;
+  if (!isJsonObject(given) || !Object.hasOwn(given, 'value')) return false;
   const marks = Object.keys(given).filter((key) => key !== 'value');
   return marks.length > 0 && marks.every((key) => key === 'role' || key === 'group');
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

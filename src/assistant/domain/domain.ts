@@ -1,5 +1,5 @@
 import { Field, type Problems, type Section, type Source, YamlFile } from '../../config/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { DeclaredAction, Domain, ResponseVariation, SessionConfig, Slot } from '../model.ts';
 import { builtinSlots } from './builtin-slots.ts';
 import { readResponse } from './response.ts';
@@ -165,13 +165,9 @@ function mergeRaw(into: Record<string, JsonValue>, from: JsonObject): void {
   for (const [key, value] of Object.entries(from)) {
     const old = into[key];
     if (Array.isArray(old) && Array.isArray(value)) into[key] = [...old, ...value];
-    else if (isObject(old) && isObject(value)) into[key] = { ...old, ...value };
+    else if (isJsonObject(old) && isJsonObject(value)) into[key] = { ...old, ...value };
     else into[key] = value;
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `session_config:` with its defaults. */

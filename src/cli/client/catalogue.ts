@@ -1,5 +1,5 @@
 import { didYouMean } from '../../config/index.ts';
-import type { JsonObject } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/index.ts';
 import { CommandFailure } from './failure.ts';
 import { plain } from './text.ts';
 
@@ -62,7 +62,7 @@ export function listing(entries: readonly CatalogueEntry[]): string {
 
 function listOf(document: unknown): readonly unknown[] | undefined {
   if (Array.isArray(document)) return document;
-  if (!isObject(document)) return undefined;
+  if (!isJsonObject(document)) return undefined;
   const { linkset } = document;
   if (Array.isArray(linkset)) return linkset.flatMap(linksOf);
   const key = listKeys.find((one) => Array.isArray(document[one]));
@@ -70,7 +70,7 @@ function listOf(document: unknown): readonly unknown[] | undefined {
 }
 
 function linksOf(context: unknown): readonly unknown[] {
-  if (!isObject(context)) return [];
+  if (!isJsonObject(context)) return [];
   return relations.flatMap((relation) => {
     const links = context[relation];
     return Array.isArray(links) ? (links as readonly unknown[]) : [];
@@ -79,7 +79,7 @@ function linksOf(context: unknown): readonly unknown[] {
 
 function entryOf(item: unknown, base: string | undefined): CatalogueEntry | undefined {
   if (typeof item === 'string') return placed([item], item, base);
-  if (!isObject(item) || isOfAnotherKind(item)) return undefined;
+  if (!isJsonObject(item) || isOfAnotherKind(item)) return undefined;
   const names = nameKeys.map((key) => item[key]).filter((name) => typeof name === 'string');
   if (isCard(item)) return { names, card: item };
   const card = cardKeys.map((key) => item[key]).find(isCard);
@@ -109,10 +109,6 @@ function placed(
 }
 
 function isCard(value: unknown): value is JsonObject {
-  if (!isObject(value)) return false;
-  return Array.isArray(value['supportedInterfaces']) || isObject(value['capabilities']);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isJsonObject(value)) return false;
+  return Array.isArray(value['supportedInterfaces']) || isJsonObject(value['capabilities']);
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, Task } from '../../protocol/index.ts';
+import { isJsonObject, type Task } from '../../protocol/index.ts';
 
 /**
  * What a caller has to keep of a task of another agent, so that any process can go on with it.
@@ -36,7 +36,8 @@ const states: readonly unknown[] = [
  * @example const point = readResumePoint(JSON.parse(await readFile('task.json', 'utf8')));
  */
 export function readResumePoint(value: unknown): ResumePoint | undefined {
-  if (!isObject(value) || value['v'] !== 1 || !states.includes(value['state'])) return undefined;
+  if (!isJsonObject(value) || value['v'] !== 1 || !states.includes(value['state']))
+    return undefined;
   const { state, messageId, taskId, contextId, question, needsConsent } = value;
   if (typeof messageId !== 'string') return undefined;
   return {
@@ -56,7 +57,7 @@ export function readResumePoint(value: unknown): ResumePoint | undefined {
  * @example const point: ResumePoint = { v: 1, state: 'working', messageId, taskId, told: readTold(kept) };
  */
 export function readTold(value: unknown): ResumePoint['told'] {
-  if (!isObject(value)) return {};
+  if (!isJsonObject(value)) return {};
   const marks = Object.entries(value).filter(([, mark]) => typeof mark === 'string');
   return Object.fromEntries(marks) as Record<string, string>;
 }
@@ -67,8 +68,4 @@ export function readTold(value: unknown): ResumePoint['told'] {
  */
 export function questionIdOf({ id, status }: Pick<Task, 'id' | 'status'>): string {
   return status.message?.messageId ?? `${id} ${status.timestamp ?? ''}`;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

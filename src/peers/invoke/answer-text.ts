@@ -1,11 +1,12 @@
 import { questionIdOf } from '../../client/index.ts';
-import type {
-  Artifact,
-  JsonObject,
-  Part,
-  SendMessageResponse,
-  StreamResponse,
-  TaskState,
+import {
+  type Artifact,
+  isJsonObject,
+  type JsonObject,
+  type Part,
+  type SendMessageResponse,
+  type StreamResponse,
+  type TaskState,
 } from '../../protocol/index.ts';
 
 /** The content of a peer's answer: nothing of it is left out. */
@@ -53,7 +54,7 @@ export function readParts(parts: readonly Part[]): Pick<AnswerContent, 'text' | 
   return {
     text: textOfParts(parts),
     data: parts.flatMap(({ data }) =>
-      data === undefined ? [] : [isObject(data) ? data : { value: data }],
+      data === undefined ? [] : [isJsonObject(data) ? data : { value: data }],
     ),
   };
 }
@@ -80,8 +81,4 @@ export function textOfParts(parts: readonly Part[]): string {
 export function progressOf(event: StreamResponse): string {
   if (!('statusUpdate' in event)) return '';
   return textOfParts(event.statusUpdate.status.message?.parts ?? []);
-}
-
-function isObject(value: Part['data']): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
