@@ -142,7 +142,6 @@ export {
   grpcBinding,
   type GrpcBindingOptions,
   type GrpcDoor,
-  openGrpc,
   serveGrpc,
 } from './grpc/index.ts';
 export {

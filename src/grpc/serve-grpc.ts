@@ -1,12 +1,65 @@
+import { checkBind, isLocalOnly } from '../auth/index.ts';
 import type { AgentCard, AgentInterface } from '../protocol/index.ts';
-import type { Service } from '../service/index.ts';
-import { type GrpcDoor, type GrpcOptions, openGrpc } from './open-grpc.ts';
+import type { Service, TlsFiles } from '../service/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
-export type ServeGrpcOptions = Omit<GrpcOptions, 'service'>;
+/** Bounds of gRPC calls. */
+export interface GrpcLimits {
+  /** Largest request, in bytes, before and after it is decompressed. @default the service's `maxBodyBytes` */
+  readonly maxMessageBytes: number;
+  /** Longest time a request may take to arrive, in milliseconds. @default the service's `bodyTimeoutMs` */
+  readonly arrivalTimeoutMs: number;
+  /** Calls under way on one connection. @default 1_000 */
+  readonly maxConcurrentCalls: number;
+  /** Bytes that may wait for the caller of a stream to read. @default 64 KiB */
+  readonly maxWaitingBytes: number;
+  /** How often a silent connection is asked whether it is still there, in milliseconds. @default 60_000 */
+  readonly keepAliveMs: number;
+  /** How long a connection without calls stays open, in milliseconds. @default 300_000 */
+  readonly maxIdleMs: number;
+}
+
+/** Where gRPC listens, and its bounds. */
+export interface ServeGrpcOptions {
+  /** @default 0, any free port */
+  readonly port?: number;
+  /** @default '127.0.0.1' */
+  readonly host?: string;
+  /** Where callers reach it, as `host:port`, for the card. @default its host and port */
+  readonly url?: string;
+  /** Serves TLS; the files are read again when they change. */
+  readonly tls?: TlsFiles;
+  /** Listens where others can reach without asking who they are. @default false */
+  readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
+  readonly limits?: Partial<GrpcLimits>;
+  /** @default the service's */
+  readonly logger?: Logger;
+}
 
 /**
- * Opens a gRPC door beside the HTTP doors of a router, and lists it in the agent's card for as long as
- * it is open. Close it before the router.
+ * An open gRPC door.
+ * @example
+ * const door: GrpcDoor = await serveGrpc(server.router, { port: 50051 });
+ * door.url; // 'localhost:50051', without a scheme
+ * await door.close({ graceMs: 2_000 });
+ */
+export interface GrpcDoor extends AsyncDisposable {
+  readonly port: number;
+  /** `host:port`, as in the card. */
+  readonly url: string;
+  /** What the card says of the door: 1.0, then 0.3. */
+  readonly interfaces: readonly AgentInterface[];
+  /**
+   * Takes no new calls (GOAWAY) and lets calls, streams and turns end for `graceMs`, then ends what is
+   * left. @default graceMs 20_000
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/**
+ * Serves an agent over gRPC beside HTTP, with the services of A2A 1.0 (`lf.a2a.v1`) and 0.3 (`a2a.v1`)
+ * on one port, and lists it in the agent's card for as long as it is open. Callers are authenticated
+ * and limited as over HTTP. gRPC is loaded only now. Close it before the router.
  * @example
  * await using server = await serve(agent, { port: 8080 });
  * await using door = await serveGrpc(server.router, { port: 50051 });
@@ -15,22 +68,50 @@ export async function serveGrpc(
   { service }: { readonly service: Service },
   options: ServeGrpcOptions = {},
 ): Promise<GrpcDoor> {
-  const { cards } = service;
-  const door = await openGrpc({ ...options, service });
+  const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
+  const { cards, limits } = service;
+  checkBind({
+    host,
+    isAuthenticated: !service.auth.isOpen,
+    dangerouslyAllowUnauthenticatedRemote,
+  });
+  if (!isLocalOnly({ host })) service.reach.widen();
+  const { startServer } = await import('./server.ts');
+  const server = await startServer({
+    service,
+    host,
+    port: options.port ?? 0,
+    tls: options.tls,
+    logger: options.logger ?? service.logger,
+    limits: {
+      maxMessageBytes: limits.maxBodyBytes,
+      arrivalTimeoutMs: limits.bodyTimeoutMs,
+      maxConcurrentCalls: 1_000,
+      maxWaitingBytes: 64 * 1024,
+      keepAliveMs: 60_000,
+      maxIdleMs: 300_000,
+      ...options.limits,
+    },
+  });
+  const url = options.url ?? `${shownHost(host)}:${server.port}`;
+  const interfaces: readonly AgentInterface[] = [
+    { url, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+    { url, protocolBinding: 'GRPC', protocolVersion: '0.3' },
+  ];
   try {
-    await cards.replace(listing(cards.current, door.interfaces));
+    await cards.replace(listing(cards.current, interfaces));
   } catch (error) {
-    await door.close({ graceMs: 0 });
+    await server.close(0);
     throw error;
   }
-  const close: GrpcDoor['close'] = async (closing) => {
+  const close: GrpcDoor['close'] = async ({ graceMs = 20_000 } = {}) => {
     try {
-      await cards.replace(unlisting(cards.current, door.interfaces));
+      await cards.replace(unlisting(cards.current, interfaces));
     } finally {
-      await door.close(closing);
+      await server.close(graceMs);
     }
   };
-  return { ...door, close, [Symbol.asyncDispose]: () => close() };
+  return { port: server.port, url, interfaces, close, [Symbol.asyncDispose]: () => close() };
 }
 
 /** 1.0 goes before 0.3, and neither before the HTTP interfaces of its version. */
@@ -54,4 +135,10 @@ function unlisting(card: AgentCard, removed: readonly AgentInterface[]): AgentCa
         ours.protocolVersion === item.protocolVersion,
     );
   return { ...rest, supportedInterfaces: supportedInterfaces.filter((item) => !isOurs(item)) };
+}
+
+/** A server that listens everywhere is reached here by its local name. */
+function shownHost(host: string): string {
+  if (['0.0.0.0', '::', '127.0.0.1', '[::]'].includes(host)) return 'localhost';
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }

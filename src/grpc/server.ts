@@ -13,7 +13,7 @@ import { waitAtMost } from '../time/index.ts';
 import { answerOnce, answerStream, type DoorContext } from './answer.ts';
 import { Entrance } from './entrance.ts';
 import { loadMethods, type RpcMethod } from './methods.ts';
-import type { GrpcLimits } from './open-grpc.ts';
+import type { GrpcLimits } from './serve-grpc.ts';
 import { type CallStatus, Statuses } from './status.ts';
 import { TlsCredentials } from './tls-credentials.ts';
 

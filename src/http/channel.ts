@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Agent } from '../agents/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import type { LegateError } from '../protocol/index.ts';
 import type { Cards, PushService } from '../service/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Engine } from '../tasks/index.ts';
+import { pathParams, pathPattern } from './path-pattern.ts';
 import type { HttpService } from './service.ts';
 
 /**
@@ -109,7 +110,7 @@ export class ChannelRoutes {
   readonly #routes: Route[] = [];
 
   add(channel: Channel, method: string, path: string, handler: RouteHandler): void {
-    this.#routes.push({ channel, method, pattern: patternOf(channel, path), handler });
+    this.#routes.push({ channel, method, pattern: pathPattern(path), handler });
   }
 
   /** Undefined where no channel has the path. */
@@ -121,36 +122,9 @@ export class ChannelRoutes {
     if (channel === undefined || pattern === undefined) return undefined;
     return {
       channel,
-      params: () => paramsOf(pattern, path),
+      params: () => pathParams(pattern, path),
       handler: found?.handler,
       allowed: [...new Set(fitting.map((route) => route.method))],
     };
-  }
-}
-
-function patternOf({ name }: Channel, path: string): RegExp {
-  if (!/^\/(?:[^{}*]|\{[a-z]\w*\})*(?:(?<=\/)\*)?$/i.test(path)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `channel ${name}: ${JSON.stringify(path)} is not a path of a route; write one like /chat/{room} or /chat/*`,
-    );
-  }
-  const source = path
-    .replace(/[.+?^$()|[\]\\]/g, String.raw`\$&`)
-    .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
-    .replace(/\*$/, '(?<rest>.*)');
-  return new RegExp(`^${source}$`, 's');
-}
-
-function paramsOf(pattern: RegExp, path: string): Readonly<Record<string, string>> {
-  const { rest, ...segments } = pattern.exec(path)?.groups ?? {};
-  try {
-    const decoded = Object.entries(segments).map(([name, value]) => [
-      name,
-      decodeURIComponent(value),
-    ]);
-    return { ...Object.fromEntries(decoded), ...(rest !== undefined && { '*': rest }) };
-  } catch {
-    throw new LegateError('ROUTE_NOT_FOUND', 'the path is not valid percent-encoding');
   }
 }

@@ -1,4 +1,5 @@
-import { invalidParams, type Operation } from '../protocol/index.ts';
+import type { Operation, ProtocolVersion } from '../protocol/index.ts';
+import { pathParams, pathPattern } from './path-pattern.ts';
 
 /** A request matched to an operation, with what its path says. */
 export interface RestRoute {
@@ -15,73 +16,61 @@ export type RestMatch =
   | undefined;
 
 /** The operations of one resource, by HTTP method. */
-type Methods = Readonly<Record<string, Operation>>;
-
-/**
- * Finds the operation of a path below a version's prefix. Every path may begin with a tenant. Verbs
- * follow the last colon, so ids may contain colons themselves.
- */
-export function matchRest(method: string, path: string, version: '0.3' | '1.0'): RestMatch {
-  const segments = path.split('/').slice(1);
-  const direct = resource(segments, version);
-  const found = direct ?? resource(segments.slice(1), version);
-  if (found === undefined) return undefined;
-  const operation = found.methods[method];
-  if (operation === undefined) return { allow: Object.keys(found.methods).join(', ') };
-  const tenant = direct === undefined ? decode(segments[0] ?? '', 'tenant') : undefined;
-  return { operation, params: found.params, ...(tenant !== undefined && { tenant }) };
+interface Resource {
+  readonly methods: Readonly<Record<string, Operation>>;
+  readonly version?: ProtocolVersion;
+  readonly direct: RegExp;
+  /** Every path may begin with a tenant. */
+  readonly tenanted: RegExp;
 }
 
 function resource(
-  segments: readonly string[],
-  version: '0.3' | '1.0',
-): { methods: Methods; params: Record<string, string> } | undefined {
-  const [head, item, collection, member] = segments;
-  if (segments.length === 1) {
-    if (head === 'message:send') return { methods: { POST: 'sendMessage' }, params: {} };
-    if (head === 'message:stream') return { methods: { POST: 'sendStreamingMessage' }, params: {} };
-    if (head === 'tasks') return { methods: { GET: 'listTasks' }, params: {} };
-    const card = version === '1.0' ? 'extendedAgentCard' : 'card';
-    if (head === card) return { methods: { GET: 'getExtendedAgentCard' }, params: {} };
-    return undefined;
-  }
-  if (head !== 'tasks' || item === undefined || item === '') return undefined;
-  if (segments.length === 2) return taskResource(item);
-  if (collection !== 'pushNotificationConfigs') return undefined;
-  const taskId = decode(item, 'taskId');
-  if (segments.length === 3) {
-    return {
-      methods: { POST: 'createTaskPushNotificationConfig', GET: 'listTaskPushNotificationConfigs' },
-      params: { taskId },
-    };
-  }
-  if (segments.length !== 4 || member === undefined || member === '') return undefined;
+  path: string,
+  methods: Readonly<Record<string, Operation>>,
+  version?: ProtocolVersion,
+): Resource {
   return {
-    methods: { GET: 'getTaskPushNotificationConfig', DELETE: 'deleteTaskPushNotificationConfig' },
-    params: { taskId, id: decode(member, 'id') },
+    methods,
+    ...(version !== undefined && { version }),
+    direct: pathPattern(path),
+    tenanted: pathPattern(`/{tenant}${path}`),
   };
 }
 
-function taskResource(item: string): { methods: Methods; params: Record<string, string> } {
-  const colon = item.lastIndexOf(':');
-  const verb = colon < 0 ? '' : item.slice(colon + 1);
-  if (verb === 'cancel') {
-    return { methods: { POST: 'cancelTask' }, params: { id: decode(item.slice(0, colon), 'id') } };
-  }
-  if (verb === 'subscribe') {
-    // The prose says POST, the proto GET.
-    return {
-      methods: { POST: 'subscribeToTask', GET: 'subscribeToTask' },
-      params: { id: decode(item.slice(0, colon), 'id') },
-    };
-  }
-  return { methods: { GET: 'getTask' }, params: { id: decode(item, 'id') } };
-}
+const configs = '/tasks/{taskId}/pushNotificationConfigs';
 
-function decode(segment: string, field: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw invalidParams({ field, description: 'is not valid percent-encoding' });
+/** The first that has a path is the one: ids may contain colons, and verbs follow the last of them. */
+const resources = [
+  resource('/message:send', { POST: 'sendMessage' }),
+  resource('/message:stream', { POST: 'sendStreamingMessage' }),
+  resource('/tasks', { GET: 'listTasks' }),
+  resource('/extendedAgentCard', { GET: 'getExtendedAgentCard' }, '1.0'),
+  resource('/card', { GET: 'getExtendedAgentCard' }, '0.3'),
+  resource('/tasks/{id}:cancel', { POST: 'cancelTask' }),
+  // The prose says POST, the proto GET.
+  resource('/tasks/{id}:subscribe', { POST: 'subscribeToTask', GET: 'subscribeToTask' }),
+  resource('/tasks/{id}', { GET: 'getTask' }),
+  resource(configs, {
+    POST: 'createTaskPushNotificationConfig',
+    GET: 'listTaskPushNotificationConfigs',
+  }),
+  resource(`${configs}/{id}`, {
+    GET: 'getTaskPushNotificationConfig',
+    DELETE: 'deleteTaskPushNotificationConfig',
+  }),
+];
+
+/** Finds the operation of a path below a version's prefix. */
+export function matchRest(method: string, path: string, version: ProtocolVersion): RestMatch {
+  for (const place of ['direct', 'tenanted'] as const) {
+    const found = resources.find(
+      (one) => (one.version ?? version) === version && one[place].test(path),
+    );
+    if (found === undefined) continue;
+    const operation = found.methods[method];
+    if (operation === undefined) return { allow: Object.keys(found.methods).join(', ') };
+    const { tenant, ...params } = pathParams(found[place], path);
+    return { operation, params, ...(tenant !== undefined && { tenant }) };
   }
+  return undefined;
 }
