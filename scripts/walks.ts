@@ -10,11 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { agent, textOf } from '../src/agents/index.ts';
-import { hostOnBus, joinPeers, openBus } from '../src/bus/index.ts';
+import { busLink, hostOnBus, openBus } from '../src/bus/index.ts';
 import { serveAssistant } from '../src/assistant/index.ts';
 import { serve } from '../src/http/index.ts';
 import { artifact } from '../src/protocol/index.ts';
 import { openMemory } from '../src/store/index.ts';
+import { joinPeers } from '../src/peers/index.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = `${pathToFileURL(join(root, 'src')).href}/`;
@@ -93,7 +94,7 @@ try {
     await using peers = await joinPeers({
       name: 'walker',
       store: openMemory(),
-      bus,
+      links: [busLink({ bus })],
       wellKnown: [{ name: host.name }],
     });
     const caller = { tenant: '', subject: 'walker', method: 'local' };

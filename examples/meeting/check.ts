@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import {
+  busLink,
   hostOnBus,
-  joinPeers,
   MessageSigner,
   MessageVerifier,
   openBus,
 } from '../../src/bus/index.ts';
-import { peerSubject, readTrustName, trustGate } from '../../src/peers/index.ts';
+import { joinPeers, peerSubject, readTrustName, trustGate } from '../../src/peers/index.ts';
 import { generateSigningKey, publicKeySet } from '../../src/push/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { bob } from './bob.ts';
@@ -28,7 +28,11 @@ const verifier = new MessageVerifier({
 });
 
 // Bob's side: what others ask is carried out as far as Bob trusts them.
-await using bobs = await joinPeers({ name: 'bob', store: openMemory(), bus, verifier });
+await using bobs = await joinPeers({
+  name: 'bob',
+  store: openMemory(),
+  links: [busLink({ bus, verifier })],
+});
 const bobsUser = { tenant: '', subject: 'bob', method: 'local' };
 const gated = trustGate(bob, {
   ledger: bobs.trust,
@@ -51,10 +55,14 @@ let answeredByAgent = 0;
 await using alices = await joinPeers({
   name: 'alice',
   store: openMemory(),
-  bus,
-  verifier,
-  requireSigned: true,
-  signer: new MessageSigner({ issuer: 'alice', key: keys.alice }),
+  links: [
+    busLink({
+      bus,
+      verifier,
+      requireSigned: true,
+      signer: new MessageSigner({ issuer: 'alice', key: keys.alice }),
+    }),
+  ],
   wellKnown: [{ name: host.name }],
   conversations: {
     async answer(_invocation, { parts }) {

@@ -4,14 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import {
+  busLink,
   declareAgentQueue,
   hostOnBus,
-  joinPeers,
   openBus,
   taskQueueName,
 } from '../../src/bus/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { researcher } from './researcher.ts';
+import { joinPeers } from '../../src/peers/index.ts';
 
 // A broker where there is one, else the memory of this process: the rest is the same.
 const { AMQP_URL: url } = process.env;
@@ -26,7 +27,7 @@ const progress: string[] = [];
 await using network = await joinPeers({
   name: 'assistant',
   store: openMemory(),
-  bus,
+  links: [busLink({ bus })],
   // It is never running for long, so it is named rather than announced.
   wellKnown: [{ name: researcher.name }],
   conversations: {

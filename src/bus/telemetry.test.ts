@@ -18,11 +18,18 @@ import { afterEach, expect, test } from 'vitest';
 import { agent, inputRequired } from '../agents/index.ts';
 import { connect } from '../client/index.ts';
 import { serve } from '../http/index.ts';
-import { Directory, HttpTransport, Invoker, peerSubject, WorkingMemory } from '../peers/index.ts';
+import {
+  Directory,
+  HttpTransport,
+  Invoker,
+  joinPeers,
+  peerSubject,
+  WorkingMemory,
+} from '../peers/index.ts';
 import { artifact } from '../protocol/index.ts';
 import { openMemory, type Store } from '../store/index.ts';
 import { metricTable } from '../telemetry/index.ts';
-import { gateway, hostOnBus, joinPeers, openBus } from './index.ts';
+import { busLink, gateway, hostOnBus, openBus } from './index.ts';
 import { busTest, eventually, nameOf } from './testing.contract.ts';
 import { type Bus, done, type MessageType } from './transport/index.ts';
 import { TracedBus } from './transport/traced-bus.ts';
@@ -202,7 +209,7 @@ for (const kind of ['memory', 'rabbitmq'] as const) {
     await using network = await joinPeers({
       name: nameOf('me'),
       store: openMemory(),
-      bus,
+      links: [busLink({ bus })],
       wellKnown: [{ name: host.name }],
       conversations: {
         answer: async () => {
@@ -246,7 +253,7 @@ test('the calling of peers is counted and spanned under its names, with what joi
   await using network = await joinPeers({
     name: 'me',
     store: openMemory(),
-    bus,
+    links: [busLink({ bus })],
     wellKnown: [{ name: host.name }],
     conversations: { answer: async () => 'yes' },
   });
@@ -447,7 +454,7 @@ test('an exchange that goes nowhere is counted with its reason', async () => {
   await using network = await joinPeers({
     name: 'me',
     store: openMemory(),
-    bus,
+    links: [busLink({ bus })],
     wellKnown: [{ name: host.name }],
     conversations: { answer: async () => 'this' },
   });

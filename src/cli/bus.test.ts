@@ -9,9 +9,10 @@ import {
 } from '../../test/support/raw-amqp.ts';
 import { rabbitMq } from '../../test/support/rabbitmq.ts';
 import { agent } from '../agents/index.ts';
-import { hostOnBus, joinPeers, taskQueueName, topics } from '../bus/index.ts';
+import { busLink, hostOnBus, taskQueueName, topics } from '../bus/index.ts';
 import { openMemory } from '../store/index.ts';
 import { busFolder, legate, slow } from './testing.contract.ts';
+import { joinPeers } from '../peers/index.ts';
 
 test('declare makes the queue before any worker is there, so that tasks wait', slow, async () => {
   await using folder = await busFolder();
@@ -28,7 +29,11 @@ test('declare makes the queue before any worker is there, so that tasks wait', s
 
 test('declare --announce makes an agent known that does not run', slow, async () => {
   await using folder = await busFolder();
-  await using network = await joinPeers({ name: 'me', store: openMemory(), bus: folder.bus });
+  await using network = await joinPeers({
+    name: 'me',
+    store: openMemory(),
+    links: [busLink({ bus: folder.bus })],
+  });
   const declared = await folder.run(['bus', 'declare', './agent.ts', '--announce']);
   expect(declared).toMatchObject({ code: 0, out: `legate.task.${folder.name}\n` });
   await expect

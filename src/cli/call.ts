@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
-import { joinPeers, type PeerNetwork } from '../bus/index.ts';
 import {
   type Invocation,
   type InvocationEnd,
   type InvokeRequest,
+  joinPeers,
+  type PeerNetwork,
   readWellKnownAgents,
   type WellKnownPeer,
 } from '../peers/index.ts';
@@ -15,6 +16,7 @@ import { openMemory } from '../store/index.ts';
 import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
 import type { CallCommandOptions } from './commands/workers.ts';
 import { createLogger } from './logger.ts';
+import { busLink } from '../bus/index.ts';
 
 const session = { id: 'call', caller: { tenant: '', subject: 'user', method: 'local' } };
 
@@ -34,7 +36,7 @@ export async function call(
   await using network = await joinPeers({
     name: options.name,
     store: openMemory(),
-    ...(bus !== null && { bus, ...(await identityAt(place, options.name)) }),
+    links: bus === null ? [] : [busLink({ bus, ...(await identityAt(place, options.name)) })],
     wellKnown: peers,
     isShortLived: true,
     operatorPolicy: { ...httpsOrLoopbackPolicy, schemes: ['http', 'https'], allowPrivate: true },

@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
 import { agent, completed, textOf } from '../../src/agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
-import { inspectedNetwork, joinPeers } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve } from '../../src/http/index.ts';
-import { trustGate } from '../../src/peers/index.ts';
+import { inspectedNetwork, joinPeers, trustGate } from '../../src/peers/index.ts';
 import { message } from '../../src/protocol/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { closeChromium } from '../support/chromium.ts';

@@ -8,7 +8,7 @@ import { peerAttributes, spanTable } from '../../scripts/reference/telemetry.ts'
 import { agent, inputRequired, llmAgent, mcpTools, tool } from '../../src/agents/index.ts';
 import { mcpHandler } from '../../src/tasks/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
-import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
+import { busLink, gateway, hostOnBus, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
@@ -16,6 +16,7 @@ import {
   Directory,
   HttpTransport,
   Invoker,
+  joinPeers,
   peerSubject,
   WorkingMemory,
 } from '../../src/peers/index.ts';
@@ -133,7 +134,7 @@ async function bus(): Promise<void> {
     await joinPeers({
       name: 'me',
       store: openMemory(),
-      bus: open,
+      links: [busLink({ bus: open })],
       wellKnown: [{ name: 'parrot' }],
       conversations: { answer: async () => 'this' },
     }),

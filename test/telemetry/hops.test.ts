@@ -13,7 +13,7 @@ import {
 } from '../../src/agents/index.ts';
 import { mcpHandler } from '../../src/tasks/index.ts';
 import { RemoteActions, serveAssistant } from '../../src/assistant/index.ts';
-import { gateway, hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
+import { busLink, gateway, hostOnBus, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { grpcBinding, serveGrpc } from '../../src/grpc/index.ts';
 import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
@@ -26,6 +26,7 @@ import { silentLogger, startTelemetry } from '../../src/telemetry/index.ts';
 import { domain, TestClock } from '../../src/assistant/testing/domain.ts';
 import { greenhouseFolder } from '../support/greenhouse.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
+import { joinPeers } from '../../src/peers/index.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
@@ -179,7 +180,12 @@ const hops: Readonly<Record<string, () => Promise<string | readonly Seen[]>>> = 
     const bus = keep(await openBus({ type: 'memory' }));
     keep(await hostOnBus(echo, { bus }));
     const network = keep(
-      await joinPeers({ name: 'me', store: openMemory(), bus, wellKnown: [{ name: 'echo' }] }),
+      await joinPeers({
+        name: 'me',
+        store: openMemory(),
+        links: [busLink({ bus })],
+        wellKnown: [{ name: 'echo' }],
+      }),
     );
     const calling = agent({ name: 'near' }, async function* ({ caller }) {
       const session = { id: 'c', caller };

@@ -13,11 +13,11 @@ import {
   type TurnEvent,
 } from '../../src/agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
-import { hostOnBus, joinPeers, openBus } from '../../src/bus/index.ts';
+import { hostOnBus, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
 import { serve, type ServeOptions } from '../../src/http/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
-import { peerSubject } from '../../src/peers/index.ts';
+import { joinPeers, peerSubject } from '../../src/peers/index.ts';
 import { artifact, message } from '../../src/protocol/index.ts';
 import { sealedPolicy } from '../../src/push/index.ts';
 import { openMemory } from '../../src/store/index.ts';

@@ -11,7 +11,7 @@ import { MessageVerifier, type TrustedIssuer } from './verifier.ts';
  * Who we are on the bus, and whom we believe.
  * @example
  * const identity: BusIdentity = { signer, verifier, requireSigned: true };
- * await using network = await joinPeers({ name: 'desk', store, bus, ...identity });
+ * await using network = await joinPeers({ name: 'desk', store, links: [busLink({ bus, ...identity })] });
  */
 export interface BusIdentity {
   readonly signer?: MessageSigner;

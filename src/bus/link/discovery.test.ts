@@ -15,7 +15,9 @@ import {
   type OutgoingMessage,
   topics,
 } from '../transport/index.ts';
-import { joinPeers, type PeerNetworkOptions } from './index.ts';
+import { busLink } from './index.ts';
+import { joinPeers, type PeerNetworkOptions } from '../../peers/index.ts';
+import type { Identification } from '../exchange/index.ts';
 
 describeBuses('agents that announce themselves', (buses) => {
   const painter = (name: string): Agent =>
@@ -29,8 +31,21 @@ describeBuses('agents that announce themselves', (buses) => {
     return hosting;
   }
 
-  async function join(bus: Bus, options: Partial<PeerNetworkOptions> = {}) {
-    const network = await joinPeers({ name: nameOf('me'), store: openMemory(), bus, ...options });
+  async function join(
+    bus: Bus,
+    {
+      verifier,
+      requireSigned = false,
+      ...options
+    }: Partial<PeerNetworkOptions> & Identification = {},
+  ) {
+    const link = busLink({ bus, requireSigned, ...(verifier !== undefined && { verifier }) });
+    const network = await joinPeers({
+      name: nameOf('me'),
+      store: openMemory(),
+      links: [link],
+      ...options,
+    });
     buses.after(() => network.close());
     const names = async (): Promise<readonly string[]> =>
       (await network.directory.list()).map(({ name }) => name);

@@ -1,4 +1,2 @@
+export { busLink, type BusLinkOptions } from './bus-link.ts';
 export { BusTransport, type BusTransportOptions } from './bus-transport.ts';
-export { type DiscoveryOptions, listenForAgents } from './discovery.ts';
-export { inspectedNetwork } from './inspected-network.ts';
-export { joinPeers, type PeerNetwork, type PeerNetworkOptions } from './peer-network.ts';

@@ -27,6 +27,9 @@ import {
   engineConversations,
   HttpTransport,
   Invoker,
+  joinPeers,
+  type PeerNetwork,
+  type PeerNetworkOptions,
   peerSubject,
   WorkingMemory,
 } from '../../peers/index.ts';
@@ -38,8 +41,8 @@ import { busTest, type BusTest, nameOf, eventually } from '../testing.contract.t
 import { hostOnBus } from '../host/index.ts';
 import { MessageSigner, MessageVerifier } from '../identity/index.ts';
 import { type Bus, topics } from '../transport/index.ts';
-import { joinPeers, type PeerNetwork, type PeerNetworkOptions } from './index.ts';
-import { replyName } from './reply-name.ts';
+import { replyName } from './bus-link.ts';
+import { busLink } from './index.ts';
 
 const caller: Caller = { tenant: '', subject: 'user', method: 'test' };
 const session = { id: 'c1', caller };
@@ -111,7 +114,7 @@ describeWays('calling a peer', (way) => {
     const network = await joinPeers({
       name: nameOf('me'),
       store,
-      bus: await way.bus(),
+      links: [busLink({ bus: await way.bus() })],
       ...options,
     });
     way.after(() => network.close());
@@ -324,7 +327,7 @@ describeWays('calling a peer', (way) => {
     const store = openMemory();
     const self = nameOf('me');
     const bus = await way.bus();
-    const first = await joinPeers({ name: self, store, bus, ...offered });
+    const first = await joinPeers({ name: self, store, links: [busLink({ bus })], ...offered });
     const { id } = await first.invoker.invoke({ agent: name, skill: name, message: 'x' }, session);
     await eventually(async () => (await first.invoker.find(id))?.remote?.taskId).toBeDefined();
     await first.close();
@@ -628,7 +631,11 @@ describe('peers on the bus', () => {
 
   test('agents that announce themselves are found, called, and forgotten when they go', async () => {
     const bus = await buses.open();
-    await using network = await joinPeers({ name: 'me', store: openMemory(), bus });
+    await using network = await joinPeers({
+      name: 'me',
+      store: openMemory(),
+      links: [busLink({ bus })],
+    });
     const host = await hostOnBus(
       agent({ name: 'newcomer', description: 'Paints houses' }, async function* () {
         yield artifact('painted');
@@ -650,7 +657,12 @@ describe('peers on the bus', () => {
   test('an agent that is known but was never started is an error, and not lost', async () => {
     const bus = await buses.open();
     const wellKnown = [{ name: 'never' }];
-    await using network = await joinPeers({ name: 'me', store: openMemory(), bus, wellKnown });
+    await using network = await joinPeers({
+      name: 'me',
+      store: openMemory(),
+      links: [busLink({ bus })],
+      wellKnown,
+    });
     const request = { agent: 'never', skill: 'x', message: 'x' };
     await expect(network.invoker.invoke(request, session)).rejects.toThrow(/nobody listens/);
     expect(await network.invoker.list()).toEqual([]);
@@ -677,13 +689,11 @@ describe('peers on the bus', () => {
       { bus, verifier, signer: new MessageSigner({ issuer: 'bob', key: theirs }) },
     );
     const store = openMemory();
+    const signer = new MessageSigner({ issuer: 'me', key: mine });
     await using network = await joinPeers({
       name: 'me',
       store,
-      bus,
-      verifier,
-      requireSigned,
-      signer: new MessageSigner({ issuer: 'me', key: mine }),
+      links: [busLink({ bus, verifier, requireSigned, signer })],
       wellKnown: [{ name: host.name }],
     });
     const { invoker } = network;
@@ -723,7 +733,7 @@ describe('an agent that calls others, as its user sees it', () => {
     const network = await joinPeers({
       name: 'assistant',
       store,
-      bus,
+      links: [busLink({ bus })],
       wellKnown: [{ name: host.name }],
       conversations: engineConversations({
         engine: () => {

@@ -9,8 +9,8 @@ import type { Logger } from '../../telemetry/index.ts';
 import { hostOnBus } from '../host/index.ts';
 import { describeBuses, eventually, nameOf } from '../testing.contract.ts';
 import { type Bus, isBusName, topics } from '../transport/index.ts';
-import { joinPeers } from './peer-network.ts';
-import { replyName } from './reply-name.ts';
+import { busLink, replyName } from './bus-link.ts';
+import { joinPeers } from '../../peers/index.ts';
 
 const caller: Caller = { tenant: '', subject: 'user', method: 'test' };
 const session = { id: 'c1', caller };
@@ -18,7 +18,13 @@ const session = { id: 'c1', caller };
 describeBuses('answers', (buses) => {
   function joinNetwork(bus: Bus, name: string, store: Store, peer: string, logger?: Logger) {
     const wellKnown = [{ name: peer }];
-    return joinPeers({ name, store, bus, wellKnown, ...(logger !== undefined && { logger }) });
+    return joinPeers({
+      name,
+      store,
+      links: [busLink({ bus })],
+      wellKnown,
+      ...(logger !== undefined && { logger }),
+    });
   }
 
   async function slowAgent(bus: Bus) {

@@ -10,14 +10,15 @@ import { artifact, message, type Task } from '../../protocol/index.ts';
 import { openMemory, openStore } from '../../store/index.ts';
 import { nameOf, TestCaller, eventually } from '../testing.contract.ts';
 import {
+  busLink,
   declareAgentQueue,
   gateway,
   hostOnBus,
-  joinPeers,
   openBus,
   taskQueueName,
   topics,
 } from '../index.ts';
+import { joinPeers } from '../../peers/index.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -289,7 +290,7 @@ test(
     await using network = await joinPeers({
       name: nameOf('me'),
       store: openMemory(),
-      bus,
+      links: [busLink({ bus })],
       wellKnown: [{ name }],
       timeoutMs: 90_000,
     });

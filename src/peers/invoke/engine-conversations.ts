@@ -34,7 +34,7 @@ export interface EngineConversationsOptions {
  * message has an id made from what it tells, so that none is told twice.
  * @example
  * const conversations = engineConversations({ engine: () => engine });
- * await using network = await joinPeers({ name: 'me', store, bus, conversations });
+ * await using network = await joinPeers({ name: 'me', store, conversations });
  */
 export function engineConversations(options: EngineConversationsOptions): Conversations {
   const { engine, progress } = options;

@@ -1,14 +1,13 @@
 import { agent, textOf } from '../../../src/agents/index.ts';
 import {
   type Bus,
+  busLink,
   done,
   gateway,
   hostOnBus,
-  joinPeers,
   MessageSigner,
   MessageVerifier,
   openBus,
-  type PeerNetwork,
   statusQueue,
   taskQueueName,
   topics,
@@ -18,6 +17,7 @@ import { generateSigningKey, publicKeySet } from '../../../src/push/index.ts';
 import { openMemory } from '../../../src/store/index.ts';
 import type { Logger } from '../../../src/telemetry/index.ts';
 import { Counts } from './counts.ts';
+import { joinPeers, type PeerNetwork } from '../../../src/peers/index.ts';
 
 export interface ParticipantsOptions {
   readonly url: string;
@@ -78,9 +78,8 @@ export async function startParticipants(options: ParticipantsOptions): Promise<P
   const network = await joinPeers({
     name: 'caller',
     store: openMemory(),
-    bus,
+    links: [busLink({ bus, verifier })],
     logger,
-    verifier,
     wellKnown: [{ name }],
     timeoutMs: 180_000,
     maxInFlight: 10_000,

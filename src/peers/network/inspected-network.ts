@@ -1,16 +1,15 @@
 import type { NetworkProvider } from '../../http/index.ts';
+import { type AgentCard, type JsonObject, LegateError } from '../../protocol/index.ts';
+import { busNameOf, type Peer } from '../directory/index.ts';
 import {
-  busNameOf,
-  type Peer,
   peerSubject,
   readTrustName,
   type TrustEntry,
   type TrustLevel,
   trustLevels,
   trustName,
-} from '../../peers/index.ts';
-import { type AgentCard, type JsonObject, LegateError } from '../../protocol/index.ts';
-import type { PeerNetwork } from './peer-network.ts';
+} from '../trust/index.ts';
+import type { PeerNetwork } from './join-peers.ts';
 
 /** What each level means to those who grant it. */
 const meanings: Readonly<Record<TrustLevel, string>> = {

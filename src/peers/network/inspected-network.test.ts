@@ -1,28 +1,22 @@
 import { expect, test } from 'vitest';
 import { agent } from '../../agents/index.ts';
 import { serve } from '../../http/index.ts';
-import { readTrustName } from '../../peers/index.ts';
 import { openMemory } from '../../store/index.ts';
-import { openBus } from '../transport/index.ts';
+import { readTrustName } from '../trust/index.ts';
 import { inspectedNetwork, joinPeers } from './index.ts';
 
 const alice = { method: 'message-token', tenant: '', subject: 'alice' };
 
 async function start() {
-  const bus = await openBus({ type: 'memory' });
   const network = await joinPeers({
     name: 'me',
     store: openMemory(),
-    bus,
     wellKnown: [{ name: 'bob' }],
   });
   return {
     network,
     view: inspectedNetwork(network, { name: 'me' }),
-    [Symbol.asyncDispose]: async () => {
-      await network.close();
-      await bus.close();
-    },
+    [Symbol.asyncDispose]: () => network.close(),
   };
 }
 

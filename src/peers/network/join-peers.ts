@@ -1,38 +1,56 @@
 import type { Caller, Tool, ToolContext } from '../../agents/index.ts';
 import { verifyCard, type TrustedKeys } from '../../auth/index.ts';
 import { grpcBinding } from '../../grpc/index.ts';
+import { ownerKey, type Replica, type Store } from '../../store/index.ts';
+import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
+import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import {
-  type Conversations,
   Directory,
   type DirectoryOptions,
   directoryTools,
   type DirectoryToolsOptions,
+} from '../directory/index.ts';
+import {
+  type Conversations,
   HttpTransport,
   Invoker,
   type InvokerOptions,
   invokeTool,
-  memoryTools,
+  type PeerTransport,
   PlainTransport,
-  Proposals,
-  taskOver,
-  TrustLedger,
-  WorkingMemory,
-} from '../../peers/index.ts';
-import { ownerKey, type Replica, type Store } from '../../store/index.ts';
-import { type Scheduler, storeScheduler } from '../../tasks/index.ts';
-import { defaultLogger, type Logger } from '../../telemetry/index.ts';
-import type { Identification } from '../exchange/index.ts';
-import type { MessageSigner } from '../identity/index.ts';
-import {
-  type Bus,
-  type Consumption,
-  ownResponseQueue,
-  type Queue,
-  responseQueue,
-} from '../transport/index.ts';
-import { BusTransport } from './bus-transport.ts';
-import { listenForAgents } from './discovery.ts';
-import { replyName } from './reply-name.ts';
+} from '../invoke/index.ts';
+import { memoryTools, WorkingMemory } from '../memory/index.ts';
+import { Proposals, taskOver, TrustLedger } from '../trust/index.ts';
+
+/** What a link is given to join a network. */
+interface LinkContext {
+  /** Our own name to peers. */
+  readonly name: string;
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly isShortLived: boolean;
+  readonly scheduler: Scheduler;
+  readonly logger: Logger;
+}
+
+/**
+ * A way to reach peers besides HTTP and gRPC, and to hear of them: `busLink` for RabbitMQ.
+ * @example
+ * const link: PeerLink = {
+ *   async join({ directory }) {
+ *     return { transport: new PlainTransport({ directory }), discover: async () => undefined };
+ *   },
+ * };
+ */
+export interface PeerLink {
+  join(context: LinkContext): Promise<JoinedLink>;
+}
+
+interface JoinedLink {
+  readonly transport: PeerTransport;
+  /** Lets the directory hear of agents that announce themselves, until it is disposed of. */
+  discover(): Promise<AsyncDisposable | undefined>;
+}
 
 /**
  * Who we are among peers, whom we know, and how we call them.
@@ -46,7 +64,6 @@ import { replyName } from './reply-name.ts';
  */
 export interface PeerNetworkOptions
   extends
-    Identification,
     Pick<
       DirectoryOptions,
       'wellKnown' | 'requireSignedCards' | 'strangerPolicy' | 'operatorPolicy'
@@ -59,12 +76,11 @@ export interface PeerNetworkOptions
       | 'maxInputRequiredRounds'
       | 'repetitionThreshold'
     > {
-  /** Our own name, on the bus and to peers. */
+  /** Our own name to peers, also on the bus. */
   readonly name: string;
   readonly store: Store;
-  /** @default none: peers are reached over HTTP only */
-  readonly bus?: Bus;
-  readonly signer?: MessageSigner;
+  /** Further ways to reach peers, preferred in this order. @default none: HTTP and gRPC only */
+  readonly links?: readonly PeerLink[];
   /**
    * Ends with what it calls, as a command does: its answers are not kept for a process after it.
    * @default false
@@ -104,20 +120,17 @@ export interface PeerNetwork extends AsyncDisposable {
 }
 
 /**
- * Joins an agent to others: directory, trust, working memory, and the calling of peers over the bus
- * and HTTP.
+ * Joins an agent to others: directory, trust, working memory, and the calling of peers over HTTP, gRPC
+ * and links such as the bus.
  * @example
- * await using network = await joinPeers({ name: 'me', store, bus });
+ * await using network = await joinPeers({ name: 'me', store, links: [busLink({ bus })] });
  * const assistant = llmAgent({ name: 'desk', model, tools: network.tools({ mode: 'wait' }) });
  */
 export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwork> {
   const {
     name,
     store,
-    bus,
-    signer,
-    verifier,
-    requireSigned,
+    links = [],
     cardKeys,
     isShortLived = false,
     wellKnown,
@@ -131,10 +144,6 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     ...invoking
   } = options;
   const { records } = store;
-  const identification = {
-    ...(verifier !== undefined && { verifier }),
-    ...(requireSigned !== undefined && { requireSigned }),
-  };
   const directory = new Directory({
     records,
     self: name,
@@ -157,24 +166,10 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
       owner: ownerKey({ agent: name, tenant, subject }),
       clock: scheduler,
     });
-  const overBus =
-    bus === undefined
-      ? []
-      : [
-          new BusTransport({
-            bus,
-            name,
-            directory,
-            logger,
-            ...identification,
-            ...(signer !== undefined && { signer }),
-            replies: isShortLived
-              ? ownResponseQueue(`${name.slice(0, 60)}-${scheduler.uuid()}`)
-              : await lastingReplies(name, store, scheduler),
-          }),
-        ];
+  const context: LinkContext = { name, store, directory, isShortLived, scheduler, logger };
+  const joined = await Promise.all(links.map((link) => link.join(context)));
   const transports = [
-    ...overBus,
+    ...joined.map(({ transport }) => transport),
     new HttpTransport({ directory, logger }),
     new HttpTransport({ directory, logger, grpc: (policy) => grpcBinding({ policy }) }),
     new PlainTransport({ directory }),
@@ -191,16 +186,12 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     scheduler,
     logger,
   });
-  let discovery: Consumption | undefined;
   await directory.start();
-  if (bus !== undefined) {
-    const listener = scheduler.uuid();
-    discovery = await listenForAgents({ bus, directory, listener, logger, ...identification });
-  }
+  const discoveries = await Promise.all(joined.map((link) => link.discover()));
   await invoker.start();
   const close = async (): Promise<void> => {
     await invoker.stop();
-    await discovery?.close();
+    for (const discovery of discoveries) await discovery?.[Symbol.asyncDispose]();
     directory.stop();
   };
   return {
@@ -221,12 +212,4 @@ export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwor
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-const hour = 60 * 60 * 1000;
-
-/** Answers wait for the store that knows what they answer; one in memory is soon gone. */
-async function lastingReplies(name: string, store: Store, scheduler: Scheduler): Promise<Queue> {
-  const own = await replyName(name, store.records, scheduler);
-  return responseQueue(own, store.driver === 'memory' ? { expiresAfterMs: hour } : {});
 }
