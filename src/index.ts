@@ -2,7 +2,28 @@
  * Legate: write an agent once and put it on the Agent-to-Agent network.
  * @module
  */
-export * from './protocol/index.ts';
+export * from './protocol/card-model.ts';
+export * from './protocol/model.ts';
+export * from './protocol/request-model.ts';
+export {
+  artifact,
+  data,
+  type ErrorCode,
+  type ErrorOptions,
+  type FieldViolation,
+  file,
+  invalidParams,
+  isInterrupted,
+  isTerminal,
+  LegateError,
+  message,
+  type MessageOptions,
+  type ProtocolVersion,
+  readAgentCard,
+  text,
+  toLegateError,
+  toParts,
+} from './protocol/index.ts';
 export {
   type Agent,
   agent,

@@ -9,12 +9,7 @@ import {
 } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
-/**
- * Which revision of the specification's error table is answered with. @default '1.0.1'
- * @example
- * const profile: ErrorProfile = '1.0.0';
- * statusOf('TASK_NOT_CANCELABLE', profile).http; // 409, where '1.0.1' has 400
- */
+/** Which revision of the specification's error table is answered with. @default '1.0.1' */
 export type ErrorProfile = '1.0.1' | '1.0.0';
 
 const domain = 'a2a-protocol.org';
@@ -34,7 +29,6 @@ const hidden: { readonly [code in ErrorCode]?: string } = {
 
 /**
  * Anything thrown, as a caller may see it: without cause, and without what is nobody's business.
- * @example const shown = toPublicError(error); // without causes and stacks
  */
 export function toPublicError(thrown: unknown): LegateError {
   const error = toLegateError(thrown);
@@ -45,10 +39,7 @@ export function toPublicError(thrown: unknown): LegateError {
   });
 }
 
-/**
- * HTTP and gRPC status of a code.
- * @example const { http, grpc } = statusOf(error.code);
- */
+/** HTTP and gRPC status of a code. */
 export function statusOf(
   code: ErrorCode,
   profile: ErrorProfile = '1.0.1',
@@ -62,10 +53,7 @@ export function statusOf(
   return { http: older?.http ?? row.http, grpc: older?.grpc ?? row.grpc };
 }
 
-/**
- * The details that JSON-RPC, REST and gRPC all carry: always an ErrorInfo, first.
- * @example const details = errorDetails(error);
- */
+/** The details that JSON-RPC, REST and gRPC all carry: always an ErrorInfo, first. */
 export function errorDetails(error: LegateError): readonly JsonObject[] {
   const { metadata, violations, retryAfter } = error;
   const details: JsonObject[] = [

@@ -16,10 +16,7 @@ interface ErrorRow {
   readonly exit: number;
 }
 
-/**
- * Names of gRPC statuses that errors have.
- * @example const status: GrpcStatus = statusOf('RATE_LIMITED').grpc; // 'RESOURCE_EXHAUSTED'
- */
+/** Names of gRPC statuses that errors have. */
 export type GrpcStatus =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'
@@ -35,10 +32,7 @@ export type GrpcStatus =
   | 'UNAVAILABLE'
   | 'UNAUTHENTICATED';
 
-/**
- * The codes -32001 to -32009 are the specification's; -32050 and below are our own.
- * @example errorTable.TASK_NOT_FOUND.http;
- */
+/** The codes -32001 to -32009 are the specification's; -32050 and below are our own. */
 export const errorTable = {
   TASK_NOT_FOUND: { jsonRpc: -32001, http: 404, grpc: 'NOT_FOUND', exit: 1 },
   TASK_NOT_CANCELABLE: {
@@ -183,10 +177,7 @@ export function toLegateError(thrown: unknown): LegateError {
   return new LegateError('INTERNAL', 'Internal error', { cause: thrown });
 }
 
-/**
- * There is no such task, or it belongs to somebody else: both look the same.
- * @example throw taskNotFound(id);
- */
+/** There is no such task, or it belongs to somebody else: both look the same. */
 export function taskNotFound(taskId: string): LegateError {
   return new LegateError('TASK_NOT_FOUND', `task ${taskId} not found`, { metadata: { taskId } });
 }

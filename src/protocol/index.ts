@@ -12,15 +12,13 @@ export {
   type ErrorOptions,
   errorTable,
   type FieldViolation,
-  type GrpcStatus,
   invalidParams,
   LegateError,
   taskNotFound,
   toLegateError,
 } from './errors.ts';
-export { type NamedOperation, type Operation, operationOf, operations } from './operations.ts';
-export { type DecodeLimits, type DecodeOptions, defaultDecodeLimits } from './decode/options.ts';
-export { parseJson, type ParseJsonOptions } from './decode/parse-json.ts';
+export { type Operation, operationOf, operations } from './operations.ts';
+export { parseJson } from './decode/parse-json.ts';
 export { idProblem } from './decode/scalars.ts';
 export type { Codec, Dialect } from './dialects/dialect.ts';
 export { v03 } from './dialects/v03/index.ts';
@@ -29,24 +27,14 @@ export { v1 } from './dialects/v1/index.ts';
 export { readAgentCard } from './card/read.ts';
 export { supersetCard } from './card/superset.ts';
 export { errorDetails, type ErrorProfile, statusOf, toPublicError } from './error-details.ts';
-export { fromRestError, type RestErrorOptions, toRestError } from './rest-error.ts';
+export { fromRestError, toRestError } from './rest-error.ts';
 export {
   fromJsonRpcError,
-  type JsonRpcError,
-  jsonRpcFailure,
   type JsonRpcId,
-  type JsonRpcRequest,
   JsonRpcRequestError,
-  jsonRpcResult,
   parseJsonRpcRequest,
-  parseJsonRpcResponse,
   toJsonRpcError,
 } from './json-rpc.ts';
-export {
-  negotiateVersion,
-  type ProtocolVersion,
-  protocolVersions,
-  type VersionRequest,
-} from './version.ts';
-export { sseComment, type SseFrame, sseFrame } from './sse-frame.ts';
-export { type SseEvent, SseParser, type SseParserOptions } from './sse-parser.ts';
+export { negotiateVersion, type ProtocolVersion } from './version.ts';
+export { sseComment, sseFrame } from './sse-frame.ts';
+export { type SseEvent, SseParser } from './sse-parser.ts';

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LegateError } from './errors.ts';
-import {
-  jsonRpcFailure,
-  JsonRpcRequestError,
-  jsonRpcResult,
-  parseJsonRpcRequest,
-  parseJsonRpcResponse,
-} from './json-rpc.ts';
-import { operationOf, operations } from './operations.ts';
+import { JsonRpcRequestError, parseJsonRpcRequest } from './json-rpc.ts';
 
 const request = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 't' } };
 
@@ -66,46 +58,4 @@ describe('requests (JSON-RPC 2.0 §4)', () => {
       violations: [{ field: 'params', description: 'must be an object' }],
     });
   });
-});
-
-describe('responses (JSON-RPC 2.0 §5)', () => {
-  test('a result is returned, whatever it is', () => {
-    for (const result of [{ a: 1 }, null, [], 0]) {
-      expect(parseJsonRpcResponse(jsonRpcResult('i', result), 'i')).toEqual(result);
-    }
-  });
-
-  test('an error is thrown, also one that answers to null', () => {
-    const error = new LegateError('TASK_NOT_FOUND', 'no task t');
-    for (const id of ['i', null]) {
-      expect(() => parseJsonRpcResponse(jsonRpcFailure(id, error), 'i')).toThrow(
-        expect.objectContaining({ code: 'TASK_NOT_FOUND', message: 'no task t' }),
-      );
-    }
-  });
-
-  test.each([
-    null,
-    [],
-    'x',
-    { id: 'i', result: 1 },
-    { jsonrpc: '2.0', id: 'other', result: 1 },
-    { jsonrpc: '2.0', result: 1 },
-    { jsonrpc: '2.0', id: 'i' },
-    { jsonrpc: '2.0', id: 'i', error: null },
-  ])('%j is no response', (value) => {
-    expect(() => parseJsonRpcResponse(value, 'i')).toThrow(
-      expect.objectContaining({ code: 'PEER_INVALID' }),
-    );
-  });
-});
-
-test('a method name tells the operation and the version', () => {
-  for (const [operation, names] of Object.entries(operations)) {
-    expect(operationOf(names.v1)).toEqual({ operation, version: '1.0' });
-    expect(operationOf(names.v03)).toEqual({ operation, version: '0.3' });
-  }
-  for (const name of ['toString', '__proto__', '', 'sendMessage', 'message/Send']) {
-    expect(operationOf(name)).toBeUndefined();
-  }
 });

@@ -3,16 +3,10 @@ import { errorDetails, readErrorDetails, textOf, toPublicError } from './error-d
 import { type ErrorCode, errorTable, invalidParams, LegateError } from './errors.ts';
 import type { JsonObject } from './model.ts';
 
-/**
- * What tells an answer to which request it belongs.
- * @example const id: JsonRpcId = 0; // as good as any; null answers a request whose id could not be read
- */
+/** What tells an answer to which request it belongs. */
 export type JsonRpcId = string | number | null;
 
-/**
- * A request that was read.
- * @example const request: JsonRpcRequest = { id: 1, method: 'GetTask', params: { id: 'task-17' } };
- */
+/** A request that was read. */
 export interface JsonRpcRequest {
   readonly id: JsonRpcId;
   readonly method: string;
@@ -20,10 +14,7 @@ export interface JsonRpcRequest {
   readonly params: Wire;
 }
 
-/**
- * A request that cannot be served, with the id to answer to: null when it is not known.
- * @example if (error instanceof JsonRpcRequestError) answerWith(error.id);
- */
+/** A request that cannot be served, with the id to answer to: null when it is not known. */
 export class JsonRpcRequestError extends LegateError {
   readonly id: JsonRpcId;
 
@@ -40,7 +31,6 @@ const maxIdLength = 256;
  * Checks the envelope of a request by JSON-RPC 2.0; throws a `JsonRpcRequestError`. Batches are
  * refused, for an answer may be a stream; so are notifications, for every operation of the protocol
  * has an answer.
- * @example const { method, params, id } = parseJsonRpcRequest(JSON.parse(text));
  */
 export function parseJsonRpcRequest(value: unknown): JsonRpcRequest {
   if (Array.isArray(value)) throw invalid(null, 'batches are not supported: send one request');
@@ -71,51 +61,7 @@ function invalid(id: JsonRpcId, message: string): JsonRpcRequestError {
   return new JsonRpcRequestError(id, new LegateError('INVALID_REQUEST', message));
 }
 
-/**
- * An answer that is a result.
- * @example response.end(JSON.stringify(jsonRpcResult(request.id, { task })));
- */
-export function jsonRpcResult(id: JsonRpcId, result: unknown) {
-  return { jsonrpc: '2.0', id, result } as const;
-}
-
-/**
- * An answer that is an error.
- * @example response.end(JSON.stringify(jsonRpcFailure(request.id, error)));
- */
-export function jsonRpcFailure(
-  id: JsonRpcId,
-  thrown: unknown,
-): { readonly jsonrpc: '2.0'; readonly id: JsonRpcId; readonly error: JsonRpcError } {
-  return { jsonrpc: '2.0', id, error: toJsonRpcError(thrown) };
-}
-
-/**
- * The result of a peer's response. Throws the error that the response carries, or `PEER_INVALID`
- * when it is no response, or one to another request. An error may have the id null.
- * @example const result = parseJsonRpcResponse(JSON.parse(text), id);
- */
-export function parseJsonRpcResponse(value: unknown, expectedId: JsonRpcId): unknown {
-  if (!isObject(value) || value.jsonrpc !== '2.0') {
-    throw new LegateError('PEER_INVALID', 'the peer did not answer with JSON-RPC 2.0');
-  }
-  if (value.error !== undefined && value.error !== null) throw fromJsonRpcError(value.error);
-  if (value.id !== expectedId) {
-    throw new LegateError('PEER_INVALID', 'the peer answered to another request id');
-  }
-  if (!Object.hasOwn(value, 'result')) {
-    throw new LegateError('PEER_INVALID', 'the peer answered with neither a result nor an error');
-  }
-  return value.result;
-}
-
-/**
- * The `error` member of a JSON-RPC response.
- * @example
- * const error: JsonRpcError = toJsonRpcError(taskNotFound('task-17'));
- * error.code; // -32001
- * error.data[0]?.['reason']; // 'TASK_NOT_FOUND'
- */
+/** The `error` member of a JSON-RPC response. */
 export interface JsonRpcError {
   readonly code: number;
   readonly message: string;
@@ -125,7 +71,6 @@ export interface JsonRpcError {
 /**
  * Anything thrown, as a JSON-RPC error object with its details in `data`. The same form serves
  * both versions: 1.x demands the details, and 0.3 allows any data.
- * @example const { code, message, data } = toJsonRpcError(error);
  */
 export function toJsonRpcError(thrown: unknown): JsonRpcError {
   const error = toPublicError(thrown);
@@ -146,7 +91,6 @@ export function codeOfJsonRpc(number: unknown): ErrorCode | undefined {
 /**
  * A JSON-RPC error object of a peer: known by the reason in its details, else by its number. Peers
  * that send no details, or other data, are understood too; an unknown number is `INTERNAL`.
- * @example throw fromJsonRpcError(answer.error);
  */
 export function fromJsonRpcError(value: unknown): LegateError {
   if (!isObject(value)) return new LegateError('INTERNAL', 'the peer answered with an empty error');

@@ -16,6 +16,9 @@ test.each(names)('%s is found by its method in both versions', (operation) => {
   expect(operationOf(v03)).toEqual({ operation, version: '0.3' });
 });
 
-test('an unknown method names no operation', () => {
-  expect(operationOf('toString')).toBeUndefined();
-});
+test.each(['toString', '__proto__', '', 'sendMessage', 'message/Send'])(
+  'the method "%s" names no operation',
+  (method) => {
+    expect(operationOf(method)).toBeUndefined();
+  },
+);

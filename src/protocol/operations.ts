@@ -1,7 +1,4 @@
-/**
- * The operations of the protocol, and what the two versions call them in JSON-RPC.
- * @example operations.sendMessage.streams;
- */
+/** The operations of the protocol, and what the two versions call them in JSON-RPC. */
 export const operations = {
   sendMessage: { v1: 'SendMessage', v03: 'message/send', streams: false },
   sendStreamingMessage: { v1: 'SendStreamingMessage', v03: 'message/stream', streams: true },
@@ -37,16 +34,10 @@ export const operations = {
   },
 } as const;
 
-/**
- * The name of an operation, the same for all bindings.
- * @example const isStream = (operation: Operation): boolean => operations[operation].streams;
- */
+/** The name of an operation, the same for all bindings. */
 export type Operation = keyof typeof operations;
 
-/**
- * An operation, and the version in which a JSON-RPC method has that name.
- * @example const named: NamedOperation = { operation: 'getTask', version: '0.3' }; // of 'tasks/get'
- */
+/** An operation, and the version in which a JSON-RPC method has that name. */
 export interface NamedOperation {
   readonly operation: Operation;
   readonly version: '1.0' | '0.3';
@@ -59,10 +50,7 @@ for (const [name, names] of Object.entries(operations)) {
   byMethod.set(names.v03, { operation, version: '0.3' });
 }
 
-/**
- * What a JSON-RPC method name means: the name alone tells the version.
- * @example operationOf('message/send') // which operation of which version it names
- */
+/** What a JSON-RPC method name means: the name alone tells the version. */
 export function operationOf(method: string): NamedOperation | undefined {
   return byMethod.get(method);
 }

@@ -11,12 +11,7 @@ import {
 import { type ErrorCode, LegateError } from './errors.ts';
 import { codeOfJsonRpc, toJsonRpcError } from './json-rpc.ts';
 
-/**
- * How an error is told over REST.
- * @example
- * const options: RestErrorOptions = { version: '0.3' };
- * toRestError(taskNotFound('task-17'), options).body; // { code: -32001, message, data }
- */
+/** How an error is told over REST. */
 export interface RestErrorOptions {
   /** Whose form the body has. @default '1.0' */
   readonly version?: '1.0' | '0.3';
@@ -27,7 +22,6 @@ export interface RestErrorOptions {
 /**
  * Anything thrown, as a REST answer: in 1.x `{ error: { code, status, message, details } }` with the
  * HTTP and gRPC status, in 0.3 the bare JSON-RPC error object.
- * @example const { status, body } = toRestError(error);
  */
 export function toRestError(
   thrown: unknown,
@@ -66,7 +60,6 @@ const codesByStatus: { readonly [status: number]: ErrorCode } = {
  * An error answer of a peer over REST, of whatever form: known by the reason in its details, then
  * by a JSON-RPC number or an error's name, then by the HTTP status. A 404 without a body that
  * speaks of an error is a missing route, not a missing task.
- * @example throw fromRestError(response.status, body);
  */
 export function fromRestError(status: number, body: unknown): LegateError {
   const outer = isObject(body) ? body : {};

@@ -1,9 +1,4 @@
-/**
- * One event of a stream, before it is written.
- * @example
- * const frame: SseFrame = { id: 7, data: JSON.stringify({ statusUpdate }) };
- * sseFrame(frame); // 'id: 7\ndata: {"statusUpdate":...}\n\n'
- */
+/** One event of a stream, before it is written. */
 export interface SseFrame {
   /** The number to resume from; a line break in it would forge other fields and is refused. */
   readonly id?: string | number;
@@ -15,7 +10,6 @@ export interface SseFrame {
 /**
  * One server-sent event as text. Data without line breaks is one `data:` line, which is all that
  * simple readers understand; data with line breaks is split as the format demands.
- * @example response.write(sseFrame({ id: 7, data: JSON.stringify(event) }))
  */
 export function sseFrame({ id, event, data }: SseFrame): string {
   let head = '';
@@ -26,10 +20,7 @@ export function sseFrame({ id, event, data }: SseFrame): string {
   return `${head}${lines.join('')}\n`;
 }
 
-/**
- * A comment: keeps a connection alive and is seen by no reader.
- * @example response.write(sseComment('keep-alive'));
- */
+/** A comment: keeps a connection alive and is seen by no reader. */
 export function sseComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }

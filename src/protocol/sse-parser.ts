@@ -1,13 +1,6 @@
 import { LegateError } from './errors.ts';
 
-/**
- * One event of a stream.
- * @example
- * function read({ id, data }: SseEvent): StreamResponse {
- *   resumeAfter = id; // sent as Last-Event-ID when the connection breaks
- *   return v1.streamResponse.decode(parseJson(data));
- * }
- */
+/** One event of a stream. */
 export interface SseEvent {
   /** The last id the stream has given, this event's or an earlier one's. Empty: none yet. */
   readonly id: string;
@@ -16,14 +9,7 @@ export interface SseEvent {
   readonly data: string;
 }
 
-/**
- * Bounds of a stream that is read.
- * @example
- * const options: SseParserOptions = {
- *   maxEventBytes: 64 * 1024,
- *   onRetry: (milliseconds) => backoff.startAt(milliseconds),
- * };
- */
+/** Bounds of a stream that is read. */
 export interface SseParserOptions {
   /** Bytes of one event, with its field names and comments in between. @default 4 MiB */
   readonly maxEventBytes?: number;

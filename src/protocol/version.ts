@@ -1,21 +1,14 @@
 import { LegateError } from './errors.ts';
 
-/**
- * The versions of the protocol that Legate speaks, the newest first.
- * @example const [newest] = protocolVersions;
- */
+/** The versions of the protocol that Legate speaks, the newest first. */
 export const protocolVersions = ['1.0', '0.3'] as const;
 /**
  * A version of A2A that is spoken here.
- * @example const spoken: ProtocolVersion = negotiateVersion({ header: undefined }); // '0.3'
+ * @example const spoken: ProtocolVersion = '1.0';
  */
 export type ProtocolVersion = (typeof protocolVersions)[number];
 
-/**
- * What a request says of its version.
- * @example
- * const asked: VersionRequest = { query: url.searchParams.get('A2A-Version'), supported: ['1.0'] };
- */
+/** What a request says of its version. */
 export interface VersionRequest {
   /** The `A2A-Version` header (or gRPC metadata). It is heeded before the query parameter. */
   readonly header?: string | undefined;
@@ -28,7 +21,6 @@ export interface VersionRequest {
 /**
  * The version a request asks for. None is 0.3, as the specification has it, and the patch is
  * ignored: `1.0.5` is 1.0. Any other version throws `VERSION_NOT_SUPPORTED`, naming those that are.
- * @example negotiateVersion({ header: request.headers['a2a-version'] })
  */
 export function negotiateVersion(request: VersionRequest): ProtocolVersion {
   const { supported = protocolVersions } = request;

@@ -3,12 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import {
   type Dialect,
-  jsonRpcFailure,
-  jsonRpcResult,
   operations,
   type StreamResponse,
   sseComment,
   sseFrame,
+  toJsonRpcError,
   toRestError,
   v03,
   v03Rest,
@@ -229,16 +228,20 @@ async function answer(speech: Speech, script: Script, parsed: Parsed, received: 
         ? null
         : decoders(dialect)[operation].response(value as never);
     if (!isRpc && body === null) response.writeHead(204).end();
-    else response.end(JSON.stringify(isRpc ? jsonRpcResult(parsed.rpcId, body) : body));
+    else response.end(JSON.stringify(isRpc ? envelope(parsed.rpcId, { result: body }) : body));
   } catch (error) {
     if (isRpc) {
       response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify(jsonRpcFailure(parsed.rpcId, error)));
+      response.end(JSON.stringify(envelope(parsed.rpcId, { error: toJsonRpcError(error) })));
       return;
     }
     const { status, body } = toRestError(error, { version: speech.version });
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   }
+}
+
+function envelope(id: string | number | null | undefined, body: object): object {
+  return { jsonrpc: '2.0', id, ...body };
 }
 
 function openStream(
@@ -254,7 +257,7 @@ function openStream(
     write,
     send: (event, id) => {
       const wire = dialect.streamResponse.encode(event, false);
-      const data = JSON.stringify(rpcId === undefined ? wire : jsonRpcResult(rpcId, wire));
+      const data = JSON.stringify(rpcId === undefined ? wire : envelope(rpcId, { result: wire }));
       write(sseFrame({ ...(id !== undefined && { id }), data }));
     },
     keepAlive: () => write(sseComment('')),

@@ -12,7 +12,6 @@ import type { JsonObject } from '../model.ts';
  *
  * What a 0.3 reader does not see of it: interfaces of other versions, tenants, the device-code flow
  * and `pkceRequired`.
- * @example response.end(JSON.stringify(supersetCard(card)));
  */
 export function supersetCard(card: AgentCard): AgentCard & JsonObject {
   const interfaces = card.supportedInterfaces.filter((item) => item.protocolVersion === '0.3');

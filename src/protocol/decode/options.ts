@@ -1,7 +1,6 @@
 /**
  * What a decoder refuses for its size. Whatever is not named here is bounded by the size of the
  * whole body, which the door limits.
- * @example const limits: DecodeLimits = { ...defaultDecodeLimits, maxParts: 16, maxIdLength: 64 };
  */
 export interface DecodeLimits {
   /** Characters of an id: message, context, task, artifact, push configuration, tenant. @default 256 */
@@ -20,10 +19,7 @@ export interface DecodeLimits {
   readonly maxValueDepth: number;
 }
 
-/**
- * Bounds of what is decoded, unless others are given.
- * @example const limits = { ...defaultDecodeLimits, maxValueDepth: 16 };
- */
+/** Bounds of what is decoded, unless others are given. */
 export const defaultDecodeLimits: DecodeLimits = {
   maxIdLength: 256,
   maxStringLength: 8192,
@@ -32,12 +28,7 @@ export const defaultDecodeLimits: DecodeLimits = {
   maxValueDepth: 48,
 };
 
-/**
- * How strictly and within which bounds a decoder reads.
- * @example
- * const options: DecodeOptions = { newMessageId: () => crypto.randomUUID(), limits: { maxParts: 16 } };
- * const received = v1.message.decode(JSON.parse(body), options);
- */
+/** How strictly and within which bounds a decoder reads. */
 export interface DecodeOptions {
   /** @default defaultDecodeLimits */
   readonly limits?: Partial<DecodeLimits>;

@@ -1,11 +1,6 @@
 import { LegateError } from '../errors.ts';
 
-/**
- * Bounds of a text that is parsed.
- * @example
- * const options: ParseJsonOptions = { maxDepth: 2 };
- * parseJson('{"parts":[{}]}', options); // throws, for this has three levels
- */
+/** Bounds of a text that is parsed. */
 export interface ParseJsonOptions {
   /** Levels of objects and arrays. @default 64 */
   readonly maxDepth?: number;
@@ -18,7 +13,6 @@ const backslash = 0x5c;
  * Parses JSON that came over a wire; anything wrong with it is a `PARSE_ERROR`. Depth is checked
  * before anything is built. Members named `__proto__` are dropped: they mean nothing to the
  * protocol, and code that copies objects by assignment would take them for a prototype.
- * @example parseJson(body, { maxDepth: 32 })
  */
 export function parseJson(text: string, options: ParseJsonOptions = {}): unknown {
   const maxDepth = options.maxDepth ?? 64;

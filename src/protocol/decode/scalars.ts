@@ -10,10 +10,7 @@ import type { Reader } from './reader.ts';
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
-/**
- * What speaks against an id; undefined when nothing.
- * @example idProblem('a\u0000b') // 'must not contain control characters or broken surrogate pairs'
- */
+/** What speaks against an id; undefined when nothing. */
 export function idProblem(
   id: string,
   { maxIdLength }: Pick<DecodeLimits, 'maxIdLength'> = defaultDecodeLimits,

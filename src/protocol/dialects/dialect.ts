@@ -20,10 +20,6 @@ import type { DecodeOptions } from '../decode/options.ts';
  * One kind of object on one wire. `decode` takes anything at all and returns a valid value or throws
  * `INVALID_PARAMS` with the paths of the fields at fault; `decode(encode(x))` equals `x` but for
  * the losses that the dialect's documentation lists.
- * @example
- * function clean<T>(codec: Codec<T>, wire: unknown): unknown {
- *   return codec.encode(codec.decode(wire)); // without fields that the protocol does not know
- * }
  */
 export interface Codec<T> {
   decode(wire: unknown, options?: DecodeOptions): T;
@@ -33,10 +29,6 @@ export interface Codec<T> {
 /**
  * How one protocol version spells the model in JSON. A server decodes requests and encodes
  * responses, a client the other way round. Nothing outside `dialects/` knows which version it speaks.
- * @example
- * const translate = (card: unknown, from: Dialect, to: Dialect): unknown =>
- *   to.agentCard.encode(from.agentCard.decode(card));
- * const modern = translate(received, v03, v1);
  */
 export interface Dialect {
   /** `Major.Minor`, as in the `A2A-Version` header. */

@@ -5,7 +5,7 @@ import * as arbitrary from '../testing/arbitraries.ts';
 import { readAgentCard } from '../index.ts';
 import { LegateError } from '../errors.ts';
 import { fromJsonRpcError } from '../json-rpc.ts';
-import { parseJsonRpcRequest, parseJsonRpcResponse } from '../json-rpc.ts';
+import { parseJsonRpcRequest } from '../json-rpc.ts';
 import { fromRestError } from '../rest-error.ts';
 import { type Codec, v03, v03Rest, v1 } from '../index.ts';
 
@@ -147,12 +147,10 @@ test('the envelopes and errors of peers survive arbitrary JSON', () => {
     fc.property(fc.oneof(wire, json), fc.integer({ min: 400, max: 599 }), (value, status) => {
       expect(fromJsonRpcError(value)).toBeInstanceOf(LegateError);
       expect(fromRestError(status, value)).toBeInstanceOf(LegateError);
-      for (const parse of [parseJsonRpcRequest, (v: unknown) => parseJsonRpcResponse(v, 1)]) {
-        try {
-          parse(value);
-        } catch (error) {
-          expect(error).toBeInstanceOf(LegateError);
-        }
+      try {
+        parseJsonRpcRequest(value);
+      } catch (error) {
+        expect(error).toBeInstanceOf(LegateError);
       }
     }),
     { numRuns: 300 },

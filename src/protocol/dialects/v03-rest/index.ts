@@ -17,10 +17,7 @@ import { encodePart } from './part.ts';
 import * as push from './push.ts';
 import { readTaskId, taskName } from './resource-name.ts';
 
-/**
- * The 0.3 dialect of REST.
- * @example const wire = v03Rest.task.encode(task);
- */
+/** The 0.3 dialect of REST. */
 export const v03Rest: Dialect = {
   ...codecsOf({
     shape,

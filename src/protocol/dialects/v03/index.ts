@@ -25,10 +25,7 @@ import { encodePart } from './part.ts';
 import * as push from './push.ts';
 import { shape } from './shape.ts';
 
-/**
- * The 0.3 dialect of JSON-RPC.
- * @example const wire = v03.task.encode(task);
- */
+/** The 0.3 dialect of JSON-RPC. */
 export const v03: Dialect = {
   ...codecsOf({
     shape,

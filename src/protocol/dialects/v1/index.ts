@@ -12,10 +12,7 @@ import * as push from './push.ts';
 import * as requests from './requests.ts';
 import { shape } from './shape.ts';
 
-/**
- * The 1.x dialect, for JSON-RPC and REST alike.
- * @example const task = v1.task.decode(JSON.parse(text));
- */
+/** The 1.x dialect, for JSON-RPC and REST alike. */
 export const v1: Dialect = {
   version: '1.0',
   message: codec((reader, wire) => readMessage(reader, wire, shape), identity),
