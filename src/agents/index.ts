@@ -34,7 +34,7 @@ export {
 export { llmAgent } from './llm/llm-agent.ts';
 export type { ToolCallInfo } from './tool-loop/call-runner.ts';
 export { type ModelAnswer, toFunctionTool, toModelAnswer } from './tool-loop/model-answer.ts';
-export { type LoopPolicy, runToolLoop } from './tool-loop/tool-loop.ts';
+export { runToolLoop } from './tool-loop/tool-loop.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings } from './llm/options.ts';
 export { noUsage, type Usage } from './usage.ts';
 export { mcpTool, mcpTools, type McpToolsOptions, safelyNamed } from './mcp/mcp-tools.ts';

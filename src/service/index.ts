@@ -1,7 +1,7 @@
 export { admit, admitStream, authenticate } from './admission.ts';
 export { AuditLog, type DeniedRequest } from './audit.ts';
-export { type CardOptions, cardOf, Cards, type ExtendedCard } from './cards.ts';
-export { type AgentToServe, openServices, type Services } from './open-services.ts';
+export { cardOf, Cards } from './cards.ts';
+export { openServices, type Services } from './open-services.ts';
 export {
   execute,
   inTenant,
@@ -10,7 +10,7 @@ export {
   serviceOperations,
 } from './operations.ts';
 export type { AgentOptions, EngineTuning, SharedOptions } from './options.ts';
-export { type PushOptions, PushService } from './push-service.ts';
+export { PushService } from './push-service.ts';
 export { Readiness, type ReadyReport } from './readiness.ts';
 export {
   callOf,
@@ -19,5 +19,5 @@ export {
   extensionHeaders,
   statedVersion,
 } from './request-call.ts';
-export { defaultLimits, Reach, type RequestLimits, type Service } from './service.ts';
+export { Reach, type RequestLimits, type Service } from './service.ts';
 export { readTls, type TlsFiles, watchTls } from './tls.ts';

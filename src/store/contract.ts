@@ -48,7 +48,7 @@ export type {
   PushStore,
 } from './push-contract.ts';
 export type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
-export type { Outage, Reporting, StoreHealth, StoreReporter } from './store-health.ts';
+export type { Reporting, StoreHealth } from './store-health.ts';
 
 /**
  * The clock that all replicas of a store share.

@@ -1,4 +1,4 @@
-export { createHandlers, type SubAgentOptions } from './create-handlers.ts';
+export { createHandlers } from './create-handlers.ts';
 export type {
   AgentInput,
   AgentInputSlot,

@@ -1,5 +1,4 @@
 import type { Clock } from '../../agents/index.ts';
-import type { JsonValue } from '../../protocol/index.ts';
 import type { Domain, Slot, SlotType } from '../model.ts';
 
 /** Domains for tests, made by hand. */
@@ -44,5 +43,3 @@ export class TestClock implements Clock {
     this.#now += milliseconds;
   }
 }
-
-export type SlotValues = Readonly<Record<string, JsonValue>>;

@@ -10,7 +10,6 @@ export {
   readResult,
   readTask,
   readUpdate,
-  resultText,
 } from './payloads.ts';
-export { type Identification, identify, type Parcel, Sender } from './sender.ts';
+export { type Identification, identify, Sender } from './sender.ts';
 export { sendCancel, sendTask } from './task-messages.ts';

@@ -24,7 +24,6 @@ import {
   toJsonRpcError,
   v1,
 } from '../../protocol/index.ts';
-import type { SendOutcome } from '../../tasks/index.ts';
 
 /** Headers beside the transport's own. */
 export const headerNames = {
@@ -97,13 +96,6 @@ export function readError(body: string): LegateError {
 
 export function readCard(body: string): AgentCard {
   return readAgentCard(parseJson(body));
-}
-
-/** What the store holds as text goes out as it is. */
-export function resultText(outcome: SendOutcome): string {
-  return 'task' in outcome
-    ? `{"task":${outcome.task.text}}`
-    : `{"message":${outcome.message.text}}`;
 }
 
 export function errorText(thrown: unknown): string {

@@ -5,13 +5,11 @@
 import type {
   AgentCard,
   JsonObject,
-  JsonValue,
   StreamResponse,
   Task,
   TaskPushNotificationConfig,
   TaskState,
 } from '../../protocol/index.ts';
-import type { NetworkPicture } from './network.ts';
 
 /** Who is behind an owner key. */
 export interface OwnerView {
@@ -182,4 +180,4 @@ export interface ErrorView {
   };
 }
 
-export type { JsonObject, JsonValue, NetworkPicture };
+export type { JsonObject };

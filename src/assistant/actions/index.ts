@@ -1,1 +1,0 @@
-export { type StreamPiece } from './runner.ts';
