@@ -1,9 +1,14 @@
+import type { Caller } from '../../agents/index.ts';
 import { toLegateError } from '../../protocol/index.ts';
+import type { Replica } from '../../store/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { WorkingMemory } from '../memory/index.ts';
 import type { AnswerContent } from './answer-text.ts';
+import type { Calls } from './calls.ts';
+import type { Conversations } from './conversations.ts';
 import type { Invocation, InvocationOutcome } from './invocation.ts';
 import { outcomeNotice } from './notices.ts';
 import { saveResult } from './results.ts';
-import { cancelRemote, type Workings } from './workings.ts';
 
 interface CloseOptions {
   /** The conversation is not told. */
@@ -12,12 +17,22 @@ interface CloseOptions {
   readonly mustCancel?: boolean;
 }
 
+export interface EndingsOptions {
+  readonly calls: Calls;
+  readonly replica: Replica;
+  readonly conversations: Conversations;
+  readonly memory: (caller: Caller) => WorkingMemory;
+  /** How long results are kept, in milliseconds. */
+  readonly resultTtlMs: number;
+  readonly logger: Logger;
+}
+
 /** How invocations end, and how their conversations hear of it. */
 export class Endings {
-  readonly #workings: Workings;
+  readonly #options: EndingsOptions;
 
-  constructor(workings: Workings) {
-    this.#workings = workings;
+  constructor(options: EndingsOptions) {
+    this.#options = options;
   }
 
   /** Ends an invocation, once; undefined when it has ended before. */
@@ -26,8 +41,8 @@ export class Endings {
     outcome: InvocationOutcome,
     { isQuiet = false, mustCancel = false }: CloseOptions = {},
   ): Promise<Invocation | undefined> {
-    const { store, deadlines, telemetry, watchers, scheduler, replica } = this.#workings;
-    const ended = await store.change(id, (current) =>
+    const { calls, replica } = this.#options;
+    const ended = await calls.change(id, (current) =>
       current.state === 'ended'
         ? undefined
         : {
@@ -42,9 +57,6 @@ export class Endings {
     );
     if (ended?.isChanged !== true) return undefined;
     const { invocation } = ended;
-    deadlines.clear(id);
-    telemetry.ended(invocation, outcome, scheduler.now());
-    watchers.tell(id, { invocation });
     if (invocation.isTold !== true && !(await this.#isWaitedFor(invocation)))
       await this.tell(invocation);
     return invocation;
@@ -52,7 +64,7 @@ export class Endings {
 
   /** Whether another replica waits for the outcome; when it dies, its successor tells. */
   async #isWaitedFor({ mode, process }: Invocation): Promise<boolean> {
-    const { replica } = this.#workings;
+    const { replica } = this.#options;
     if (mode !== 'wait' || process === undefined || process === replica.id) return false;
     return (await replica.dead([process])).size === 0;
   }
@@ -64,13 +76,13 @@ export class Endings {
     options: { readonly isQuiet?: boolean } = {},
   ): Promise<void> {
     const ended = await this.close(id, outcome, { ...options, mustCancel: true });
-    if (ended !== undefined) await cancelRemote(this.#workings, ended);
+    if (ended !== undefined) await this.#options.calls.cancelRemote(ended);
   }
 
   /** The peer, or the way to it, failed. */
   async fail({ id, agent }: Invocation, thrown: Error): Promise<void> {
     const { message } = toLegateError(thrown);
-    this.#workings.logger.warn({ invocation: id, agent, error: thrown }, 'peers.invocation.failed');
+    this.#options.logger.warn({ invocation: id, agent, error: thrown }, 'peers.invocation.failed');
     await this.close(id, { end: 'error', text: message, data: [] });
   }
 
@@ -82,13 +94,13 @@ export class Endings {
 
   /** Tells the conversation how an invocation ended. What cannot be told now is told after a restart. */
   async tell(invocation: Invocation): Promise<void> {
-    const { conversations, store, logger } = this.#workings;
+    const { conversations, calls, logger } = this.#options;
     const { id, outcome } = invocation;
     if (outcome === undefined) return;
     try {
       const text = outcomeNotice(invocation, outcome);
       await conversations.ended?.(invocation, { id: `${id} result`, text, outcome });
-      await store.change(id, (current) => ({ ...current, isTold: true }));
+      await calls.change(id, (current) => ({ ...current, isTold: true }));
     } catch (error) {
       logger.error({ invocation: id, error }, 'peers.outcome.not_told');
     }
@@ -96,12 +108,12 @@ export class Endings {
 
   /** A result after the time was up is still a result; that a peer stopped when told to is none. */
   async #late(invocation: Invocation, content: AnswerContent): Promise<void> {
-    const { store, conversations } = this.#workings;
+    const { calls, conversations } = this.#options;
     const isWanted =
       invocation.outcome?.end === 'timed-out' && content.state !== 'TASK_STATE_CANCELED';
     if (!isWanted) return;
     const outcome = await this.#outcomeOf(invocation, content);
-    const late = await store.change(invocation.id, (current) =>
+    const late = await calls.change(invocation.id, (current) =>
       current.outcome?.end === 'timed-out' ? { ...current, outcome } : undefined,
     );
     if (late?.isChanged !== true) return;
@@ -111,7 +123,7 @@ export class Endings {
   }
 
   async #outcomeOf(invocation: Invocation, content: AnswerContent): Promise<InvocationOutcome> {
-    const { resultTtlMs: ttlMs, memory, logger } = this.#workings;
+    const { resultTtlMs: ttlMs, memory, logger } = this.#options;
     const { state, text, data, artifacts } = content;
     const hasResult = text !== '' || data.length > 0 || artifacts.length > 0;
     const keys = hasResult

@@ -17,4 +17,4 @@ export type { InvokeRequest } from './invoke-request.ts';
 export { invokeTool, type InvokeToolOptions } from './invoke-tool.ts';
 export { Invoker, type InvokerOptions } from './invoker.ts';
 export { PlainTransport, type PlainTransportOptions } from './plain-transport.ts';
-export type { WaitOptions } from './watchers.ts';
+export type { WaitOptions } from './calls.ts';

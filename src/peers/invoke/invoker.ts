@@ -16,8 +16,8 @@ import { type Directory, type Peer, type Reach, reachesOf } from '../directory/i
 import type { WorkingMemory } from '../memory/index.ts';
 import type { TrustLedger } from '../trust/index.ts';
 import { contentOf, textOfParts } from './answer-text.ts';
+import { Calls, type WaitOptions } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import { Deadlines } from './deadlines.ts';
 import { Endings } from './endings.ts';
 import type { Invocation, InvocationSession, PeerEvent, PeerTransport } from './invocation.ts';
 import { InvocationStore } from './invocation-store.ts';
@@ -32,8 +32,6 @@ import { InvokeTelemetry } from './invoke-telemetry.ts';
 import type { LoopLimits } from './loop-guard.ts';
 import { Questions } from './questions.ts';
 import { Succession } from './succession.ts';
-import { type WaitOptions, Watchers } from './watchers.ts';
-import { sendMessage, transportOf, type Workings } from './workings.ts';
 
 /**
  * Whom, over what, and within which bounds peers are called.
@@ -82,7 +80,13 @@ const mostListed = 1_000;
 export class Invoker {
   readonly telemetry = new InvokeTelemetry();
   readonly #options: InvokerOptions;
-  readonly #workings: Workings;
+  readonly #scheduler: Scheduler;
+  readonly #logger: Logger;
+  readonly #store: InvocationStore;
+  readonly #replica: Replica;
+  readonly #calls: Calls;
+  /** What happens to one invocation happens in order. */
+  readonly #queue = new KeyedQueue();
   readonly #endings: Endings;
   readonly #questions: Questions;
   readonly #succession: Succession;
@@ -94,30 +98,47 @@ export class Invoker {
     const scheduler = options.scheduler ?? systemScheduler;
     const store = new InvocationStore(options.store.records, options.name, scheduler);
     const logger = options.logger ?? silentLogger;
-    this.#workings = {
-      store,
-      transports: options.transports,
-      memory: options.memory,
-      trust: options.trust,
-      conversations: options.conversations ?? {},
+    const {
+      telemetry,
+      transports,
+      memory,
+      trust,
+      conversations = {},
+    } = {
       telemetry: this.telemetry,
-      lanes: new KeyedQueue(),
-      deadlines: new Deadlines(scheduler, (id) => this.#expire(id)),
-      watchers: new Watchers({ find: (id) => store.find(id), scheduler }),
-      replica:
-        options.replica ??
-        new Replica({ store: options.store, id: scheduler.uuid(), scheduler, logger }),
+      ...options,
+    };
+    const closing = this.#closing.signal;
+    this.#scheduler = scheduler;
+    this.#logger = logger;
+    this.#store = store;
+    this.#replica =
+      options.replica ??
+      new Replica({ store: options.store, id: scheduler.uuid(), scheduler, logger });
+    const onDue = (id: string): void => this.#expire(id);
+    this.#calls = new Calls({ store, transports, telemetry, scheduler, logger, closing, onDue });
+    const shared = { calls: this.#calls, replica: this.#replica, conversations, logger };
+    const resultTtlMs = options.resultTtlMs ?? 60 * minute;
+    this.#endings = new Endings({ ...shared, memory, resultTtlMs });
+    this.#questions = new Questions({
+      ...shared,
+      endings: this.#endings,
+      trust,
+      telemetry,
+      queue: this.#queue,
       scheduler,
-      logger,
-      closing: this.#closing.signal,
+      closing,
       askTimeoutMs: options.askTimeoutMs ?? 24 * 60 * minute,
-      resultTtlMs: options.resultTtlMs ?? 60 * minute,
       maxInputRequiredRounds: options.maxInputRequiredRounds ?? 20,
       repetitionThreshold: options.repetitionThreshold ?? 3,
-    };
-    this.#endings = new Endings(this.#workings);
-    this.#questions = new Questions(this.#workings, this.#endings);
-    this.#succession = new Succession(this.#workings, this.#endings, this.#questions);
+    });
+    this.#succession = new Succession({
+      ...shared,
+      store,
+      endings: this.#endings,
+      questions: this.#questions,
+      closing,
+    });
   }
 
   get name(): string {
@@ -126,32 +147,29 @@ export class Invoker {
 
   /** Starts to take answers, and takes up what an earlier process left. */
   async start(): Promise<void> {
-    const { transports, replica } = this.#workings;
-    for (const transport of transports) {
+    for (const transport of this.#options.transports) {
       await transport.start((id, event) => this.#accept(id, event));
     }
-    this.#leave = await replica.join({ takeOver: () => this.#succession.takeOver() });
+    this.#leave = await this.#replica.join({ takeOver: () => this.#succession.takeOver() });
   }
 
   /** Takes no more answers. What is under way is taken up by the next process. */
   async stop(): Promise<void> {
-    const { deadlines, transports, lanes } = this.#workings;
     this.#closing.abort(shuttingDown());
-    deadlines.clearAll();
-    for (const transport of transports) await transport.stop();
-    await lanes.idle();
+    this.#calls.stop();
+    for (const transport of this.#options.transports) await transport.stop();
+    await this.#queue.idle();
     await this.#leave?.();
   }
 
   find(id: string): Promise<Invocation | undefined> {
-    return this.#workings.store.find(id);
+    return this.#store.find(id);
   }
 
   /** Those that are not over; of one conversation, or all. */
   async list(session?: InvocationSession): Promise<readonly Invocation[]> {
-    const { store } = this.#workings;
-    if (session !== undefined) return store.open(session, mostListed);
-    return (await store.all()).filter(({ state }) => state !== 'ended');
+    if (session !== undefined) return this.#store.open(session, mostListed);
+    return (await this.#store.all()).filter(({ state }) => state !== 'ended');
   }
 
   /**
@@ -164,7 +182,7 @@ export class Invoker {
     options: { readonly mode?: Invocation['mode']; readonly id?: string } = {},
   ): Promise<Invocation> {
     const { name, directory, timeoutMs: usual = 5 * minute } = this.#options;
-    const { scheduler, store } = this.#workings;
+    const scheduler = this.#scheduler;
     checkRequest(request, name);
     const peer = await directory.require(request.agent.trim());
     const reach = this.#reachOf(peer);
@@ -181,7 +199,7 @@ export class Invoker {
       session,
       mode: options.mode ?? 'notify',
       state: 'sending',
-      process: this.#workings.replica.id,
+      process: this.#replica.id,
       message,
       request: textOfParts(message.parts),
       rounds: 0,
@@ -189,10 +207,11 @@ export class Invoker {
       startedAt: now,
       deadline: now + timeoutMs,
     };
-    if (!(await store.create(invocation))) throw invalid(`A task ${invocation.id} exists already.`);
+    if (!(await this.#store.create(invocation)))
+      throw invalid(`A task ${invocation.id} exists already.`);
     this.telemetry.began(invocation);
     try {
-      return await sendMessage(this.#workings, invocation);
+      return await this.#calls.send(invocation);
     } catch (thrown) {
       // The message may have left: the next process finds out, and goes on with it.
       this.#closing.signal.throwIfAborted();
@@ -201,7 +220,7 @@ export class Invoker {
       const outcome = { end: 'error', text: error.message, data: [] } as const;
       const ended = await this.#endings.close(invocation.id, outcome, { isQuiet: true });
       // Its time was up, or it was cancelled, before it left: that is its end, and known.
-      const known = ended === undefined ? await store.find(invocation.id) : undefined;
+      const known = ended === undefined ? await this.find(invocation.id) : undefined;
       if (known !== undefined) return known;
       throw error;
     }
@@ -216,7 +235,7 @@ export class Invoker {
     const closing = this.#closing.signal;
     using either = new Deadline({ signal: signal === undefined ? closing : [signal, closing] });
     try {
-      const settled = await this.#workings.watchers.wait(id, options, either.signal);
+      const settled = await this.#calls.wait(id, options, either.signal);
       if (settled === undefined) throw unknown(id);
       return settled.state === 'ended' ? await this.#heard(settled) : settled;
     } catch (error) {
@@ -237,9 +256,8 @@ export class Invoker {
 
   /** Answers the question of a peer, which then goes on in the same task and context. */
   answer(id: string, content: string | readonly Part[]): Promise<Invocation> {
-    const { lanes, store } = this.#workings;
-    return lanes.run(id, async () => {
-      const asking = await store.find(id);
+    return this.#queue.run(id, async () => {
+      const asking = await this.find(id);
       if (asking === undefined) throw unknown(id);
       return this.#questions.answer(asking, toParts(content));
     });
@@ -254,7 +272,7 @@ export class Invoker {
 
   async #checkRoom(session: InvocationSession): Promise<void> {
     const { maxInFlight = 16 } = this.#options;
-    const count = await this.#workings.store.countOpen(session, maxInFlight);
+    const count = await this.#store.countOpen(session, maxInFlight);
     if (count < maxInFlight) return;
     throw invalid(
       `${count} agent tasks of this conversation are under way, and more are not allowed. Wait for their results before invoking another agent.`,
@@ -275,7 +293,7 @@ export class Invoker {
   /** Whoever waited has the outcome: the conversation need not be told. */
   async #heard(ended: Invocation): Promise<Invocation> {
     if (ended.isTold === true || ended.mode !== 'wait') return ended;
-    const heard = await this.#workings.store.change(ended.id, (current) =>
+    const heard = await this.#calls.change(ended.id, (current) =>
       current.isTold === true ? undefined : { ...current, isTold: true },
     );
     return heard?.invocation ?? ended;
@@ -283,9 +301,8 @@ export class Invoker {
 
   /** Takes what a transport tells. What belongs to one invocation is dealt with in order. */
   #accept(id: string, event: PeerEvent): Promise<boolean> {
-    const { lanes, store } = this.#workings;
-    return lanes.run(id, async () => {
-      const invocation = await store.find(id);
+    return this.#queue.run(id, async () => {
+      const invocation = await this.find(id);
       if (invocation === undefined || !this.#isFrom(event, invocation)) return false;
       if (event.kind === 'progress') await this.#progress(invocation, event.text);
       else if (event.kind === 'known') await this.#known(id, event);
@@ -298,19 +315,18 @@ export class Invoker {
   /** Where a transport knows who speaks, nobody else answers for the peer. */
   #isFrom({ sender }: PeerEvent, invocation: Invocation): boolean {
     if (sender !== undefined) return sender.toLowerCase() === invocation.agent.toLowerCase();
-    return transportOf(this.#workings, invocation).proves?.(invocation) !== true;
+    return this.#calls.transportOf(invocation).proves?.(invocation) !== true;
   }
 
   async #progress(invocation: Invocation, text: string): Promise<void> {
     if (invocation.state === 'ended' || text === '') return;
-    const { watchers, conversations } = this.#workings;
-    watchers.tell(invocation.id, { progress: text });
-    await conversations.progress?.(invocation, text);
+    this.#calls.progress(invocation.id, text);
+    await this.#options.conversations?.progress?.(invocation, text);
   }
 
   async #known(id: string, remote: { taskId?: string; contextId: string }): Promise<Invocation> {
     const { taskId, contextId } = remote;
-    const changed = await this.#workings.store.change(id, (current) =>
+    const changed = await this.#calls.change(id, (current) =>
       current.remote?.taskId === taskId && current.remote?.contextId === contextId
         ? undefined
         : { ...current, remote: { contextId, ...(taskId !== undefined && { taskId }) } },
@@ -333,16 +349,15 @@ export class Invoker {
 
   /** Not in the lane of the invocation: what holds that up may be the very thing that takes too long. */
   #expire(id: string): void {
-    const { store, scheduler, deadlines, logger } = this.#workings;
     const expire = async (): Promise<void> => {
-      const invocation = await store.find(id);
+      const invocation = await this.find(id);
       if (invocation === undefined || invocation.state === 'ended') return;
-      if (invocation.deadline > scheduler.now()) return deadlines.set(invocation);
+      if (invocation.deadline > this.#scheduler.now()) return this.#calls.time(invocation);
       const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
       await this.#endings.abandon(id, { end: 'timed-out', text, data: [] });
     };
     expire().catch((error: unknown) => {
-      logger.error({ invocation: id, error }, 'peers.timeout.failed');
+      this.#logger.error({ invocation: id, error }, 'peers.timeout.failed');
     });
   }
 }

@@ -1,30 +1,51 @@
 import { message, type Part, toParts } from '../../protocol/index.ts';
-import { peerSubject } from '../trust/index.ts';
+import type { Replica } from '../../store/index.ts';
+import type { Scheduler } from '../../tasks/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { KeyedQueue } from '../../time/index.ts';
+import { peerSubject, type TrustLedger } from '../trust/index.ts';
 import { type AnswerContent, textOfParts } from './answer-text.ts';
+import type { Calls } from './calls.ts';
+import type { Conversations } from './conversations.ts';
 import type { Endings } from './endings.ts';
 import type { Invocation } from './invocation.ts';
 import { invalid } from './invoke-request.ts';
-import { countExchange, loopTexts } from './loop-guard.ts';
-import { sendMessage, type Workings } from './workings.ts';
+import type { InvokeTelemetry } from './invoke-telemetry.ts';
+import { countExchange, type LoopLimits, loopTexts } from './loop-guard.ts';
 
 type Question = NonNullable<Invocation['question']>;
+
+export interface QuestionsOptions extends Required<LoopLimits> {
+  readonly calls: Calls;
+  readonly endings: Endings;
+  readonly replica: Replica;
+  readonly conversations: Conversations;
+  readonly trust: TrustLedger | undefined;
+  readonly telemetry: InvokeTelemetry;
+  /** What happens to one invocation happens in order. */
+  readonly queue: KeyedQueue;
+  readonly scheduler: Scheduler;
+  readonly logger: Logger;
+  /** Aborts when the invoker stops. */
+  readonly closing: AbortSignal;
+  /** How long the user may take, in milliseconds. */
+  readonly askTimeoutMs: number;
+}
 
 /**
  * What peers ask, and who answers: a model, where the peer is trusted to act and the skill is
  * approved; the user in all other cases. The same for every transport, with the same limits.
  */
 export class Questions {
-  readonly #workings: Workings;
-  readonly #endings: Endings;
+  readonly #options: QuestionsOptions;
 
-  constructor(workings: Workings, endings: Endings) {
-    this.#workings = workings;
-    this.#endings = endings;
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
   }
 
   /** A peer asks. A conversation that goes on for too long is ended. */
   async take(invocation: Invocation, content: AnswerContent): Promise<void> {
-    const { store, scheduler, deadlines, maxInputRequiredRounds, askTimeoutMs } = this.#workings;
+    const { calls, scheduler, maxInputRequiredRounds, askTimeoutMs } = this.#options;
     // A broker may tell it twice.
     if (invocation.state === 'ended' || invocation.question?.id === content.id) return;
     if (invocation.rounds >= maxInputRequiredRounds) return this.#break(invocation, 'max_rounds');
@@ -39,7 +60,7 @@ export class Questions {
       answerer: mayAnswer ? 'model' : 'user',
     };
     const now = scheduler.now();
-    const asked = await store.change(invocation.id, (current) =>
+    const asked = await calls.change(invocation.id, (current) =>
       current.state === 'ended'
         ? undefined
         : {
@@ -51,14 +72,12 @@ export class Questions {
             deadline: now + (mayAnswer ? current.timeoutMs : askTimeoutMs),
           },
     );
-    if (asked?.isChanged !== true) return;
-    deadlines.set(asked.invocation);
-    await this.ask(asked.invocation);
+    if (asked?.isChanged === true) await this.ask(asked.invocation);
   }
 
   /** Has the open question of an invocation answered. */
   async ask(invocation: Invocation): Promise<void> {
-    const { conversations, telemetry, watchers } = this.#workings;
+    const { conversations, telemetry } = this.#options;
     const { question, mode } = invocation;
     if (question === undefined) return;
     const isAutonomous = question.answerer === 'model';
@@ -68,14 +87,13 @@ export class Questions {
       void this.#answerByModel(invocation, question);
       return;
     }
-    watchers.tell(invocation.id, { invocation });
     // Where somebody waits for the outcome, that somebody asks the user.
     if (mode === 'notify') await conversations.ask?.(invocation, question);
   }
 
   /** Sends the answer to the open question, in the same task and context. */
   async answer(asking: Invocation, parts: readonly Part[]): Promise<Invocation> {
-    const { store, scheduler, repetitionThreshold, telemetry, replica, closing } = this.#workings;
+    const { calls, scheduler, repetitionThreshold, telemetry, replica, closing } = this.#options;
     const { id, remote, skill } = asking;
     if (asking.state !== 'asking') {
       throw invalid(`Agent '${asking.agent}' does not wait for an answer in task ${id}.`);
@@ -83,7 +101,7 @@ export class Questions {
     const lastExchange = countExchange(asking, textOfParts(parts));
     if (lastExchange.count >= repetitionThreshold) {
       await this.#break(asking, 'repetition');
-      return (await store.find(id)) ?? asking;
+      return (await calls.find(id)) ?? asking;
     }
     const answer = message(parts, {
       messageId: scheduler.uuid(),
@@ -92,7 +110,7 @@ export class Questions {
       ...(remote?.contextId !== undefined && { contextId: remote.contextId }),
     });
     const deadline = scheduler.now() + asking.timeoutMs;
-    const sending = await store.change(id, (current) =>
+    const sending = await calls.change(id, (current) =>
       current.state === 'asking'
         ? {
             ...current,
@@ -106,31 +124,30 @@ export class Questions {
     );
     if (sending?.isChanged !== true) throw invalid(`Task ${id} has been answered or has ended.`);
     try {
-      const sent = await sendMessage(this.#workings, sending.invocation);
+      const sent = await calls.send(sending.invocation);
       telemetry.answered(sent);
       return sent;
     } catch (error) {
       // The answer may have left: the next process finds out.
       closing.throwIfAborted();
       // The question stands, for as long as it did: whoever answered can try again.
-      const standing = await store.change(id, (current) =>
+      await calls.change(id, (current) =>
         current.state === 'sending'
           ? { ...asking, deadline: Math.max(asking.deadline, deadline) }
           : undefined,
       );
-      if (standing?.isChanged === true) this.#workings.deadlines.set(standing.invocation);
       throw error;
     }
   }
 
   async #mayAnswer({ agent, skill }: Invocation): Promise<boolean> {
-    const { trust, conversations } = this.#workings;
+    const { trust, conversations } = this.#options;
     if (trust === undefined || conversations.answer === undefined) return false;
     return trust.mayAct(peerSubject(agent), skill);
   }
 
   async #answerByModel(invocation: Invocation, question: Question): Promise<void> {
-    const { conversations, closing, logger, lanes, store, telemetry } = this.#workings;
+    const { conversations, closing, logger, queue, calls, telemetry } = this.#options;
     const { id } = invocation;
     try {
       const thought = telemetry.within(invocation, () =>
@@ -138,7 +155,7 @@ export class Questions {
       );
       const said = toParts((await thought) ?? '');
       if (textOfParts(said) === '') throw new Error('the model gave no answer');
-      await lanes.run(id, async () => this.answer((await store.find(id)) ?? invocation, said));
+      await queue.run(id, async () => this.answer((await calls.find(id)) ?? invocation, said));
     } catch (error) {
       if (closing.aborted) return;
       logger.warn({ invocation: id, error }, 'peers.question.not_answered_by_model');
@@ -150,21 +167,19 @@ export class Questions {
 
   /** What is no answer is not sent: the user is asked. */
   async #askUserInstead(id: string): Promise<void> {
-    const { store, scheduler, deadlines, askTimeoutMs } = this.#workings;
+    const { calls, scheduler, askTimeoutMs } = this.#options;
     const deadline = scheduler.now() + askTimeoutMs;
-    const asked = await store.change(id, (current) =>
+    const asked = await calls.change(id, (current) =>
       current.state === 'asking' && current.question?.answerer === 'model'
         ? { ...current, deadline, question: { ...current.question, answerer: 'user' } }
         : undefined,
     );
-    if (asked?.isChanged !== true) return;
-    deadlines.set(asked.invocation);
-    await this.ask(asked.invocation);
+    if (asked?.isChanged === true) await this.ask(asked.invocation);
   }
 
   async #break(invocation: Invocation, reason: keyof typeof loopTexts): Promise<void> {
-    this.#workings.telemetry.broke(invocation, reason);
+    this.#options.telemetry.broke(invocation, reason);
     const outcome = { end: 'TASK_STATE_FAILED', text: loopTexts[reason], data: [] } as const;
-    await this.#endings.abandon(invocation.id, outcome);
+    await this.#options.endings.abandon(invocation.id, outcome);
   }
 }

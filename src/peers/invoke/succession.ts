@@ -1,26 +1,35 @@
+import type { Replica } from '../../store/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { Calls } from './calls.ts';
 import type { Endings } from './endings.ts';
 import type { Invocation } from './invocation.ts';
-import { isDone } from './invocation-store.ts';
+import { type InvocationStore, isDone } from './invocation-store.ts';
 import type { Questions } from './questions.ts';
-import { cancelRemote, sendMessage, transportOf, type Workings } from './workings.ts';
+
+export interface SuccessionOptions {
+  readonly store: InvocationStore;
+  readonly calls: Calls;
+  readonly endings: Endings;
+  readonly questions: Questions;
+  readonly replica: Replica;
+  readonly logger: Logger;
+  /** Aborts when the invoker stops. */
+  readonly closing: AbortSignal;
+}
 
 /** How a replica goes on with what dead replicas left behind. */
 export class Succession {
-  readonly #workings: Workings;
-  readonly #endings: Endings;
-  readonly #questions: Questions;
+  readonly #options: SuccessionOptions;
   /** Invocations that this replica claimed and could not go on with. */
   readonly #failed = new Set<string>();
 
-  constructor(workings: Workings, endings: Endings, questions: Questions) {
-    this.#workings = workings;
-    this.#endings = endings;
-    this.#questions = questions;
+  constructor(options: SuccessionOptions) {
+    this.#options = options;
   }
 
   /** What could not be taken up is tried again with the next call. */
   async takeOver(): Promise<void> {
-    const { store, replica, logger, closing } = this.#workings;
+    const { store, replica, logger, closing } = this.#options;
     const unfinished = await store.unfinished();
     const holders = new Set(unfinished.flatMap(({ process }) => process ?? []));
     const dead = await replica.dead([...holders]);
@@ -40,17 +49,16 @@ export class Succession {
   async #takeUp(left: Invocation): Promise<void> {
     const invocation = isDone(left) ? undefined : await this.#claim(left);
     if (invocation === undefined) return;
+    const { calls, endings, questions } = this.#options;
     const { state } = invocation;
     if (state === 'ended') {
-      if (invocation.isTold !== true) await this.#endings.tell(invocation);
-      if (invocation.mustCancel === true) await cancelRemote(this.#workings, invocation);
+      if (invocation.isTold !== true) await endings.tell(invocation);
+      if (invocation.mustCancel === true) await calls.cancelRemote(invocation);
       return;
     }
-    this.#workings.deadlines.set(invocation);
-    const transport = transportOf(this.#workings, invocation);
-    if (state === 'asking') await this.#questions.ask(invocation);
-    else if (state === 'sending' && transport.knowsRepeats)
-      await sendMessage(this.#workings, invocation);
+    const transport = calls.transportOf(invocation);
+    if (state === 'asking') await questions.ask(invocation);
+    else if (state === 'sending' && transport.knowsRepeats) await calls.send(invocation);
     else await transport.resume(invocation);
   }
 
@@ -59,8 +67,8 @@ export class Succession {
    * the conversation is told instead; but a question that was passed on is answered where it was put.
    */
   async #claim(left: Invocation): Promise<Invocation | undefined> {
-    const { store, replica } = this.#workings;
-    const claimed = await store.change(left.id, (current) => {
+    const { calls, replica } = this.#options;
+    const claimed = await calls.change(left.id, (current) => {
       if (current.process !== left.process) return undefined;
       const mode = current.state === 'asking' ? current.mode : 'notify';
       return { ...current, process: replica.id, mode };
