@@ -44,9 +44,9 @@ export class RecordSpace<T> {
     return stored && this.#decode(stored);
   }
 
-  /** Records in the order of their keys, read page by page. */
-  async *list(prefix?: string): AsyncGenerator<SpaceRecord<T>> {
-    for await (const stored of this.#stored(prefix)) yield this.#decode(stored);
+  /** Records in the order of their keys, read page by page; at most `limit`. */
+  async *list(prefix?: string, limit?: number): AsyncGenerator<SpaceRecord<T>> {
+    for await (const stored of this.#stored(prefix, limit)) yield this.#decode(stored);
   }
 
   /** Keys in their order; values are not decoded. */
@@ -103,16 +103,17 @@ export class RecordSpace<T> {
     );
   }
 
-  async *#stored(prefix = ''): AsyncGenerator<StoredRecord> {
+  async *#stored(prefix = '', atMost = Infinity): AsyncGenerator<StoredRecord> {
     const { records, space } = this.#options;
     let after: string | undefined;
-    for (;;) {
+    for (let left = atMost; left > 0;) {
       const now = this.#clock.now();
+      const limit = Math.min(pageSize, left);
       const start = after === undefined ? {} : { after };
-      const page = await records.list({ space, prefix, limit: pageSize, now, ...start });
+      const page = await records.list({ space, prefix, limit, now, ...start });
       yield* page;
       after = page.at(-1)?.key;
-      if (page.length < pageSize) return;
+      left = page.length < limit ? 0 : left - limit;
     }
   }
 

@@ -1,18 +1,40 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { Json, type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { RecordStore, RecordWrite, StoredRecord } from '../../store/index.ts';
+import { LegateError } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
 import type { Invocation, InvocationSession } from './invocation.ts';
 
-const space = 'invocations';
-/** An entry for each that is not done, by conversation: those that are done are kept for a day. */
-const openSpace = 'invocations.open';
-const pageSize = 200;
 const attempts = 20;
 const day = 24 * 60 * 60 * 1000;
 
+/** What every reader of an invocation relies on. */
+const shape = z.looseObject({
+  id: z.string(),
+  agent: z.string(),
+  skill: z.string(),
+  reach: z.string(),
+  session: z.looseObject({
+    id: z.string(),
+    caller: z.looseObject({ tenant: z.string(), subject: z.string() }),
+  }),
+  mode: z.enum(['notify', 'wait']),
+  state: z.enum(['sending', 'working', 'asking', 'ended']),
+  message: z.looseObject({ messageId: z.string(), parts: z.array(z.looseObject({})) }),
+  request: z.string(),
+  rounds: z.number(),
+  timeoutMs: z.number(),
+  startedAt: z.number(),
+  deadline: z.number(),
+  outcome: z
+    .looseObject({ end: z.string(), text: z.string(), data: z.array(z.looseObject({})) })
+    .optional(),
+});
+const schema = z.custom<Invocation>((value) => shape.safeParse(value).success, 'no invocation');
+
 /** What the index knows of an invocation; entries of earlier versions do not say whose it is. */
-const openEntry = z.object({ isOver: z.boolean(), process: z.string().exactOptional() });
+const openEntry = z
+  .object({ isOver: z.boolean(), process: z.string().exactOptional() })
+  .catch({ isOver: false });
 
 type Entry = z.infer<typeof openEntry> & { readonly id: string };
 
@@ -23,24 +45,26 @@ type Entry = z.infer<typeof openEntry> & { readonly id: string };
  * done. Both are written in one transaction.
  */
 export class InvocationStore {
-  readonly #records: RecordStore;
+  readonly #all: RecordSpace<Invocation>;
+  /** An entry for each that is not done, by conversation: those that are done are kept for a day. */
+  readonly #open: RecordSpace<z.infer<typeof openEntry>>;
   readonly #prefix: string;
   readonly #clock: { now(): number };
 
   constructor(records: RecordStore, agent: string, clock: { now(): number }) {
-    this.#records = records;
+    this.#all = new RecordSpace({ records, clock, space: 'invocations', schema });
+    this.#open = new RecordSpace({ records, clock, space: 'invocations.open', schema: openEntry });
     this.#prefix = `${agent}\n`;
     this.#clock = clock;
   }
 
   async find(id: string): Promise<Invocation | undefined> {
-    const stored = await this.#records.get(space, this.#prefix + id, this.#clock.now());
-    return stored?.value.value as unknown as Invocation | undefined;
+    return (await this.#all.get(this.#prefix + id))?.value;
   }
 
   /** False when there is one of this id already. */
   create(invocation: Invocation): Promise<boolean> {
-    return this.#write(invocation, { ifVersion: 0, wasDone: true });
+    return this.#write(invocation, undefined);
   }
 
   /**
@@ -52,13 +76,11 @@ export class InvocationStore {
     change: (invocation: Invocation) => Invocation | undefined,
   ): Promise<{ readonly invocation: Invocation; readonly isChanged: boolean } | undefined> {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const stored = await this.#records.get(space, this.#prefix + id, this.#clock.now());
+      const stored = await this.#all.get(this.#prefix + id);
       if (stored === undefined) return undefined;
-      const invocation = stored.value.value as unknown as Invocation;
-      const changed = change(invocation);
-      if (changed === undefined) return { invocation, isChanged: false };
-      const before = { ifVersion: stored.version, wasDone: isDone(invocation) };
-      if (await this.#write(changed, before)) return { invocation: changed, isChanged: true };
+      const invocation = change(stored.value);
+      if (invocation === undefined) return { invocation: stored.value, isChanged: false };
+      if (await this.#write(invocation, stored)) return { invocation, isChanged: true };
     }
     throw new LegateError('UNAVAILABLE', `invocation ${id} is being changed by others; try again`);
   }
@@ -82,54 +104,32 @@ export class InvocationStore {
   }
 
   /** All of them, those that are over included. */
-  async all(): Promise<readonly Invocation[]> {
-    const found = await this.#list(space, this.#prefix);
-    return found.map(({ value }) => value.value as unknown as Invocation);
+  all(): Promise<readonly Invocation[]> {
+    return this.#all.values(this.#prefix);
   }
 
   async #entries(prefix: string, limit?: number): Promise<readonly Entry[]> {
-    const found = await this.#list(openSpace, prefix, limit);
-    return found.map(({ key, value: { value } }) => {
-      const id = key.slice(key.lastIndexOf('\n') + 1);
-      const entry = openEntry.safeParse(value);
-      return { id, ...(entry.success ? entry.data : { isOver: false }) };
-    });
-  }
-
-  async #list(of: string, prefix: string, limit = Infinity): Promise<readonly StoredRecord[]> {
-    const found: StoredRecord[] = [];
-    for (let isMore = true; isMore && found.length < limit;) {
-      const after = found.at(-1)?.key;
-      const page = await this.#records.list({
-        space: of,
-        prefix,
-        limit: Math.min(pageSize, limit - found.length),
-        now: this.#clock.now(),
-        ...(after !== undefined && { after }),
-      });
-      found.push(...page);
-      isMore = page.length === pageSize;
+    const found: Entry[] = [];
+    for await (const { key, value } of this.#open.list(prefix, limit)) {
+      found.push({ id: key.slice(key.lastIndexOf('\n') + 1), ...value });
     }
     return found;
   }
 
-  #write(
-    invocation: Invocation,
-    { ifVersion, wasDone }: { readonly ifVersion: number; readonly wasDone: boolean },
-  ): Promise<boolean> {
-    const now = this.#clock.now();
+  #write(invocation: Invocation, before: SpaceRecord<Invocation> | undefined): Promise<boolean> {
     const { id, session, state, deadline, process } = invocation;
     const isOver = state === 'ended';
     // One that is over is kept for answers that come late.
-    const expiresAt = (isOver ? now : deadline) + day;
-    const value = Json.of<JsonValue>(invocation as unknown as JsonObject);
-    const writes: RecordWrite[] = [{ space, key: this.#prefix + id, value, expiresAt, ifVersion }];
-    const entry = { space: openSpace, key: this.#openPrefix(session) + id };
+    const expiresAt = (isOver ? this.#clock.now() : deadline) + day;
+    const ifVersion = before?.version ?? 0;
+    const write = this.#all.toWrite(this.#prefix + id, invocation, { expiresAt, ifVersion });
+    const key = this.#openPrefix(session) + id;
     if (!isDone(invocation)) {
-      const open = { isOver, ...(process !== undefined && { process }) };
-      writes.push({ ...entry, value: Json.of<JsonValue>(open), expiresAt });
-    } else if (!wasDone) writes.push(entry);
-    return this.#records.write(writes, now);
+      const entry = { isOver, ...(process !== undefined && { process }) };
+      return this.#all.write(write, this.#open.toWrite(key, entry, { expiresAt }));
+    }
+    const wasDone = before === undefined || isDone(before.value);
+    return this.#all.write(write, ...(wasDone ? [] : [this.#open.toWrite(key)]));
   }
 
   /** A digest keeps keys short, whatever callers are called. */

@@ -13,6 +13,8 @@ import {
   type SendMessageResponse,
   type TaskState,
   text,
+  Json,
+  type JsonValue,
 } from '../../protocol/index.ts';
 import {
   openMemory,
@@ -850,4 +852,20 @@ test('what is open in a conversation is known after its deadline was moved, and 
   expect((await invoker.list(session)).map((each) => each.id)).toEqual([second.id]);
   const elsewhere = { id: 'c1', caller: { ...caller, subject: 'somebody else' } };
   expect(await invoker.list(elsewhere)).toEqual([]);
+});
+
+test('a call that cannot be read is an error that says so, and keeps no other from being taken over', async () => {
+  const store = openMemory();
+  const clock = new TestClock();
+  const first = await start({ store, clock });
+  const bad = await first.ask();
+  const good = await first.ask();
+  const value = Json.of<JsonValue>({ id: bad.id, state: 'somewhere' });
+  await store.records.write([{ space: 'invocations', key: `me\n${bad.id}`, value }], clock.now());
+  await expect(first.invoker.find(bad.id)).rejects.toMatchObject({ code: 'STORE_VERSION' });
+  await first.invoker.stop();
+  const transport = new FakeTransport(false);
+  const second = await start({ store, clock, transport });
+  expect(transport.resumed).toEqual([good.id]);
+  expect(await second.invoker.find(good.id)).toMatchObject({ state: 'working' });
 });

@@ -35,21 +35,22 @@ export class Succession {
     const dead = await replica.dead([...holders]);
     for (const { id, process } of unfinished) {
       const isLeft = process === undefined || dead.has(process) || this.#failed.has(id);
-      const invocation = isLeft && !closing.aborted ? await store.find(id) : undefined;
-      // Another replica may have taken it over since the list was read.
-      if (invocation === undefined || invocation.process !== process) continue;
+      if (!isLeft || closing.aborted) continue;
       this.#failed.delete(id);
-      await this.#takeUp(invocation).catch((error: unknown) => {
+      await this.#takeUp(id, process).catch((error: unknown) => {
         this.#failed.add(id);
         logger.error({ invocation: id, error }, 'peers.invocation.not_taken_up');
       });
     }
   }
 
-  async #takeUp(left: Invocation): Promise<void> {
-    const invocation = isDone(left) ? undefined : await this.#claim(left);
+  async #takeUp(id: string, process: string | undefined): Promise<void> {
+    const { store, calls, endings, questions } = this.#options;
+    const left = await store.find(id);
+    // Another replica may have taken it over since the list was read.
+    if (left === undefined || left.process !== process || isDone(left)) return;
+    const invocation = await this.#claim(left);
     if (invocation === undefined) return;
-    const { calls, endings, questions } = this.#options;
     const { state } = invocation;
     if (state === 'ended') {
       if (invocation.isTold !== true) await endings.tell(invocation);
