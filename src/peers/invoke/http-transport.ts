@@ -38,7 +38,7 @@ export interface HttpTransportOptions {
  * every 30 seconds). After a takeover the task of a message is looked up by the message's id.
  * @example
  * const transports = [new HttpTransport({ directory, client: { timeoutMs: 30_000 } })];
- * const invoker = new Invoker({ name: 'me', directory, transports, records, memory });
+ * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class HttpTransport extends RemoteTransport {
   override readonly reach: 'http' | 'grpc';
