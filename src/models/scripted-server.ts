@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { defaultBodyLimits, readBytes } from '../net/index.ts';
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
-import { toRequest, writeAnswer } from './scripted-wire.ts';
-import { type Script, type ScriptedAnswer, type ScriptedRequest, ScriptPlayer } from './script.ts';
+import { type JsonObject, type JsonValue, LegateError } from '../protocol/index.ts';
+import { type Script, type ScriptedRequest, ScriptPlayer } from './script.ts';
+import { answerFromScript, errorResponse } from './scripted-wire.ts';
 
 /**
  * What such a server asks for, and says of itself.
@@ -61,46 +62,43 @@ export async function startScriptedModelServer(
   const calls: ReceivedCall[] = [];
   let abandoned = 0;
 
-  const complete = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = parseBody(
-      (await readBytes(request, { ...defaultBodyLimits, maxBodyBytes })).toString('utf8'),
-    );
-    if (body === undefined) return sendError(response, 400, 'the body is no JSON object');
-    calls.push({ path: request.url ?? '', headers: request.headers, body });
-    const asked = toRequest(body);
-    const leaving = new AbortController();
-    response.on('close', () => {
-      if (response.writableEnded) return;
-      abandoned += 1;
-      leaving.abort();
-    });
-    const answer = await player.next(asked);
-    if (await happened(answer, response, leaving.signal)) return;
-    await writeAnswer({ response, answer, asked, body, signal: leaving.signal });
-  };
-
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, leaving: AbortSignal): Promise<Response> => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     const sent = request.headers.authorization ?? `Bearer ${String(request.headers['api-key'])}`;
     if (apiKey !== undefined && sent !== `Bearer ${apiKey}`) {
-      return sendError(response, 401, 'wrong API key');
+      return errorResponse(401, 'wrong API key');
     }
     if (request.method === 'GET' && path.endsWith('/models')) {
-      return sendJson(response, 200, {
-        object: 'list',
-        data: models.map((id) => ({ id, object: 'model', owned_by: 'script' })),
-      });
+      const data = models.map((id) => ({ id, object: 'model', owned_by: 'script' }));
+      return Response.json({ object: 'list', data });
     }
-    if (request.method === 'POST' && path.endsWith('/chat/completions')) {
-      return complete(request, response);
+    if (request.method !== 'POST' || !path.endsWith('/chat/completions')) {
+      return errorResponse(404, `no route ${request.method ?? ''} ${path}`);
     }
-    return sendError(response, 404, `no route ${request.method ?? ''} ${path}`);
+    const bytes = await readBytes(request, { ...defaultBodyLimits, maxBodyBytes });
+    const body = parseBody(bytes.toString('utf8'));
+    if (body === undefined) return errorResponse(400, 'the body is no JSON object');
+    calls.push({ path: request.url ?? '', headers: request.headers, body });
+    return answerFromScript(player, body, leaving);
   };
 
-  const server = createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => {
-      if (response.headersSent || response.destroyed) response.destroy();
-      else sendError(response, 500, error instanceof Error ? error.message : 'failed');
+  const handle = async (request: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const leaving = new AbortController();
+    outgoing.on('close', () => {
+      if (outgoing.writableEnded || outgoing.errored !== null) return;
+      abandoned += 1;
+      leaving.abort();
+    });
+    const { status, headers, body } = await answer(request, leaving.signal);
+    outgoing.writeHead(status, Object.fromEntries(headers)).flushHeaders();
+    await pipeline(Readable.fromWeb(body as never), outgoing);
+  };
+
+  const server = createServer((request, outgoing) => {
+    handle(request, outgoing).catch((error: unknown) => {
+      // A connection that the script breaks ends without an answer.
+      if (outgoing.headersSent || !(error instanceof LegateError)) outgoing.destroy();
+      else outgoing.writeHead(500).end(error.message);
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -123,32 +121,6 @@ export async function startScriptedModelServer(
   };
 }
 
-/** Delays and all that is no answer; true when the call is over. */
-async function happened(
-  answer: ScriptedAnswer,
-  response: ServerResponse,
-  leaving: AbortSignal,
-): Promise<boolean> {
-  if (answer.delayMs !== undefined) {
-    await delay(answer.delayMs, undefined, { signal: leaving }).catch(() => undefined);
-  }
-  if (leaving.aborted || answer.hang === true) return true;
-  if (answer.disconnect === 'before') {
-    response.destroy();
-    return true;
-  }
-  if (answer.error !== undefined) {
-    const { status, message = `scripted status ${status}`, headers } = answer.error;
-    sendError(response, status, message, headers);
-    return true;
-  }
-  if (answer.rawBody !== undefined) {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(answer.rawBody);
-    return true;
-  }
-  return false;
-}
-
 function parseBody(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue;
@@ -158,24 +130,4 @@ function parseBody(text: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-function sendJson(
-  response: ServerResponse,
-  status: number,
-  body: JsonObject,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  response
-    .writeHead(status, { 'content-type': 'application/json', ...headers })
-    .end(JSON.stringify(body));
-}
-
-function sendError(
-  response: ServerResponse,
-  status: number,
-  message: string,
-  headers?: Readonly<Record<string, string>>,
-): void {
-  sendJson(response, status, { error: { message, type: 'scripted', code: status } }, headers);
 }

@@ -1,16 +1,16 @@
-import type { ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { sleep, until } from '../time/index.ts';
 import {
   finishReasonOf,
   pieces,
   type ScriptedAnswer,
   type ScriptedRequest,
+  type ScriptPlayer,
   usageOf,
 } from './script.ts';
 
 /** A chat completions request as a script sees it. */
-export function toRequest(body: JsonObject): ScriptedRequest {
+function toRequest(body: JsonObject): ScriptedRequest {
   const messages = list(body['messages']).map((message) => ({
     role: text(field(message, 'role')),
     text: contentText(field(message, 'content')),
@@ -26,20 +26,61 @@ export function toRequest(body: JsonObject): ScriptedRequest {
   };
 }
 
-export interface WireAnswer {
-  readonly response: ServerResponse;
+/**
+ * Answers a chat completions request from a script, as a service would. Rejects as `fetch` does
+ * where the connection breaks or the caller leaves.
+ */
+export async function answerFromScript(
+  player: ScriptPlayer,
+  body: JsonObject,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const asked = toRequest(body);
+  const answer = await player.next(asked);
+  if (answer.delayMs !== undefined) await sleep(answer.delayMs, signal);
+  if (answer.hang === true) await until(new Promise<never>(() => {}), signal);
+  if (answer.disconnect === 'before') throw brokenConnection();
+  if (answer.error !== undefined) {
+    const { status, message = `scripted status ${status}`, headers } = answer.error;
+    return errorResponse(status, message, headers);
+  }
+  if (answer.rawBody !== undefined) return response(answer.rawBody, 'application/json');
+  const sent = { answer, asked, body };
+  if (asked.isStream) {
+    return response(streamOf(events(sent, signal)), 'text/event-stream');
+  }
+  const text = wholeAnswer(sent);
+  if (answer.disconnect !== 'midway') return response(text, 'application/json');
+  return response(streamOf(cutOff(text)), 'application/json');
+}
+
+export function errorResponse(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json(
+    { error: { message, type: 'scripted', code: status } },
+    { status, headers: { ...headers } },
+  );
+}
+
+function response(body: BodyInit, type: string): Response {
+  return new Response(body, { headers: { 'content-type': type } });
+}
+
+function brokenConnection(): TypeError {
+  return new TypeError('fetch failed', { cause: new Error('the scripted connection broke') });
+}
+
+interface Sent {
   readonly answer: ScriptedAnswer;
   readonly asked: ScriptedRequest;
   readonly body: JsonObject;
-  /** Aborts when the client leaves. */
-  readonly signal: AbortSignal;
 }
 
-/** Writes an answer in the form the request asked for. */
-export async function writeAnswer(wire: WireAnswer): Promise<void> {
-  if (wire.asked.isStream) return writeStream(wire);
-  const { response, answer, asked, body } = wire;
-  const whole = JSON.stringify({
+function wholeAnswer({ answer, asked, body }: Sent): string {
+  return JSON.stringify({
     ...envelope(body, 'chat.completion'),
     choices: [
       {
@@ -55,39 +96,45 @@ export async function writeAnswer(wire: WireAnswer): Promise<void> {
     ],
     usage: wireUsage(answer, asked),
   });
-  const length = Buffer.byteLength(whole);
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
-  if (answer.disconnect === 'midway') {
-    response.write(whole.slice(0, Math.floor(whole.length / 2)), () => response.destroy());
-    return;
-  }
-  response.end(whole);
 }
 
-async function writeStream(wire: WireAnswer): Promise<void> {
-  const { response, answer, asked, body, signal } = wire;
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  response.flushHeaders();
+async function* cutOff(text: string): AsyncGenerator<string> {
+  yield text.slice(0, Math.floor(text.length / 2));
+  throw brokenConnection();
+}
+
+async function* events(
+  { answer, asked, body }: Sent,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string> {
+  const event = (data: JsonObject): string =>
+    `data: ${JSON.stringify({ ...envelope(body, 'chat.completion.chunk'), ...data })}\n\n`;
   const deltas = toDeltas(answer);
-  const stopAt = answer.disconnect === 'midway' ? Math.ceil(deltas.length / 2) : deltas.length;
-  for (const delta of deltas.slice(0, stopAt)) {
-    if (answer.chunkDelayMs !== undefined) {
-      await delay(answer.chunkDelayMs, undefined, { signal }).catch(() => undefined);
-    }
-    if (signal.aborted) return;
-    sendChunk(response, body, { choices: [{ index: 0, delta, finish_reason: null }] });
+  const isCut = answer.disconnect === 'midway';
+  for (const delta of isCut ? deltas.slice(0, Math.ceil(deltas.length / 2)) : deltas) {
+    if (answer.chunkDelayMs !== undefined) await sleep(answer.chunkDelayMs, signal);
+    yield event({ choices: [{ index: 0, delta, finish_reason: null }] });
   }
-  if (answer.disconnect === 'midway') {
-    response.destroy();
-    return;
-  }
-  sendChunk(response, body, {
-    choices: [{ index: 0, delta: {}, finish_reason: finishReasonOf(answer) }],
-  });
+  if (isCut) throw brokenConnection();
+  yield event({ choices: [{ index: 0, delta: {}, finish_reason: finishReasonOf(answer) }] });
   if (field(body['stream_options'], 'include_usage') === true) {
-    sendChunk(response, body, { choices: [], usage: wireUsage(answer, asked) });
+    yield event({ choices: [], usage: wireUsage(answer, asked) });
   }
-  response.end('data: [DONE]\n\n');
+  yield 'data: [DONE]\n\n';
+}
+
+function streamOf(texts: AsyncGenerator<string>): ReadableStream {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      const next = await texts.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(encoder.encode(next.value));
+    },
+    async cancel() {
+      await texts.return(undefined);
+    },
+  });
 }
 
 function toDeltas(answer: ScriptedAnswer): JsonObject[] {
@@ -113,11 +160,6 @@ function toolCalls(answer: ScriptedAnswer) {
     type: 'function',
     function: { name: call.name, arguments: JSON.stringify(call.input) },
   }));
-}
-
-function sendChunk(response: ServerResponse, body: JsonObject, chunk: JsonObject): void {
-  const event = { ...envelope(body, 'chat.completion.chunk'), ...chunk };
-  response.write(`data: ${JSON.stringify(event)}\n\n`);
 }
 
 function envelope(body: JsonObject, object: string): JsonObject {

@@ -52,7 +52,7 @@ test('a model calls the tools of an MCP server', async () => {
   expect(model.requests[0]?.tools).toEqual(['add', 'meta_echo', 'picture', 'fail']);
   const results = model.requests[1]?.promptText ?? '';
   expect(results).toContain('{"sum":4}');
-  expect(results).toContain('{\\"user\\":\\"alice\\"}');
+  expect(results).toContain('{"user":"alice"}');
   expect(results).toContain('"files":["image/png","https://example.com/b"]');
   expect(results).toContain('no such file');
   expect(results).toContain('it must be an object');

@@ -90,5 +90,5 @@ test('a model reads artifacts of its own conversation by a tool', async () => {
   expect(model.requests[1]?.promptText).toContain('{"names":["notes"]}');
   const last = model.requests[2]?.promptText ?? '';
   expect(last).toContain('buy milk');
-  expect(last).toContain('there is no artifact named \\"missing\\"');
+  expect(last).toContain('there is no artifact named "missing"');
 });
