@@ -1,3 +1,4 @@
+import { readBodyOf } from '../net/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
 import { requireSafeWire } from './safe-wire.ts';
@@ -81,7 +82,9 @@ export class TokenSource {
         signal: deadline.signal,
       });
       ({ status } = response);
-      text = await readBounded(response);
+      const { bytes, isCut } = await readBodyOf(response, largestAnswer);
+      if (isCut) throw new Error(`more than ${largestAnswer} bytes`);
+      text = bytes.toString('utf8');
     } catch (cause) {
       throw this.#failure('PEER_UNREACHABLE', 'did not answer', cause);
     }
@@ -105,16 +108,6 @@ export class TokenSource {
   ): LegateError {
     return new LegateError(code, `the token server at ${this.#url.origin} ${what}`, { cause });
   }
-}
-
-async function readBounded(response: Response): Promise<string> {
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const bytes of response.body ?? []) {
-    text += decoder.decode(bytes, { stream: true });
-    if (text.length > largestAnswer) throw new Error(`more than ${largestAnswer} characters`);
-  }
-  return text;
 }
 
 function fieldsOf(text: string): Readonly<Record<string, unknown>> {

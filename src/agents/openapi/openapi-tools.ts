@@ -1,6 +1,6 @@
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
-import { type Tool, tool, type ToolContext } from '../tools/tool.ts';
+import { type Tool, tool } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 import { type Operation, readOperations, serverIn } from './operation.ts';
 import { isObject, SchemaResolver } from './resolve-schema.ts';
@@ -62,7 +62,7 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
       `the API has ${operations.length} operations, more than the ${mostOperations} taken; include some`,
     );
   }
-  const { include, exclude = [], prefix = '' } = options;
+  const { include, exclude = [] } = options;
   const isWanted = ({ name }: Operation): boolean =>
     include === undefined ? !exclude.includes(name) : include.includes(name);
   const missing = (include ?? []).filter((name) => !operations.some((each) => each.name === name));
@@ -73,16 +73,10 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
       `the API has no operation named ${missing.join(', ')}; it has ${there}`,
     );
   }
-  const base = options.baseUrl ?? serverIn(document);
   const tools = operations.filter(isWanted).map((operation) => {
     const schemes = schemesOf(operation, document, resolver);
-    return toTool({
-      operation,
-      schemes,
-      base: addressOf(operation, base, options),
-      prefix,
-      options,
-    });
+    const address = options.baseUrl ?? operation.server ?? serverIn(document) ?? '';
+    return toTool(operation, schemes, checkedAddress(operation, address), options);
   });
   const info = isObject(document['info']) ? document['info'] : {};
   return {
@@ -91,30 +85,22 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
   };
 }
 
-function addressOf(
-  operation: Operation,
-  base: string | undefined,
-  { baseUrl }: OpenApiToolsOptions,
-): string {
-  const address = baseUrl ?? operation.server ?? base ?? '';
+function checkedAddress({ name }: Operation, address: string): string {
   const url = URL.parse(address);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return address;
   throw new LegateError(
     'CONFIGURATION_INVALID',
-    `operation ${operation.name}: "${address}" is no address to call; give a baseUrl`,
+    `operation ${name}: "${address}" is no address to call; give a baseUrl`,
   );
 }
 
-interface Parts {
-  readonly operation: Operation;
-  readonly schemes: readonly Scheme[];
-  readonly base: string;
-  readonly prefix: string;
-  readonly options: OpenApiToolsOptions;
-}
-
-function toTool({ operation, schemes, base, prefix, options }: Parts): Tool {
-  const { needsConfirmation = 'none', timeoutMs = 30_000, credentials } = options;
+function toTool(
+  operation: Operation,
+  schemes: readonly Scheme[],
+  base: string,
+  options: OpenApiToolsOptions,
+): Tool {
+  const { needsConfirmation = 'none', timeoutMs = 30_000, credentials, prefix = '' } = options;
   const { method, name, description, inputSchema } = operation;
   const [only] = schemes;
   // What the set itself does not provide, the agent asks for; it can ask for one thing at a time.
@@ -136,38 +122,19 @@ function toTool({ operation, schemes, base, prefix, options }: Parts): Tool {
     ...(asks && { credentials: { scheme: only.name, scopes: only.scopes } }),
     run: async (input, context) => {
       const request = toRequest(operation, base, input);
-      for (const scheme of schemes) {
-        await addCredential({ scheme, request, context, credentials, tool: name });
+      const { turn, signal } = context;
+      const { caller, contextId } = turn;
+      for (const { name: scheme, scopes, ...rest } of schemes) {
+        const credential =
+          credentials === undefined
+            ? context.credential
+            : await credentials({ scheme, scopes, tool: name, caller, contextId, signal });
+        if (credential === undefined) throw new Error(`there is no credential for ${scheme}`);
+        applyCredential({ name: scheme, scopes, ...rest }, credential, request);
       }
-      return send(operation, request, context.signal, options);
+      return send(operation, request, signal, options);
     },
   });
-}
-
-interface CredentialNeed {
-  readonly scheme: Scheme;
-  readonly request: ApiRequest;
-  readonly context: ToolContext;
-  readonly credentials: CredentialProvider | undefined;
-  readonly tool: string;
-}
-
-async function addCredential(need: CredentialNeed): Promise<void> {
-  const { scheme, request, context, credentials, tool: name } = need;
-  const { turn, signal } = context;
-  const credential =
-    credentials === undefined
-      ? context.credential
-      : await credentials({
-          scheme: scheme.name,
-          scopes: scheme.scopes,
-          tool: name,
-          caller: turn.caller,
-          contextId: turn.contextId,
-          signal,
-        });
-  if (credential === undefined) throw new Error(`there is no credential for ${scheme.name}`);
-  applyCredential(scheme, credential, request.url, request.headers);
 }
 
 async function send(

@@ -3,6 +3,7 @@ import { requireSafeWire } from '../../mcp/index.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { Operation } from './operation.ts';
 import { isObject, type SchemaResolver } from './resolve-schema.ts';
+import type { ApiRequest } from './send.ts';
 
 /** How a credential is put on a request. */
 export interface Scheme {
@@ -68,8 +69,7 @@ function placementOf(scheme: JsonObject): Scheme['placement'] | undefined {
 export function applyCredential(
   scheme: Scheme,
   credential: Credential,
-  url: URL,
-  headers: Headers,
+  { url, headers }: Pick<ApiRequest, 'url' | 'headers'>,
 ): void {
   requireSafeWire(url.href, `credentials for ${scheme.name}`);
   const { placement } = scheme;

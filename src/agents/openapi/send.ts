@@ -1,3 +1,4 @@
+import { readBodyOf } from '../../net/index.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
 import type { Operation, Parameter } from './operation.ts';
 
@@ -81,26 +82,9 @@ function plain(value: JsonValue): string {
 export async function readAnswer(response: Response, maxBytes: number): Promise<ApiAnswer> {
   const { status } = response;
   const type = response.headers.get('Content-Type') ?? '';
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  let isCut = false;
-  if (response.body !== null) {
-    const reader = response.body.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      chunks.push(value);
-      size += value.length;
-      if (size > maxBytes) {
-        isCut = true;
-        await reader.cancel();
-        break;
-      }
-    }
-  }
-  const bytes = Buffer.concat(chunks).subarray(0, maxBytes);
+  const { bytes, isCut } = await readBodyOf(response, maxBytes);
   if (!/json|text|xml|yaml|urlencoded|^$/i.test(type)) {
-    return { status, body: `[${size} bytes of ${type}]` };
+    return { status, body: `[${bytes.length} bytes of ${type}]` };
   }
   const text = bytes.toString('utf8');
   if (isCut) return { status, body: `${text}\n[cut after ${maxBytes} bytes]` };

@@ -1,3 +1,4 @@
+import { readBodyOf } from '../../net/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { BotMessage, Button } from '../bot-message.ts';
 import type { EventDraft } from '../tracker/events.ts';
@@ -103,14 +104,7 @@ export async function readBounded(
   maxBytes: number,
   where: string,
 ): Promise<string> {
-  const decoder = new TextDecoder();
-  let size = 0;
-  let text = '';
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the body, and with it the connection.
-    if (size > maxBytes) throw new Error(`${where} answered more than ${maxBytes} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+  const { bytes, isCut } = await readBodyOf(response, maxBytes);
+  if (isCut) throw new Error(`${where} answered more than ${maxBytes} bytes`);
+  return bytes.toString('utf8');
 }

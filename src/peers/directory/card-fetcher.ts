@@ -1,4 +1,5 @@
 import { fetchAgentCard } from '../../client/index.ts';
+import { readBodyOf } from '../../net/index.ts';
 import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
 import {
@@ -119,14 +120,8 @@ export class CardFetcher {
 }
 
 async function boundedText(response: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > largestCard) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const { bytes, isCut } = await readBodyOf(response, largestCard);
+  return isCut ? undefined : bytes.toString('utf8');
 }
 
 function tryJson(text: string): unknown {

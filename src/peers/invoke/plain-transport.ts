@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
+import { readBodyOf } from '../../net/index.ts';
 import {
   LegateError,
   type Message,
@@ -230,12 +231,7 @@ function tryJson(text: string): unknown {
 }
 
 async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > largestAnswer) throw new LegateError('PEER_INVALID', 'the answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const { bytes, isCut } = await readBodyOf(response, largestAnswer);
+  if (isCut) throw new LegateError('PEER_INVALID', 'the answer is too large');
+  return bytes.toString('utf8');
 }
