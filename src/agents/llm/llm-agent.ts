@@ -62,9 +62,8 @@ async function abandon(
   turn: Turn,
 ): Promise<Omit<TurnEnd, 'kind'> | undefined> {
   const saved = new SavedState(await turn.state.load());
-  const pause = saved.pauses.get(turn.taskId);
+  const pause = saved.take(turn.taskId);
   if (pause === undefined) return undefined;
-  saved.pauses.delete(turn.taskId);
   const child = settings.subAgents.find(({ name }) => name === pause.delegate);
   if (child?.abandon !== undefined) {
     const value = saved.children.get(child.name);
@@ -78,6 +77,6 @@ async function abandon(
     const tools = await gatherTools(settings.tools, turn);
     for (const { name, state } of asking) await tools.get(name)?.abandon?.(state, turn);
   }
-  const value = saved.toValue();
+  const value = saved.value();
   return value === undefined ? {} : { context: { value } };
 }

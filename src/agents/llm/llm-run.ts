@@ -95,8 +95,8 @@ export class LlmRun {
   async #run(): Promise<TurnEnd> {
     const { state, taskId, isContinuation } = this.#turn;
     this.#saved = new SavedState(await state.load());
-    const pause = isContinuation ? this.#saved.pauses.get(taskId) : undefined;
-    this.#saved.pauses.delete(taskId);
+    const stopped = this.#saved.take(taskId);
+    const pause = isContinuation ? stopped : undefined;
     this.#state.usage = pause?.usage ?? noUsage;
 
     let target = pause === undefined ? this.#saved.active : pause.delegate;
@@ -210,7 +210,7 @@ export class LlmRun {
 
   #pause(calls: readonly CallState[], text: string, note?: string): Next {
     const { endsTurn, escalates, ...state } = this.#state;
-    this.#saved.pause(this.#turn.taskId, {
+    this.#saved.stop(this.#turn.taskId, {
       ...state,
       calls,
       text,
@@ -287,7 +287,7 @@ export class LlmRun {
 
   /** A failed turn says nothing in the log, but its pause is over. */
   #failed(errorType: string, text: string, details?: JsonObject): TurnEnd {
-    const value = this.#saved.toValue();
+    const value = this.#saved.value();
     const end = this.#withUsage(failure(errorType, text, details));
     return value === undefined ? end : { ...end, context: { value } };
   }
@@ -299,7 +299,7 @@ export class LlmRun {
   }
 
   #patch(): ContextPatch {
-    const value = this.#saved.toValue();
+    const value = this.#saved.value();
     return {
       ...(value !== undefined && { value }),
       ...(this.#log.length > 0 && { log: this.#log }),
@@ -349,7 +349,7 @@ export class LlmRun {
     if (requested !== undefined) return { kind: 'transfer', target: requested };
     if (isPause(end)) {
       const pause = { entries: [], iteration, usage: own, delegate: child.name };
-      this.#saved.pause(this.#turn.taskId, pause);
+      this.#saved.stop(this.#turn.taskId, pause);
     }
     return { kind: 'end', end: { ...this.#withUsage(end), context: this.#patch() } };
   }

@@ -114,13 +114,7 @@ export function loop(options: LoopOptions): Agent {
 
   return {
     ...agent(rest, take),
-    abandon: async (turn) => {
-      const run = await WorkflowRun.open<Checkpoint>(turn, { isAbandoned: true });
-      const step = run.checkpoint === undefined ? undefined : steps[run.checkpoint.at];
-      if (step === undefined) return undefined;
-      await run.abandon(step);
-      return { context: run.patch() };
-    },
+    abandon: (turn) => WorkflowRun.abandon<Checkpoint>(turn, ({ at }) => [steps[at]]),
   };
 }
 

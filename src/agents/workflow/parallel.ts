@@ -112,15 +112,10 @@ export function parallel(options: ParallelOptions): Agent {
 
   return {
     ...agent(rest, take),
-    abandon: async (turn) => {
-      const run = await WorkflowRun.open<Checkpoint>(turn, { isAbandoned: true });
-      if (run.checkpoint === undefined) return undefined;
-      for (const branch of branches) {
-        const outcome = run.checkpoint.outcomes[branch.name];
-        if (outcome !== undefined && isPause(outcome)) await run.abandon(branch);
-      }
-      return { context: run.patch() };
-    },
+    abandon: (turn) =>
+      WorkflowRun.abandon<Checkpoint>(turn, ({ outcomes }) =>
+        branches.filter(({ name }) => isPause(outcomes[name] ?? { kind: 'completed' })),
+      ),
   };
 }
 

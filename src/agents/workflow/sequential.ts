@@ -70,15 +70,8 @@ export function sequential(options: SequentialOptions): Agent {
     }
   }
 
-  const made = agent(rest, take);
   return {
-    ...made,
-    abandon: async (turn) => {
-      const run = await WorkflowRun.open<Checkpoint>(turn, { isAbandoned: true });
-      const step = run.checkpoint === undefined ? undefined : steps[run.checkpoint.at];
-      if (step === undefined) return undefined;
-      await run.abandon(step);
-      return { context: run.patch() };
-    },
+    ...agent(rest, take),
+    abandon: (turn) => WorkflowRun.abandon<Checkpoint>(turn, ({ at }) => [steps[at]]),
   };
 }

@@ -1,7 +1,6 @@
 import {
   type Artifact,
   type JsonObject,
-  type JsonValue,
   LegateError,
   type Message,
   type Part,
@@ -9,6 +8,7 @@ import {
 import type { Agent, ContextPatch, Turn, TurnEnd } from '../agent.ts';
 import { ChildTurn, inBranch } from '../child-turn.ts';
 import { drive, isPause } from '../drive.ts';
+import { SavedTasks } from '../saved-tasks.ts';
 import { TurnOutput, type Utterance } from '../turn-output.ts';
 import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
 
@@ -35,7 +35,6 @@ export interface StepOptions {
   readonly signal?: AbortSignal;
 }
 
-const mostCheckpoints = 32;
 const largestCheckpoint = 2 * 1024 * 1024;
 
 /**
@@ -46,29 +45,32 @@ export class WorkflowRun<Checkpoint extends object> {
   readonly turn: Turn;
   /** Where the task stopped, if this turn continues it. */
   readonly checkpoint: Checkpoint | undefined;
-  readonly #checkpoints: Map<string, Checkpoint>;
-  readonly #children: Map<string, JsonObject>;
+  readonly #saved: SavedTasks<Checkpoint>;
   readonly #logs = new Map<string, JsonObject[]>();
   #usage: Usage = noUsage;
   #pausedUsage: Usage = noUsage;
 
   private constructor(turn: Turn, value: JsonObject | undefined, isContinued: boolean) {
     this.turn = turn;
-    this.#checkpoints = new Map(entriesOf(value?.['checkpoints']) as [string, never][]);
-    this.#children = new Map(entriesOf(value?.['children']) as [string, JsonObject][]);
-    const kept = this.#checkpoints.get(turn.taskId);
-    this.#checkpoints.delete(turn.taskId);
-    this.checkpoint = isContinued ? kept : undefined;
+    this.#saved = new SavedTasks(value?.['checkpoints'], value?.['children']);
+    const stopped = this.#saved.take(turn.taskId);
+    this.checkpoint = isContinued ? stopped : undefined;
     this.#usage = addUsage(noUsage, (this.checkpoint as { usage?: Partial<Usage> })?.usage ?? {});
   }
 
-  /** `isAbandoned`: the task is not gone on with, but cancelled where it stopped. */
-  static async open<Checkpoint extends object>(
+  static async open<Checkpoint extends object>(turn: Turn): Promise<WorkflowRun<Checkpoint>> {
+    return new WorkflowRun<Checkpoint>(turn, await turn.state.load(), turn.isContinuation);
+  }
+
+  /** Lets the steps that wait at a checkpoint forget their questions: the task was cancelled there. */
+  static async abandon<Checkpoint extends object>(
     turn: Turn,
-    { isAbandoned = false } = {},
-  ): Promise<WorkflowRun<Checkpoint>> {
-    const value = await turn.state.load();
-    return new WorkflowRun<Checkpoint>(turn, value, isAbandoned || turn.isContinuation);
+    waiting: (checkpoint: Checkpoint) => readonly (Agent | undefined)[],
+  ): Promise<Pick<TurnEnd, 'context'> | undefined> {
+    const run = new WorkflowRun<Checkpoint>(turn, await turn.state.load(), true);
+    if (run.checkpoint === undefined) return undefined;
+    for (const step of waiting(run.checkpoint)) if (step !== undefined) await run.#abandon(step);
+    return { context: run.#patch() };
   }
 
   /** Lets a step take its turn, unless it is known to have finished. */
@@ -85,7 +87,7 @@ export class WorkflowRun<Checkpoint extends object> {
       name,
       journalName: key,
       message,
-      value: this.#children.get(name),
+      value: this.#saved.children.get(name),
       pendingLog: this.#logs.get(name) ?? [],
       isContinuation,
       ...(signal !== undefined && { signal }),
@@ -110,11 +112,7 @@ export class WorkflowRun<Checkpoint extends object> {
         `what the steps made so far exceeds the ${largestCheckpoint} characters that are kept while a task waits`,
       );
     }
-    const [oldest] = this.#checkpoints.keys();
-    if (this.#checkpoints.size >= mostCheckpoints && oldest !== undefined) {
-      this.#checkpoints.delete(oldest);
-    }
-    this.#checkpoints.set(this.turn.taskId, kept);
+    this.#saved.stop(this.turn.taskId, kept);
     return this.end(end);
   }
 
@@ -131,34 +129,21 @@ export class WorkflowRun<Checkpoint extends object> {
     };
   }
 
-  /** Lets a step that waits forget its question. */
-  async abandon(agent: Agent): Promise<void> {
+  async #abandon(agent: Agent): Promise<void> {
     const { name } = agent;
-    const child = new ChildTurn(this.turn, { name, value: this.#children.get(name) });
+    const child = new ChildTurn(this.turn, { name, value: this.#saved.children.get(name) });
     const end = await agent.abandon?.(child);
-    if (end?.context?.value !== undefined) this.#children.set(name, end.context.value);
-  }
-
-  patch(): ContextPatch {
-    return this.#patch();
+    if (end?.context?.value !== undefined) this.#saved.children.set(name, end.context.value);
   }
 
   #patch(): ContextPatch {
     const log = [...this.#logs].flatMap(([name, entries]) => inBranch(name, entries));
-    return {
-      value: {
-        ...(this.#checkpoints.size > 0 && {
-          checkpoints: Object.fromEntries(this.#checkpoints) as unknown as JsonValue,
-        }),
-        ...(this.#children.size > 0 && { children: Object.fromEntries(this.#children) }),
-      },
-      ...(log.length > 0 && { log }),
-    };
+    return { value: this.#saved.toValue('checkpoints'), ...(log.length > 0 && { log }) };
   }
 
   #keep(name: string, end: TurnEnd): void {
     const { value, log = [] } = end.context ?? {};
-    if (value !== undefined) this.#children.set(name, value);
+    if (value !== undefined) this.#saved.children.set(name, value);
     if (log.length > 0) this.#logs.set(name, [...(this.#logs.get(name) ?? []), ...log]);
     // A step that waits tells its cost again when it goes on.
     if (isPause(end)) this.#pausedUsage = addUsage(this.#pausedUsage, usageOf(end.metadata));
@@ -167,10 +152,6 @@ export class WorkflowRun<Checkpoint extends object> {
 }
 
 type NotedStep = Omit<StepResult, 'isReplayed'>;
-
-function entriesOf(value: JsonValue | undefined): [string, JsonValue][] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
-}
 
 /** Refuses agents that could not be told apart. */
 export function checkSteps(name: string, steps: readonly Agent[]): void {
