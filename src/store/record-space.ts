@@ -44,9 +44,12 @@ export class RecordSpace<T> {
     return stored && this.#decode(stored);
   }
 
-  /** Records in the order of their keys, read page by page; at most `limit`. */
-  async *list(prefix?: string, limit?: number): AsyncGenerator<SpaceRecord<T>> {
-    for await (const stored of this.#stored(prefix, limit)) yield this.#decode(stored);
+  /** Records in the order of their keys, read page by page: those behind `after`, at most `limit`. */
+  async *list(
+    prefix?: string,
+    range: { readonly after?: string | undefined; readonly limit?: number } = {},
+  ): AsyncGenerator<SpaceRecord<T>> {
+    for await (const stored of this.#stored(prefix, range)) yield this.#decode(stored);
   }
 
   /** Keys in their order; values are not decoded. */
@@ -103,10 +106,13 @@ export class RecordSpace<T> {
     );
   }
 
-  async *#stored(prefix = '', atMost = Infinity): AsyncGenerator<StoredRecord> {
+  async *#stored(
+    prefix = '',
+    range: { readonly after?: string | undefined; readonly limit?: number } = {},
+  ): AsyncGenerator<StoredRecord> {
     const { records, space } = this.#options;
-    let after: string | undefined;
-    for (let left = atMost; left > 0;) {
+    let { after } = range;
+    for (let left = range.limit ?? Infinity; left > 0;) {
       const now = this.#clock.now();
       const limit = Math.min(pageSize, left);
       const start = after === undefined ? {} : { after };

@@ -1,11 +1,6 @@
-import {
-  Json,
-  type JsonObject,
-  type JsonValue,
-  LegateError,
-  type Part,
-} from '../../protocol/index.ts';
-import type { RecordStore } from '../../store/index.ts';
+import { z } from 'zod';
+import { type JsonObject, LegateError, type Part } from '../../protocol/index.ts';
+import { RecordSpace, type RecordStore } from '../../store/index.ts';
 import type { Caller, Clock } from '../agent.ts';
 
 /**
@@ -39,7 +34,16 @@ const largestArtifact = 8 * 1024 * 1024;
 const longestName = 256;
 const mostAttempts = 20;
 const versionDigits = 8;
-const pageSize = 200;
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const head = z.object({ latest: z.number() });
+const stored = z.object({
+  name: z.string(),
+  version: z.number(),
+  parts: z.array(z.custom<Part>(isObject)),
+  metadata: z.custom<JsonObject>(isObject).exactOptional(),
+  createdAt: z.number(),
+});
 
 /**
  * What agents make and others come back for: by name, with all versions. A name that begins with
@@ -47,11 +51,13 @@ const pageSize = 200;
  * @example const version = await artifacts.save(scope, 'report.csv', [file({ bytes })])
  */
 export class Artifacts {
-  readonly #records: RecordStore;
+  readonly #heads: RecordSpace<z.infer<typeof head>>;
+  readonly #versions: RecordSpace<StoredArtifact>;
   readonly #clock: Clock;
 
   constructor(records: RecordStore, clock: Clock = Date) {
-    this.#records = records;
+    this.#heads = new RecordSpace({ records, space, schema: head, clock });
+    this.#versions = new RecordSpace({ records, space, schema: stored, clock });
     this.#clock = clock;
   }
 
@@ -63,8 +69,8 @@ export class Artifacts {
     metadata?: JsonObject,
   ): Promise<number> {
     const keys = keysOf(scope, name);
-    const now = this.#clock.now();
-    const content = { name, parts, createdAt: now, ...(metadata !== undefined && { metadata }) };
+    const createdAt = this.#clock.now();
+    const content = { name, parts: [...parts], createdAt, ...(metadata && { metadata }) };
     const size = JSON.stringify(content).length;
     if (size > largestArtifact) {
       throw new LegateError(
@@ -72,31 +78,16 @@ export class Artifacts {
         `artifact "${name}" has ${size} characters, more than the ${largestArtifact} allowed`,
       );
     }
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-      const head = await this.#records.get(space, keys.head, now);
-      const version = latestOf(head?.value.value) + 1;
-      const isWritten = await this.#records.write(
-        [
-          {
-            space,
-            key: keys.head,
-            value: Json.of({ latest: version }),
-            ifVersion: head?.version ?? 0,
-          },
-          {
-            space,
-            key: keys.version(version),
-            value: Json.of({ ...content, version } as unknown as JsonValue),
-          },
-        ],
-        now,
-      );
-      if (isWritten) return version;
-    }
-    throw new LegateError(
-      'STORE_FAILED',
-      `artifact "${name}" is being written by too many at once`,
+    const { latest } = await this.#heads.change(
+      keys.head,
+      (before) => {
+        const version = (before?.value.latest ?? 0) + 1;
+        const write = this.#versions.toWrite(keys.version(version), { ...content, version });
+        return { value: { latest: version }, also: [write] };
+      },
+      mostAttempts,
     );
+    return latest;
   }
 
   /** The newest version, or the one asked for. */
@@ -106,19 +97,17 @@ export class Artifacts {
     version?: number,
   ): Promise<StoredArtifact | undefined> {
     const keys = keysOf(scope, name);
-    const now = this.#clock.now();
-    const wanted =
-      version ?? latestOf((await this.#records.get(space, keys.head, now))?.value.value);
+    const wanted = version ?? (await this.#heads.get(keys.head))?.value.latest ?? 0;
     if (!Number.isInteger(wanted) || wanted < 1) return undefined;
-    const found = await this.#records.get(space, keys.version(wanted), now);
-    return found?.value.value as unknown as StoredArtifact | undefined;
+    return (await this.#versions.get(keys.version(wanted)))?.value;
   }
 
   /** The names of the session's artifacts and of the user's, in order. */
   async list(scope: ArtifactScope): Promise<readonly string[]> {
     const names: string[] = [];
     for (const prefix of [prefixOf(scope, ''), prefixOf(scope, 'user:')]) {
-      for await (const key of this.#keys(`${prefix}h`)) names.push(key.slice(prefix.length + 1));
+      for await (const key of this.#heads.keys(`${prefix}h`))
+        names.push(key.slice(prefix.length + 1));
     }
     return names;
   }
@@ -126,34 +115,19 @@ export class Artifacts {
   async versions(scope: ArtifactScope, name: string): Promise<readonly number[]> {
     const { versions } = keysOf(scope, name);
     const found: number[] = [];
-    for await (const key of this.#keys(versions)) found.push(Number(key.slice(versions.length)));
+    for await (const key of this.#versions.keys(versions))
+      found.push(Number(key.slice(versions.length)));
     return found;
   }
 
   /** Deletes all versions. False: there was none. */
   async delete(scope: ArtifactScope, name: string): Promise<boolean> {
     const keys = keysOf(scope, name);
-    const now = this.#clock.now();
     const versions = await this.versions(scope, name);
     if (versions.length === 0) return false;
-    const writes = versions.map((version) => ({ space, key: keys.version(version) }));
-    await this.#records.write([...writes, { space, key: keys.head }], now);
+    const gone = [keys.head, ...versions.map((version) => keys.version(version))];
+    await this.#heads.write(...gone.map((key) => this.#heads.toWrite(key)));
     return true;
-  }
-
-  async *#keys(prefix: string): AsyncGenerator<string> {
-    for (let after: string | undefined; ;) {
-      const page = await this.#records.list({
-        space,
-        prefix,
-        limit: pageSize,
-        now: this.#clock.now(),
-        ...(after !== undefined && { after }),
-      });
-      for (const { key } of page) yield key;
-      after = page.at(-1)?.key;
-      if (after === undefined || page.length < pageSize) return;
-    }
   }
 }
 
@@ -182,9 +156,4 @@ function keysOf(
     versions,
     version: (number) => versions + String(number).padStart(versionDigits, '0'),
   };
-}
-
-function latestOf(head: JsonValue | undefined): number {
-  const latest = (head as { readonly latest?: unknown } | undefined)?.latest;
-  return typeof latest === 'number' ? latest : 0;
 }

@@ -1,14 +1,13 @@
+import { z } from 'zod';
 import { type Caller, type Clock, type Session, turnRecords } from '../../agents/index.ts';
 import {
-  Json,
   type JsonObject,
-  type JsonValue,
   LegateError,
   message,
   type Message,
   type Task,
 } from '../../protocol/index.ts';
-import { ownerKey, type RecordWrite, type Store } from '../../store/index.ts';
+import { ownerKey, RecordSpace, type Store } from '../../store/index.ts';
 import { endKindOf } from '../agent-events.ts';
 import { taskOf } from '../live-task.ts';
 
@@ -34,14 +33,16 @@ export interface SessionInfo {
 }
 
 /** The record of a session; all else is in its context, its tasks and its state. */
-interface Kept {
-  readonly createdAt: number;
-  readonly updatedAt: number;
+const kept = z.object({
+  createdAt: z.number(),
+  updatedAt: z.number(),
   /** Who started its last run. */
-  readonly caller?: Caller;
-}
-
-const space = 'runner-sessions';
+  caller: z
+    .looseObject({ tenant: z.string(), subject: z.string(), method: z.string() })
+    .transform((caller): Caller => caller)
+    .optional(),
+});
+type Kept = z.infer<typeof kept>;
 
 /**
  * Sessions of one agent: the contexts of its tasks, with their messages and their state.
@@ -51,12 +52,15 @@ export class SessionStore {
   readonly #agent: string;
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #records: RecordSpace<Kept>;
 
   /** Made by a `Runner`. */
   constructor(agent: string, store: Store, clock: Clock) {
     this.#agent = agent;
     this.#store = store;
     this.#clock = clock;
+    const { records } = store;
+    this.#records = new RecordSpace({ records, space: 'runner-sessions', schema: kept, clock });
   }
 
   /** Begins a session; one that exists already is refused. Sessions also begin with their first run. */
@@ -64,17 +68,17 @@ export class SessionStore {
     const now = this.#clock.now();
     const values = this.#state(key);
     for (const [name, value] of Object.entries(state)) values.session.set(name, value);
-    const kept = { createdAt: now, updatedAt: now };
-    const begun = { ...this.#write(key, kept), ifVersion: 0 };
-    if (!(await this.#store.records.write([begun, ...(await values.writes())], now))) {
+    const begun = { createdAt: now, updatedAt: now };
+    const write = this.#records.toWrite(this.#keyOf(key), begun, { ifVersion: 0 });
+    if (!(await this.#records.write(write, ...(await values.writes())))) {
       throw new LegateError('INVALID_PARAMS', `there is a session ${key.sessionId} already`);
     }
-    return { sessionId: key.sessionId, ...kept };
+    return { sessionId: key.sessionId, ...begun };
   }
 
   async get(key: SessionKey): Promise<SessionInfo | undefined> {
-    const kept = await this.#load(key);
-    return kept === undefined ? undefined : toInfo(key.sessionId, kept);
+    const found = await this.#load(key);
+    return found && toInfo(key.sessionId, found);
   }
 
   /** Sessions of a user in the order of their ids, from the one after `after`. */
@@ -83,14 +87,13 @@ export class SessionStore {
     { after, limit = 50 }: { readonly after?: string; readonly limit?: number } = {},
   ): Promise<readonly SessionInfo[]> {
     const prefix = this.#owner(caller);
-    const page = await this.#store.records.list({
-      space,
-      prefix,
-      limit,
-      now: this.#clock.now(),
-      ...(after !== undefined && { after: prefix + after }),
-    });
-    return page.map(({ key, value }) => toInfo(key.slice(prefix.length), value.value as never));
+    const found: SessionInfo[] = [];
+    const from = after === undefined ? undefined : prefix + after;
+    for await (const { key, value } of this.#records.list(prefix, { after: from })) {
+      if (found.length >= limit) break;
+      found.push(toInfo(key.slice(prefix.length), value));
+    }
+    return found;
   }
 
   /** The session's state, as agents see it. To change it, use `update`. */
@@ -105,7 +108,7 @@ export class SessionStore {
       if (value === null) state.session.delete(name);
       else state.session.set(name, value);
     }
-    await this.#store.records.write(await state.writes(), this.#clock.now());
+    await this.#records.write(...(await state.writes()));
   }
 
   /** The last messages of a session, oldest first: those of runs that are still remembered. */
@@ -113,12 +116,12 @@ export class SessionStore {
     key: SessionKey,
     { last = 100 }: { readonly last?: number } = {},
   ): Promise<readonly Message[]> {
-    const kept = await this.#load(key);
-    if (kept === undefined) return [];
+    const found = await this.#load(key);
+    if (found === undefined) return [];
     const { records } = await this.#store.list({
       owner: this.#owner(key.caller),
       contextId: key.sessionId,
-      statusTimeFrom: kept.createdAt,
+      statusTimeFrom: found.createdAt,
       limit: last,
     });
     const messages = records.toReversed().flatMap((record) => messagesOf(taskOf(record).value));
@@ -137,24 +140,21 @@ export class SessionStore {
       name.startsWith('app:') || (name.startsWith('user:') && key.caller.subject !== '');
     for (const name of (await session.entries()).keys()) if (!isShared(name)) session.delete(name);
     await this.#store.deleteContext(this.#owner(key.caller), key.sessionId);
-    const gone = { space, key: this.#keyOf(key) };
-    await this.#store.records.write([gone, ...(await state.writes())], this.#clock.now());
+    await this.#records.write(this.#records.toWrite(this.#keyOf(key)), ...(await state.writes()));
     return true;
   }
 
   /** Notes that a run of the session starts. */
   async begin(caller: Caller, sessionId: string): Promise<void> {
-    const key = { caller, sessionId };
     const now = this.#clock.now();
-    const { createdAt = now } = (await this.#load(key)) ?? {};
-    const write = this.#write(key, { createdAt, updatedAt: now, caller });
-    await this.#store.records.write([write], now);
+    await this.#records.change(this.#keyOf({ caller, sessionId }), (before) => ({
+      value: { createdAt: before?.value.createdAt ?? now, updatedAt: now, caller },
+    }));
   }
 
   /** Who started the last run of a session. */
   async callerOf(key: SessionKey): Promise<Caller> {
-    const kept = await this.#load(key);
-    return kept?.caller ?? { ...key.caller, method: 'runner' };
+    return (await this.#load(key))?.caller ?? { ...key.caller, method: 'runner' };
   }
 
   #state({ caller, sessionId: contextId }: SessionKey) {
@@ -172,12 +172,7 @@ export class SessionStore {
   }
 
   async #load(key: SessionKey): Promise<Kept | undefined> {
-    const found = await this.#store.records.get(space, this.#keyOf(key), this.#clock.now());
-    return found?.value.value as Kept | undefined;
-  }
-
-  #write(key: SessionKey, kept: Kept): RecordWrite {
-    return { space, key: this.#keyOf(key), value: Json.of({ ...kept } as unknown as JsonValue) };
+    return (await this.#records.get(this.#keyOf(key)))?.value;
   }
 
   #keyOf(key: SessionKey): string {
