@@ -97,6 +97,7 @@ async function step(runs: number): Promise<number> {
   const before = process.cpuUsage();
   await run(runs);
   const { user, system } = process.cpuUsage(before);
+  await runner.stop();
   return (user + system) / (runs * stepsPerRun);
 }
 
@@ -114,6 +115,7 @@ async function idle(sessions: number): Promise<number> {
   const before = heap();
   await run(200, 200 + sessions);
   const bytes = heap() - before;
+  await runner.stop();
   await store.close();
   await rm(folder, { recursive: true });
   return bytes / sessions;
