@@ -1,6 +1,7 @@
 import type { HeaderProvider } from '../client/index.ts';
+import { readBodyOf } from '../net/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import { TokenSource } from './token-source.ts';
+import { Deadline } from '../time/index.ts';
 
 /** How we show who we are to a server that we call. */
 export type Authentication =
@@ -63,4 +64,138 @@ export function authenticationHeaders(
       });
     }
   }
+}
+
+type ClientCredentials = Extract<Authentication, { kind: 'oauth' }>;
+
+interface Token {
+  readonly value: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** A token this close to its end may expire on the way. */
+const leewayMs = 60_000;
+/** Where the server does not say how long its tokens live. */
+const assumedLifeMs = 300_000;
+const largestAnswer = 64 * 1024;
+
+/** OAuth 2 client credentials (RFC 6749, 4.4): one token at a time, fetched by one request. */
+class TokenSource {
+  readonly #options: ClientCredentials;
+  readonly #url: URL;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #clock: { now(): number };
+  #token: Token | undefined;
+  #fetching: Promise<Token> | undefined;
+
+  constructor(
+    options: ClientCredentials,
+    { fetch = globalThis.fetch, clock = Date }: AuthenticationOptions,
+  ) {
+    this.#options = options;
+    this.#url = requireSafeWire(options.tokenUrl, 'token_url');
+    this.#fetch = fetch;
+    this.#clock = clock;
+  }
+
+  /** `isRejected`: the token given last was refused. */
+  async token({ isRejected = false } = {}): Promise<string> {
+    if (isRejected) this.#token = undefined;
+    const known = this.#token;
+    if (known !== undefined && known.expiresAt - leewayMs > this.#clock.now()) return known.value;
+    this.#fetching ??= this.#request().finally(() => {
+      this.#fetching = undefined;
+    });
+    this.#token = await this.#fetching;
+    return this.#token.value;
+  }
+
+  async #request(): Promise<Token> {
+    const { clientId, clientSecret, scope, audience, timeout = 10 } = this.#options;
+    const identity = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
+    const form = new URLSearchParams({ grant_type: 'client_credentials' });
+    if (scope !== undefined) form.set('scope', scope);
+    if (audience !== undefined) form.set('audience', audience);
+    let status: number;
+    let text: string;
+    using deadline = new Deadline({
+      milliseconds: timeout * 1000,
+      reason: () => new Error(`no answer within ${timeout} s`),
+    });
+    try {
+      const response = await this.#fetch(this.#url.href, {
+        method: 'POST',
+        headers: {
+          Authorization: `Basic ${Buffer.from(identity).toString('base64')}`,
+          'Content-Type': 'application/x-www-form-urlencoded',
+          Accept: 'application/json',
+        },
+        body: form.toString(),
+        // A token server that sends us elsewhere must not take our secret along.
+        redirect: 'error',
+        signal: deadline.signal,
+      });
+      ({ status } = response);
+      const { bytes, isCut } = await readBodyOf(response, largestAnswer);
+      if (isCut) throw new Error(`more than ${largestAnswer} bytes`);
+      text = bytes.toString('utf8');
+    } catch (cause) {
+      throw this.#failure('PEER_UNREACHABLE', 'did not answer', cause);
+    }
+    if (status !== 200) {
+      const code = status === 400 || status === 401 ? 'UNAUTHENTICATED' : 'UNAVAILABLE';
+      throw this.#failure(code, `answered ${status}${errorIn(text)}`);
+    }
+    const { access_token: value, expires_in: seconds } = fieldsOf(text);
+    if (typeof value !== 'string' || value === '') {
+      throw this.#failure('PEER_INVALID', 'answered without an access_token');
+    }
+    const life = Number(seconds);
+    const lifeMs = Number.isFinite(life) && life > 0 ? life * 1000 : assumedLifeMs;
+    return { value, expiresAt: this.#clock.now() + lifeMs };
+  }
+
+  #failure(
+    code: 'PEER_UNREACHABLE' | 'UNAUTHENTICATED' | 'UNAVAILABLE' | 'PEER_INVALID',
+    what: string,
+    cause?: unknown,
+  ): LegateError {
+    return new LegateError(code, `the token server at ${this.#url.origin} ${what}`, { cause });
+  }
+}
+
+function fieldsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The `error` of RFC 6749 is a word of a short list, and never a secret. */
+function errorIn(text: string): string {
+  const { error } = fieldsOf(text);
+  return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
+}
+
+/** The address, if what is sent to it stays between us: https, or this machine. */
+export function requireSafeWire(address: string, what: string): URL {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new LegateError('CONFIGURATION_INVALID', `${what} must be an http or https URL`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new LegateError('CONFIGURATION_INVALID', `${what} must not hold a user or password`);
+  }
+  if (url.protocol === 'https:' || isLoopback(url.hostname)) return url;
+  throw new LegateError(
+    'CONFIGURATION_INVALID',
+    `${what}: credentials are not sent to ${url.origin}, where anybody on the way could read them: use https, or a loopback address`,
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

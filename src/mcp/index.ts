@@ -1,7 +1,6 @@
-export { type Authentication, authenticationHeaders } from './authentication.ts';
+export { type Authentication, authenticationHeaders, requireSafeWire } from './authentication.ts';
 export { McpConnection, type McpToolInfo } from './connection.ts';
 export { toNodeHandler } from './node-handler.ts';
 export type { McpToolResult } from './result.ts';
-export { requireSafeWire } from './safe-wire.ts';
 export type { McpServerConfig } from './server-config.ts';
 export { type McpSelection, metaOf, selectTools } from './tool-set.ts';

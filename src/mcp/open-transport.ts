@@ -3,8 +3,7 @@ import type { Transport } from '@modelcontextprotocol/client';
 import type { HeaderProvider } from '../client/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { type Logger, tracedFetch } from '../telemetry/index.ts';
-import { authenticationHeaders } from './authentication.ts';
-import { requireSafeWire } from './safe-wire.ts';
+import { authenticationHeaders, requireSafeWire } from './authentication.ts';
 import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
 
 /** Answers and messages beyond this are refused. */
