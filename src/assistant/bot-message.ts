@@ -4,11 +4,11 @@ import type { JsonObject, JsonValue } from '../protocol/index.ts';
  * Something to press instead of writing.
  * @example const button: Button = { title: 'By tomorrow', payload: '/SetSlots(express=true)' };
  */
-export interface Button {
+export type Button = {
   readonly title: string;
   readonly payload: string;
   readonly translation?: Readonly<Record<string, { readonly title?: string }>>;
-}
+};
 
 /**
  * What a user may be shown at once.
@@ -18,7 +18,7 @@ export interface Button {
  *   buttons: [{ title: 'Yes', payload: '/SetSlots(express=true)' }],
  * };
  */
-export interface BotMessage {
+export type BotMessage = {
   readonly text?: string;
   readonly buttons?: readonly Button[];
   readonly quickReplies?: readonly JsonValue[];
@@ -27,4 +27,4 @@ export interface BotMessage {
   readonly custom?: JsonValue;
   readonly elements?: readonly JsonValue[];
   readonly metadata?: JsonObject;
-}
+};

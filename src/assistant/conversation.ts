@@ -1,4 +1,7 @@
-/** What a conversation consists of: the frames of its stack, messages and tracker events. */
+/**
+ * What a conversation consists of: the frames of its stack, messages and tracker events. Types rather
+ * than interfaces, since all of it is JSON that is saved as it is.
+ */
 import type { JsonObject } from '../protocol/index.ts';
 
 /**
@@ -8,7 +11,7 @@ import type { JsonObject } from '../protocol/index.ts';
  *   type: 'flow', frameId: 'F4', flowId: 'check_balance', stepId: 'START', frameType: 'interrupt',
  * };
  */
-export interface FlowFrame {
+export type FlowFrame = {
   readonly type: 'flow';
   readonly frameId: string;
   readonly flowId: string;
@@ -18,17 +21,17 @@ export interface FlowFrame {
   readonly collected?: readonly CollectedStep[];
   /** On the first frame of a chain of calls: its sub agents that ended, or were left for an earlier one. */
   readonly agents?: readonly AgentRun[];
-}
+};
 
 /**
  * A collect step that was reached; `path` leads to it from the chain's first frame, a step id per frame.
  * @example
  * const reached: CollectedStep = { slot: 'pin', path: ['2_call_log_in', '0_collect_pin'] };
  */
-export interface CollectedStep {
+export type CollectedStep = {
   readonly slot: string;
   readonly path: readonly string[];
-}
+};
 
 /**
  * A run of a sub agent that is no longer on the stack.
@@ -38,13 +41,13 @@ export interface CollectedStep {
  *   metadata: { context_id: 'trip-7' },
  * };
  */
-export interface AgentRun {
+export type AgentRun = {
   readonly agentId: string;
   /** To the call step, as in `CollectedStep`. */
   readonly path: readonly string[];
   readonly state: 'completed' | 'interrupted';
   readonly metadata: JsonObject;
-}
+};
 
 /**
  * A pattern that is under way.
@@ -54,7 +57,7 @@ export interface AgentRun {
  *   context: { reason: 'cannot_handle_default' },
  * };
  */
-export interface PatternFrame {
+export type PatternFrame = {
   /** The pattern's flow id: `pattern_completed`, ... */
   readonly type: 'pattern';
   readonly frameId: string;
@@ -62,7 +65,7 @@ export interface PatternFrame {
   readonly stepId: string;
   /** What conditions and templates of the pattern see as `context.` */
   readonly context: JsonObject;
-}
+};
 
 /**
  * A sub agent that is at work.
@@ -72,7 +75,7 @@ export interface PatternFrame {
  *   agentId: 'hotel_desk', state: 'waiting_for_input', metadata: { task_id: 'task-12' },
  * };
  */
-export interface AgentFrame {
+export type AgentFrame = {
   readonly type: 'agent';
   readonly frameId: string;
   readonly flowId: string;
@@ -81,7 +84,7 @@ export interface AgentFrame {
   readonly agentId: string;
   readonly state: 'waiting_for_input' | 'interrupted' | 'resuming' | 'restarting';
   readonly metadata: JsonObject;
-}
+};
 
 /**
  * One thing that a conversation is in the midst of.

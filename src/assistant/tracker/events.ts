@@ -41,7 +41,7 @@ export function userUttered(message: {
       text: message.text,
       message_id: message.messageId,
       metadata: message.metadata,
-      commands: message.commands as readonly JsonObject[],
+      commands: message.commands,
       ...(message.flowsInPrompt !== undefined && { flows_in_prompt: message.flowsInPrompt }),
       ...(message.prompts !== undefined && { prompts: message.prompts }),
     },
@@ -56,7 +56,7 @@ export function botUttered(message: BotMessage, origin: JsonObject = {}): EventD
     data: {
       elements: message.elements ?? null,
       quick_replies: message.quickReplies ?? null,
-      buttons: (message.buttons as readonly JsonObject[] | undefined) ?? null,
+      buttons: message.buttons ?? null,
       attachment: message.attachment ?? null,
       image: message.image ?? null,
       custom: message.custom ?? null,

@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { AgentFrame, FlowFrame, StackFrame, TrackerEvent } from '../conversation.ts';
+import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import { beginsSession } from './applied.ts';
 import type { EventDraft } from './events.ts';
 import { loadState } from './state.ts';
+import { decodeFrame } from './decode.ts';
 
 /** A frame as tracker JSON shows it. */
 export function frameJson(frame: StackFrame): JsonObject {
@@ -89,15 +90,16 @@ export function stackAfter(events: readonly TrackerEvent[]): readonly StackFrame
 
 /** What `stackLogged` made of a frame, as a frame. */
 function frameOf(value: JsonObject): StackFrame {
-  const { frame_id, flow_id, step_id, type, ...rest } = value;
-  const common = { frameId: frame_id, flowId: flow_id, stepId: step_id };
+  const { frame_id: frameId = null, flow_id: flowId = null, step_id: stepId = null } = value;
+  const { frame_id: _frame, flow_id: _flow, step_id: _step, type = null, ...rest } = value;
+  const common = { frameId, flowId, stepId };
   if (type === 'flow') {
-    const { frame_type: frameType, ...kept } = rest;
-    return { ...common, ...kept, type, frameType } as unknown as FlowFrame;
+    const { frame_type: frameType = null, ...kept } = rest;
+    return decodeFrame({ ...common, ...kept, type, frameType });
   }
   if (type === 'agent') {
-    const { agent_id: agentId, ...kept } = rest;
-    return { ...common, ...kept, type, agentId } as unknown as AgentFrame;
+    const { agent_id: agentId = null, ...kept } = rest;
+    return decodeFrame({ ...common, ...kept, type, agentId });
   }
-  return { ...common, type: 'pattern', context: rest } as unknown as StackFrame;
+  return decodeFrame({ ...common, type: 'pattern', context: rest });
 }

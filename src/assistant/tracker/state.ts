@@ -2,6 +2,7 @@ import { type JsonObject, type JsonValue, LegateError } from '../../protocol/ind
 import type { BotMessage, Button } from '../bot-message.ts';
 import type { Extractor } from '../command.ts';
 import type { StackFrame } from '../conversation.ts';
+import { decodeState } from './decode.ts';
 
 /**
  * All that a conversation is, apart from its log: what the engine needs to take the next turn.
@@ -9,7 +10,7 @@ import type { StackFrame } from '../conversation.ts';
  * @example
  * const restedMinutes = ({ activeAt }: TrackerState) => (Date.now() / 1_000 - activeAt) / 60;
  */
-export interface TrackerState {
+export type TrackerState = {
   readonly version: 1;
   readonly senderId: string;
   readonly userId: string | null;
@@ -48,7 +49,7 @@ export interface TrackerState {
   readonly spoken: readonly BotMessage[];
   /** The user spoke since then. */
   readonly heard: boolean;
-}
+};
 
 export interface NewConversation {
   readonly senderId: string;
@@ -86,7 +87,7 @@ export function emptyState(conversation: NewConversation): TrackerState {
   };
 }
 
-/** What `saveState` wrote. Fields that came later than the value have their first value. */
+/** What was saved. Fields that came later than the value have their first value. */
 export function loadState(value: JsonObject): TrackerState {
   if (value['version'] !== 1) {
     throw new LegateError(
@@ -94,15 +95,10 @@ export function loadState(value: JsonObject): TrackerState {
       `the conversation was saved in version ${JSON.stringify(value['version'])}; this program reads version 1`,
     );
   }
-  const saved = value as unknown as TrackerState;
-  const { senderId, sessionId, startedAt, latestEventTime } = saved;
-  const later: Partial<TrackerState> = saved;
-  const activeAt = later.activeAt ?? latestEventTime;
-  return { ...emptyState({ senderId, sessionId, startedAt }), ...saved, activeAt };
-}
-
-export function saveState(state: TrackerState): JsonObject {
-  return { ...state } as unknown as JsonObject;
+  const { latestEventTime = null } = value;
+  const first = emptyState({ senderId: '', sessionId: '', startedAt: 0 });
+  const needed = { senderId: null, sessionId: null, startedAt: null, latestEventTime: null };
+  return decodeState({ ...first, ...needed, activeAt: latestEventTime, ...value });
 }
 
 /**
@@ -111,14 +107,14 @@ export function saveState(state: TrackerState): JsonObject {
  * const text = 'Sea view or garden?';
  * const entry: TranscriptEntry = { speaker: 'agent', agentId: 'hotel_desk', text };
  */
-export interface TranscriptEntry {
+export type TranscriptEntry = {
   readonly speaker: 'user' | 'bot' | 'agent';
   readonly text: string;
   /** Those shown with a bot message. */
   readonly buttons?: readonly Button[];
   /** The agent that spoke. */
   readonly agentId?: string;
-}
+};
 
 /** Entries kept, and characters kept of each. */
 const MAX_ENTRIES = 30;

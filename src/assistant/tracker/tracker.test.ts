@@ -103,6 +103,25 @@ test('a flow of messages and of states leads to the flags of the tracker', () =>
   expect(tracker.state.terminated).toBe(true);
 });
 
+test.each<[string, JsonObject]>([
+  ['senderId', { senderId: 7 }],
+  ['stack.0.stepId', { stack: [{ type: 'pattern', frameId: 'F1', flowId: 'f', context: {} }] }],
+  ['stack.0.type', { stack: [{ type: 'room' }] }],
+  ['filledBy.amount', { filledBy: { amount: 'me' } }],
+  ['transcript.0.speaker', { transcript: [{ speaker: 'cat', text: 'meow' }] }],
+])('a saved conversation with a broken %s is refused, and the place named', (where, broken) => {
+  const { value } = create().save();
+  const options = { domain: bank, clock: new TestClock() };
+  expect(() => Tracker.load({ ...value, ...broken }, options)).toThrow(`can't read: ${where}: `);
+});
+
+test('a conversation that was saved before later fields existed gets their first values', () => {
+  const { activeAt, timer, spoken, heard, ...older } = create().save().value;
+  expect([activeAt, timer, spoken, heard]).not.toContain(undefined);
+  const { state } = Tracker.load(older, { domain: bank, clock: new TestClock() });
+  expect(state).toMatchObject({ activeAt: state.latestEventTime, timer: null, spoken: [] });
+});
+
 test('a value of another version is refused with both versions named', () => {
   const { value } = create().save();
   const options = { domain: bank, clock: new TestClock() };

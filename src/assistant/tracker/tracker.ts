@@ -12,7 +12,6 @@ import {
   extendTranscript,
   loadState,
   type NewConversation,
-  saveState,
   type TrackerState,
 } from './state.ts';
 
@@ -181,7 +180,7 @@ export class Tracker {
       const value = this.slot(slot.name);
       if (value !== slot.initialValue) slots[slot.name] = value;
     }
-    const value = saveState({ ...this.#state, slots, filledBy: { ...this.#filledBy } });
+    const value = { ...this.#state, slots, filledBy: { ...this.#filledBy } };
     return { value, events: [...this.#events] };
   }
 
