@@ -50,6 +50,7 @@ export class Assistant implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #responder: Responder;
   readonly #reading: ReadOptions;
+  /** Some slots are kept by an action that runs on every message. */
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
   /** Turns under way. */
   readonly #turns = new Set<Promise<unknown>>();
@@ -82,7 +83,7 @@ export class Assistant implements AsyncDisposable {
    * is thrown is an abort, or a tracker that is not ours.
    */
   handle(request: TurnRequest): Promise<TurnResult> {
-    return this.#during(this.#handle(request));
+    return this.#during(() => this.#handle(request));
   }
 
   async #handle(request: TurnRequest): Promise<TurnResult> {
@@ -100,7 +101,7 @@ export class Assistant implements AsyncDisposable {
     this.#hear(dialogue, request, understood);
     executeCommands(dialogue, understood.commands);
     dialogue.facts.understoodAt = this.#clock.now();
-    await this.#everyTurn(dialogue);
+    for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
     await run(dialogue);
     await tellAgents(dialogue, leftAgents(dialogue));
     return result(dialogue);
@@ -115,16 +116,12 @@ export class Assistant implements AsyncDisposable {
 
   /** Ends every flow of a conversation at once, without a word: its caller gave it up. */
   abandon(request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>): Promise<TurnResult> {
-    return this.#during(this.#abandon(request));
-  }
-
-  async #abandon(
-    request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>,
-  ): Promise<TurnResult> {
-    const dialogue = this.#dialogue({ ...request, text: '' });
-    await clearStack(dialogue);
-    dialogue.tracker.logStack();
-    return result(dialogue);
+    return this.#during(async () => {
+      const dialogue = this.#dialogue({ ...request, text: '' });
+      await clearStack(dialogue);
+      dialogue.tracker.logStack();
+      return result(dialogue);
+    });
   }
 
   /**
@@ -178,7 +175,7 @@ export class Assistant implements AsyncDisposable {
   ): Promise<TurnResult & { readonly agents: readonly string[] }> {
     const dialogue = this.#dialogue({ ...request, text: '' });
     const left = workingAgents(dialogue);
-    await this.#during(tellAgents(dialogue, left));
+    await this.#during(() => tellAgents(dialogue, left));
     return { ...result(dialogue), agents: left.map(({ agentId }) => agentId) };
   }
 
@@ -187,7 +184,7 @@ export class Assistant implements AsyncDisposable {
     const { inactive } = dialogue.tracker.state;
     // Nobody waits for what an agent finds.
     const left = [...leftAgents(dialogue), ...(inactive ? workingAgents(dialogue) : [])];
-    if (left.length > 0) void this.#during(tellAgents(dialogue, left));
+    if (left.length > 0) void this.#during(() => tellAgents(dialogue, left));
     return result(dialogue);
   }
 
@@ -209,7 +206,8 @@ export class Assistant implements AsyncDisposable {
     return this.close();
   }
 
-  async #during<T>(turn: Promise<T>): Promise<T> {
+  async #during<T>(take: () => Promise<T>): Promise<T> {
+    const turn = take();
     this.#turns.add(turn);
     try {
       return await turn;
@@ -286,11 +284,6 @@ export class Assistant implements AsyncDisposable {
     if (!isSilence && dialogue.tracker.slot('consecutive_silence_timeouts') !== 0) {
       dialogue.tracker.apply(slotSet('consecutive_silence_timeouts', 0));
     }
-  }
-
-  /** Some slots are kept by an action that runs on every message. */
-  async #everyTurn(dialogue: Dialogue): Promise<void> {
-    for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
   }
 }
 

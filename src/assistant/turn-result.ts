@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/index.ts';
 import type { BotMessage } from './bot-message.ts';
 import type { TrackerEvent } from './conversation.ts';
 import type { Dialogue } from './executor/dialogue.ts';
@@ -98,8 +98,7 @@ function errorOf(context: JsonObject): TurnOutcome['error'] {
   const { error_type: type, info } = context;
   return {
     type: typeof type === 'string' ? type : 'internal',
-    info:
-      typeof info === 'object' && info !== null && !Array.isArray(info) ? (info as JsonObject) : {},
+    info: isJsonObject(info) ? info : {},
   };
 }
 

@@ -3,17 +3,13 @@ import type { Command } from '../command.ts';
 import { restartAgent } from '../executor/agents.ts';
 import type { Dialogue } from '../executor/dialogue.ts';
 import { flowSlots } from '../flows/flow-slots.ts';
-import {
-  interruptAgent,
-  isAskingToContinue,
-  resumeSegment,
-  startFlows,
-} from '../executor/interruption.ts';
+import { interruptAgent, resumeSegment, startFlows } from '../executor/interruption.ts';
 import { readableName } from '../executor/offers.ts';
 import { checkSlots } from '../executor/rejections.ts';
 import { smallTalkTopic } from '../small-talk/small-talk.ts';
 import {
   activeSegment,
+  isAskingToContinue,
   isPattern,
   type Segment,
   segmentsOf,
@@ -31,7 +27,7 @@ export function executeCommands(dialogue: Dialogue, commands: readonly Command[]
     ? activeSegment(dialogue.tracker.stack)
     : undefined;
   // Whoever stops a flow has also answered whether to go on with it.
-  if (cancelled !== undefined && isAskingToContinue(dialogue)) {
+  if (cancelled !== undefined && isAskingToContinue(dialogue.tracker.stack)) {
     dialogue.tracker.setStack(withoutConversationPatterns(dialogue.tracker.stack));
   }
   fillSlots(dialogue, commands);
@@ -64,7 +60,7 @@ const continueSlots: readonly string[] = [
 
 /** Asked whether to go on, the user answered the interrupted flow's question itself. */
 function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void {
-  if (!isAskingToContinue(dialogue)) return;
+  if (!isAskingToContinue(dialogue.tracker.stack)) return;
   const { tracker, flows } = dialogue;
   // What an orchestrator knows is no answer of the user, and who said yes or no has said it.
   const answered = commands.flatMap((one) =>
@@ -106,34 +102,34 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
     case 'knowledge answer':
       return pushAside(dialogue, 'pattern_search');
     case 'cannot handle':
-      return push(dialogue, 'pattern_cannot_handle', { reason: command.reason });
+      return dialogue.pushPattern('pattern_cannot_handle', { reason: command.reason });
     case 'error':
       // Something else went wrong before: one apology is enough.
       if (tracker.stack.some((frame) => isPattern(frame, 'pattern_internal_error'))) return;
-      return push(dialogue, 'pattern_internal_error', {
+      return dialogue.pushPattern('pattern_internal_error', {
         error_type: command.errorType,
         info: command.info,
       });
     case 'skip question':
-      return push(dialogue, 'pattern_skip_question');
+      return dialogue.pushPattern('pattern_skip_question');
     case 'human handoff':
-      return push(dialogue, 'pattern_human_handoff');
+      return dialogue.pushPattern('pattern_human_handoff');
     case 'repeat bot messages':
-      return push(dialogue, 'pattern_repeat_bot_messages');
+      return dialogue.pushPattern('pattern_repeat_bot_messages');
     case 'code change':
-      return push(dialogue, 'pattern_code_change');
+      return dialogue.pushPattern('pattern_code_change');
     case 'session start':
       // A project's own action_session_start greets by itself.
-      return push(dialogue, 'pattern_session_start', {
+      return dialogue.pushPattern('pattern_session_start', {
         greets: !dialogue.domain.actions.has('action_session_start'),
       });
     case 'restart':
       // A program that sends /restart expects no words; a person who says so does.
-      return push(dialogue, 'pattern_restart', {
+      return dialogue.pushPattern('pattern_restart', {
         is_asked: !dialogue.options.userMessage.trim().startsWith('/'),
       });
     case 'user silence':
-      return push(dialogue, 'pattern_user_silence');
+      return dialogue.pushPattern('pattern_user_silence');
     case 'session end':
       tracker.apply(sessionEnded('user'));
       return;
@@ -144,10 +140,6 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
       // Carried out before.
       return;
   }
-}
-
-function push(dialogue: Dialogue, flowId: string, context: JsonObject = {}): void {
-  dialogue.pushPattern(flowId, context);
 }
 
 /** The user turns to something else for a moment: an agent that waits has to wait on. */

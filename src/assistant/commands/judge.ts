@@ -2,7 +2,14 @@ import type { Command, Extractor } from '../command.ts';
 import { coerceSlotValue } from '../domain/coerce.ts';
 import { flowSlots } from '../flows/flow-slots.ts';
 import type { Slot } from '../model.ts';
-import { activeSegment, callChain, flowIds, isPattern, segmentsOf } from '../stack/stack.ts';
+import {
+  activeSegment,
+  callChain,
+  flowIds,
+  isAskingToContinue,
+  isPattern,
+  segmentsOf,
+} from '../stack/stack.ts';
 import { isEqual } from '../templates/value.ts';
 import type { Companions, Situation, Verdict } from './clean-up.ts';
 
@@ -63,10 +70,6 @@ function judgeClarify(
   const [only] = options;
   if (only === undefined || options.length > 1) return { command: 'clarify', options };
   return judgeStart({ command: 'start flow', flow: only }, situation, companions);
-}
-
-function isAskingToContinue(stack: Situation['stack']): boolean {
-  return stack.some((frame) => isPattern(frame, 'pattern_continue_interrupted'));
 }
 
 /** Whether a pattern relies on an action that only a project could provide, and this one does not. */

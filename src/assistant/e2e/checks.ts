@@ -11,8 +11,6 @@ interface Expected {
   readonly matches: (event: TrackerEvent) => boolean;
 }
 
-const lines = { bot: botLine, slot: slotLine, action: actionLine, flow: flowLine } as const;
-
 /** Something that must have happened. */
 export function happened(expected: Expected): Check {
   const { title, position, uses = [], matches } = expected;
@@ -98,19 +96,10 @@ function slotCheck(
 }
 
 function failed(expected: string, kind: Expected['kind'], turn: TestTurn): Verdict {
-  return { isTrue: false, expected, found: linesOf(kind, turn) };
-}
-
-const kinds: Readonly<Record<Expected['kind'], (event: string) => boolean>> = {
-  bot: (event) => event === 'bot',
-  slot: (event) => event === 'slot',
-  action: (event) => event === 'action',
-  flow: (event) => event.startsWith('flow_'),
-};
-
-function linesOf(kind: Expected['kind'], { events }: TestTurn): readonly string[] {
-  const line = lines[kind];
-  return events.filter(({ event }) => kinds[kind](event)).map((event) => line(event));
+  const lines = { bot: botLine, slot: slotLine, action: actionLine, flow: flowLine } as const;
+  const isOfKind = ({ event }: TrackerEvent) => event === kind || event.startsWith(`${kind}_`);
+  const found = turn.events.filter(isOfKind).map((event) => lines[kind](event));
+  return { isTrue: false, expected, found };
 }
 
 /** A list of names as a title. */

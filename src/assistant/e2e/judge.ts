@@ -1,4 +1,5 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { z } from 'zod';
+import type { JSONSchema7, LanguageModelV4 } from '@ai-sdk/provider';
 import type { Field } from '../../config/index.ts';
 import { generateText, offersStructuredOutput } from '../../models/index.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
@@ -54,26 +55,14 @@ ${tasks[kind]}
 Answer with JSON only: {"statements": [{"statement": "...", "holds": true, "reason": "..."}]}`;
 }
 
-const schema = {
-  type: 'object',
-  required: ['statements'],
-  additionalProperties: false,
-  properties: {
-    statements: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['statement', 'holds', 'reason'],
-        additionalProperties: false,
-        properties: {
-          statement: { type: 'string' },
-          holds: { type: 'boolean' },
-          reason: { type: 'string' },
-        },
-      },
-    },
-  },
-} as const;
+/** What a judge answers with. */
+const answered = z.object({
+  statements: z.array(z.object({ statement: z.string(), holds: z.boolean(), reason: z.string() })),
+});
+const schema = z.toJSONSchema(answered, { target: 'draft-7' }) as JSONSchema7;
+const given = z.object({
+  statements: z.array(answered.shape.statements.element.extend({ reason: z.string().catch('') })),
+});
 
 /** A model as a judge: it looks at each statement, and the share of those that hold is the score. */
 export function modelJudge(
@@ -124,32 +113,13 @@ export function readJudgement(text: string, kind: Question['kind']): Judgement |
   };
 }
 
-interface Statement {
-  readonly statement: string;
-  readonly holds: boolean;
-  readonly reason: string;
-}
-
-function statementsIn(text: string): readonly Statement[] | undefined {
+function statementsIn(text: string) {
   const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
-  let value: JsonValue;
   try {
-    value = parseJson(json) as JsonValue;
+    return given.parse(parseJson(json)).statements.slice(0, mostStatements);
   } catch {
     return undefined;
   }
-  const list = (value as JsonObject | null)?.['statements'];
-  if (!Array.isArray(list)) return undefined;
-  const read = (list as readonly JsonValue[]).slice(0, mostStatements).map(readStatement);
-  const whole = read.filter((one) => one !== undefined);
-  return whole.length === read.length ? whole : undefined;
-}
-
-function readStatement(value: JsonValue): Statement | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const { statement, holds, reason } = value as JsonObject;
-  if (typeof statement !== 'string' || typeof holds !== 'boolean') return undefined;
-  return { statement, holds, reason: typeof reason === 'string' ? reason : '' };
 }
 
 /** Messages of one turn that are judged for one assertion. */

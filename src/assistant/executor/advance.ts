@@ -114,13 +114,7 @@ function enterCall(
   }
   if (step.mcpServer === undefined && dialogue.flows.has(step.target)) {
     checkDepth(dialogue, step);
-    dialogue.push({
-      type: 'flow',
-      frameId: dialogue.tracker.newFrameId(),
-      flowId: step.target,
-      stepId: START,
-      frameType: 'call',
-    });
+    dialogue.pushFlow(step.target, 'call');
     return undefined;
   }
   return { kind: 'call', handler: handlerOf(dialogue, step), step, frame };

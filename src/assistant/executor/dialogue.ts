@@ -164,6 +164,12 @@ export class Dialogue {
     this.tracker.setStack([...this.tracker.stack, frame]);
   }
 
+  /** A flow at its start. */
+  pushFlow(flowId: string, frameType: FlowFrame['frameType']): void {
+    const frameId = this.tracker.newFrameId();
+    this.push({ type: 'flow', frameId, flowId, stepId: START, frameType });
+  }
+
   /** A pattern takes the place of an older one of its kind that still waits. */
   pushPattern(flowId: string, context: JsonObject = {}): void {
     const { tracker } = this;

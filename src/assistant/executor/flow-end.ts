@@ -1,5 +1,4 @@
 import type { FlowFrame, PatternFrame } from '../conversation.ts';
-import { START } from '../model.ts';
 import {
   activeSegment,
   callChain,
@@ -145,13 +144,7 @@ function startLinked(dialogue: Dialogue, flowId: string, source: FlowFrame | und
   // A pattern that links to a flow interrupts what is below it; a flow hands on what it was.
   if (source === undefined) interruptActive(dialogue);
   const inherited = source?.frameType === 'interrupt' ? 'interrupt' : 'link';
-  dialogue.push({
-    type: 'flow',
-    frameId: tracker.newFrameId(),
-    flowId,
-    stepId: START,
-    frameType: source === undefined ? frameTypeOver(tracker.stack) : inherited,
-  });
+  dialogue.pushFlow(flowId, source === undefined ? frameTypeOver(tracker.stack) : inherited);
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { AgentFrame } from '../conversation.ts';
-import { START } from '../model.ts';
 import {
   activeSegment,
   frameTypeOver,
-  isPattern,
+  isAskingToContinue,
   isStarted,
   moveToTop,
   removeFrames,
@@ -26,7 +25,7 @@ export function startFlows(
 ): void {
   if (flowIds.length === 0) return;
   const { tracker } = dialogue;
-  const wasAskingToContinue = isAskingToContinue(dialogue);
+  const wasAskingToContinue = isAskingToContinue(tracker.stack);
   tracker.setStack(withoutConversationPatterns(tracker.stack));
   const active = activeSegment(tracker.stack);
   // The user goes on with what is on top anyway: nothing is interrupted.
@@ -49,13 +48,7 @@ function startFlow(dialogue: Dialogue, flowId: string, cancelled: Segment | unde
     return resumeSegment(dialogue, waiting);
   }
   const below = removeFrames(tracker.stack, cancelled?.frames ?? []);
-  dialogue.push({
-    type: 'flow',
-    frameId: tracker.newFrameId(),
-    flowId,
-    stepId: START,
-    frameType: frameTypeOver(below),
-  });
+  dialogue.pushFlow(flowId, frameTypeOver(below));
 }
 
 function isSameSegment(one: Segment, other: Segment | undefined): boolean {
@@ -97,8 +90,4 @@ function resumeAgent(dialogue: Dialogue): void {
 
 export function agentOf(segment: Segment | undefined): AgentFrame | undefined {
   return segment?.frames.find((frame) => frame.type === 'agent');
-}
-
-export function isAskingToContinue(dialogue: Dialogue): boolean {
-  return dialogue.tracker.stack.some((frame) => isPattern(frame, 'pattern_continue_interrupted'));
 }

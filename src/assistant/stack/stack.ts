@@ -153,3 +153,8 @@ export function frameTypeOver(stack: readonly StackFrame[]): 'regular' | 'interr
 export function isSamePath(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((stepId, at) => stepId === other[at]);
 }
+
+/** Whether the user was asked to go on with a flow that was interrupted. */
+export function isAskingToContinue(stack: readonly StackFrame[]): boolean {
+  return stack.some((frame) => isPattern(frame, 'pattern_continue_interrupted'));
+}

@@ -1,11 +1,11 @@
-import type { JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { filters } from './filters.ts';
 import { methods } from './methods.ts';
 import { globals } from './names.ts';
 import { type Budget, type Call, type Operation, toList } from './operation.ts';
 import { operate, toOperand } from './operators.ts';
 import type { Arguments, Expression } from './syntax.ts';
-import { isList, isMapping, isTruthy, member, tests, toText, Tuple, type Value } from './value.ts';
+import { isList, isTruthy, member, tests, toText, Tuple, type Value } from './value.ts';
 import { type Binding, Macro, Namespace, type Variables } from './variables.ts';
 
 /** What a template can see; only own properties count. */
@@ -214,7 +214,7 @@ function toValue(binding: Binding): Value {
 /** What `dict` and `namespace` are made of: a mapping or pairs, and named arguments. */
 export function entriesOf({ positional, named }: Call): (readonly [string, JsonValue])[] {
   const [first] = positional;
-  const given = isMapping(first)
+  const given = isJsonObject(first)
     ? Object.entries(first)
     : toList(first).map((pair) => [toText(toList(pair)[0]), toList(pair)[1] ?? null] as const);
   return [...given, ...[...named].map(([name, value]) => [name, value ?? null] as const)];

@@ -1,8 +1,8 @@
-import type { JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
 import { argument, attributeOf, type Call, type Operation, toList, toNumber } from './operation.ts';
 import { round } from './operators.ts';
 import { textFilters } from './text-filters.ts';
-import { isList, isMapping, isTruthy, order, tests, toText, Tuple, type Value } from './value.ts';
+import { isList, isTruthy, order, tests, toText, Tuple, type Value } from './value.ts';
 
 /** Of the text of an item, by which items are told apart; in steps of the renderer. */
 const textCost = 5;
@@ -159,7 +159,7 @@ const defaultTo: Operation = (value, call) => {
 };
 
 export function pairs(value: Value): readonly Tuple[] {
-  return isMapping(value) ? Object.entries(value).map((pair) => Tuple.named([], pair)) : [];
+  return isJsonObject(value) ? Object.entries(value).map((pair) => Tuple.named([], pair)) : [];
 }
 
 /** By name, as templates call them. */
@@ -234,7 +234,7 @@ function write(value: JsonValue, indent: number, isSorted: boolean, line: string
       ']',
     );
   }
-  if (!isMapping(value)) return 'null';
+  if (!isJsonObject(value)) return 'null';
   const keys = isSorted ? Object.keys(value).sort() : Object.keys(value);
   const pairs = keys.map(
     (key) => `${JSON.stringify(key)}: ${write(value[key] ?? null, indent, isSorted, inner)}`,

@@ -2,7 +2,8 @@ import { filters, pairs } from './filters.ts';
 import { argument, type Operation, toList, toNumber } from './operation.ts';
 import { formatBraces, strftime } from './python-format.ts';
 import { capitalize, pad, replace, strip } from './text-filters.ts';
-import { isEqual, isList, isMapping, member, toText, Tuple, type Value } from './value.ts';
+import { isEqual, isList, member, toText, Tuple, type Value } from './value.ts';
+import { isJsonObject } from '../../protocol/index.ts';
 
 /** Whether a text has characters, and all are of a class. */
 const all =
@@ -88,7 +89,7 @@ export const methods: Readonly<Record<string, Operation>> = {
     call.spend(list.length * toText(value).length);
     return list.join(toText(value));
   },
-  keys: (value) => (isMapping(value) ? Object.keys(value) : []),
+  keys: (value) => (isJsonObject(value) ? Object.keys(value) : []),
   ljust: (value, call) => pad(value, call, 'left'),
   lower: filters['lower'] as Operation,
   lstrip: (value, call) => strip(value, call.positional[0], 'start'),
@@ -120,6 +121,6 @@ export const methods: Readonly<Record<string, Operation>> = {
     ),
   title,
   upper: filters['upper'] as Operation,
-  values: (value) => (isMapping(value) ? Object.values(value) : []),
+  values: (value) => (isJsonObject(value) ? Object.values(value) : []),
   zfill: (value, call) => pad(value, call, 'right', '0'),
 };

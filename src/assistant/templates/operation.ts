@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../protocol/index.ts';
-import { isList, isMapping, member, type Value } from './value.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import { isList, member, type Value } from './value.ts';
 
 /** The arguments of a filter or method, and the account of the rendering that calls it. */
 export interface Call {
@@ -21,7 +21,7 @@ export function argument(call: Call, at: number, name: string): Value {
 export function toList(value: Value): readonly JsonValue[] {
   if (isList(value)) return value;
   if (typeof value === 'string') return Array.from(value);
-  return isMapping(value) ? Object.keys(value) : [];
+  return isJsonObject(value) ? Object.keys(value) : [];
 }
 
 export function toNumber(value: Value, fallback: number): number {
@@ -107,7 +107,7 @@ export class Budget {
     if (known !== undefined) return known;
     let size = 1;
     if (isList(value)) for (const item of value) size += this.size(item);
-    else if (isMapping(value)) {
+    else if (isJsonObject(value)) {
       for (const [key, item] of Object.entries(value)) size += key.length + this.size(item);
     }
     this.#sizes.set(value, size);

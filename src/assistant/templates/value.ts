@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue } from '../../protocol/index.ts';
 
 /** What expressions work on: JSON, and undefined for what is not there. */
 export type Value = JsonValue | undefined;
@@ -39,14 +39,10 @@ export function isList(value: Value): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-export function isMapping(value: Value): value is { readonly [key: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** As in the template language's home: empty things, zero, none and undefined are false. */
 export function isTruthy(value: Value): boolean {
   if (isList(value)) return value.length > 0;
-  if (isMapping(value)) return Object.keys(value).length > 0;
+  if (isJsonObject(value)) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
@@ -54,12 +50,12 @@ export function isTruthy(value: Value): boolean {
 export function member(value: Value, key: Value): Value {
   if (typeof key === 'number') {
     if (!isList(value) && typeof value !== 'string') {
-      return isMapping(value) ? member(value, String(key)) : undefined;
+      return isJsonObject(value) ? member(value, String(key)) : undefined;
     }
     return value[key < 0 ? value.length + key : key];
   }
   if (typeof key !== 'string') return undefined;
-  if (isMapping(value)) {
+  if (isJsonObject(value)) {
     return !forbidden.has(key) && Object.hasOwn(value, key) ? value[key] : undefined;
   }
   if (value instanceof Tuple) return value.named(key);
@@ -72,7 +68,7 @@ export function isEqual(left: Value, right: Value): boolean {
   if (isList(left) && isList(right)) {
     return left.length === right.length && left.every((item, at) => isEqual(item, right[at]));
   }
-  if (!isMapping(left) || !isMapping(right)) return false;
+  if (!isJsonObject(left) || !isJsonObject(right)) return false;
   const keys = Object.keys(left);
   return (
     keys.length === Object.keys(right).length &&
@@ -94,7 +90,7 @@ export function order(left: Value, right: Value): number | undefined {
 export function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') return typeof item === 'string' && container.includes(item);
   if (isList(container)) return container.some((one) => isEqual(one, item));
-  return isMapping(container) && typeof item === 'string' && Object.hasOwn(container, item);
+  return isJsonObject(container) && typeof item === 'string' && Object.hasOwn(container, item);
 }
 
 /** The text of a value as templates write it: `None`, `True`, `['a', 1]`. */
@@ -157,12 +153,12 @@ export const tests: Readonly<Record<string, Test>> = {
   gt: greater,
   in: (value, operand) => contains(operand, value),
   integer: (value) => Number.isInteger(value),
-  iterable: (value) => isList(value) || isMapping(value) || typeof value === 'string',
+  iterable: (value) => isList(value) || isJsonObject(value) || typeof value === 'string',
   le: compare((sign) => sign <= 0),
   lessthan: less,
   lower: (value) => typeof value === 'string' && value === value.toLowerCase(),
   lt: less,
-  mapping: isMapping,
+  mapping: isJsonObject,
   ne: (value, operand) => !isEqual(value, operand),
   none: (value) => value === null,
   number: (value) => typeof value === 'number',

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/index.ts';
 import type { BotMessage } from '../bot-message.ts';
 import type { Command, Extractor } from '../command.ts';
 import type { TrackerEvent } from '../conversation.ts';
@@ -127,10 +127,8 @@ const MAX_MESSAGE_CHARACTERS = 16 * 1024;
 
 /** What the tracker keeps of the user's latest message. */
 export function boundedMessage(parseData: JsonValue | undefined, text: string): JsonObject {
-  const isObject = typeof parseData === 'object' && parseData !== null && !Array.isArray(parseData);
-  if (isObject && JSON.stringify(parseData).length <= MAX_MESSAGE_CHARACTERS) {
-    return parseData as JsonObject;
-  }
+  const isKept = JSON.stringify(parseData ?? null).length <= MAX_MESSAGE_CHARACTERS;
+  if (isJsonObject(parseData) && isKept) return parseData;
   return { text: text.slice(0, MAX_MESSAGE_CHARACTERS), intent: { name: null }, entities: [] };
 }
 

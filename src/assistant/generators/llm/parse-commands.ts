@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
+import { isJsonObject, type JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
 import { coerceSlotValue } from '../../domain/coerce.ts';
 import type { Domain, Flow, Slot } from '../../model.ts';
@@ -176,8 +176,7 @@ function readStructured(item: JsonValue, vocabulary: Vocabulary): Command | unde
 }
 
 function field(value: JsonValue, name: string): JsonValue | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  return Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 const clearing = /^(?:null|none|undefined|nil|empty|n\/a|)$/i;
