@@ -3,9 +3,9 @@ import { suggest } from '../config/index.ts';
 import type { JsonValue } from '../protocol/index.ts';
 import { coerceSlotValue } from './domain/coerce.ts';
 import { MAX_SLOT_CHARACTERS } from './executor/apply-events.ts';
+import { defaultActionNames } from './executor/default-actions.ts';
 import { canFollowUp } from './executor/run.ts';
 import type { Domain } from './model.ts';
-import { defaultActionNames } from './executor/default-actions.ts';
 
 const name = z.string().min(1).max(512);
 const text = z.string().nullish();

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { LegateError } from '../protocol/index.ts';
 import { didYouMean, formatPath, formatProblem, locate, Problems } from './index.ts';
 

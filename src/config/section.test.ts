@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { Field, formatProblem, present, Problems, type Section, YamlFile } from './index.ts';
 
 function read(text: string, environment = {}) {

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-
 import { formatProblem, Problems, YamlFile, type YamlOptions } from './index.ts';
 
 function parse(text: string, options: YamlOptions = {}) {

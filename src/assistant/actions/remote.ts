@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '../../protocol/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import { backoff, Deadline, retry } from '../../time/index.ts';
+import { oncePer } from '../cache.ts';
 import type { Domain } from '../model.ts';
 import { readActionResult, readBounded } from './read-result.ts';
 import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
-import { oncePer } from '../cache.ts';
 
 /**
  * Where the action server is, and how patiently it is asked.

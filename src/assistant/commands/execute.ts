@@ -2,10 +2,10 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Command } from '../command.ts';
 import { restartAgent } from '../executor/agents.ts';
 import type { Dialogue } from '../executor/dialogue.ts';
-import { flowSlots } from '../flows/flow-slots.ts';
 import { interruptAgent, resumeSegment, startFlows } from '../executor/interruption.ts';
 import { readableName } from '../executor/offers.ts';
 import { checkSlots } from '../executor/rejections.ts';
+import { flowSlots } from '../flows/flow-slots.ts';
 import { smallTalkTopic } from '../small-talk/small-talk.ts';
 import {
   activeSegment,

@@ -1,9 +1,9 @@
+import { BoundedCache } from '../cache.ts';
 import { compileTemplate, type Template } from '../templates/template.ts';
 import { TemplateError } from '../templates/tokens.ts';
 import { type ConditionScope, evaluate } from './evaluate.ts';
 import { type ConditionWarning, parseCondition, type UnsupportedPattern } from './parse.ts';
 import { type Comparison, ConditionError, type Constant, type Predicate } from './syntax.ts';
-import { BoundedCache } from '../cache.ts';
 
 /** A parsed condition; evaluating changes nothing in it. */
 export interface Condition {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import { compilePattern, type Pattern, PatternError } from '../../regex/index.ts';
+import { BoundedCache } from '../cache.ts';
 import type { Domain } from '../model.ts';
 import {
   contains,
@@ -11,7 +12,6 @@ import {
   type Value,
 } from '../templates/value.ts';
 import type { Predicate } from './syntax.ts';
-import { BoundedCache } from '../cache.ts';
 
 /** What a condition can see. */
 export interface ConditionScope {

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Environment, Problems, suggest, YamlFile } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
+import { defaultActionNames } from '../executor/default-actions.ts';
 import type { Project } from '../project/model.ts';
 import type { NameUse, TestCase } from './model.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type Shared,
 } from './read-test-file.ts';
 import { place } from './report.ts';
-import { defaultActionNames } from '../executor/default-actions.ts';
 
 /** The name of files that tests share. */
 const conftest = 'conftest.yml';

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import type { JSONSchema7, LanguageModelV4 } from '@ai-sdk/provider';
+import { z } from 'zod';
 import type { Field } from '../../config/index.ts';
 import { generateText, offersStructuredOutput } from '../../models/index.ts';
 import { type JsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';

@@ -5,11 +5,11 @@ import { compileTemplate } from '../templates/template.ts';
 import { flowStarted, slotSet } from '../tracker/events.ts';
 import type { CallHandler } from './call-handler.ts';
 import { enterCollect } from './collect.ts';
+import { LISTEN } from './default-actions.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { StepFailure, TooManySteps } from './failure.ts';
 import { endFrame, linkTo } from './flow-end.ts';
 import { checkSlots } from './rejections.ts';
-import { LISTEN } from './default-actions.ts';
 
 const MAX_CALL_DEPTH = 32;
 

@@ -11,10 +11,10 @@ import { restarted, sessionEnded, sessionStarted, slotSet } from '../tracker/eve
 import { correctSlots } from './correction.ts';
 import { contextOf, type Dialogue } from './dialogue.ts';
 import { afterFlow, cancelSegment, listOf } from './flow-end.ts';
-import { formerEvents, takeBack } from './take-back.ts';
 import { resumeSegment } from './interruption.ts';
 import { readableName } from './offers.ts';
 import { checkSlots, runSlotRejections } from './rejections.ts';
+import { formerEvents, takeBack } from './take-back.ts';
 
 /**
  * Works on the stack without the frame that runs the action, and puts the frame back on top:

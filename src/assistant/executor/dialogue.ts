@@ -10,11 +10,11 @@ import { promptJson, type PromptNote } from '../prompt-note.ts';
 import type { Responder } from '../responses/responder.ts';
 import { isInner, replaceFrame, withoutPattern } from '../stack/stack.ts';
 import { botUttered } from '../tracker/events.ts';
+import { trackerJson } from '../tracker/json.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import type { WaitingAgent } from './agents.ts';
 import type { CallHandler } from './call-handler.ts';
 import { offerValues, withOffers } from './offers.ts';
-import { trackerJson } from '../tracker/json.ts';
 
 /** The last events before this turn, oldest first. */
 export type History = (options: { readonly last: number }) => Promise<readonly TrackerEvent[]>;

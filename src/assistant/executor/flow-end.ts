@@ -1,4 +1,5 @@
 import type { FlowFrame, PatternFrame } from '../conversation.ts';
+import { flowSlots } from '../flows/flow-slots.ts';
 import {
   activeSegment,
   callChain,
@@ -18,7 +19,6 @@ import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 import { interruptActive, resumeSegment } from './interruption.ts';
 import { readableName } from './offers.ts';
-import { flowSlots } from '../flows/flow-slots.ts';
 
 /** The top frame has no further step. */
 export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): void {

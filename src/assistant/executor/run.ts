@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../protocol/index.ts';
 import type { StackFrame } from '../conversation.ts';
 import type { Domain } from '../model.ts';
+import { INTERNAL_ERROR_RESPONSE } from '../responses/responder.ts';
+import { activeSegment, isPattern, withoutConversationPatterns } from '../stack/stack.ts';
 import { actionExecuted } from '../tracker/events.ts';
 import { advance, countStep, type Prediction } from './advance.ts';
 import { defaultActions, LISTEN, LISTEN_FOR_AGENT } from './default-actions.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure, TooManySteps } from './failure.ts';
+import { afterFlow, cancelSegment, clearStack } from './flow-end.ts';
 import { runAction } from './run-action.ts';
 import { runCall } from './run-call.ts';
-import { activeSegment, isPattern, withoutConversationPatterns } from '../stack/stack.ts';
-import { afterFlow, cancelSegment, clearStack } from './flow-end.ts';
-import { INTERNAL_ERROR_RESPONSE } from '../responses/responder.ts';
 
 const INTERNAL_ERROR = 'pattern_internal_error';
 

@@ -1,4 +1,5 @@
 import MiniSearch from 'minisearch';
+import { oncePer } from '../cache.ts';
 import type { Flow } from '../model.ts';
 import {
   allowedMistakes,
@@ -11,7 +12,6 @@ import {
   type Token,
   weakWords,
 } from './words/words.ts';
-import { oncePer } from '../cache.ts';
 
 /** How well a flow answers to a message. */
 export interface Candidate {

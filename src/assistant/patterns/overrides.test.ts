@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
 import type { Command } from '../command.ts';
-import { cancel, chitchat, clarify, Conversation } from '../testing/conversation.ts';
-import { repeat, search, set, skip, start } from '../testing/conversation.ts';
+import {
+  cancel,
+  chitchat,
+  clarify,
+  Conversation,
+  repeat,
+  search,
+  set,
+  skip,
+  start,
+} from '../testing/conversation.ts';
 import { project } from '../testing/project.ts';
 
 /** A kiosk in which the pattern says one thing of its own. */

@@ -1,6 +1,6 @@
 import type { Section } from '../../config/index.ts';
-import { readUrl } from './readers.ts';
 import { type A2aServer, jwtAlgorithms } from './model.ts';
+import { readUrl } from './readers.ts';
 
 /** `a2a_server:` with all its keys and their defaults. */
 export function readA2aServer(section: Section): A2aServer {

@@ -1,6 +1,6 @@
 import type { Section } from '../../config/index.ts';
-import { readUrl } from './readers.ts';
 import type { Authentication } from './model.ts';
+import { readUrl } from './readers.ts';
 
 const kinds = ['api_key', 'token', 'oauth'] as const;
 

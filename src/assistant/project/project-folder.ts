@@ -1,6 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
-
 import type { Problems, Source } from '../../config/index.ts';
 
 /** Larger files are not read, in bytes: no project text is that long. */

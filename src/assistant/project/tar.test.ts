@@ -1,11 +1,10 @@
+import * as fc from 'fast-check';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-
 import { LegateError } from '../../protocol/index.ts';
 import { readTar, writeTar } from './tar.ts';
 

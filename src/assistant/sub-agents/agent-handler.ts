@@ -1,23 +1,18 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
-import {
-  type Call,
-  type CallHandler,
-  type CallOutcome,
-  isAtWork,
-  type LeftCall,
-} from '../executor/index.ts';
-import type { SubAgent } from '../project/index.ts';
+import { until } from '../../time/index.ts';
+import type { BotMessage } from '../bot-message.ts';
+import { isAtWork } from '../executor/agents.ts';
+import type { Call, CallHandler, CallOutcome, LeftCall } from '../executor/call-handler.ts';
+import type { SubAgent } from '../project/model.ts';
 import { agentInput } from './agent-input.ts';
 import { ExternalCaller } from './external/external-agent.ts';
 import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf } from './outcome.ts';
-import { until } from '../../time/index.ts';
 import { type Sleep, timeLimit, withRetries } from './patience.ts';
 import { runReactAgent } from './react/react-agent.ts';
-import type { BotMessage } from '../bot-message.ts';
 
 export interface AgentHandlerParts {
   readonly agent: SubAgent;

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import type { Call } from '../executor/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
+import type { Call } from '../executor/call-handler.ts';
 import type { Slot } from '../model.ts';
-import type { SubAgent } from '../project/index.ts';
-import type { TranscriptEntry } from '../tracker/index.ts';
+import type { SubAgent } from '../project/model.ts';
+import type { TranscriptEntry } from '../tracker/state.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';
 
 /** What the agent is told about a call: everything but the slots that are the engine's own. */

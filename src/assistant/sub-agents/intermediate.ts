@@ -1,4 +1,4 @@
-import type { Call } from '../executor/index.ts';
+import type { Call } from '../executor/call-handler.ts';
 import { bounded } from './outcome.ts';
 
 /** Messages on the way that users see of one call; who tells more does not get through. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LegateError } from '../../protocol/index.ts';
-import type { Project, SubAgent } from '../project/index.ts';
+import type { Project, SubAgent } from '../project/model.ts';
 import type { SubAgentModule } from './model.ts';
 
 const functions = [

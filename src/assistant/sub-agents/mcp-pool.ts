@@ -1,7 +1,7 @@
 import { McpConnection, type McpServerConfig } from '../../mcp/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import type { McpServer } from '../project/index.ts';
+import type { McpServer } from '../project/model.ts';
 
 export interface McpPoolOptions {
   /** Programs are started here. */

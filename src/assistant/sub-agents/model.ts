@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
+import type { BotMessage } from '../bot-message.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import type { SlotType } from '../model.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import type { SubAgentTool } from './sub-agent-tool.ts';
-import type { BotMessage } from '../bot-message.ts';
 
 /**
  * A slot as a sub agent sees it.

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../protocol/index.ts';
-import { compileCondition } from '../conditions/index.ts';
-import type { Call, CallOutcome } from '../executor/index.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { BotMessage } from '../bot-message.ts';
+import { compileCondition } from '../conditions/condition.ts';
+import type { Call, CallOutcome } from '../executor/call-handler.ts';
+import type { EventDraft } from '../tracker/events.ts';
 import type { AgentOutput } from './model.ts';
 import { slotOfEvent } from './slot-events.ts';
-import type { BotMessage } from '../bot-message.ts';
 
 /** Characters of one message to the user. */
 const longestMessage = 32_000;

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../protocol/index.ts';
-import { coerceSlotValue } from '../domain/index.ts';
+import { coerceSlotValue } from '../domain/coerce.ts';
 import type { Domain } from '../model.ts';
-import type { EventDraft } from '../tracker/index.ts';
+import type { EventDraft } from '../tracker/events.ts';
 
 /** What an event makes of a slot, as the conversation will have it; undefined when it makes nothing. */
 export function slotOfEvent(

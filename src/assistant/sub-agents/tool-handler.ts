@@ -1,9 +1,10 @@
 import { suggest } from '../../config/index.ts';
 import { type McpToolResult, metaOf } from '../../mcp/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
-import type { Call, CallHandler, CallOutcome } from '../executor/index.ts';
-import { evaluateExpression, TemplateError } from '../templates/index.ts';
-import { slotSet } from '../tracker/index.ts';
+import type { Call, CallHandler, CallOutcome } from '../executor/call-handler.ts';
+import { evaluateExpression } from '../templates/template.ts';
+import { TemplateError } from '../templates/tokens.ts';
+import { slotSet } from '../tracker/events.ts';
 import type { McpPool } from './mcp-pool.ts';
 
 /** Carries out `call: tool` with `mcp_server`: slots become parameters, the result becomes slots. */

@@ -1,9 +1,9 @@
+import { isJsonObject } from '../../protocol/index.ts';
 import { filters, pairs } from './filters.ts';
 import { argument, type Operation, toList, toNumber } from './operation.ts';
 import { formatBraces, strftime } from './python-format.ts';
 import { capitalize, pad, replace, strip } from './text-filters.ts';
 import { isEqual, isList, member, toText, Tuple, type Value } from './value.ts';
-import { isJsonObject } from '../../protocol/index.ts';
 
 /** Whether a text has characters, and all are of a class. */
 const all =

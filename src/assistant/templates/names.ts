@@ -1,5 +1,4 @@
-import type { Expression, Statement } from './syntax.ts';
-import { blockName } from './syntax.ts';
+import { blockName, type Expression, type Statement } from './syntax.ts';
 import { TemplateError } from './tokens.ts';
 import { toText } from './value.ts';
 

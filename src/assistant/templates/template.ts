@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../protocol/index.ts';
+import { BoundedCache } from '../cache.ts';
 import type { TemplateScope } from './evaluator.ts';
 import { parseExpression } from './expression.ts';
 import { checkCalls, namesOf } from './names.ts';
@@ -8,7 +9,6 @@ import { parseTemplate } from './statement.ts';
 import type { Expression } from './syntax.ts';
 import { scan, TemplateError, Tokens } from './tokens.ts';
 import { toText } from './value.ts';
-import { BoundedCache } from '../cache.ts';
 
 /** A parsed template; rendering changes nothing in it. */
 export interface Template {

@@ -2,9 +2,9 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
 import { beginsSession } from './applied.ts';
+import { decodeFrame } from './decode.ts';
 import type { EventDraft } from './events.ts';
 import { loadState } from './state.ts';
-import { decodeFrame } from './decode.ts';
 
 /** A frame as tracker JSON shows it. */
 export function frameJson(frame: StackFrame): JsonObject {

@@ -10,9 +10,9 @@ import {
   slotSet,
   userUttered,
 } from './events.ts';
+import { formerTrackerJson } from './former.ts';
 import { trackerJson } from './json.ts';
 import { Tracker } from './tracker.ts';
-import { formerTrackerJson } from './former.ts';
 
 const bank = domain([slot('amount', 'float'), slot('tier', 'text', { initialValue: 'basic' })]);
 

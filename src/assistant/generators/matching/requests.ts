@@ -1,6 +1,6 @@
 import type { Flow } from '../../model.ts';
-import { type Message, messageOf, type Span } from '../words/words.ts';
 import type { Candidate, FlowIndex } from '../flow-index.ts';
+import { type Message, messageOf, type Span } from '../words/words.ts';
 import { leastCoverage, opensAsRequest } from './phrases.ts';
 
 /** What a message asks to start. */

@@ -1,9 +1,9 @@
 import { compilePatternInText, PatternError, type PatternInText } from '../../../regex/index.ts';
+import { oncePer } from '../../cache.ts';
 import { describedPattern, requiredPattern } from '../../conditions/condition.ts';
 import type { FlowQuestion } from '../../flows/flow-slots.ts';
 import { fold, messageOf, stem } from '../words/words.ts';
 import { wordsOf } from './values/categories.ts';
-import { oncePer } from '../../cache.ts';
 
 /** How the value of a slot is looked for. */
 export type SlotKind =

@@ -1,11 +1,11 @@
 import type { JsonValue } from '../../../protocol/index.ts';
 import type { Command } from '../../command.ts';
 import type { GeneratorInput } from '../../commands/generator.ts';
-import type { Flow } from '../../model.ts';
 import { type FlowQuestion, isFilledByUser, questionsOf } from '../../flows/flow-slots.ts';
+import type { Flow } from '../../model.ts';
+import { flowIndexOf } from '../flow-index.ts';
 import { presentMoment } from '../present-moment.ts';
 import { type Message, messageOf, readMessage } from '../words/words.ts';
-import { flowIndexOf } from '../flow-index.ts';
 import { withoutOpeners } from './phrases.ts';
 import { Reading } from './reading.ts';
 import { findRequests, type Request, type Requested } from './requests.ts';

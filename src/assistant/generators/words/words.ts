@@ -1,4 +1,5 @@
 import { editDistance } from '../../../config/index.ts';
+
 /** Lower case without accents. */
 export function fold(text: string): string {
   return text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();

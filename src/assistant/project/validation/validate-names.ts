@@ -1,8 +1,8 @@
 import { type Field, suggest } from '../../../config/index.ts';
 import type { Use } from '../../domain/uses.ts';
+import { defaultActionNames } from '../../executor/default-actions.ts';
 import type { Slot } from '../../model.ts';
 import { usesOf, type ValidationScope } from './scope.ts';
-import { defaultActionNames } from '../../executor/default-actions.ts';
 
 /** Slots, responses, actions, model groups and servers must exist and be fit for their use. */
 export function validateNames(scope: ValidationScope): void {

@@ -2,7 +2,7 @@ import type { Client, ClientBinding, ClientOptions } from '../../../client/index
 import { authenticationHeaders } from '../../../mcp/index.ts';
 import type { JsonObject } from '../../../protocol/index.ts';
 import { traceHeaders } from '../../../telemetry/index.ts';
-import type { ExternalAgent } from '../../project/index.ts';
+import type { ExternalAgent } from '../../project/model.ts';
 
 export interface ExternalParts {
   readonly agent: ExternalAgent;

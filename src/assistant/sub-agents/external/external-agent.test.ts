@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../telemetry/index.ts';
-import type { Call } from '../../executor/index.ts';
-import type { ExternalAgent } from '../../project/index.ts';
+import type { Call } from '../../executor/call-handler.ts';
+import type { ExternalAgent } from '../../project/model.ts';
 import type { AgentInput } from '../model.ts';
 import { ExternalCaller } from './external-agent.ts';
 

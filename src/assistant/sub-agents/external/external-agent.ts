@@ -9,8 +9,8 @@ import {
 } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { until } from '../../../time/index.ts';
-import type { Call } from '../../executor/index.ts';
-import type { ExternalAgent } from '../../project/index.ts';
+import type { Call } from '../../executor/call-handler.ts';
+import type { ExternalAgent } from '../../project/model.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
 import { AgentConnection, type ExternalParts } from './agent-connection.ts';
 import { toMessage } from './external-message.ts';

@@ -1,9 +1,10 @@
 import type { Entry } from '../../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
-import type { Call } from '../../executor/index.ts';
-import { dateTimeLine, presentMoment } from '../../generators/index.ts';
-import type { ReactAgent } from '../../project/index.ts';
-import { compileTemplate } from '../../templates/index.ts';
+import type { Call } from '../../executor/call-handler.ts';
+import { dateTimeLine } from '../../generators/llm/facts.ts';
+import { presentMoment } from '../../generators/present-moment.ts';
+import type { ReactAgent } from '../../project/model.ts';
+import { compileTemplate } from '../../templates/template.ts';
 import { entriesOfRun, slotValues } from '../agent-input.ts';
 import type { AgentInput, StructuredResult } from '../model.ts';
 

@@ -12,11 +12,11 @@ import {
 } from '../../../agents/index.ts';
 import { generateText } from '../../../models/index.ts';
 import { type JsonObject, type JsonValue, LegateError } from '../../../protocol/index.ts';
-import { compileCondition } from '../../conditions/index.ts';
-import type { Call } from '../../executor/index.ts';
-import type { ReactAgent } from '../../project/index.ts';
+import { compileCondition } from '../../conditions/condition.ts';
+import type { Call } from '../../executor/call-handler.ts';
+import type { ReactAgent } from '../../project/model.ts';
 import { noted } from '../../prompt-note.ts';
-import { type EventDraft, slotSet } from '../../tracker/index.ts';
+import { type EventDraft, slotSet } from '../../tracker/events.ts';
 import { slotValues } from '../agent-input.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { AgentInput, AgentOutput, StructuredResult, SubAgentModule } from '../model.ts';

@@ -1,9 +1,9 @@
 import { mcpTool, safelyNamed, type Tool, tool } from '../../../agents/index.ts';
 import { metaOf, selectTools } from '../../../mcp/index.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
-import { coerceSlotValue } from '../../domain/index.ts';
+import { coerceSlotValue } from '../../domain/coerce.ts';
 import type { Slot } from '../../model.ts';
-import type { ReactAgent } from '../../project/index.ts';
+import type { ReactAgent } from '../../project/model.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { SubAgentModule } from '../model.ts';
 import type { SubAgentTool, SubAgentToolContext } from '../sub-agent-tool.ts';

@@ -1,4 +1,4 @@
-import type { Call } from '../../executor/index.ts';
+import type { Call } from '../../executor/call-handler.ts';
 
 /** What was shown of a message while it came to be. */
 export interface Shown {

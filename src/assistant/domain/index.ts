@@ -1,1 +1,0 @@
-export { coerceSlotValue } from './coerce.ts';

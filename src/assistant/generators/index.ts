@@ -1,2 +1,0 @@
-export { dateTimeLine } from './llm/facts.ts';
-export { presentMoment } from './present-moment.ts';

@@ -1,1 +1,0 @@
-export type { ExternalAgent, McpServer, Project, ReactAgent, SubAgent } from './model.ts';

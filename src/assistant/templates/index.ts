@@ -1,2 +1,0 @@
-export { TemplateError } from './tokens.ts';
-export { compileTemplate, evaluateExpression } from './template.ts';
