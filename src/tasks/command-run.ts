@@ -6,11 +6,10 @@ import { inSpan, type Span } from '../telemetry/index.ts';
 import type { Hub } from './hub.ts';
 import type { EngineSettings } from './options.ts';
 import { retryWhileUnavailable } from './store-retry.ts';
-import { reportedOutage } from '../store/index.ts';
 import { RunControl } from './run-control.ts';
 import { supersede } from './supersede.ts';
 import { TurnLost } from './task-writer.ts';
-import { endWrites, type Run, type TurnOutcome } from './turn-run.ts';
+import { endWrites, lostOutcome, type Run, type TurnOutcome } from './turn-run.ts';
 import type { StopCause } from './turn-stopped.ts';
 import { contextState, turnIdOf } from './turn-view.ts';
 
@@ -135,8 +134,7 @@ export class CommandRun implements Run {
       return { kind: 'command', next };
     } catch (error) {
       this.#waiting()?.settle({ error: dropped(error) });
-      if (!(error instanceof TurnLost)) this.#logLoss(error);
-      return { kind: 'lost', error: error as Error };
+      return lostOutcome(this.#settings, { turnId: this.turnId }, error);
     } finally {
       this.#control.clear();
     }
@@ -233,14 +231,6 @@ export class CommandRun implements Run {
       case 'lost':
         return dropped();
     }
-  }
-
-  #logLoss(error: unknown): void {
-    const { store, logger } = this.#settings;
-    const ids = { turnId: this.turnId };
-    const outage = reportedOutage(store, error);
-    if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.lost');
-    else logger.error({ ...ids, error }, 'tasks.turn.lost');
   }
 }
 

@@ -227,13 +227,7 @@ export class TurnRun implements Run {
       const end = await this.#pull();
       return await this.#end(end);
     } catch (error) {
-      if (error instanceof TurnLost) return { kind: 'lost', error };
-      const { store, logger } = settings;
-      const ids = { taskId: this.taskId, turnId: this.turnId };
-      const outage = reportedOutage(store, error);
-      if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.lost');
-      else logger.error({ ...ids, error }, 'tasks.turn.lost');
-      return { kind: 'lost', error: error as Error };
+      return lostOutcome(settings, { taskId: this.taskId, turnId: this.turnId }, error);
     } finally {
       if (this.#superseded !== undefined) await this.#superseded;
       this.#control.clear();
@@ -404,6 +398,18 @@ export class TurnRun implements Run {
     const isCancelLeft = this.#isCancelRequested && !isTerminal(task.value.status.state);
     return { kind: 'task', task, next, isCancelLeft };
   }
+}
+
+/** The outcome of a turn or a command that could not be written to its end. */
+export function lostOutcome(
+  { store, logger }: EngineSettings,
+  ids: { readonly taskId?: string; readonly turnId: string },
+  error: unknown,
+): TurnOutcome {
+  const outage = reportedOutage(store, error);
+  if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.lost');
+  else if (!(error instanceof TurnLost)) logger.error({ ...ids, error }, 'tasks.turn.lost');
+  return { kind: 'lost', error: error as Error };
 }
 
 /** What is written in the transaction that ends a turn or a command, besides the end itself. */

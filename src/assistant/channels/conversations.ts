@@ -23,10 +23,10 @@ export interface SayOptions {
   readonly channel: string;
   /** @default {} */
   readonly metadata?: JsonObject;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** W3C trace context of whoever asked. */
-  readonly traceparent?: string;
-  readonly tracestate?: string;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
 }
 
 /**

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { Caller } from '../../agents/index.ts';
 import { z } from 'zod';
 import { Json, type JsonObject } from '../../protocol/index.ts';
-import { Deadline } from '../../time/index.ts';
+import { Deadline, KeyedQueue, repeat } from '../../time/index.ts';
 import { ownerKey, type RecordWrite, type Store, type StoredRecord } from '../../store/index.ts';
-import type { Engine, Scheduler, Timer } from '../../tasks/index.ts';
+import type { Engine, Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { loadState } from '../tracker/state.ts';
@@ -70,8 +70,9 @@ type Waiting = z.infer<typeof waitingSchema>;
 export class InactivityTimers implements RestTimers {
   readonly #options: InactivityTimersOptions;
   #served: { readonly engine: Engine; readonly store: Store } | undefined;
-  #timer: Timer | undefined;
+  #looks: { stop(): void } | undefined;
   #looking: Promise<void> = Promise.resolve();
+  readonly #queue = new KeyedQueue({ total: atOnce });
   readonly #stopping = new AbortController();
 
   constructor(options: InactivityTimersOptions) {
@@ -80,14 +81,19 @@ export class InactivityTimers implements RestTimers {
 
   start(served: { readonly engine: Engine; readonly store: Store }): void {
     this.#served = served;
-    this.#again(this.#options.lookMs ?? 10_000);
+    const { scheduler, logger, lookMs = 10_000 } = this.#options;
+    const look = (): Promise<void> => (this.#looking = this.#look());
+    this.#looks = repeat(lookMs, look, {
+      timers: scheduler,
+      onError: (error) => logger.error({ error }, 'assistant.inactivity.failed'),
+    });
   }
 
   /** Looks no more; turns that still end arm their timers all the same. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#timer?.cancel();
-    await this.#looking;
+    this.#looks?.stop();
+    await this.#looking.catch(() => undefined);
   }
 
   arm({ tenant, subject }: Caller, contextId: string, at: number): ReturnType<RestTimers['arm']> {
@@ -97,41 +103,29 @@ export class InactivityTimers implements RestTimers {
     return { id, record };
   }
 
-  #again(delay: number): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#timer = this.#options.scheduler.after(delay, () => {
-      this.#looking = this.#look().then((isMore) => {
-        this.#again(isMore ? 1_000 : (this.#options.lookMs ?? 10_000));
-      });
-    });
-  }
-
-  /** Looks at timers that are due, a bounded number of them; true when there may be more. */
-  async #look(): Promise<boolean> {
-    const { scheduler, logger, assistant } = this.#options;
-    if (this.#served === undefined || assistant() === undefined) return false;
-    try {
+  /** Looks at timers that are due, a bounded number at once. */
+  async #look(): Promise<void> {
+    const { scheduler, assistant } = this.#options;
+    for (let isMore = true; isMore && !this.#stopping.signal.aborted;) {
+      if (this.#served === undefined || assistant() === undefined) return;
       const now = scheduler.now();
-      const { records } = this.#served.store;
-      const first = await records.list({ space, limit: batch, now });
+      const first = await this.#served.store.records.list({ space, limit: batch, now });
       const due = first.filter(({ key }) => timeOf(key) <= now);
-      const left = [...due];
-      const work = async (): Promise<void> => {
-        for (let next = left.shift(); next !== undefined; next = left.shift()) {
-          if (!this.#stopping.signal.aborted) await this.#attend(next);
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, work));
-      return due.length === batch;
-    } catch (error) {
-      logger.error({ error }, 'assistant.inactivity.failed');
-      return false;
+      const attended = due.map((record) => this.#queue.run(record.key, () => this.#attend(record)));
+      await Promise.all(attended);
+      isMore = due.length === batch;
     }
   }
 
   async #attend(record: StoredRecord): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
     const { scheduler, logger } = this.#options;
-    const waiting = waitingSchema.parse(record.value.value);
+    const { data: waiting, error: problem } = waitingSchema.safeParse(record.value.value);
+    if (waiting === undefined) {
+      logger.error({ key: record.key, error: problem }, 'assistant.inactivity.failed');
+      await this.#write([{ space, key: record.key, ifVersion: record.version }]);
+      return;
+    }
     const claimed = await this.#claim(record, waiting);
     if (claimed === undefined) return;
     try {

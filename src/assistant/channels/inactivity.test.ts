@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { projectFolder } from '../../../test/support/greenhouse.ts';
-import { openStore } from '../../store/index.ts';
+import { Json } from '../../protocol/index.ts';
+import { openMemory, openStore } from '../../store/index.ts';
 import { ManualScheduler } from './testing/manual-scheduler.ts';
 import { served, type Served, stateOf, wordsOf } from './testing/served.ts';
 
@@ -176,6 +177,20 @@ test('a rest that the API posts makes the timer void; callers of A2A cannot pass
   });
   expect(stateOf(task)['state']).toBeDefined();
   expect(await restsOf(house, 'c')).toBe(1);
+});
+
+test('a timer that cannot be read is deleted and told, and holds up no other', async () => {
+  const scheduler = new ManualScheduler();
+  const store = openMemory({ clock: scheduler });
+  await using house = await served({ scheduler, store });
+  const space = 'assistant-inactivity';
+  const broken = { space, key: '000000000000001-broken', value: Json.of({ id: 5 }) };
+  await store.records.write([broken], scheduler.now());
+  await house.say('water the Monstera', { contextId: 'c' });
+  await pass(scheduler, 61);
+  await expect.poll(() => restsIn(scheduler, house, 'c')).toBe(1);
+  expect(house.logged).toContain('assistant.inactivity.failed');
+  expect(await store.records.get(space, broken.key, 0)).toBeUndefined();
 });
 
 test('timers outlive the process: a rest that falls due while nobody runs is noted afterwards', async () => {

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { formatProblem } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import { KeyedQueue } from '../../time/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { buildAssistant, type BuildOptions } from '../build/build-assistant.ts';
 import { loadProject } from '../project/load-project.ts';
@@ -42,7 +43,8 @@ type Listener = (model: LoadedModel | undefined) => Promise<void>;
 export class ModelHolder {
   #model: LoadedModel | undefined;
   #listener: Listener = async () => {};
-  #last: Promise<unknown> = Promise.resolve();
+  /** Changes, one after the other. */
+  readonly #changes = new KeyedQueue();
   /** Former models whose turns have not ended. */
   readonly #leaving = new Set<Assistant>();
 
@@ -63,19 +65,17 @@ export class ModelHolder {
 
   /** Puts what `load` gives in place of the present model. */
   change(load: () => Promise<LoadedModel | undefined>): Promise<void> {
-    const changed = this.#last.then(async () => {
+    return this.#changes.run('model', async () => {
       const former = this.#model;
       this.#model = await load();
       if (former !== undefined) this.#release(former);
       await this.#listener(this.#model);
     });
-    this.#last = changed.catch(() => {});
-    return changed;
   }
 
   /** Lets all models go. Whoever drives their turns has ended them; those that hang are not waited for. */
   async close(): Promise<void> {
-    await this.#last;
+    await this.#changes.idle();
     const current = this.#model === undefined ? [] : [this.#model.assistant];
     this.#model = undefined;
     const all = [...this.#leaving, ...current];

@@ -44,8 +44,8 @@ async function answer(
   const options = {
     channel: requireText(channel, 'input_channel'),
     metadata: requireObject(metadata ?? {}, 'metadata'),
-    ...(typeof traceparent === 'string' && { traceparent }),
-    ...(typeof tracestate === 'string' && { tracestate }),
+    traceparent: traceparent?.toString(),
+    tracestate: tracestate?.toString(),
   };
   if (query.get('stream') !== 'true') {
     const messages = await conversations.say(sender, message, options);

@@ -1,4 +1,5 @@
 import type { Caller } from '../../agents/index.ts';
+import { present } from '../../config/index.ts';
 import {
   type Channel,
   type InspectorAccess,
@@ -256,12 +257,7 @@ function apiTokenAccess(access: ApiAccess): InspectorAccess {
 function listening(options: ServeAssistantOptions): ServeOptions {
   const { port, host, tls, drainMs, noticeMs, scheduler } = options;
   return {
-    ...(port !== undefined && { port }),
-    ...(host !== undefined && { host }),
-    ...(tls !== undefined && { tls }),
-    ...(drainMs !== undefined && { drainMs }),
-    ...(noticeMs !== undefined && { noticeMs }),
-    ...(scheduler !== undefined && { scheduler }),
+    ...present({ port, host, tls, drainMs, noticeMs, scheduler }),
     // Which channels are open to whom was looked at before, one by one.
     dangerouslyAllowUnauthenticatedRemote: true,
   };

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore } from '../../store/index.ts';
-import type { Scheduler, Timer } from '../../tasks/index.ts';
+import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import { KeyedQueue, repeat } from '../../time/index.ts';
 
 /** Which model is to be served: none, that of the project folder, or a packed one. */
 export type WantedModel = 'none' | 'folder' | { readonly file: string };
@@ -39,13 +40,12 @@ const retryMs = 30_000;
  */
 export class SharedModel {
   readonly #options: SharedModelOptions;
-  #timer: Timer | undefined;
+  #polling: { stop(): void } | undefined;
   /** One thing at a time: what is looked at, changed and told must be of one moment. */
-  #last: Promise<void> = Promise.resolve();
+  readonly #steps = new KeyedQueue();
   /** The last wish that was fulfilled, or is not to be tried again before `#retryAt`. */
   #known: string | undefined;
   #retryAt = Infinity;
-  #isStopped = false;
 
   constructor(options: SharedModelOptions) {
     this.#options = options;
@@ -53,20 +53,24 @@ export class SharedModel {
 
   /** Looks at once, so that a process that comes later serves what the others do. */
   async start(): Promise<void> {
-    await this.#inTurn(() => this.#look());
-    this.#again();
+    const { scheduler, pollMs = 1_000, logger } = this.#options;
+    const look = (): Promise<void> => this.#steps.run('model', () => this.#look());
+    // The present model goes on: it is better than none, and another look follows.
+    const onError = (error: unknown): void =>
+      logger.error({ error }, 'assistant.model_not_followed');
+    await look().catch(onError);
+    this.#polling = repeat(pollMs, look, { timers: scheduler, onError });
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    await this.#last;
+    this.#polling?.stop();
+    await this.#steps.idle();
   }
 
   /** Serves another model, and tells the others. */
   change(wanted: WantedModel): Promise<void> {
     const { records, base, scheduler, serve } = this.#options;
-    return this.#inTurn(async () => {
+    return this.#steps.run('model', async () => {
       await serve(wanted);
       const id = scheduler.uuid();
       const value = Json.of<JsonValue>({ id, wanted });
@@ -75,34 +79,15 @@ export class SharedModel {
     });
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined);
-    return done;
-  }
-
-  #again(): void {
-    const { scheduler, pollMs = 1_000 } = this.#options;
-    if (this.#isStopped) return;
-    this.#timer = scheduler.after(pollMs, () => {
-      void this.#inTurn(() => this.#look()).then(() => this.#again());
-    });
-  }
-
   async #look(): Promise<void> {
-    const { records, base, scheduler, serve, logger } = this.#options;
-    try {
-      const now = scheduler.now();
-      const found = await records.get(space, base, now);
-      const wish = found && wishSchema.parse(found.value.value);
-      if (wish === undefined || (wish.id === this.#known && now < this.#retryAt)) return;
-      this.#known = wish.id;
-      this.#retryAt = now + retryMs;
-      await serve(wish.wanted);
-      this.#retryAt = Infinity;
-    } catch (error) {
-      // The present model goes on: it is better than none, and another look follows.
-      logger.error({ error }, 'assistant.model_not_followed');
-    }
+    const { records, base, scheduler, serve } = this.#options;
+    const now = scheduler.now();
+    const found = await records.get(space, base, now);
+    const wish = found && wishSchema.parse(found.value.value);
+    if (wish === undefined || (wish.id === this.#known && now < this.#retryAt)) return;
+    this.#known = wish.id;
+    this.#retryAt = now + retryMs;
+    await serve(wish.wanted);
+    this.#retryAt = Infinity;
   }
 }
