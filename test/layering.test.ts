@@ -59,6 +59,18 @@ test('imports point downwards only', () => {
   expect(upwards).toEqual([]);
 });
 
+test('no transport imports another; the gateway joins two of them', () => {
+  const transports = ['http', 'grpc', 'bus'];
+  const between = crossings.filter(
+    ({ file, from, to }) =>
+      transports.includes(from) &&
+      transports.includes(to) &&
+      !/\.(?:test|contract)\.ts$/.test(file) &&
+      !file.startsWith(join('bus', 'gateway', '')),
+  );
+  expect(between).toEqual([]);
+});
+
 test('a room is entered through its index.ts only', () => {
   const burglaries = crossings.filter(
     ({ file, to, target }) => target !== join(to, 'index.ts') && !isTestSupport(file, target),

@@ -60,12 +60,12 @@ export interface ChannelHost {
    * A2A's own, in the order of registration; a path that has routes answers other methods with 405,
    * except `/`, where `POST` is JSON-RPC.
    */
-  route(method: string, path: string, handler: RouteHandler): void;
+  readonly route: (method: string, path: string, handler: RouteHandler) => void;
   /**
    * Refuses requests that a foreign web page makes a browser send: those of origins not in `cors`,
    * and, on a server of this machine, those that call it by a foreign name (DNS rebinding).
    */
-  guard(request: IncomingMessage, response: ServerResponse): void;
+  readonly guard: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 /**

@@ -41,11 +41,9 @@ export interface Endpoints extends Pick<Services, 'store' | 'push' | 'readiness'
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>;
 }
 
-type EndpointOptions = AgentOptions & HttpOptions & Pick<RouterOptions, 'before'>;
-
 /** Starts agents and what answers for them over HTTP. */
 export async function openEndpoints(
-  agents: readonly { readonly agent: Agent; readonly options: EndpointOptions }[],
+  agents: readonly { readonly agent: Agent; readonly options: AgentOptions & HttpOptions }[],
   shared: SharedOptions & Pick<RouterOptions, 'prometheus' | 'hostNames'>,
 ): Promise<Endpoints> {
   const { prometheus = false } = shared;
@@ -96,7 +94,6 @@ export async function openEndpoints(
         isReady: () => readiness.check(),
         channels: routes,
         hasA2a: a2a,
-        before: options.before,
       };
       for (const channel of channels) {
         const host: ChannelHost = {

@@ -3,9 +3,9 @@ import { toRestError } from '../protocol/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
 import { errorHeaders, type ReadyReport } from '../service/index.ts';
 import { reported } from './audit.ts';
+import { allowOrigin } from './browser-guard.ts';
 import { sendCard } from './card.ts';
 import type { ChannelRoutes, RouteCall } from './channel.ts';
-import { allowOrigin } from './cors.ts';
 import { handleJsonRpc } from './json-rpc.ts';
 import { authenticateRequest } from './request.ts';
 import { sendJson } from './respond.ts';
@@ -34,16 +34,7 @@ export interface HandlerOptions {
   readonly hasA2a: boolean;
   /** The path to look at, for those who ask for one that does not exist. */
   readonly index?: string;
-  /** Paths of other endpoints on the same port, asked first. */
-  readonly before?: Before | undefined;
 }
-
-export type Before = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  path: string,
-  query: URLSearchParams,
-) => boolean | Promise<boolean>;
 
 const cardPaths = new Set(['/.well-known/agent-card.json', '/.well-known/agent.json']);
 const noQuery = new URLSearchParams();
@@ -74,7 +65,6 @@ async function route(
     only(method, response, 'GET', 'HEAD');
     return service.metricsDoor.send(service, request, response, query);
   }
-  if ((await options.before?.(request, response, path, query)) === true) return;
   if (await routeToChannel(service, options.channels, { request, response, path, query })) return;
   if (path === '/health' || path === '/ready') {
     only(method, response, 'GET', 'HEAD');

@@ -1,6 +1,5 @@
 import type { AgentOptions, SharedOptions } from '../service/index.ts';
 import type { Channel } from './channel.ts';
-import type { Before } from './handler.ts';
 import type { PrometheusOptions } from './metrics-door.ts';
 
 /** How one agent is served over HTTP. */
@@ -35,8 +34,6 @@ export interface HttpSharedOptions {
  * };
  */
 export interface RouterOptions extends SharedOptions, AgentOptions, HttpOptions, HttpSharedOptions {
-  /** Paths of other endpoints on the same port, asked first. */
-  before?: Before;
   /**
    * Names under which browsers on this machine may call channels, besides localhost. `serve` decides
    * it by `host`, `url` and `hosts`. @default any

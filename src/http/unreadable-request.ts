@@ -1,58 +1,37 @@
-import type { Server, IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { LegateError, toRestError } from '../protocol/index.ts';
+import { type ErrorCode, LegateError, toRestError } from '../protocol/index.ts';
 import { sendJson } from './respond.ts';
 
-/** What is told of a request that never became one: a status of HTTP, and the error it stands for. */
-interface Refusal {
-  readonly status: number;
-  readonly phrase: string;
-  readonly error: LegateError;
-}
+type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
-/** Tells of the parser of HTTP. What has none of these codes is no request, but a broken connection. */
+/** By the codes of Node's parser; what has none of them is no request, but a broken connection. */
+const refusals: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'PAYLOAD_TOO_LARGE',
+    'the headers of the request are too large; send fewer or shorter ones',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    413,
+    'PAYLOAD_TOO_LARGE',
+    'the extensions of a chunk are too large; send none',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    408,
+    'REQUEST_TIMEOUT',
+    'the request did not arrive in time; send it again',
+  ],
+};
+const unreadable: Refusal = [
+  400,
+  'INVALID_REQUEST',
+  'this is not a request of HTTP/1.1; check what is sent, and whether it is meant for this port',
+];
+
 function refusalOf({ code = '' }: NodeJS.ErrnoException): Refusal | undefined {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return refusal(
-        431,
-        'Request Header Fields Too Large',
-        'PAYLOAD_TOO_LARGE',
-        'the headers of the request are too large; send fewer or shorter ones',
-      );
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return refusal(
-        413,
-        'Payload Too Large',
-        'PAYLOAD_TOO_LARGE',
-        'the extensions of a chunk are too large; send none',
-      );
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refusal(
-        408,
-        'Request Timeout',
-        'REQUEST_TIMEOUT',
-        'the request did not arrive in time; send it again',
-      );
-    default:
-      if (!code.startsWith('HPE_')) return undefined;
-      return refusal(
-        400,
-        'Bad Request',
-        'INVALID_REQUEST',
-        'this is not a request of HTTP/1.1; check what is sent, and whether it is meant for this port',
-      );
-  }
-}
-
-function refusal(
-  status: number,
-  phrase: string,
-  code: LegateError['code'],
-  message: string,
-): Refusal {
-  return { status, phrase, error: new LegateError(code, message) };
+  return refusals[code] ?? (code.startsWith('HPE_') ? unreadable : undefined);
 }
 
 /**
@@ -72,13 +51,12 @@ export function answerUnreadable(
     // Node has let go of the connection: unheard, its breaking would end the process.
     socket.on('error', () => socket.destroy());
     const why = 'CONNECT is not possible here: this is no proxy';
-    socket.write(textOf(refusal(405, 'Method Not Allowed', 'METHOD_NOT_ALLOWED', why), headers));
+    socket.write(textOf([405, 'METHOD_NOT_ALLOWED', why], headers));
     closeSoon(socket);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const why = 'the header Expect asks for what is not offered; send 100-continue, or none';
-    const error = new LegateError('INVALID_REQUEST', why);
-    sendJson(response, 417, bodyOf(417, error), headers);
+    sendJson(response, 417, bodyOf([417, 'INVALID_REQUEST', why]), headers);
   });
 }
 
@@ -94,8 +72,7 @@ export function refuseUnclearHost(request: IncomingMessage, response: ServerResp
     count === 0
       ? 'the header Host is missing; send it'
       : `the header Host is there ${count} times; send it once`;
-  const error = new LegateError('INVALID_REQUEST', why);
-  sendJson(response, 400, bodyOf(400, error), { connection: 'close' });
+  sendJson(response, 400, bodyOf([400, 'INVALID_REQUEST', why]), { connection: 'close' });
   return true;
 }
 
@@ -105,18 +82,19 @@ function isHost(name: string): boolean {
 
 /** The answer of a server that does not serve yet. */
 export function refuseBeforeStart(_request: IncomingMessage, response: ServerResponse): void {
-  const error = new LegateError('UNAVAILABLE', 'the server is starting; try again in a moment');
-  sendJson(response, 503, bodyOf(503, error), { 'retry-after': '1' });
+  const why = 'the server is starting; try again in a moment';
+  sendJson(response, 503, bodyOf([503, 'UNAVAILABLE', why]), { 'retry-after': '1' });
 }
 
 /** An error as REST says it, under a status that no error of the protocol has. */
-function bodyOf(status: number, error: LegateError): string {
-  const { body } = toRestError(error);
+function bodyOf([status, code, message]: Refusal): string {
+  const { body } = toRestError(new LegateError(code, message));
   return JSON.stringify({ error: { ...(body as { error: object }).error, code: status } });
 }
 
-function textOf({ status, phrase, error }: Refusal, headers: Readonly<Record<string, string>>) {
-  const body = bodyOf(status, error);
+function textOf(refusal: Refusal, headers: Readonly<Record<string, string>>): string {
+  const [status] = refusal;
+  const body = bodyOf(refusal);
   const lines = Object.entries({
     'content-type': 'application/json',
     'cache-control': 'no-store',
@@ -125,7 +103,7 @@ function textOf({ status, phrase, error }: Refusal, headers: Readonly<Record<str
     connection: 'close',
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${phrase}\r\n${lines.join('')}\r\n${body}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { agent } from '../../src/agents/index.ts';
@@ -141,12 +142,9 @@ test.each([
 
 test('credentials are sent where they belong and shown nowhere', async () => {
   const seen: (string | undefined)[] = [];
-  await using other = await serve(bakery, {
-    drainMs: 0,
-    before: (request) => {
-      if (request.method === 'POST') seen.push(request.headers.authorization);
-      return false;
-    },
+  await using other = await serve(bakery, { drainMs: 0 });
+  other.server.prependListener('request', ({ method, headers }: IncomingMessage) => {
+    if (method === 'POST') seen.push(headers.authorization);
   });
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);
@@ -192,12 +190,19 @@ test('an agent that asks who calls says so, and the card says how', async () => 
 test('what an agent gets wrong is marked, with the field at fault', async () => {
   await using other = await serve(bakery, {
     drainMs: 0,
-    before: (request, response) => {
-      if (request.method !== 'POST') return false;
-      const body = { jsonrpc: '2.0', id: 7, result: { task: { id: 't', status: {} } } };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      return true;
-    },
+    channels: [
+      {
+        name: 'wrong answers',
+        mount({ route }) {
+          route('POST', '/', ({ response }) => {
+            const body = { jsonrpc: '2.0', id: 7, result: { task: { id: 't', status: {} } } };
+            response
+              .writeHead(200, { 'content-type': 'application/json' })
+              .end(JSON.stringify(body));
+          });
+        },
+      },
+    ],
   });
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url);

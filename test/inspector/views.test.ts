@@ -190,13 +190,19 @@ test('peers: cards are looked up, validated and their signatures checked', async
   await using other = await serve(bakery, { cardKeys: [key], drainMs: 0 });
   await using odd = await serve(bakery, {
     drainMs: 0,
-    before: (request, response) => {
-      if (request.url?.includes('agent') !== true) return false;
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ name: 'odd', supportedInterfaces: [{ url: '/x' }], skills: [{}] }));
-      return true;
-    },
+    channels: [
+      {
+        name: 'odd cards',
+        mount({ route }) {
+          const card = { name: 'odd', supportedInterfaces: [{ url: '/x' }], skills: [{}] };
+          route('GET', '/.well-known/*', ({ response }) => {
+            response
+              .writeHead(200, { 'content-type': 'application/json' })
+              .end(JSON.stringify(card));
+          });
+        },
+      },
+    ],
   });
   await using server = await inspectedServer({}, { proxy: true });
   await using open = await openPage(server.url, { hash: '#/peers' });

@@ -2,6 +2,7 @@
  * The 25 requirements that the official test kit names and never tests, each shown by a test of that
  * name: here, or in one of the files beside this one.
  */
+import type { IncomingMessage } from 'node:http';
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -221,12 +222,9 @@ describe('§5.1: the bindings of HTTP (gRPC stands among them in test/bindings.t
 describe('§3.6', () => {
   test('VER-CLIENT-001: our client names its version with every request, the one for the card included', async () => {
     const seen: [string, unknown][] = [];
-    const url = await start({
-      push: {},
-      before: ({ method, url: path, headers }) => {
-        seen.push([`${method} ${path}`, headers['a2a-version']]);
-        return false;
-      },
+    const url = await start({ push: {} });
+    server?.server.prependListener('request', ({ method, url: path, headers }: IncomingMessage) => {
+      seen.push([`${method} ${path}`, headers['a2a-version']]);
     });
     for (const version of ['1.0', '0.3'] as const) {
       for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {

@@ -15,7 +15,7 @@ import {
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import { hostOnBus, openBus } from '../../src/bus/index.ts';
 import { connect } from '../../src/client/index.ts';
-import { serve, type ServeOptions } from '../../src/http/index.ts';
+import { type Channel, serve, type ServeOptions } from '../../src/http/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { joinPeers, peerSubject } from '../../src/peers/index.ts';
 import { artifact, message } from '../../src/protocol/index.ts';
@@ -125,10 +125,13 @@ const scenes: Readonly<Record<string, readonly [(logger: Logger) => Promise<void
     (logger) => send(remoteAgent(nowhere, { name: 'far', retry: false }), { logger }),
     ['warn agents.remote.not_reached'],
   ],
-  'a door throws': [
+  'a channel throws': [
     async (logger) => {
-      const before = () => Promise.reject(new Error('x'));
-      const server = keep(await serve(echo, { logger, before, drainMs: 0 }));
+      const broken: Channel = {
+        name: 'broken',
+        mount: ({ route }) => route('GET', '/', () => Promise.reject(new Error('x'))),
+      };
+      const server = keep(await serve(echo, { logger, channels: [broken], drainMs: 0 }));
       expect((await fetch(server.url)).status).toBe(500);
     },
     ['error http.internal_error'],

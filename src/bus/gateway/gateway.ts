@@ -1,4 +1,11 @@
-import { type Router, router, serve, type ServeOptions, type Serving } from '../../http/index.ts';
+import {
+  type Channel,
+  type Router,
+  router,
+  serve,
+  type ServeOptions,
+  type Serving,
+} from '../../http/index.ts';
 import { type AgentCard, LegateError } from '../../protocol/index.ts';
 import { openStore } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
@@ -137,19 +144,26 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
       replyKind: agent.replies,
     });
   const routers = new Map<string, Router>();
-  const toRouter: ServeOptions['before'] = (request, response, path) => {
-    if (path === '/agents' && serving.protectsCard !== true) {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ agents: [...routers].map(toListed) }));
-      return true;
-    }
-    const [agentName = ''] = path.startsWith(prefix) ? path.slice(prefix.length).split('/', 1) : [];
-    const found = routers.get(agentName);
-    if (found === undefined) return false;
-    const rest = (request.url ?? '').slice(prefix.length + agentName.length);
-    request.url = rest.startsWith('/') ? rest : `/${rest}`;
-    found.handler(request, response);
-    return true;
+  const toAgents: Channel = {
+    name: 'gateway',
+    mount({ route }) {
+      if (serving.protectsCard !== true) {
+        route('GET', '/agents', ({ response }) => {
+          response.writeHead(200, { 'content-type': 'application/json' });
+          response.end(JSON.stringify({ agents: [...routers].map(toListed) }));
+        });
+      }
+      route('*', `${prefix}*`, ({ request, response, params, path }) => {
+        const [agentName = ''] = (params['*'] ?? '').split('/', 1);
+        const found = routers.get(agentName);
+        if (found === undefined) {
+          throw new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}`);
+        }
+        const rest = (request.url ?? '').slice(prefix.length + agentName.length);
+        request.url = rest.startsWith('/') ? rest : `/${rest}`;
+        found.handler(request, response);
+      });
+    },
   };
   await replies.start();
   let server: Serving | undefined;
@@ -167,11 +181,9 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
       ...serving,
       card: cardOf(first),
       store,
-      before: async (request, response, path, query) =>
-        (await serving.before?.(request, response, path, query)) === true ||
-        (await toRouter(request, response, path, query)),
+      channels: [...(serving.channels ?? []), toAgents],
     });
-    const { before: _before, ...tuning } = serving;
+    const { channels: _channels, ...tuning } = serving;
     for (const agent of agents) {
       const url = `${server.url}${prefix}${agent.name}`;
       const made =
