@@ -1,6 +1,5 @@
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import {
-  type BodySigner,
   publicHttpsPolicy,
   type PushAttempt,
   PushDispatcher,
@@ -23,14 +22,13 @@ export type PushOptions = Partial<
   readonly policy?: UrlPolicy;
 };
 
-/** Webhooks of one process: what the engine needs of them, and their delivery. */
-export class PushService implements PushHooks {
-  readonly dispatcher: PushDispatcher;
+/** Webhooks of one process: their delivery, and what the engine needs of them. */
+export class PushService extends PushDispatcher implements PushHooks {
   readonly jwks: (() => PublicKeySet) | undefined;
   readonly #logger: Logger;
   /** The operator said where webhooks may be, whoever asks. */
   readonly #hasPolicy: boolean;
-  readonly #watchers = new Set<(attempt: PushAttempt) => void>();
+  readonly #watchers: Set<(attempt: PushAttempt) => void>;
 
   constructor(
     options: PushOptions & {
@@ -41,38 +39,34 @@ export class PushService implements PushHooks {
       readonly logger: Logger;
     },
   ) {
-    this.#logger = options.logger;
-    this.#hasPolicy = options.policy !== undefined;
-    const signer: BodySigner | undefined = options.signer;
-    this.jwks = signer === undefined ? undefined : () => signer.jwks();
-    this.dispatcher = new PushDispatcher({
+    const watchers = new Set<(attempt: PushAttempt) => void>();
+    super({
       ...options,
       policy: options.policy ?? policyFor(options.reach),
       onAttempt: (attempt) => {
         options.onAttempt?.(attempt);
-        for (const watcher of this.#watchers) watcher(attempt);
+        for (const watcher of watchers) watcher(attempt);
       },
       taskAt: (taskId, sequence) => readTaskAt(options.store, taskId, sequence),
     });
+    const { signer, logger } = options;
+    this.jwks = signer === undefined ? undefined : () => signer.jwks();
+    this.#logger = logger;
+    this.#hasPolicy = options.policy !== undefined;
+    this.#watchers = watchers;
   }
 
-  validate(config: TaskPushNotificationConfig, call: Pick<Call, 'isLocal'>): Promise<void> {
+  override validate(
+    config: TaskPushNotificationConfig,
+    call: Pick<Call, 'isLocal'> = {},
+  ): Promise<void> {
     return this.#hasPolicy || call.isLocal === true
-      ? this.dispatcher.validate(config)
-      : this.dispatcher.validateBy(publicHttpsPolicy, config);
+      ? super.validate(config)
+      : this.validateBy(publicHttpsPolicy, config);
   }
 
-  redact(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
-    return this.dispatcher.redact(config);
-  }
-
-  wake(): void {
-    this.dispatcher.wake();
-  }
-
-  /** Gives a dead delivery another round of attempts. False when there is none of that id. */
-  async revive(deliveryId: number): Promise<boolean> {
-    const isRevived = await this.dispatcher.revive(deliveryId);
+  override async revive(deliveryId: number): Promise<boolean> {
+    const isRevived = await super.revive(deliveryId);
     this.#logger.info({ audit: 'action', deliveryId, isRevived }, 'audit.push.revived');
     return isRevived;
   }
@@ -81,14 +75,6 @@ export class PushService implements PushHooks {
   watch(watcher: (attempt: PushAttempt) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
-  }
-
-  start(): void {
-    this.dispatcher.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.dispatcher.stop();
   }
 }
 

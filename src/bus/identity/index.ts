@@ -1,5 +1,5 @@
 export { selfAsserted } from './self-asserted.ts';
-export type { SignedMessage } from './signed-message.ts';
+export type { SignedMessage } from './signer.ts';
 export { MessageSigner, type MessageSignerOptions, type Principal } from './signer.ts';
 export { MessageVerifier, type MessageVerifierOptions, type TrustedIssuer } from './verifier.ts';
 export { type BusIdentity, readBusIdentity } from './read-identity.ts';

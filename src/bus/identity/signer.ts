@@ -1,8 +1,32 @@
+import { createHash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { Caller } from '../../agents/index.ts';
 import type { SigningKey } from '../../push/index.ts';
 import { checkBusName } from '../transport/index.ts';
-import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
+
+/**
+ * What a token is about: it holds for this message and for no other.
+ * @example
+ * const sent: SignedMessage = { topic, body, correlationId: 'order-17', replyTo: undefined };
+ * const token = await signer.sign(sent);
+ */
+export interface SignedMessage {
+  readonly topic: string;
+  readonly body: string;
+  readonly correlationId: string | undefined;
+  readonly replyTo: string | undefined;
+}
+
+export const tokenType = 'legate-message+jwt';
+
+/** What a token says of its message. */
+export function claimsOf({ body, correlationId = '', replyTo = '' }: SignedMessage) {
+  return {
+    bodyHash: createHash('sha256').update(body).digest('base64url'),
+    correlationId,
+    replyTo,
+  };
+}
 
 /**
  * On whose behalf a message is sent.

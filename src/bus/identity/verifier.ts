@@ -3,7 +3,7 @@ import type { Caller } from '../../agents/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
 import { checkBusName } from '../transport/index.ts';
-import { claimsOf, type SignedMessage, tokenType } from './signed-message.ts';
+import { claimsOf, type SignedMessage, tokenType } from './signer.ts';
 
 const algorithms = ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519'];
 
