@@ -1,4 +1,4 @@
-import { sources } from './scan.ts';
+import { mismatches, sources } from './scan.ts';
 
 /** Every variable of the environment that is read, with what it does. */
 const variables: Readonly<Record<string, string>> = {
@@ -64,12 +64,5 @@ export function environmentMismatches(): readonly string[] {
     }
   }
   const described = Object.keys(variables).filter((name) => !name.includes('<'));
-  return [
-    ...[...read]
-      .filter((name) => !described.includes(name))
-      .map((name) => `${name} is not described`),
-    ...described
-      .filter((name) => !read.has(name))
-      .map((name) => `${name} is described, but not read`),
-  ];
+  return mismatches('variable', read, described);
 }

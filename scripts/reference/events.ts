@@ -1,4 +1,4 @@
-import { sources } from './scan.ts';
+import { mismatches, sources } from './scan.ts';
 
 /** Events of conversations, as `GET /conversations/{id}/tracker` shows them. */
 const conversationEvents: Readonly<Record<string, string>> = {
@@ -83,30 +83,23 @@ function differences(): readonly string[] {
   );
   const members = /type StreamResponse =([^;]+(?:;[^;]+\})*);/.exec(wire)?.[1] ?? '';
   return [
-    ...compare(
+    ...mismatches(
+      'event',
       new Set([...ends, ...kinds]),
       // A helper is no event of its own.
       Object.keys(turnEvents).filter((name) => !name.endsWith('(...)')),
     ),
-    ...compare(
+    ...mismatches(
+      'event',
       new Set(Array.from(members.matchAll(/readonly (\w+):/g), ([, name = '']) => name)),
       Object.keys(streamEvents),
     ),
-    ...compare(conversationEventsMade(), Object.keys(conversationEvents)),
+    ...mismatches('event', conversationEventsMade(), Object.keys(conversationEvents)),
   ];
 }
 
 function quotedIn(part: string): readonly string[] {
   return Array.from(part.matchAll(/'([\w-]+)'/g), ([, name = '']) => name);
-}
-
-function compare(made: ReadonlySet<string>, described: readonly string[]): readonly string[] {
-  return [
-    ...[...made]
-      .filter((name) => !described.includes(name))
-      .map((name) => `event ${name} is not described`),
-    ...described.filter((name) => !made.has(name)).map((name) => `event ${name} is not made`),
-  ];
 }
 
 function conversationEventsMade(): ReadonlySet<string> {

@@ -107,3 +107,19 @@ function balanced(text: string, from: number): string {
   }
   return text.slice(from, at);
 }
+
+/** What is in the code and not described, and the other way. */
+export function mismatches(
+  what: string,
+  inCode: ReadonlySet<string>,
+  described: readonly string[],
+): readonly string[] {
+  return [
+    ...[...inCode]
+      .filter((name) => !described.includes(name))
+      .map((name) => `${what} ${name} is not described`),
+    ...described
+      .filter((name) => !inCode.has(name))
+      .map((name) => `${what} ${name} is described, but not in the code`),
+  ];
+}

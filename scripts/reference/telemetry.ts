@@ -1,6 +1,6 @@
 import { metricTable, prometheusName } from '../../src/telemetry/index.ts';
 import { logMeanings } from './log-meanings.ts';
-import { countedMetrics, loggedEvents, startedSpans } from './scan.ts';
+import { countedMetrics, loggedEvents, mismatches, startedSpans } from './scan.ts';
 
 /** What every span of a call of a peer bears, so that the traces of caller and responder can be joined. */
 export const peerAttributes: readonly string[] = [
@@ -109,9 +109,9 @@ export const spanTable: Readonly<Record<string, SpanEntry>> = {
 
 export function telemetryPage(): string {
   const wrong = [
-    ...differences('metric', countedMetrics(), Object.keys(metricTable)),
-    ...differences('span', startedSpans(), Object.keys(spanTable)),
-    ...differences(
+    ...mismatches('metric', countedMetrics(), Object.keys(metricTable)),
+    ...mismatches('span', startedSpans(), Object.keys(spanTable)),
+    ...mismatches(
       'log event (log-meanings.ts)',
       new Set(loggedEvents().keys()),
       Object.keys(logMeanings),
@@ -199,19 +199,4 @@ function logTable(isMeant: (name: string) => boolean): string {
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, level]) => `| \`${name}\` | ${level} | ${logMeanings[name]} |`);
   return ['| event | level | |', '|---|---|---|', ...rows].join('\n');
-}
-
-function differences(
-  what: string,
-  inCode: ReadonlySet<string>,
-  described: readonly string[],
-): readonly string[] {
-  return [
-    ...[...inCode]
-      .filter((name) => !described.includes(name))
-      .map((name) => `${what} ${name} is not described`),
-    ...described
-      .filter((name) => !inCode.has(name))
-      .map((name) => `${what} ${name} is described, but not in the code`),
-  ];
 }

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   type Bus,
@@ -18,7 +17,7 @@ import {
   type TelemetrySettings,
   YamlFile,
 } from '../config/index.ts';
-import { isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
+import { isJsonObject, type JsonObject } from '../protocol/index.ts';
 import { type StoreOptions, storeOptionsOf } from '../store/index.ts';
 import {
   type Logger,
@@ -27,6 +26,8 @@ import {
   telemetryOptionsOf,
 } from '../telemetry/index.ts';
 import type { BusPlaceOptions } from './commands/options.ts';
+import { namedStore } from './stores.ts';
+import { readNamedFile, usage } from './usage.ts';
 
 /** What endpoints.yml and the command line say of the bus, the store and telemetry. */
 export interface BusPlace {
@@ -58,14 +59,14 @@ export async function openBusAt(
   { logger, allowsMemory = false }: { readonly logger: Logger; readonly allowsMemory?: boolean },
 ): Promise<Bus> {
   if (bus === undefined) {
-    throw invalid(
+    throw usage(
       'which bus? Name it: --bus-url amqp://host, or AMQP_URL, or in endpoints.yml ' +
         'bus: {type: rabbitmq, url: ${AMQP_URL}}',
     );
   }
   const options = readBusOptions(bus);
   if (options.type === 'memory' && !allowsMemory) {
-    throw invalid(
+    throw usage(
       'bus.type: a bus in memory is reached from its own process only; use rabbitmq here, or ' +
         '"legate gateway --work", which hosts agents in one process',
     );
@@ -101,13 +102,6 @@ export function storeAt(
   return storeOptionsOf(store, directory);
 }
 
-/** A file, or the address of a database. */
-export function namedStore(place: string): StoreOptions {
-  return /^postgres(?:ql)?:\/\//.test(place)
-    ? { type: 'postgres', url: place }
-    : { type: 'sqlite', path: resolve(place) };
-}
-
 /** `store` and `telemetry` of a file, for agents that are not on the bus: whatever it says of that. */
 export async function readStoreAndTelemetry(
   file: string,
@@ -128,9 +122,7 @@ async function readFileFor(
   file: string,
   concern: RegExp,
 ): Promise<Pick<BusPlace, 'store' | 'telemetry'> & { readonly yaml: YamlFile }> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new LegateError('CONFIGURATION_INVALID', `${file} cannot be read`, { cause });
-  });
+  const text = await readNamedFile(file);
   const problems = new Problems();
   const yaml = YamlFile.parse({ file, text }, problems, { environment: process.env });
   const root = yaml.value === null ? undefined : Field.root(yaml, problems).section();
@@ -138,7 +130,7 @@ async function readFileFor(
   const store = asked.store && readStore(asked.store);
   const telemetry = asked.telemetry && readTelemetry(asked.telemetry);
   const ours = problems.errors.filter(({ path }) => concern.test(path));
-  if (ours.length > 0) throw invalid(ours.map(formatProblem).join('\n'));
+  if (ours.length > 0) throw usage(ours.map(formatProblem).join('\n'));
   return { store, telemetry, yaml };
 }
 
@@ -149,11 +141,7 @@ function refuseWrittenPassword(yaml: YamlFile, bus: unknown): void {
   const isSecret = typeof url === 'string' && /:\/\/[^/@]*:[^/@]+@/.test(url);
   if (!isSecret || yaml.isInterpolated(path)) return;
   const { file, line, column } = yaml.at(path);
-  throw invalid(
+  throw usage(
     `${file}:${line}:${column} bus.url: a secret must not be written into a file; write "\${AMQP_URL}"`,
   );
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

@@ -10,6 +10,7 @@ import {
   isBusName,
   taskQueueName,
 } from '../bus/index.ts';
+import { present } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../push/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
@@ -22,6 +23,7 @@ import type {
 } from './commands/workers.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
+import { usage } from './usage.ts';
 
 /** Makes the queues of an agent that does not run yet. */
 export async function declareAgent(place: string, options: DeclareOptions): Promise<void> {
@@ -61,10 +63,7 @@ export async function replayDead(
   options: DeadReplayOptions,
 ): Promise<void> {
   if ((ids.length === 0) === (options.all !== true)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      'say which dead letters to put back: their ids, or --all',
-    );
+    throw usage('say which dead letters to put back: their ids, or --all');
   }
   const busPlace = await readBusPlace('.', options);
   await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
@@ -83,10 +82,7 @@ export async function makeKey(name: string, { out }: KeyOptions): Promise<void> 
   checkBusName(name, 'the key');
   const [secret, shown] = [join(out, `${name}.pem`), join(out, `${name}.jwks.json`)];
   if (existsSync(secret)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `${secret} is there already, and stays as it is`,
-    );
+    throw usage(`${secret} is there already, and stays as it is`);
   }
   const key = generateSigningKey();
   await mkdir(out, { recursive: true });
@@ -116,8 +112,7 @@ function json(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
     attempts,
     type,
     topic,
-    ...(correlationId !== undefined && { correlationId }),
-    ...(replyTo !== undefined && { replyTo }),
+    ...present({ correlationId, replyTo }),
     ...(bodies && { body }),
   });
 }

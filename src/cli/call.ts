@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import {
@@ -13,10 +12,12 @@ import {
 import { httpsOrLoopbackPolicy } from '../push/index.ts';
 import { type JsonObject, LegateError, parseJson } from '../protocol/index.ts';
 import { openMemory } from '../store/index.ts';
+import { stateWords } from './client/text.ts';
 import { identityAt, openBusAt, readBusPlace } from './bus-place.ts';
 import type { CallCommandOptions } from './commands/workers.ts';
 import { createLogger } from './logger.ts';
 import { busLink } from '../bus/index.ts';
+import { readNamedFile, usage } from './usage.ts';
 
 const session = { id: 'call', caller: { tenant: '', subject: 'user', method: 'local' } };
 
@@ -131,18 +132,11 @@ function show(
     return;
   }
   if (end !== 'TASK_STATE_COMPLETED') {
-    console.error(`${agent}: ${endWords(end)}${text === '' ? '' : `: ${text}`}`);
+    console.error(`${agent}: ${stateWords(end)}${text === '' ? '' : `: ${text}`}`);
     return;
   }
   if (text !== '') console.log(text);
   for (const each of data) console.log(JSON.stringify(each));
-}
-
-function endWords(end: InvocationEnd): string {
-  return end
-    .replace(/^TASK_STATE_/, '')
-    .toLowerCase()
-    .replaceAll('_', ' ');
 }
 
 async function requestOf(
@@ -165,14 +159,14 @@ function readData(json: string): JsonObject {
   try {
     return parseJson(json) as JsonObject;
   } catch {
-    throw invalid('--data: is not JSON; write for instance \'{"minutes": 30}\'');
+    throw usage('--data: is not JSON; write for instance \'{"minutes": 30}\'');
   }
 }
 
 function readPair(pair: string): [string, string] {
   const at = pair.indexOf('=');
   if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-  throw invalid(`--metadata ${pair}: write name=value`);
+  throw usage(`--metadata ${pair}: write name=value`);
 }
 
 /** The agent that is called is known by what the command says: nobody has to announce it. */
@@ -180,15 +174,9 @@ async function peersOf(
   agent: string,
   { wellKnown }: CallCommandOptions,
 ): Promise<readonly WellKnownPeer[]> {
-  const known = wellKnown === undefined ? [] : readWellKnownAgents(await readText(wellKnown));
+  const known = wellKnown === undefined ? [] : readWellKnownAgents(await readNamedFile(wellKnown));
   if (isAddress(agent)) return [...known, { name: nameFor(agent), url: agent }];
   return known.some(({ name }) => isSame(name, agent)) ? known : [...known, { name: agent }];
-}
-
-function readText(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new LegateError('CONFIGURATION_INVALID', `${file} cannot be read`, { cause });
-  });
 }
 
 function isAddress(agent: string): boolean {
@@ -197,14 +185,10 @@ function isAddress(agent: string): boolean {
 
 function nameFor(address: string): string {
   const url = URL.parse(address);
-  if (url === null) throw invalid(`${address} is no address`);
+  if (url === null) throw usage(`${address} is no address`);
   return `${url.host}${url.pathname.replace(/\/+$/, '')}`;
 }
 
 function isSame(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

@@ -1,6 +1,6 @@
-import { LegateError } from '../protocol/index.ts';
 import { migrateStore, storeStatus } from '../store/index.ts';
 import { Progress } from './progress.ts';
+import { usage } from './usage.ts';
 
 export async function showStatus(url: string | undefined): Promise<void> {
   const address = addressOf(url);
@@ -24,8 +24,7 @@ export async function migrateDatabase(url: string | undefined): Promise<void> {
 function addressOf(url: string | undefined): string {
   const address = url ?? process.env['DATABASE_URL'];
   if (address !== undefined && address !== '') return address;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw usage(
     'which database? Set DATABASE_URL, or name it: legate db status postgres://host/name',
   );
 }

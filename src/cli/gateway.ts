@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -12,9 +11,9 @@ import {
   type Verifier,
 } from '../auth/index.ts';
 import { type Bus, gateway, type GatewayOptions, hostOnBus } from '../bus/index.ts';
-import { suggest } from '../config/index.ts';
+import { suggest, present } from '../config/index.ts';
 import { telemetryOf } from '../http/index.ts';
-import { LegateError, parseJson } from '../protocol/index.ts';
+import { parseJson } from '../protocol/index.ts';
 import { type UrlPolicy, sealedPolicy } from '../push/index.ts';
 import type { StoreOptions } from '../store/index.ts';
 import { retentionOf } from '../tasks/index.ts';
@@ -28,10 +27,11 @@ import {
   telemetryAt,
 } from './bus-place.ts';
 import type { GatewayCommandOptions } from './commands/workers.ts';
-import { checkListenFlags } from './listen-guard.ts';
 import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
+import { checkListenFlags, listenOptions } from './serving.ts';
 import { untilSignal } from './signals.ts';
+import { readNamedFile, usage } from './usage.ts';
 
 /** Serves agents of the bus over HTTP until told to stop. */
 export async function serveGateway(
@@ -59,8 +59,7 @@ export async function serveGateway(
     ...retentionOf(place.store),
     logger,
     ...telemetryOf(place.telemetry, options.name),
-    port: options.port,
-    host: options.interface,
+    ...listenOptions(options),
     ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),
     // Where callers are known, they can ask for the card that is theirs.
     ...(verifiers.length > 0 && {
@@ -70,9 +69,6 @@ export async function serveGateway(
     protectsCard: options.protectCard === true,
     callerLimits: limitsOf(options),
     ...pushOf(options, logger),
-    cors: options.cors ?? [],
-    ...tlsOf(options),
-    dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
   });
   const lines = agents.map((name) => `  ${name}  ${serving.url}/agents/${name}`);
   console.log(
@@ -129,7 +125,7 @@ async function verifiersOf(options: GatewayCommandOptions): Promise<readonly Ver
   }
   if (apiKeys !== undefined) verifiers.push(apiKeyVerifier({ keys: await readKeys(apiKeys) }));
   if (jwtSecret !== undefined && jwksUrl !== undefined) {
-    throw invalid('--jwt-secret and --jwks-url are two ways to verify tokens: use one of them');
+    throw usage('--jwt-secret and --jwks-url are two ways to verify tokens: use one of them');
   }
   if (jwtSecret !== undefined || jwksUrl !== undefined) {
     const usual = jwtSecret === undefined ? 'RS256' : 'HS256';
@@ -137,8 +133,7 @@ async function verifiersOf(options: GatewayCommandOptions): Promise<readonly Ver
       await jwtVerifier({
         keys: jwtSecret === undefined ? { jwksUrl: jwksUrl ?? '' } : { secret: jwtSecret },
         algorithms: [algorithmOf(options.jwtMethod ?? usual)],
-        ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
-        ...(jwtAudience !== undefined && { audience: jwtAudience }),
+        ...present({ issuer: jwtIssuer, audience: jwtAudience }),
       }),
     );
   }
@@ -152,31 +147,26 @@ const keyFile = z
 
 /** Says where the file is wrong, and never what is in it. */
 async function readKeys(file: string) {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new LegateError('CONFIGURATION_INVALID', `--api-keys: ${file} cannot be read`, { cause });
-  });
+  const text = await readNamedFile(file, '--api-keys');
   let value: unknown;
   try {
     value = parseJson(text);
   } catch {
-    throw invalid(`--api-keys: ${file} is not JSON`);
+    throw usage(`--api-keys: ${file} is not JSON`);
   }
   const parsed = keyFile.safeParse(value);
   if (!parsed.success) {
     const where = parsed.error.issues[0]?.path.join('.') ?? '';
-    throw invalid(`--api-keys: ${file} ${where}: write [{"subject": "bob", "key": "..."}]`);
+    throw usage(`--api-keys: ${file} ${where}: write [{"subject": "bob", "key": "..."}]`);
   }
-  return parsed.data.map(({ tenant, ...rest }) => ({
-    ...rest,
-    ...(tenant !== undefined && { tenant }),
-  }));
+  return parsed.data.map((key) => present(key));
 }
 
 function algorithmOf(method: string): JwtAlgorithm {
   const found = jwtAlgorithms.find((each) => each === method);
   if (found !== undefined) return found;
   const known = `use ${jwtAlgorithms.join(', ')}`;
-  throw invalid(`--jwt-method ${method}: ${suggest(method, jwtAlgorithms, known)}`);
+  throw usage(`--jwt-method ${method}: ${suggest(method, jwtAlgorithms, known)}`);
 }
 
 function limitsOf(options: GatewayCommandOptions): CallerLimitsOptions {
@@ -184,9 +174,7 @@ function limitsOf(options: GatewayCommandOptions): CallerLimitsOptions {
   return {
     // Guessing tokens is slow from the first minute on.
     failuresPerMinute: 60,
-    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-    ...(concurrentRequests !== undefined && { concurrentRequests }),
-    ...(openStreams !== undefined && { openStreams }),
+    ...present({ requestsPerSecond, concurrentRequests, openStreams }),
   };
 }
 
@@ -213,20 +201,8 @@ export function pushPolicy(hosts: readonly string[]): UrlPolicy {
     .filter((host) => host !== '*')
     .map((host) => {
       if (hostPattern.test(host)) return new URL(`http://${host}`).hostname;
-      throw invalid(`--push-hosts ${host}: write names of hosts, without scheme, port or path`);
+      throw usage(`--push-hosts ${host}: write names of hosts, without scheme, port or path`);
     });
   const isPublic = hosts.includes('*');
   return { ...sealedPolicy, allowedNames, ...(!isPublic && { allowedHosts: [] }) };
-}
-
-function tlsOf({ sslCertificate, sslKeyfile }: GatewayCommandOptions): Pick<GatewayOptions, 'tls'> {
-  if (sslCertificate === undefined && sslKeyfile === undefined) return {};
-  if (sslCertificate === undefined || sslKeyfile === undefined) {
-    throw invalid('HTTPS needs both --ssl-certificate and --ssl-keyfile');
-  }
-  return { tls: { certificate: sslCertificate, key: sslKeyfile } };
-}
-
-function invalid(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
 }

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
 import { agent, textOf, working } from '../agents/index.ts';
-import { serve } from '../http/index.ts';
 import { artifact } from '../protocol/index.ts';
 import type { HelloOptions } from './commands/operations.ts';
-import { greetingOf } from './greeting.ts';
-import { untilSignal } from './signals.ts';
+import { greetUntilSignal, serveAgent } from './serving.ts';
 
 const greeter = agent(
   { name: 'hello', description: 'Greets whoever writes to it.' },
@@ -15,22 +13,9 @@ const greeter = agent(
 );
 
 /** Serves the greeting agent until told to stop. */
-export async function hello(options: HelloOptions): Promise<void> {
-  const path = resolve(options.data, 'hello.db');
-  await using server = await serve(greeter, {
-    port: options.port,
-    store: { type: 'sqlite', path },
-    isLenient: true,
-  });
-  console.log(
-    greetingOf({
-      what: 'the agent "hello"',
-      url: server.url,
-      inspectorUrl: undefined,
-      hasCard: true,
-      data: path,
-      command: `npx legate send ${server.url} "world"`,
-    }),
-  );
-  await untilSignal();
+export async function hello({ port, data }: HelloOptions): Promise<void> {
+  const path = resolve(data, 'hello.db');
+  const store = { type: 'sqlite', path } as const;
+  await using started = await serveAgent(greeter, { port, store, isLenient: true });
+  await greetUntilSignal({ ...started, command: `npx legate send ${started.url} "world"` });
 }

@@ -3,12 +3,12 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Agent } from '../agents/index.ts';
 import { assistantAgent, buildAssistant } from '../assistant/index.ts';
-import { formatProblem, suggest } from '../config/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { formatProblem, suggest, present } from '../config/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { callBindings } from './call-bindings.ts';
 import { offerOwnPackage } from './own-package.ts';
 import { loadFrom } from './places.ts';
+import { usage } from './usage.ts';
 
 export interface LoadedAgent {
   readonly agent: Agent;
@@ -35,8 +35,7 @@ export async function loadAgent(place: string, options: LoadAgentOptions): Promi
   if (found !== undefined) return loadModule(place, undefined);
   const [file = '', exported] = place.split('#', 2);
   if (exported !== undefined && isThere(file)?.isFile() === true) return loadModule(file, exported);
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw usage(
     `there is no agent at ${place}; name a module that exports one, the folder of an assistant, or a packed model`,
   );
 }
@@ -47,8 +46,7 @@ async function loadAssistant(
   { endpoints, logger }: LoadAgentOptions,
 ): Promise<LoadedAgent> {
   const { project, problems } = await loadFrom(directory, {
-    ...(endpoints !== undefined && { endpoints }),
-    ...(model !== undefined && { model }),
+    ...present({ endpoints, model }),
   });
   problems.throwIfErrors();
   for (const problem of problems.nonFatal) {
@@ -78,16 +76,14 @@ async function loadModule(file: string, wanted: string | undefined): Promise<Loa
   if (wanted !== undefined) {
     const named = agents.get(wanted);
     if (named !== undefined) return { agent: named, directory };
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw usage(
       `${file} exports no agent "${wanted}"; ${suggest(wanted, names, `it exports ${names.join(', ') || 'none'}`)}`,
     );
   }
   const agent =
     agents.get('default') ?? agents.get('agent') ?? (agents.size === 1 ? first(agents) : undefined);
   if (agent !== undefined) return { agent, directory };
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw usage(
     agents.size === 0
       ? `${file} exports no agent; export one: export const agent = agent({ name: ... }, ...)`
       : `${file} exports several agents; name one of them: ${names.map((name) => `${file}#${name}`).join(', ')}`,
@@ -100,10 +96,9 @@ async function importModule(file: string): Promise<Record<string, unknown>> {
   } catch (error) {
     // Whatever else is wrong with a module is its author's to read, trace and all.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw usage(
       `${file} is no module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,
-      { cause: error },
+      error,
     );
   }
 }

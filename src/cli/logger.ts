@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { LegateError } from '../protocol/index.ts';
 import { type Logger, loggerSettings, prettyLine, safeLogger } from '../telemetry/index.ts';
 import type { LogLevel } from './commands/options.ts';
+import { usage } from './usage.ts';
 
 /**
  * Logs to standard error: for people on a terminal, as one JSON object a line elsewhere, and as
@@ -11,7 +11,7 @@ export function createLogger(level: LogLevel): Logger {
   const { stderr, env } = process;
   const format = env['LOG_FORMAT'] || (stderr.isTTY ? 'pretty' : 'json');
   if (format !== 'pretty' && format !== 'json') {
-    throw new LegateError('CONFIGURATION_INVALID', 'LOG_FORMAT must be "json" or "pretty"');
+    throw usage('LOG_FORMAT must be "json" or "pretty"');
   }
   const destination =
     format === 'pretty'

@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { present, type TelemetrySettings } from '../config/index.ts';
 import { MetricsDoor } from '../http/index.ts';
-import { LegateError, toLegateError } from '../protocol/index.ts';
+import { toLegateError } from '../protocol/index.ts';
 import type { Logger, Telemetry } from '../telemetry/index.ts';
+import { openLocalServer } from './local-server.ts';
+import { usage } from './usage.ts';
 
 /** Where OpenTelemetry's own exporters for Prometheus listen, unless told otherwise. */
 export const usualMetricsPort = 9464;
@@ -28,24 +29,30 @@ export interface MetricsPort extends AsyncDisposable {
 export async function openMetricsPort(options: MetricsPortOptions): Promise<MetricsPort> {
   const { telemetry, settings, port, logger } = options;
   const door = new MetricsDoor(telemetry, present(settings));
-  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 16_384 });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    answer(door, request, response).catch((error: unknown) => {
-      const { message, code } = toLegateError(error);
-      if (code !== 'PERMISSION_DENIED') logger.warn({ error }, 'cli.metrics.not_shown');
-      refuse(response, code === 'PERMISSION_DENIED' ? 403 : 500, message);
-    });
-  });
   const host = settings.access === 'everybody' ? '0.0.0.0' : '127.0.0.1';
-  await listen(server, port, host);
-  const { port: opened } = server.address() as AddressInfo;
+  const server = await openLocalServer(
+    (request, response) => {
+      answer(door, request, response).catch((error: unknown) => {
+        const { message, code } = toLegateError(error);
+        if (code !== 'PERMISSION_DENIED') logger.warn({ error }, 'cli.metrics.not_shown');
+        refuse(response, code === 'PERMISSION_DENIED' ? 403 : 500, message);
+      });
+    },
+    {
+      port,
+      host,
+      requestTimeout: 10_000,
+      maxHeaderSize: 16_384,
+      refused: (cause) => {
+        const reason = cause.code === 'EADDRINUSE' ? 'is taken' : 'cannot be used';
+        const message = `port ${port} for metrics ${reason}; name another with --metrics-port`;
+        return usage(message, cause);
+      },
+    },
+  );
   return {
-    url: `http://${host}:${opened}${door.path}`,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    url: `http://${host}:${server.port}${door.path}`,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -70,15 +77,4 @@ function refuse(response: ServerResponse, status: number, message: string): void
   }
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(`${JSON.stringify({ error: { code: status, message } })}\n`);
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      const reason = 'code' in cause && cause.code === 'EADDRINUSE' ? 'is taken' : 'cannot be used';
-      const message = `port ${port} for metrics ${reason}; name another with --metrics-port`;
-      reject(new LegateError('CONFIGURATION_INVALID', message, { cause }));
-    });
-    server.listen(port, host, () => resolve());
-  });
 }

@@ -8,6 +8,7 @@ import {
 } from '../assistant/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import type { PlaceOptions } from './commands/options.ts';
+import { usage } from './usage.ts';
 
 /** Where the parts of a project are, as the command line says it. */
 export function placesOf(directory: string, options: PlaceOptions): ProjectPlaces {
@@ -22,16 +23,14 @@ export function projectPlacesOf(directory: string, options: PlaceOptions): Proje
   const isNamed = options.domain !== undefined || options.data !== undefined;
   const usual = ['config.yml', 'config.yaml', 'domain.yml', 'domain.yaml', 'domain', 'data'];
   if (isNamed || usual.some((name) => existsSync(join(directory, name)))) return places;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw usage(
     `${directory === '.' ? 'this folder' : directory} is not an assistant project: it has neither domain.yml nor data/; name another folder, or create a project with "legate init"`,
   );
 }
 
 function noFolder(path: string): LegateError {
   const isFile = existsSync(path);
-  return new LegateError(
-    'CONFIGURATION_INVALID',
+  return usage(
     isFile
       ? `${path} is a file; name the folder of a project`
       : `no such folder: ${path}; name the folder of a project`,
@@ -60,10 +59,7 @@ export function modelFile(path: string | undefined): string | undefined {
     .sort((left, right) => left.time - right.time || (left.path < right.path ? -1 : 1));
   const newest = models.at(-1)?.path;
   if (newest !== undefined) return newest;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
-    `there is no model in ${path}; make one with "legate train --out ${path}"`,
-  );
+  throw usage(`there is no model in ${path}; make one with "legate train --out ${path}"`);
 }
 
 function isFolder(path: string): boolean {

@@ -1,22 +1,24 @@
-import { existsSync } from 'node:fs';
+import { present } from '../config/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { redactPushConfig } from '../push/index.ts';
-import { type DeliveryRecord, openStore, type Store } from '../store/index.ts';
+import type { DeliveryRecord, Store } from '../store/index.ts';
 import type { PushListOptions, PushRetryOptions } from './commands/operations.ts';
-import { Progress } from './progress.ts';
+import { inStore } from './stores.ts';
+import { usage } from './usage.ts';
 
 /** Deliveries read at once. */
 const pageSize = 100;
 
 /** Shows deliveries of a store, also of one that a server has open. */
 export async function listDeliveries(options: PushListOptions): Promise<void> {
-  await using store = await openGuest(options.store);
-  let shown = 0;
-  for await (const record of deliveries(store.store, options)) {
-    console.log(options.json === true ? JSON.stringify(shownRecord(record)) : line(record));
-    shown += 1;
-  }
-  if (shown === 0 && options.json !== true) console.error('There are no such deliveries.');
+  await inStore(options.store, async (store) => {
+    let shown = 0;
+    for await (const record of deliveries(store, options)) {
+      console.log(options.json === true ? JSON.stringify(shownRecord(record)) : line(record));
+      shown += 1;
+    }
+    if (shown === 0 && options.json !== true) console.error('There are no such deliveries.');
+  });
 }
 
 /** Gives dead deliveries another round of attempts. */
@@ -24,47 +26,29 @@ export async function retryDeliveries(
   ids: readonly number[],
   options: PushRetryOptions,
 ): Promise<void> {
-  if ((ids.length === 0) === (options.all !== true)) {
+  const isAll = options.all === true;
+  if ((ids.length === 0) !== isAll) {
+    throw usage('say which deliveries to send again: their numbers, or --all');
+  }
+  await inStore(options.store, async (store) => {
+    const wanted = isAll ? await deadOnes(store) : ids;
+    const missing: number[] = [];
+    for (const id of wanted) {
+      // Another process may have been faster; with --all that is no failure.
+      if (await store.push.revive(id)) {
+        console.log(`delivery ${id} is due again`);
+        // As the server logs it, for whoever collects what this command says.
+        const event = { audit: 'action', event: 'audit.push.revived', deliveryId: id };
+        console.error(JSON.stringify(event));
+      } else if (!isAll) missing.push(id);
+    }
+    if (isAll && wanted.length === 0) console.error('There are no dead deliveries.');
+    if (missing.length === 0) return;
     throw new LegateError(
-      'CONFIGURATION_INVALID',
-      'say which deliveries to send again: their numbers, or --all',
+      'INVALID_PARAMS',
+      `there is no dead delivery ${missing.join(', ')}; "legate push list --state dead" shows those there are`,
     );
-  }
-  await using guest = await openGuest(options.store);
-  const { push } = guest.store;
-  const wanted = options.all === true ? await deadOnes(guest.store) : ids;
-  const missing: number[] = [];
-  for (const id of wanted) {
-    // Another process may have been faster; with --all that is no failure.
-    if (await push.revive(id)) {
-      console.log(`delivery ${id} is due again`);
-      // As the server logs it, for whoever collects what this command says.
-      console.error(
-        JSON.stringify({ audit: 'action', event: 'audit.push.revived', deliveryId: id }),
-      );
-    } else if (options.all !== true) missing.push(id);
-  }
-  if (options.all === true && wanted.length === 0) console.error('There are no dead deliveries.');
-  if (missing.length === 0) return;
-  throw new LegateError(
-    'INVALID_PARAMS',
-    `there is no dead delivery ${missing.join(', ')}; "legate push list --state dead" shows those there are`,
-  );
-}
-
-async function openGuest(place: string): Promise<AsyncDisposable & { readonly store: Store }> {
-  const isAddress = /^postgres(?:ql)?:\/\//.test(place);
-  if (!isAddress && !existsSync(place)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `there is no store ${place}; name that of the server with --store or LEGATE_STORE`,
-    );
-  }
-  using _progress = new Progress('Opening the store');
-  const store = isAddress
-    ? await openStore({ type: 'postgres', url: place, migrates: false })
-    : await openStore({ type: 'sqlite', path: place, guest: true });
-  return { store, [Symbol.asyncDispose]: () => store.close() };
+  });
 }
 
 async function* deliveries(
@@ -74,9 +58,7 @@ async function* deliveries(
   let { after } = options;
   for (let left = options.limit; left > 0;) {
     const page = await push.deliveries({
-      ...(options.state !== undefined && { state: options.state }),
-      ...(options.task !== undefined && { taskId: options.task }),
-      ...(after !== undefined && { after }),
+      ...present({ state: options.state, taskId: options.task, after }),
       limit: Math.min(left, pageSize),
     });
     yield* page;

@@ -1,5 +1,3 @@
-import { createInterface, type Interface } from 'node:readline';
-import { styleText } from 'node:util';
 import type { Client, StreamEvent } from '../client/index.ts';
 import { LegateError, message, type Part } from '../protocol/index.ts';
 import { afterAuthorization, authorizationPlaces } from './client/authorization.ts';
@@ -7,10 +5,11 @@ import { calling } from './client/calling.ts';
 import { follow } from './client/following.ts';
 import { partsOf } from './client/parts.ts';
 import { Session } from './client/session.ts';
-import { plain } from './client/text.ts';
+import { plain, stateWords } from './client/text.ts';
 import type { ClientCommandOptions } from './commands/options.ts';
 import type { ShellCommandOptions } from './commands/assistants.ts';
 import { Progress } from './progress.ts';
+import { eachLine, isTerminal, note, payloadOf } from './terminal.ts';
 import { Transcript } from './transcript.ts';
 
 /** A conversation with any A2A agent: one line is one message, and answers show up as they come. */
@@ -47,7 +46,6 @@ const help = `/history  show the conversation  /state   show the state of the ta
 class RemoteConversation {
   readonly #client: Client;
   readonly #session: Session;
-  readonly #isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   readonly #transcript = new Transcript();
   #contextId: string | undefined;
   /** The task that waits for an answer. */
@@ -68,19 +66,10 @@ class RemoteConversation {
     this.#note(`${name}, A2A ${protocolVersion} over ${protocolBinding}; /help for commands`);
     // Before the input is opened: lines that nobody waits for yet are lost.
     if (this.#contextId !== undefined) await this.#recall(this.#contextId);
-    const lines = createInterface({
-      input: process.stdin,
-      ...(this.#isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
+    await eachLine((text) => this.#answer(text), {
+      ends: ['/stop', '/exit', '/quit'],
+      onInterrupt: () => this.#cancelRunning(),
     });
-    lines.on('SIGINT', () => this.#interrupt(lines));
-    if (this.#isTerminal) lines.prompt();
-    for await (const line of lines) {
-      const text = line.trim();
-      if (text === '/stop' || text === '/exit' || text === '/quit') break;
-      if (text !== '') await this.#answer(text);
-      if (this.#isTerminal) lines.prompt();
-    }
-    lines.close();
   }
 
   async #answer(text: string): Promise<void> {
@@ -98,13 +87,13 @@ class RemoteConversation {
       if (command === '/wait') return await this.#awaitAuthorization(this.#taskId ?? '');
       const isFile = command === '/file';
       const flags = isFile ? [{ kind: 'file' as const, value: words[0] ?? '' }] : [];
-      const said = isFile ? words.slice(1) : [this.#transcript.payloadOf(text)];
+      const said = isFile ? words.slice(1) : [payloadOf(text, this.#transcript.buttons)];
       await this.#send(await partsOf(said, flags));
     } catch (error) {
       if (!(error instanceof LegateError)) throw error;
       // The conversation goes on: the next message may fare better.
       this.#session.warn(error.message);
-      if (!this.#isTerminal) process.exitCode = 1;
+      if (!isTerminal()) process.exitCode = 1;
     }
     return undefined;
   }
@@ -151,8 +140,8 @@ class RemoteConversation {
     const state = isTask ? result.task.status.state : 'TASK_STATE_COMPLETED';
     const isWaiting = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED';
     this.#taskId = isTask && isWaiting ? result.task.id : undefined;
-    this.#state = isTask ? `${wordOf(state)}, task ${result.task.id}` : 'a plain message';
-    if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${wordOf(state)})`);
+    this.#state = isTask ? `${stateWords(state)}, task ${result.task.id}` : 'a plain message';
+    if (state !== 'TASK_STATE_COMPLETED') this.#note(`(${stateWords(state)})`);
     if (isTask && state === 'TASK_STATE_AUTH_REQUIRED') {
       const places = authorizationPlaces(result.task.status).map((place) => `Open ${place}; `);
       this.#note(`${places.join('')}/wait continues after you have signed in`);
@@ -174,28 +163,18 @@ class RemoteConversation {
     console.log(plain(`${this.#state}${context}`));
   }
 
-  #interrupt(lines: Interface): void {
-    const task = this.#running;
-    if (task === undefined) return lines.close();
+  #cancelRunning(): boolean {
+    if (this.#running === undefined) return false;
     this.#note('(canceling)');
     // What comes of it, the stream tells; a refusal changes nothing.
-    void this.#client.cancelTask(task).catch((error: unknown) => {
+    void this.#client.cancelTask(this.#running).catch((error: unknown) => {
       this.#session.warn(error instanceof Error ? error.message : String(error));
     });
-    return undefined;
+    return true;
   }
 
-  /** For a person alone: a pipe gets what the agent says, and nothing else. */
   #note(text: string): void {
-    if (!this.#isTerminal) return;
-    this.#transcript.endLine();
-    console.error(styleText('gray', plain(text), { stream: process.stderr }));
+    if (isTerminal()) this.#transcript.endLine();
+    note(plain(text));
   }
-}
-
-function wordOf(state: string): string {
-  return state
-    .replace(/^TASK_STATE_/, '')
-    .toLowerCase()
-    .replaceAll('_', ' ');
 }

@@ -1,18 +1,25 @@
-import { statSync } from 'node:fs';
-import type { AssistantServing, ServeAssistantOptions } from '../assistant/index.ts';
-import type { InspectorOptions, ServeOptions } from '../http/index.ts';
-import { LegateError } from '../protocol/index.ts';
+import { existsSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { present } from '../config/index.ts';
+import { telemetryOf } from '../http/index.ts';
+import { storeOptionsOf } from '../store/index.ts';
+import { retentionOf } from '../tasks/index.ts';
 import { callBindings } from './call-bindings.ts';
 import type { RunCommandOptions } from './commands/assistants.ts';
 import { packageVersion } from './commands/version.ts';
-import { greetingOf } from './greeting.ts';
-import { checkListenFlags } from './listen-guard.ts';
+import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
-import { openPage } from './open-page.ts';
 import { modelFile, placesOf, projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
-import { type ServedModule, serveModule } from './serve-module.ts';
-import { untilSignal } from './signals.ts';
+import {
+  checkListenFlags,
+  greetUntilSignal,
+  inspectorOptions,
+  listenOptions,
+  serveAgent,
+  type Started,
+} from './serving.ts';
+import { usage } from './usage.ts';
 
 /** Serves an assistant, or the agent of a module, until told to stop. */
 export async function run(
@@ -21,160 +28,82 @@ export async function run(
   options: RunCommandOptions & { readonly open?: boolean },
 ): Promise<void> {
   const found = statSync(place, { throwIfNoEntry: false });
-  const isModule = found?.isFile() === true;
-  if (found === undefined) throw nothingAt(place);
-  await using served = isModule
+  if (found === undefined) {
+    throw usage(
+      `no such file or folder: ${place}; name the folder of an assistant, or a module that exports an agent`,
+    );
+  }
+  await using started = found.isFile()
     ? await startModule(place, options)
     : await startAssistant(place, options);
-  console.log(served.greeting);
-  if (options.open === true && served.inspectorUrl !== undefined) openPage(served.inspectorUrl);
-  await untilSignal();
+  await greetUntilSignal(started, options);
   console.error('Stopping: waiting for running turns.');
 }
 
-function shutdownOf({
-  notice,
-  drain,
-}: RunCommandOptions): Pick<ServeOptions, 'noticeMs' | 'drainMs'> {
+function serveOptions(options: RunCommandOptions) {
   return {
-    ...(notice !== undefined && { noticeMs: notice }),
-    ...(drain !== undefined && { drainMs: drain }),
+    ...listenOptions(options),
+    ...present({ noticeMs: options.notice, drainMs: options.drain }),
+    ...(options.inspect === true && { inspect: inspectorOptions(options) }),
+    logger: createLogger(options.logLevel),
   };
 }
 
-function nothingAt(place: string): LegateError {
-  return new LegateError(
-    'CONFIGURATION_INVALID',
-    `no such file or folder: ${place}; name the folder of an assistant, or a module that exports an agent`,
-  );
-}
-
-interface Started extends AsyncDisposable {
-  readonly inspectorUrl: string | undefined;
-  readonly greeting: string;
-}
-
+/** Tasks are kept beside the module, unless endpoints.yml says more. */
 async function startModule(place: string, options: RunCommandOptions): Promise<Started> {
   checkListenFlags(options, options.authToken !== undefined);
-  const served = await serveModule(place, {
-    port: options.port,
-    host: options.interface,
-    ...tlsOf(options),
-    ...shutdownOf(options),
-    cors: options.cors ?? [],
-    dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
-    ...(options.authToken !== undefined && { token: options.authToken }),
-    ...(options.inspect === true && { inspect: inspectorOptions(options) }),
-    ...(options.endpoints !== undefined && { endpoints: options.endpoints }),
-    logLevel: options.logLevel,
-  });
-  const { inspectorUrl } = served.serving;
-  return {
-    inspectorUrl,
-    greeting: agentGreeting(served),
-    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
-  };
-}
-
-/** The page may call other agents, too: it is for whoever runs the command. */
-export function inspectorOptions({
-  inspectToken,
-}: Pick<RunCommandOptions, 'inspectToken'>): InspectorOptions {
-  return {
-    proxy: true,
-    version: packageVersion(),
-    ...(inspectToken !== undefined && { token: inspectToken }),
-  };
-}
-
-export function agentGreeting({ agent, serving, file }: ServedModule): string {
-  const { url, inspectorUrl } = serving;
-  return greetingOf({
-    what: `the agent "${agent.name}"`,
-    url,
-    inspectorUrl,
-    hasCard: true,
-    data: file ?? 'in memory, lost when the server stops',
-    command: `npx legate send ${url} "hello"`,
+  const serving = serveOptions(options);
+  const { agent, directory } = await loadAgent(place, serving);
+  const file = options.endpoints ?? join(directory, 'endpoints.yml');
+  const isSaid = options.endpoints !== undefined || existsSync(file);
+  // The rest of the file is for others.
+  const { store, telemetry } = isSaid
+    ? await (await import('./bus-place.ts')).readStoreAndTelemetry(file)
+    : {};
+  return serveAgent(agent, {
+    ...serving,
+    ...present({ token: options.authToken }),
+    ...(isSaid && { ...retentionOf(store), ...telemetryOf(telemetry, agent.name) }),
+    store:
+      store === undefined
+        ? { type: 'sqlite', path: join(directory, '.legate', `${basename(agent.name)}.db`) }
+        : storeOptionsOf(store, directory),
   });
 }
 
 async function startAssistant(directory: string, options: RunCommandOptions): Promise<Started> {
-  const logger = createLogger(options.logLevel);
+  const { authToken: token, jwtSecret: secret, jwtMethod: algorithm } = options;
   const model = modelFile(options.model);
   using progress = new Progress('Loading the assistant');
   // Agents of modules need none of it.
   const { serveAssistant } = await import('../assistant/index.ts');
   const serving = await serveAssistant({
+    ...serveOptions(options),
     places: (model === undefined ? projectPlacesOf : placesOf)(directory, options),
-    ...(model !== undefined && { model }),
-    port: options.port,
-    host: options.interface,
-    ...tlsOf(options),
-    ...shutdownOf(options),
+    ...present({ model }),
     enableApi: options.enableApi === true,
     api: {
-      ...(options.authToken !== undefined && { token: options.authToken }),
-      ...(options.jwtSecret !== undefined && {
-        jwt: {
-          secret: options.jwtSecret,
-          algorithm: options.jwtMethod,
-          requireExpiry: options.jwtWithoutExpiry !== true,
-        },
+      ...present({ token }),
+      ...(secret !== undefined && {
+        jwt: { secret, algorithm, requireExpiry: options.jwtWithoutExpiry !== true },
       }),
     },
-    cors: options.cors ?? [],
-    dangerouslyAllowUnauthenticatedRemote: options.dangerouslyAllowUnauthenticatedRemote === true,
     build: { bindings: callBindings },
     version: packageVersion(),
-    ...(options.inspect === true && { inspect: inspectorOptions(options) }),
-    logger,
   });
   progress.clear();
-  return {
-    inspectorUrl: serving.inspectorUrl,
-    greeting: greeting(serving),
-    [Symbol.asyncDispose]: () => serving.close(),
-  };
-}
-
-function tlsOf(options: RunCommandOptions): Pick<ServeAssistantOptions, 'tls'> {
-  const { sslCertificate, sslKeyfile, sslCaFile, sslPassword } = options;
-  if (sslCertificate === undefined && sslKeyfile === undefined) return {};
-  if (sslCertificate === undefined || sslKeyfile === undefined) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      'HTTPS needs both --ssl-certificate and --ssl-keyfile',
-    );
-  }
-  return {
-    tls: {
-      certificate: sslCertificate,
-      key: sslKeyfile,
-      ...(sslCaFile !== undefined && { ca: sslCaFile }),
-      ...(sslPassword !== undefined && { password: sslPassword }),
-    },
-  };
-}
-
-function greeting({ url, inspectorUrl, models, storage }: AssistantServing): string {
-  const { project } = models.require();
+  const { url, inspectorUrl, storage } = serving;
+  const { project } = serving.models.require();
   const flows = [...project.flows.values()].filter((flow) => !flow.isPattern);
   const words = flows.find((flow) => flow.examples.length > 0)?.examples[0] ?? 'hello';
   const body = JSON.stringify({ sender: 'me', message: words }).replaceAll("'", String.raw`'\''`);
-  return greetingOf({
+  return {
     what: `the assistant "${project.name}"`,
     url,
     inspectorUrl,
     hasCard: project.endpoints.a2aServer !== undefined,
-    data: placeOf(storage),
+    store: storage,
     command: `curl ${url}/webhooks/rest/webhook -H 'Content-Type: application/json' -d '${body}'`,
-  });
-}
-
-/** Where data is stored, for people; URLs of databases may contain a password. */
-function placeOf(storage: AssistantServing['storage']): string {
-  if (!('type' in storage)) return 'a custom store';
-  if (storage.type === 'sqlite') return storage.path;
-  return storage.type === 'memory' ? 'in memory, lost when the server stops' : 'PostgreSQL';
+    [Symbol.asyncDispose]: () => serving.close(),
+  };
 }

@@ -1,6 +1,4 @@
 import { statSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { styleText } from 'node:util';
 import {
   type Assistant,
   type BotMessage,
@@ -14,6 +12,7 @@ import type { ShellCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
 import { Progress } from './progress.ts';
+import { eachLine, note, payloadOf } from './terminal.ts';
 
 const sessionStart = '/session_start';
 
@@ -42,31 +41,11 @@ function isAgent(text: string): boolean {
 
 async function assistantShell(directory: string, options: ShellCommandOptions): Promise<void> {
   await using assistant = await load(directory, options);
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   const conversation = new ShellConversation(assistant, options.sender);
   // Before the input is opened: lines that nobody waits for yet are lost.
   await conversation.open();
-  const lines = createInterface({
-    input: process.stdin,
-    ...(isTerminal && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
-  });
-  if (isTerminal)
-    console.error(
-      styleText('gray', 'Type a message, or /help for commands.', {
-        stream: process.stderr,
-      }),
-    );
-  if (isTerminal) lines.prompt();
-  for await (const line of lines) {
-    const text = line.trim();
-    if (text === '/stop') break;
-    if (text === '/restart') await conversation.open();
-    else if (text !== '' && !conversation.tell(text)) {
-      await conversation.say(conversation.payloadOf(text));
-    }
-    if (isTerminal) lines.prompt();
-  }
-  lines.close();
+  note('Type a message, or /help for commands.');
+  await eachLine((text) => conversation.answer(text), { ends: ['/stop'] });
 }
 
 async function load(directory: string, options: ShellCommandOptions): Promise<Assistant> {
@@ -104,17 +83,16 @@ class ShellConversation {
   async open(): Promise<void> {
     this.#tracker = undefined;
     this.#log.length = 0;
-    await this.say(sessionStart);
+    await this.#say(sessionStart);
   }
 
-  /** A number stands for the button that was shown with it. */
-  payloadOf(text: string): string {
-    const button = /^\d+\)?$/.test(text) ? this.#buttons[Number.parseInt(text, 10) - 1] : undefined;
-    return button?.payload ?? text;
+  async answer(text: string): Promise<void> {
+    if (text === '/restart') await this.open();
+    else if (!this.#tell(text)) await this.#say(payloadOf(text, this.#buttons));
   }
 
   /** Answers questions about the conversation itself; false for what is part of it. */
-  tell(text: string): boolean {
+  #tell(text: string): boolean {
     const { slots = {}, stack = [], transcript = [] } = (this.#tracker ?? {}) as ShownTracker;
     if (text === '/help') {
       console.log(help);
@@ -137,7 +115,7 @@ class ShellConversation {
     return true;
   }
 
-  async say(text: string): Promise<void> {
+  async #say(text: string): Promise<void> {
     this.#buttons = [];
     const { tracker, events } = await this.#assistant.handle({
       senderId: this.#senderId,

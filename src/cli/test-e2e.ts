@@ -14,11 +14,11 @@ import {
   runTests,
 } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
-import { LegateError } from '../protocol/index.ts';
 import { callBindings } from './call-bindings.ts';
 import type { TestCommandOptions } from './commands/assistants.ts';
 import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
+import { usage } from './usage.ts';
 
 /** Holds the conversations of test files, and says which of them did not go as expected. */
 export async function testEndToEnd(path: string, options: TestCommandOptions): Promise<void> {
@@ -70,8 +70,7 @@ function projectAbove(path: string): string {
     if (marks.some((mark) => existsSync(join(folder, mark)))) return relative('.', folder) || '.';
     if (dirname(folder) === folder) break;
   }
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw usage(
     `there is no project around ${path}: neither config.yml nor domain.yml; name its folder with --project`,
   );
 }

@@ -1,17 +1,12 @@
 import { join } from 'node:path';
-import { checkActions, loadProject, packProject } from '../assistant/index.ts';
+import { packProject } from '../assistant/index.ts';
 import { formatProblem } from '../config/index.ts';
 import type { TrainCommandOptions } from './commands/assistants.ts';
-import { projectPlacesOf } from './places.ts';
-import { Progress } from './progress.ts';
-import { isAcceptable } from './validate.ts';
+import { isAcceptable, loadChecked } from './validate.ts';
 
 /** Checks a project and packs it; prints the path of the package. */
 export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
-  using progress = new Progress('Reading the project');
-  const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
-  checkActions(loaded);
-  progress.clear();
+  const loaded = await loadChecked(directory, options);
   for (const problem of loaded.problems.all) console.error(formatProblem(problem));
   if (!isAcceptable(loaded.problems, options.failOnValidationWarnings)) {
     console.error('legate: the project has errors; nothing was packed');
@@ -22,6 +17,5 @@ export async function train(directory: string, options: TrainCommandOptions): Pr
     directory: options.out ?? join(directory, 'models'),
     ...(options.fixedModelName !== undefined && { fixedName: options.fixedModelName }),
   });
-  progress.clear();
   console.log(file);
 }

@@ -28,10 +28,9 @@ export class Transcript {
     this.#keep(`you: ${said.parts.map(wordsOf).join(' ')}`);
   }
 
-  /** What a number stands for: the button that was shown with it. */
-  payloadOf(text: string): string {
-    const button = /^\d+\)?$/.test(text) ? this.#buttons[Number.parseInt(text, 10) - 1] : undefined;
-    return button?.payload ?? text;
+  /** Those that were shown, in the order of their numbers. */
+  get buttons(): readonly ShownButton[] {
+    return this.#buttons;
   }
 
   /** Shows an event; returns the words of an agent that is only on its way. */
@@ -68,7 +67,7 @@ export class Transcript {
       this.#shown.add(messageId);
       this.#keep(`${role === 'ROLE_USER' ? 'you' : 'agent'}: ${parts.map(wordsOf).join(' ')}`);
     }
-    for (const { parts } of artifacts) this.#keep(`agent: ${joinedWords(parts)}`);
+    for (const { parts } of artifacts) this.#keep(`agent: ${parts.map(wordsOf).join('')}`);
   }
 
   show(write: (line: string) => void): void {
@@ -128,10 +127,6 @@ export class Transcript {
     this.#lines.push(line);
     if (this.#lines.length > mostLines) this.#lines.shift();
   }
-}
-
-function joinedWords(parts: readonly Part[]): string {
-  return parts.map(wordsOf).join('');
 }
 
 /** Short data on one line, longer data on several. */

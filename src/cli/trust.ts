@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { present } from '../config/index.ts';
 import {
   type TrustChange,
   type Proposal,
@@ -9,19 +9,19 @@ import {
   TrustLedger,
   trustName,
 } from '../peers/index.ts';
-import { LegateError } from '../protocol/index.ts';
-import { openStore, type Store } from '../store/index.ts';
-import { namedStore } from './bus-place.ts';
+import type { Store } from '../store/index.ts';
 import type {
   AuditOptions,
   DecisionOptions,
   GrantOptions,
   TrustOptions,
 } from './commands/workers.ts';
+import { inStore } from './stores.ts';
+import { usage } from './usage.ts';
 
 /** Shows who is known, and what they may do. */
 export async function listTrust(options: TrustOptions): Promise<void> {
-  await inStore(options, async ({ records }) => {
+  await inStore(options.store, async ({ records }) => {
     const entries = await new TrustLedger({ records }).list();
     for (const entry of entries) print(options, entryOf(entry), entryLine(entry));
     if (entries.length === 0 && options.json !== true) console.error('Nobody is known yet.');
@@ -31,14 +31,13 @@ export async function listTrust(options: TrustOptions): Promise<void> {
 export async function grantTrust(caller: string, options: GrantOptions): Promise<void> {
   const { level, skill: skills, by } = options;
   if (level === undefined && skills === undefined) {
-    throw new LegateError('CONFIGURATION_INVALID', 'say what to grant: --level, --skill, or both');
+    throw usage('say what to grant: --level, --skill, or both');
   }
   const subject = readTrustName(caller);
-  await inStore(options, async ({ records }) => {
+  await inStore(options.store, async ({ records }) => {
     const entry = await new TrustLedger({ records }).grant(subject, {
       by,
-      ...(level !== undefined && { level }),
-      ...(skills !== undefined && { skills }),
+      ...present({ level, skills }),
     });
     print(options, entryOf(entry), entryLine(entry));
   });
@@ -47,7 +46,7 @@ export async function grantTrust(caller: string, options: GrantOptions): Promise
 export async function revokeTrust(caller: string, options: GrantOptions): Promise<void> {
   const { skill: skills, by } = options;
   const subject = readTrustName(caller);
-  await inStore(options, async ({ records }) => {
+  await inStore(options.store, async ({ records }) => {
     const taken = { by, ...(skills !== undefined && { skills }) };
     const entry = await new TrustLedger({ records }).revoke(subject, taken);
     print(options, entryOf(entry), entryLine(entry));
@@ -56,7 +55,7 @@ export async function revokeTrust(caller: string, options: GrantOptions): Promis
 
 /** Shows what waits for the user. */
 export async function listProposals(options: TrustOptions): Promise<void> {
-  await inStore(options, async (store) => {
+  await inStore(options.store, async (store) => {
     const open = await proposalsOf(store).list();
     for (const proposal of open) print(options, proposal, proposalLine(proposal));
     if (open.length === 0 && options.json !== true) console.error('Nothing waits for you.');
@@ -80,43 +79,17 @@ async function decide(
   id: string,
   options: DecisionOptions,
 ): Promise<void> {
-  await inStore(options, async (store) => {
+  await inStore(options.store, async (store) => {
     const decided = await proposalsOf(store)[decision](id, options.by);
     print(options, decided, `${decided.state}: ${proposalLine(decided)}`);
   });
 }
 
 export async function showAudit(options: AuditOptions): Promise<void> {
-  await inStore(options, async ({ records }) => {
+  await inStore(options.store, async ({ records }) => {
     const lines = await new TrustLedger({ records }).audit.read({ limit: options.limit });
     for (const line of lines) print(options, line, auditLine(line));
   });
-}
-
-/** Works on a store that an agent may have open. */
-async function inStore(
-  { store: place }: TrustOptions,
-  action: (store: Store) => Promise<void>,
-): Promise<void> {
-  const named = namedStore(place);
-  if (named.type === 'sqlite' && !existsSync(named.path)) {
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      `there is no store ${place}; name that of the agent with --store or LEGATE_STORE`,
-    );
-  }
-  const store = await openStore(
-    named.type === 'sqlite'
-      ? { ...named, guest: true }
-      : named.type === 'postgres'
-        ? { ...named, migrates: false }
-        : named,
-  );
-  try {
-    await action(store);
-  } finally {
-    await store.close();
-  }
 }
 
 function print({ json }: TrustOptions, value: object, line: string): void {

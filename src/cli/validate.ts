@@ -1,6 +1,7 @@
-import { checkActions, loadProject } from '../assistant/index.ts';
+import { checkActions, type LoadedProject, loadProject } from '../assistant/index.ts';
 import { formatProblem, type Problems } from '../config/index.ts';
 import type { ValidateCommandOptions } from './commands/assistants.ts';
+import type { PlaceOptions } from './commands/options.ts';
 import { projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 
@@ -9,11 +10,7 @@ export async function validateProject(
   directory: string,
   options: ValidateCommandOptions,
 ): Promise<void> {
-  using progress = new Progress('Reading the project');
-  const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
-  checkActions(loaded);
-  progress.clear();
-  const { project, problems } = loaded;
+  const { project, problems } = await loadChecked(directory, options);
   const { all, errors, warnings } = problems;
   if (options.json === true) console.log(JSON.stringify(all, undefined, 2));
   else for (const problem of all) console.log(formatProblem(problem));
@@ -26,6 +23,17 @@ export async function validateProject(
       : `${count(errors.length, 'error')}, ${count(warnings.length, 'warning')}`,
   );
   if (!isFine) process.exitCode = 1;
+}
+
+/** A project with everything that is wrong with it. */
+export async function loadChecked(
+  directory: string,
+  options: PlaceOptions,
+): Promise<LoadedProject> {
+  using _progress = new Progress('Reading the project');
+  const loaded = await loadProject(projectPlacesOf(directory, options), process.env);
+  checkActions(loaded);
+  return loaded;
 }
 
 /** Whether a project may run: warnings count as errors when they are asked to. */

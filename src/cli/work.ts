@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/index.ts';
 import { type Bus, type BusIdentity, type HostOutcome, hostOnBus, topics } from '../bus/index.ts';
+import { present } from '../config/index.ts';
 import {
   type InboundNote,
   Proposals,
@@ -25,6 +26,7 @@ import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
 import { type MetricsPort, openMetricsPort, usualMetricsPort } from './metrics-port.ts';
 import { untilSignal } from './signals.ts';
+import { usage } from './usage.ts';
 
 /** How long turns under way may take when the process is asked to stop. */
 const graceMs = 10_000;
@@ -71,8 +73,7 @@ async function showMetrics(
   const prometheus = settings?.prometheus;
   if (telemetry === null || prometheus === undefined) {
     if (metricsPort === undefined) return undefined;
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
+    throw usage(
       '--metrics-port: metrics are off; write telemetry: {prometheus: true} into endpoints.yml',
     );
   }
@@ -104,8 +105,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     ...identity,
     // A worker of one task makes itself known only when it is asked to: it is gone in a moment.
     announces: options.announce && !once,
-    ...(options.concurrency !== undefined && { concurrency: options.concurrency }),
-    ...(options.prefetch !== undefined && { prefetch: options.prefetch }),
+    ...present({ concurrency: options.concurrency, prefetch: options.prefetch }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
   });
   const topic = topics.task(hosting.name);

@@ -24,6 +24,7 @@ export type { Codec, Dialect } from './dialects/dialect.ts';
 export { v03 } from './dialects/v03/index.ts';
 export { v03Rest } from './dialects/v03-rest/index.ts';
 export { v1 } from './dialects/v1/index.ts';
+export { cardProblems, isLegacyCard } from './card/card-problems.ts';
 export { readAgentCard } from './card/read.ts';
 export { supersetCard } from './card/superset.ts';
 export { errorDetails, type ErrorProfile, statusOf, toPublicError } from './error-details.ts';

@@ -1,8 +1,6 @@
-import { readAgentCard } from '../../protocol/index.ts';
-import { cardProblems, isLegacyCard } from './card-rules.ts';
+import { cardProblems, isLegacyCard, isJsonObject, readAgentCard } from '../../protocol/index.ts';
 import { type Check, type Finding, skip } from './finding.ts';
 import type { Answer, Probe } from './probe.ts';
-import { isObject } from './speaker.ts';
 
 /** The card's place, and what was found there. */
 export interface CardSubject {
@@ -42,7 +40,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     run: async ({ probe, url, answer }) => {
       if (isLegacyCard(answer.json)) skip('the card is of 0.3 alone');
       const { json } = await probe.send({ url });
-      return isObject(json) && Array.isArray(json['supportedInterfaces'])
+      return isJsonObject(json) && Array.isArray(json['supportedInterfaces'])
         ? undefined
         : 'without A2A-Version the card has none';
     },
@@ -66,7 +64,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
     isAdvice: true,
     fix: 'sign the card, so that clients can tell it from a forged one',
     run: ({ answer }) => {
-      const signatures = isObject(answer.json) ? answer.json['signatures'] : undefined;
+      const signatures = isJsonObject(answer.json) ? answer.json['signatures'] : undefined;
       return Array.isArray(signatures) && signatures.length > 0
         ? undefined
         : 'it has no signatures';

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { calling } from '../client/calling.ts';
-import { usage } from '../client/choices.ts';
 import type { Session } from '../client/session.ts';
 import type { CheckCommandOptions } from '../commands/agents.ts';
 import { Progress } from '../progress.ts';
@@ -9,6 +8,7 @@ import type { Finding, Report } from './finding.ts';
 import { reportHtml } from './render-html.ts';
 import { findingText, summaryText } from './render-text.ts';
 import { runTck } from './tck.ts';
+import { usage } from '../usage.ts';
 
 /** Tries an agent, and reports what it gets right and wrong. */
 export async function check(

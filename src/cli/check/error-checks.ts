@@ -1,11 +1,10 @@
-import { type ErrorCode, errorTable } from '../../protocol/index.ts';
+import { type ErrorCode, errorTable, isJsonObject } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import { endedTask, type InterfaceSubject, sendRequest } from './operation-checks.ts';
-import { type HttpSpeaker, isObject, overHttp, type Speaker, type Spoken } from './speaker.ts';
+import { type HttpSpeaker, overHttp, type Speaker, type Spoken } from './speaker.ts';
 
 /** Undefined where the error is one of these; else what came instead. */
-function expects(spoken: Spoken, ...codes: readonly ErrorCode[]): string | undefined {
-  const { error, answer, code } = spoken;
+function expects({ error, answer, code }: Spoken, codes: readonly ErrorCode[]): string | undefined {
   if (error === undefined) {
     return answer.json === undefined
       ? `HTTP ${answer.status} with a body that is no JSON`
@@ -14,19 +13,35 @@ function expects(spoken: Spoken, ...codes: readonly ErrorCode[]): string | undef
   return codes.includes(error.code) ? undefined : `it is ${error.code} (${code ?? answer.status})`;
 }
 
+interface Refusal extends Omit<Check<InterfaceSubject>, 'run'> {
+  readonly ask: (subject: InterfaceSubject) => Promise<Spoken>;
+  readonly codes: readonly ErrorCode[];
+}
+
+/** A request that must be refused with one of these errors. */
+function refusal({ ask, codes, ...check }: Refusal): Check<InterfaceSubject> {
+  return { ...check, run: async (subject) => expects(await ask(subject), codes) };
+}
+
+const unknownTask = { id: 'no-such-task' };
+const invalid: readonly ErrorCode[] = ['INVALID_PARAMS', 'INVALID_REQUEST'];
+
 function onlyJsonRpc(speaker: Speaker): HttpSpeaker {
   return speaker.binding === 'JSONRPC' ? overHttp(speaker) : skip('of JSON-RPC alone');
 }
 
+function onlyV1({ speaker }: InterfaceSubject, why: string): Speaker {
+  return speaker.version === '1.0' ? speaker : skip(why);
+}
+
 /** Sends these bytes where the interface takes its messages. */
 async function posted(
-  subject: InterfaceSubject,
+  speaker: HttpSpeaker,
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Spoken> {
-  const speaker = overHttp(subject.speaker);
-  const path = speaker.binding === 'JSONRPC' ? '' : restSendPath(speaker);
-  const request = speaker.post(body, path);
+  const path = speaker.version === '1.0' ? '/message:send' : '/v1/message:send';
+  const request = speaker.post(body, speaker.binding === 'JSONRPC' ? '' : path);
   const answer = await speaker.probe.send({
     ...request,
     headers: { ...request.headers, ...headers },
@@ -34,38 +49,34 @@ async function posted(
   return speaker.read(answer);
 }
 
-function restSendPath({ version }: Speaker): string {
-  return version === '1.0' ? '/message:send' : '/v1/message:send';
-}
-
 export const errorChecks: readonly Check<InterfaceSubject>[] = [
-  {
+  refusal({
     id: 'errors.unknown-task',
     title: 'an unknown task is TaskNotFoundError',
     specification: '3.3.2',
     fix: 'answer -32001, over HTTP+JSON 404',
-    run: async (subject) =>
-      expects(await subject.speaker.speak('getTask', { id: 'no-such-task' }), 'TASK_NOT_FOUND'),
-  },
-  {
+    ask: ({ speaker }) => speaker.speak('getTask', unknownTask),
+    codes: ['TASK_NOT_FOUND'],
+  }),
+  refusal({
     id: 'errors.cancel-unknown',
     title: 'cancelling an unknown task is TaskNotFoundError',
     specification: '3.1.5',
     fix: 'answer -32001, over HTTP+JSON 404',
-    run: async (subject) =>
-      expects(await subject.speaker.speak('cancelTask', { id: 'no-such-task' }), 'TASK_NOT_FOUND'),
-  },
-  {
+    ask: ({ speaker }) => speaker.speak('cancelTask', unknownTask),
+    codes: ['TASK_NOT_FOUND'],
+  }),
+  refusal({
     id: 'errors.cancel-ended',
     title: 'cancelling a task that has ended is TaskNotCancelableError',
     specification: '3.1.5',
     fix: 'answer -32002, over HTTP+JSON 400',
-    run: async (subject) => {
+    ask: async (subject) => {
       const { id } = await endedTask(subject);
-      const spoken = await subject.speaker.speak('cancelTask', { id });
-      return expects(spoken, 'TASK_NOT_CANCELABLE');
+      return subject.speaker.speak('cancelTask', { id });
     },
-  },
+    codes: ['TASK_NOT_CANCELABLE'],
+  }),
   {
     id: 'errors.details',
     title: 'errors name their reason in the details',
@@ -73,136 +84,117 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     isAdvice: true,
     fix: 'add google.rpc.ErrorInfo with reason and domain a2a-protocol.org',
     run: async (subject) => {
-      const { speaker } = subject;
-      if (speaker.version !== '1.0') skip('0.3 has no details');
-      overHttp(speaker);
-      const { answer } = await speaker.speak('getTask', { id: 'no-such-task' });
+      const speaker = overHttp(onlyV1(subject, '0.3 has no details'));
+      const { answer } = await speaker.speak('getTask', unknownTask);
       return answer.text.includes('google.rpc.ErrorInfo') && answer.text.includes('TASK_NOT_FOUND')
         ? undefined
         : 'there is no ErrorInfo with the reason TASK_NOT_FOUND';
     },
   },
-  {
+  refusal({
     id: 'errors.no-message',
     title: 'a send without a message is refused',
     specification: '3.3.2',
     fix: 'answer InvalidParams (-32602), over HTTP+JSON 400',
-    run: async ({ speaker }) =>
-      expects(await speaker.speak('sendMessage', {}), 'INVALID_PARAMS', 'INVALID_REQUEST'),
-  },
-  {
+    ask: ({ speaker }) => speaker.speak('sendMessage', {}),
+    codes: invalid,
+  }),
+  refusal({
     id: 'errors.empty-parts',
     title: 'a message without parts is refused',
     specification: '4.1.4',
     fix: 'answer InvalidParams: a message has at least one part',
-    run: async (subject) => {
+    ask: (subject) => {
       const request = sendRequest(subject);
-      const given: unknown = request['message'] ?? request['request'];
+      // As they are called in the version that is spoken.
       const key = request['message'] === undefined ? 'request' : 'message';
-      // As it is called in the version that is spoken.
-      const empty = Object.entries(given as object).map(([name, value]: [string, unknown]) =>
-        name === 'parts' || name === 'content' ? [name, []] : [name, value],
-      );
-      const spoken = await subject.speaker.speak('sendMessage', {
-        ...request,
-        [key]: Object.fromEntries(empty) as unknown,
-      });
-      return expects(spoken, 'INVALID_PARAMS', 'INVALID_REQUEST');
+      const given = request[key] as Readonly<Record<string, unknown>>;
+      const parts = 'content' in given ? 'content' : 'parts';
+      return subject.speaker.speak('sendMessage', { ...request, [key]: { ...given, [parts]: [] } });
     },
-  },
+    codes: invalid,
+  }),
   {
     id: 'errors.json',
     title: 'what is no JSON is refused as such',
     specification: '9.5',
     fix: 'answer -32700, over HTTP+JSON 400 with a JSON body',
-    run: async (subject) => {
-      const spoken = await posted(subject, '{"jsonrpc": "2.0", ');
-      const seen = expects(spoken, 'PARSE_ERROR', 'INVALID_REQUEST', 'INVALID_PARAMS');
-      if (seen !== undefined || subject.speaker.binding !== 'JSONRPC') return seen;
+    run: async ({ speaker }) => {
+      const spoken = await posted(overHttp(speaker), '{"jsonrpc": "2.0", ');
+      const seen = expects(spoken, ['PARSE_ERROR', ...invalid]);
+      if (seen !== undefined || speaker.binding !== 'JSONRPC') return seen;
       if (spoken.code !== errorTable.PARSE_ERROR.jsonRpc)
         return `it is ${spoken.code ?? 'no code'}`;
       const { json } = spoken.answer;
-      return isObject(json) && json['id'] === null ? undefined : 'its id is not null';
+      return isJsonObject(json) && json['id'] === null ? undefined : 'its id is not null';
     },
   },
-  {
+  refusal({
     id: 'errors.unknown-method',
     title: 'an unknown method is refused as such',
     specification: '9.5',
     fix: 'answer -32601',
-    run: async (subject) => {
+    ask: async (subject) => {
       const speaker = onlyJsonRpc(subject.speaker);
-      const answer = await speaker.probe.send(speaker.envelope('NoSuchMethod', {}));
-      return expects(speaker.read(answer), 'METHOD_NOT_FOUND');
+      return speaker.read(await speaker.probe.send(speaker.envelope('NoSuchMethod', {})));
     },
-  },
-  {
+    codes: ['METHOD_NOT_FOUND'],
+  }),
+  refusal({
     id: 'errors.not-json-rpc',
     title: 'a request without jsonrpc "2.0" is refused',
     specification: '9.1',
     fix: 'answer -32600',
-    run: async (subject) => {
-      onlyJsonRpc(subject.speaker);
-      const method = subject.speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
+    ask: async ({ speaker }) => {
+      const method = speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
       const body = JSON.stringify({ id: 1, method, params: { id: 'x' } });
-      return expects(await posted(subject, body), 'INVALID_REQUEST');
+      return posted(onlyJsonRpc(speaker), body);
     },
-  },
-  {
+    codes: ['INVALID_REQUEST'],
+  }),
+  refusal({
     id: 'errors.batch',
     title: 'a batch of requests is refused',
     isAdvice: true,
     fix: 'answer -32600: A2A has no batches',
-    run: async (subject) => {
-      onlyJsonRpc(subject.speaker);
-      return expects(await posted(subject, '[]'), 'INVALID_REQUEST');
-    },
-  },
-  {
+    ask: async ({ speaker }) => posted(onlyJsonRpc(speaker), '[]'),
+    codes: ['INVALID_REQUEST'],
+  }),
+  refusal({
     id: 'errors.content-type',
     title: 'another Content-Type than JSON is refused',
     specification: '3.3.2',
     fix: 'answer ContentTypeNotSupportedError (-32005)',
-    run: async (subject) => {
-      const { speaker } = subject;
-      if (speaker.version !== '1.0') skip('0.3 leaves it open');
-      const body = JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'GetTask',
-        params: { id: 'x' },
-      });
-      const spoken = await posted(subject, body, { 'Content-Type': 'text/plain' });
-      return expects(spoken, 'CONTENT_TYPE_NOT_SUPPORTED');
+    ask: async (subject) => {
+      const speaker = overHttp(onlyV1(subject, '0.3 leaves it open'));
+      const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'x' } };
+      return posted(speaker, JSON.stringify(body), { 'Content-Type': 'text/plain' });
     },
-  },
-  {
+    codes: ['CONTENT_TYPE_NOT_SUPPORTED'],
+  }),
+  refusal({
     id: 'errors.version',
     title: 'an unknown version is refused',
     specification: '3.6.2',
     fix: 'answer VersionNotSupportedError (-32009) where A2A-Version is not spoken',
-    run: async (subject) => {
-      const { speaker } = subject;
-      if (speaker.version !== '1.0') skip('0.3 knows no versions');
-      const headers = { 'A2A-Version': '99.0' };
-      const request = { id: 'no-such-task' };
-      return expects(await speaker.speak('getTask', request, { headers }), 'VERSION_NOT_SUPPORTED');
-    },
-  },
-  {
+    ask: async (subject) =>
+      onlyV1(subject, '0.3 knows no versions').speak('getTask', unknownTask, {
+        headers: { 'A2A-Version': '99.0' },
+      }),
+    codes: ['VERSION_NOT_SUPPORTED'],
+  }),
+  refusal({
     id: 'errors.patch-version',
     title: 'the patch of a version does not count',
     specification: '3.6',
     isAdvice: true,
     fix: 'take 1.0.5 for 1.0',
-    run: async (subject) => {
-      const { speaker } = subject;
-      if (speaker.version !== '1.0') skip('0.3 knows no versions');
-      const headers = { 'A2A-Version': '1.0.5' };
-      const request = { id: 'no-such-task' };
-      return expects(await speaker.speak('getTask', request, { headers }), 'TASK_NOT_FOUND');
-    },
-  },
+    ask: async (subject) =>
+      onlyV1(subject, '0.3 knows no versions').speak('getTask', unknownTask, {
+        headers: { 'A2A-Version': '1.0.5' },
+      }),
+    codes: ['TASK_NOT_FOUND'],
+  }),
   {
     id: 'errors.unknown-path',
     title: 'an unknown path is a 404 in JSON',

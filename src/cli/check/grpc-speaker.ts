@@ -15,6 +15,7 @@ import {
 } from '../../protocol/index.ts';
 import { type Answer, mostBytes, type Probe } from './probe.ts';
 import type { Speaker, SpeakOptions, Spoken } from './speaker.ts';
+import { usage } from '../usage.ts';
 
 /** gRPC. What it answers is looked at as the JSON that it means, as if it had come over HTTP. */
 export class GrpcSpeaker implements Speaker {
@@ -99,10 +100,7 @@ export class GrpcSpeaker implements Speaker {
     const own = { 'A2A-Version': this.version, ...headers };
     const prepared = this.#probe.prepare({ url: this.url, headers: own, isAnonymous });
     if (prepared.url === this.url) return prepared.headers;
-    throw new LegateError(
-      'CONFIGURATION_INVALID',
-      'an API key in the query cannot be sent over gRPC: send it in a header',
-    );
+    throw usage('an API key in the query cannot be sent over gRPC: send it in a header');
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   type AgentCard,
   isInterrupted,
+  isJsonObject,
   isTerminal,
   LegateError,
   message,
@@ -10,7 +11,7 @@ import {
 } from '../../protocol/index.ts';
 import { type Check, skip } from './finding.ts';
 import type { Answer } from './probe.ts';
-import { overHttp, type Speaker, type Spoken, isObject } from './speaker.ts';
+import { overHttp, type Speaker, type Spoken } from './speaker.ts';
 
 /** One interface of an agent, and what became of the messages sent to it. */
 export interface InterfaceSubject {
@@ -75,7 +76,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       const method = speaker.version === '1.0' ? 'GetTask' : 'tasks/get';
       const body = { jsonrpc: '2.0', id: 4711, method, params: { id: 'no-such-task' } };
       const { json } = await http.probe.send(http.post(JSON.stringify(body)));
-      if (!isObject(json)) return 'the answer is no JSON object';
+      if (!isJsonObject(json)) return 'the answer is no JSON object';
       if (json['jsonrpc'] !== '2.0') return 'jsonrpc is not "2.0"';
       return json['id'] === 4711 ? undefined : `id 4711 came back as ${JSON.stringify(json['id'])}`;
     },
@@ -107,7 +108,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       if (speaker.binding !== 'JSONRPC') skip('tried over JSON-RPC');
       const request = { id: task.id, historyLength: 0 };
       const { result } = await speaker.speak('getTask', request);
-      const history = isObject(result) ? result['history'] : undefined;
+      const history = isJsonObject(result) ? result['history'] : undefined;
       return Array.isArray(history) && history.length > 0
         ? `${history.length} messages came`
         : undefined;
@@ -124,7 +125,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       const failure = failureText(spoken);
       if (failure !== undefined) return failure;
       const { result } = spoken;
-      if (!isObject(result)) return 'the answer is no object';
+      if (!isJsonObject(result)) return 'the answer is no object';
       for (const name of ['tasks', 'nextPageToken', 'pageSize', 'totalSize']) {
         // In protobuf nothing is missing: what is not sent is empty.
         if (speaker.binding !== 'GRPC' && result[name] === undefined) return `${name} is missing`;

@@ -1,5 +1,6 @@
 import { type Auth } from '../../client/index.ts';
 import { LegateError, parseJson, type SseEvent, SseParser } from '../../protocol/index.ts';
+import { usage } from '../usage.ts';
 
 /** An answer as it came, however wrong. */
 export interface Answer {
@@ -95,10 +96,7 @@ export class Probe {
     const headers = new Headers({ ...this.#options.headers, ...request.headers });
     if (request.isAnonymous === true || this.#auth === undefined) return { url: url.href, headers };
     if (!isProtected(url)) {
-      throw new LegateError(
-        'CONFIGURATION_INVALID',
-        `credentials are not sent to ${url.origin}: use https, or a loopback address`,
-      );
+      throw usage(`credentials are not sent to ${url.origin}: use https, or a loopback address`);
     }
     if ('bearer' in this.#auth) {
       headers.set('Authorization', `Bearer ${this.#auth.bearer}`);

@@ -3,6 +3,7 @@ import {
   type Dialect,
   fromJsonRpcError,
   fromRestError,
+  isJsonObject,
   LegateError,
   type Operation,
   operations,
@@ -126,8 +127,8 @@ export class HttpSpeaker implements Speaker {
       if (status < 300) return { answer, result: json, code: status };
       return { answer, error: fromRestError(status, json), code: status };
     }
-    if (!isObject(json)) return { answer };
-    if (isObject(json['error'])) {
+    if (!isJsonObject(json)) return { answer };
+    if (isJsonObject(json['error'])) {
       const { code } = json['error'];
       const error = fromJsonRpcError(json['error']);
       return { answer, error, ...(typeof code === 'number' && { code }) };
@@ -138,8 +139,8 @@ export class HttpSpeaker implements Speaker {
   eventOf(data: string): unknown {
     const json: unknown = JSON.parse(data);
     if (this.binding === 'HTTP+JSON') return json;
-    if (isObject(json) && isObject(json['error'])) throw fromJsonRpcError(json['error']);
-    return isObject(json) ? json['result'] : undefined;
+    if (isJsonObject(json) && isJsonObject(json['error'])) throw fromJsonRpcError(json['error']);
+    return isJsonObject(json) ? json['result'] : undefined;
   }
 
   #route(operation: Operation, parameters: Readonly<Record<string, unknown>>): ProbeRequest {
@@ -170,8 +171,4 @@ export class HttpSpeaker implements Speaker {
         throw new LegateError('INTERNAL', `no route for ${operation}`);
     }
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { BindingName } from '../../client/index.ts';
-import { usage } from '../client/choices.ts';
+import { usage } from '../usage.ts';
 
 /** How the Technology Compatibility Kit of the A2A project is run against an agent. */
 export interface TckRun {

@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
+import { present } from '../../config/index.ts';
+import { sleep } from '../../time/index.ts';
 import type { LoginCommandOptions } from '../commands/agents.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { openPage } from '../open-page.ts';
 import { Progress } from '../progress.ts';
 import { byAuthorizationCode } from './authorization-code.ts';
 import { calling } from './calling.ts';
-import { usage } from './choices.ts';
 import { type Flow, flowOf } from './login-flow.ts';
 import { byClientCredentials, byDeviceCode, type TokenAnswer } from './oauth.ts';
 import { discover, identityOf } from './openid.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
 import { type StoredToken, TokenFile } from './token-file.ts';
+import { usage } from '../usage.ts';
 
 /** How long somebody may take in a browser, in milliseconds. */
 const patience = 300_000;
@@ -75,7 +76,7 @@ async function granted(
     scope: (options.scope ?? flow.scopes).join(' '),
     signal,
     now: Date.now,
-    wait: (ms: number) => wait(ms, undefined, { signal }),
+    wait: (ms: number) => sleep(ms, signal),
     verify: async (answer: TokenAnswer) => {
       if (provider === undefined) return;
       const bound = nonce === undefined ? {} : { nonce };
@@ -100,8 +101,7 @@ async function granted(
     ...request,
     authorizationUrl: flow.authorizationUrl,
     ...(provider !== undefined && { issuer: provider.issuer }),
-    ...(nonce !== undefined && { nonce }),
-    ...(options.redirectPort !== undefined && { port: options.redirectPort }),
+    ...present({ nonce, port: options.redirectPort }),
     patienceMs: session.choices.timeoutMs ?? patience,
     tell: (url) => {
       ask(`open ${url} and say yes there`);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { openLocalServer } from '../local-server.ts';
 import { byCode, protectedUrl, reasonOf, refused, type TokenRequest } from './oauth.ts';
 import type { StoredToken } from './token-file.ts';
 
@@ -59,7 +59,7 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   // Told to whoever awaits it; until then a failure waits, too.
   promise.catch(() => undefined);
-  const server = createServer((incoming, response) => {
+  const listener: RequestListener = (incoming, response) => {
     const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://127.0.0.1');
     const page = (status: number, words: string): void => {
       response.writeHead(status, {
@@ -81,14 +81,12 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
     return failure === undefined
       ? page(200, 'You are signed in. You can close this page.')
       : page(403, 'You are not signed in. You can close this page.');
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        refused(`the browser cannot come back to port ${request.port ?? 0}: ${error.message}`),
-      ),
-    );
-    server.listen(request.port ?? 0, '127.0.0.1', resolve);
+  };
+  const { port = 0 } = request;
+  const server = await openLocalServer(listener, {
+    port,
+    graceMs: lastWordsMs,
+    refused: (cause) => refused(`the browser cannot come back to port ${port}: ${cause.message}`),
   });
   const timer = setTimeout(
     () => reject(refused('nobody came back from the browser in time')),
@@ -97,15 +95,12 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
   const abort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,
+    url: `http://127.0.0.1:${server.port}/callback`,
     code: promise,
     async [Symbol.asyncDispose]() {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
-      // Browsers open connections that they may never use; those are not waited for.
-      const impatient = setTimeout(() => server.closeAllConnections(), lastWordsMs);
-      await new Promise((resolve) => server.close(resolve));
-      clearTimeout(impatient);
+      await server[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, StreamEvent } from '../../client/index.ts';
 import {
   isInterrupted,
@@ -7,6 +6,7 @@ import {
   type Part,
   type Task,
 } from '../../protocol/index.ts';
+import { sleep } from '../../time/index.ts';
 import type { Session } from './session.ts';
 import { plain } from './text.ts';
 
@@ -62,7 +62,7 @@ export async function* afterAuthorization(
 export async function authorized(taskId: string, client: Client, session: Session): Promise<Task> {
   const { signal, choices } = session;
   for (let ms = choices.pollMs ?? usualPause; ; ms = Math.min(ms * 1.5, longestPause)) {
-    await pause(Math.min(ms, session.remainingMs), undefined, { signal });
+    await sleep(Math.min(ms, session.remainingMs), signal);
     session.throwIfLate();
     const task = await client.getTask(taskId, { signal });
     if (task.status.state !== 'TASK_STATE_AUTH_REQUIRED') return task;

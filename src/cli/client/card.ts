@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { verifyCard } from '../../auth/index.ts';
-import { type AgentCard, LegateError, parseJson } from '../../protocol/index.ts';
+import { type AgentCard, cardProblems, LegateError, parseJson } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
-import { cardProblems } from '../check/card-rules.ts';
 import type { CardCommandOptions } from '../commands/agents.ts';
 import { calling } from './calling.ts';
-import { usage } from './choices.ts';
 import { CommandFailure } from './failure.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
 import type { TextWriter } from './text.ts';
+import { usage } from '../usage.ts';
 
 /** Shows the card of an agent. */
 export async function showCard(

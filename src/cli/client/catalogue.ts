@@ -93,7 +93,7 @@ function entryOf(item: unknown, base: string | undefined): CatalogueEntry | unde
 }
 
 /** Catalogues list more than agents: what says that it is something else is left out. */
-function isOfAnotherKind(item: JsonObject): boolean {
+function isOfAnotherKind(item: Readonly<Record<string, unknown>>): boolean {
   const type = item['mediaType'] ?? item['type'];
   return typeof type === 'string' && /mcp|openapi|skill/i.test(type) && !/a2a|agent/i.test(type);
 }

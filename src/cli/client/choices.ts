@@ -1,10 +1,11 @@
 import type { BindingName } from '../../client/index.ts';
-import { type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import { present } from '../../config/index.ts';
+import { isJsonObject, type JsonObject, LegateError, parseJson } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
-import { durationOf } from './duration.ts';
 import { CommandFailure } from './failure.ts';
 import { type SettingName, Settings } from './setting.ts';
 import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls-material.ts';
+import { usage } from '../usage.ts';
 
 /** What was chosen by flags, environment, files and defaults, in that order. */
 export interface Choices {
@@ -68,9 +69,7 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
     agentFlag: `-a ${quoted(agent)}`,
     transports: transportsOf(options.transport ?? list(setting('transport'))),
     version: versionOf(options.a2aVersion ?? setting('a2a-version')),
-    ...(bearer !== undefined && { bearer }),
-    ...(apiKey !== undefined && { apiKey }),
-    ...(tls !== undefined && { tls }),
+    ...present({ bearer, apiKey, tls }),
     serviceParameters: parametersOf([
       ...(options.svcParam ?? list(setting('svc-param'))),
       ...(options.header ?? []),
@@ -134,10 +133,6 @@ export function isOn(value: string | undefined): boolean {
   return value !== undefined && /^(?:1|true|yes|on)$/i.test(value);
 }
 
-export function usage(message: string): LegateError {
-  return new LegateError('CONFIGURATION_INVALID', message);
-}
-
 /** As a shell takes it for one word. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -152,14 +147,11 @@ export function historyOf(text: string | undefined): number | undefined {
 
 export function metadataOf(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
   try {
-    value = parseJson(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as JsonObject;
+    const value = parseJson(text);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    if (!(error instanceof LegateError)) throw error;
   }
   throw usage('--metadata must be a JSON object, for instance \'{"key":"value"}\'');
 }
@@ -201,4 +193,13 @@ function parametersOf(pairs: readonly string[]): Record<string, string> {
     parameters[name] = value;
   }
   return parameters;
+}
+
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** `500ms`, `30s`, `5m`, `1h`, or seconds without a unit; in milliseconds. */
+function durationOf(text: string, flag: string): number {
+  const [, number, unit = 's'] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
+  if (number !== undefined) return Math.round(Number(number) * units[unit as keyof typeof units]);
+  throw usage(`${flag} ${JSON.stringify(text)} is no duration; write 500ms, 30s, 5m or 1h`);
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Part } from '../../protocol/index.ts';
 import type { DownloadCommandOptions } from '../commands/tasks.ts';
 import { calling } from './calling.ts';
-import { usage } from './choices.ts';
 import { taskIdOf } from './tasks.ts';
 import { Output } from './output.ts';
+import { usage } from '../usage.ts';
 
 /** Saves what a task made, one file for each part; its name is the agent's, its place is ours. */
 export async function download(

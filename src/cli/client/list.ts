@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/index.ts';
+import { didYouMean, present } from '../../config/index.ts';
 import {
   type ListTasksRequest,
   type ListTasksResponse,
@@ -8,9 +8,10 @@ import {
 } from '../../protocol/index.ts';
 import type { ListCommandOptions } from '../commands/tasks.ts';
 import { calling } from './calling.ts';
-import { historyOf, usage } from './choices.ts';
+import { historyOf } from './choices.ts';
 import { Output } from './output.ts';
 import type { TextWriter } from './text.ts';
+import { usage } from '../usage.ts';
 
 /** Shows the caller's tasks, the newest first. */
 export async function listTasks(
@@ -71,9 +72,7 @@ function requestOf(options: ListCommandOptions, context: string | undefined): Li
   return {
     ...(contextId !== undefined && { contextId }),
     ...(status !== undefined && { status: stateOf(status) }),
-    ...(after !== undefined && { statusTimestampAfter: after }),
-    ...(pageSize !== undefined && { pageSize }),
-    ...(pageToken !== undefined && { pageToken }),
+    ...present({ statusTimestampAfter: after, pageSize, pageToken }),
     historyLength,
     ...(artifacts === true && { includeArtifacts: true }),
   };

@@ -1,4 +1,4 @@
-import { LegateError, parseJson } from '../../protocol/index.ts';
+import { isJsonObject, LegateError, parseJson } from '../../protocol/index.ts';
 import { isProtected } from '../check/probe.ts';
 import { CommandFailure } from './failure.ts';
 import type { StoredToken } from './token-file.ts';
@@ -157,9 +157,7 @@ export async function readAnswer(response: Response, { origin }: URL): Promise<T
   const text = await response.text();
   try {
     const value = text.length > longestAnswer ? null : parseJson(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return value as TokenAnswer;
-    }
+    if (isJsonObject(value)) return value;
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
   }

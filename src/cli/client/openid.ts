@@ -1,3 +1,4 @@
+import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { protectedUrl, readAnswer, refused, type TokenAnswer } from './oauth.ts';
 
@@ -57,9 +58,7 @@ function providerOf(document: TokenAnswer, url: URL): OpenIdProvider {
   return {
     issuer,
     tokenUrl,
-    ...(authorizationUrl !== undefined && { authorizationUrl }),
-    ...(deviceAuthorizationUrl !== undefined && { deviceAuthorizationUrl }),
-    ...(keysUrl !== undefined && { keysUrl }),
+    ...present({ authorizationUrl, deviceAuthorizationUrl, keysUrl }),
     grants: textsOf(document['grant_types_supported']),
     secretPlace: isPostOnly ? 'post' : 'basic',
   };

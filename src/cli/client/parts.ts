@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { file, type JsonValue, type Part, parseJson } from '../../protocol/index.ts';
 import type { PartFlag } from '../commands/agents.ts';
-import { usage } from './choices.ts';
+import { usage } from '../usage.ts';
 
 const mebibyte = 1024 * 1024;
 /** Larger things are better sent by their address. */

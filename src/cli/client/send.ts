@@ -1,3 +1,4 @@
+import { present } from '../../config/index.ts';
 import { message, type SendMessageRequest } from '../../protocol/index.ts';
 import type { PartFlag, SendCommandOptions } from '../commands/agents.ts';
 import { calling } from './calling.ts';
@@ -58,10 +59,7 @@ async function requestOf(
   const history = historyOf(options.history ?? setting('history'));
   return {
     message: message(await partsOf(operands, flags), {
-      ...(options.messageId !== undefined && { messageId: options.messageId }),
-      ...(contextId !== undefined && { contextId }),
-      ...(taskId !== undefined && { taskId }),
-      ...(metadata !== undefined && { metadata }),
+      ...present({ messageId: options.messageId, contextId, taskId, metadata }),
     }),
     ...(metadata !== undefined && { metadata }),
     ...(history !== undefined && { configuration: { historyLength: history } }),

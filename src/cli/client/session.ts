@@ -9,14 +9,19 @@ import {
   fetchAgentCard,
   type FetchedCard,
 } from '../../client/index.ts';
+import { present } from '../../config/index.ts';
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { Progress } from '../progress.ts';
-import { type AgentReference, readReference, severalAgents } from './agent-reference.ts';
+import {
+  type AgentReference,
+  catalogueAt,
+  resolveReference,
+  severalAgents,
+} from './agent-reference.ts';
 import { type Choices, choicesOf, quoted } from './choices.ts';
 import { CommandFailure, type DeclaredScheme } from './failure.ts';
 import { Redactor } from './redactor.ts';
-import { catalogueAt, resolveReference } from './resolve-reference.ts';
 import { tlsFetch } from './tls-fetch.ts';
 import { WireLog } from './wire-log.ts';
 
@@ -148,7 +153,7 @@ export class Session {
 
   /** Where the card of the agent is to be had; one of a catalogue is looked up there. */
   resolve(): Promise<AgentReference> {
-    this.#resolved ??= resolveReference(readReference(this.choices.agent), this);
+    this.#resolved ??= resolveReference(this.choices.agent, this);
     return this.#resolved;
   }
 
@@ -170,8 +175,7 @@ export class Session {
       ...this.#connectOptions(),
       version,
       bindings,
-      ...(binding !== undefined && { binding }),
-      ...(auth !== undefined && { auth }),
+      ...present({ binding, auth }),
     });
     const { protocolBinding, protocolVersion, url } = client.interface;
     this.debug(`speaks ${protocolBinding} ${protocolVersion} with ${url}`);
@@ -274,10 +278,7 @@ export class Session {
     if (reference.kind === 'file') return undefined;
     const { storedToken, takesTokens } = await import('./stored-auth.ts');
     if (!takesTokens(card)) return undefined;
-    const { fetch, signal, redactor } = this;
-    const warn = (text: string): void => this.warn(text);
-    const { origin } = new URL(reference.url);
-    const token = await storedToken(origin, { fetch, signal, redactor, warn });
+    const token = await storedToken(new URL(reference.url).origin, this);
     if (token === undefined) return undefined;
     this.#hasStoredToken = true;
     return { bearer: token.accessToken };

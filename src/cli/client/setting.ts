@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { LegateError } from '../../protocol/index.ts';
 import { settingsFolder } from './token-file.ts';
+import { usage } from '../usage.ts';
 
 /** What can be set by flag, by environment and by file; the names are those of the flags. */
 export const settingNames = [
@@ -95,7 +95,7 @@ export class Settings {
 function required(path: string): SettingsFile {
   const file = read(resolve(path));
   if (file !== undefined) return file;
-  throw new LegateError('CONFIGURATION_INVALID', `--config: there is no file ${path}`);
+  throw usage(`--config: there is no file ${path}`);
 }
 
 function nearest(directory: string): SettingsFile | undefined {

@@ -1,4 +1,4 @@
-import type { Part } from '../../protocol/index.ts';
+import { isJsonObject, type Part } from '../../protocol/index.ts';
 
 /** Something that an assistant offers to choose. */
 export interface ShownButton {
@@ -21,7 +21,7 @@ export function shownParts(
 }
 
 function isConversationState({ data }: Part): boolean {
-  return isObject(data) && typeof data['state'] === 'string' && isObject(data['slots']);
+  return isJsonObject(data) && typeof data['state'] === 'string' && isJsonObject(data['slots']);
 }
 
 function isStreamed({ text }: Part, streamed: ReadonlySet<string>): boolean {
@@ -31,16 +31,12 @@ function isStreamed({ text }: Part, streamed: ReadonlySet<string>): boolean {
 /** The buttons of an assistant's message. */
 export function buttonsOf(part: Part): readonly ShownButton[] {
   const carrier = part.text === undefined ? part.data : part.metadata;
-  const message = isObject(carrier) ? carrier['message'] : undefined;
-  const buttons = isObject(message) ? message['buttons'] : undefined;
+  const message = isJsonObject(carrier) ? carrier['message'] : undefined;
+  const buttons = isJsonObject(message) ? message['buttons'] : undefined;
   if (!Array.isArray(buttons)) return [];
   return buttons.flatMap((button: unknown) => {
-    if (!isObject(button) || typeof button['title'] !== 'string') return [];
+    if (!isJsonObject(button) || typeof button['title'] !== 'string') return [];
     const { title, payload } = button;
     return [{ title, payload: typeof payload === 'string' ? payload : title }];
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
+import { present } from '../../config/index.ts';
 import type { AgentCard } from '../../protocol/index.ts';
 import { refreshed } from './oauth.ts';
-import type { Redactor } from './redactor.ts';
+import type { Session } from './session.ts';
 import { type StoredToken, TokenFile } from './token-file.ts';
 
 /** Whether tokens of "legate auth login" are for agents with this card. */
@@ -13,14 +14,9 @@ export function takesTokens(card: AgentCard): boolean {
 /** The token that was kept for an agent, renewed where it has run out; undefined where there is none. */
 export async function storedToken(
   origin: string,
-  options: {
-    readonly fetch: typeof globalThis.fetch;
-    readonly signal: AbortSignal;
-    readonly redactor: Redactor;
-    readonly warn: (text: string) => void;
-  },
+  session: Pick<Session, 'fetch' | 'signal' | 'redactor' | 'warn'>,
 ): Promise<StoredToken | undefined> {
-  const { fetch, signal, redactor, warn } = options;
+  const { fetch, signal, redactor } = session;
   const file = new TokenFile(process.env);
   const token = file.get(origin);
   if (token === undefined) return undefined;
@@ -29,7 +25,7 @@ export async function storedToken(
   }
   if (token.expiresAt === undefined || token.expiresAt > Date.now()) return token;
   if (token.refreshToken === undefined) {
-    warn('the token has run out; get another one: legate auth login');
+    session.warn('the token has run out; get another one: legate auth login');
     return undefined;
   }
   const { tokenUrl, clientId, secretPlace, refreshToken } = token;
@@ -40,8 +36,7 @@ export async function storedToken(
       fetch,
       tokenUrl,
       clientId,
-      ...(clientSecret !== undefined && { clientSecret }),
-      ...(secretPlace !== undefined && { secretPlace }),
+      ...present({ clientSecret, secretPlace }),
       scope: '',
       signal,
       now: Date.now,

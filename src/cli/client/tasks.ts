@@ -1,4 +1,5 @@
 import type { Client, StreamEvent } from '../../client/index.ts';
+import { present } from '../../config/index.ts';
 import { LegateError, type SendMessageResponse } from '../../protocol/index.ts';
 import type {
   CancelCommandOptions,
@@ -8,10 +9,11 @@ import type {
 import { Progress } from '../progress.ts';
 import { authorized, throughAuthorization } from './authorization.ts';
 import { calling } from './calling.ts';
-import { historyOf, isOn, metadataOf, usage } from './choices.ts';
+import { historyOf, isOn, metadataOf } from './choices.ts';
 import { follow } from './following.ts';
 import { Output } from './output.ts';
 import type { Session } from './session.ts';
+import { usage } from '../usage.ts';
 
 /** Shows a task, as it is or as it ends. */
 export async function getTask(
@@ -83,8 +85,7 @@ export async function subscribe(
     if (client.card.capabilities.streaming !== true) session.warn(notStreaming);
     const events = client.subscribeToTask(id, {
       signal: session.signal,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(lastEventId !== undefined && { lastEventId }),
+      ...present({ timeoutMs, lastEventId }),
     });
     const result = await followed(events, { session, client, options, output, what: 'task' });
     if (!('task' in result)) {

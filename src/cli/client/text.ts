@@ -121,3 +121,11 @@ const hidden = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 export function plain(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(hidden, '');
 }
+
+/** `TASK_STATE_INPUT_REQUIRED` as people say it. */
+export function stateWords(state: string): string {
+  return state
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replaceAll('_', ' ');
+}

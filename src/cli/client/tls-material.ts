@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { usage } from './choices.ts';
+import { usage } from '../usage.ts';
 
 /** For encrypted connections. All of it is PEM. */
 export interface TlsMaterial {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseJson } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
 
 /** A token for one agent, and what is needed to renew it. */
 export interface StoredToken {
@@ -29,10 +29,20 @@ export class TokenFile {
     this.path = join(settingsFolder(environment), 'tokens.json');
   }
 
+  /** Undefined for what is no token: the file may have been changed by hand. */
   get(origin: string): StoredToken | undefined {
-    const token = this.#read()[origin];
-    const isToken = typeof token?.accessToken === 'string' && typeof token.tokenUrl === 'string';
-    return isToken ? token : undefined;
+    const stored = this.#read()[origin];
+    if (!isJsonObject(stored)) return undefined;
+    const { accessToken, tokenUrl, clientId, expiresAt, refreshToken, secretPlace } = stored;
+    if (typeof accessToken !== 'string' || typeof tokenUrl !== 'string') return undefined;
+    return {
+      accessToken,
+      tokenUrl,
+      clientId: typeof clientId === 'string' ? clientId : '',
+      ...(typeof expiresAt === 'number' && { expiresAt }),
+      ...(typeof refreshToken === 'string' && { refreshToken }),
+      ...((secretPlace === 'basic' || secretPlace === 'post') && { secretPlace }),
+    };
   }
 
   set(origin: string, token: StoredToken): void {
@@ -47,20 +57,19 @@ export class TokenFile {
   }
 
   /** What others can read or write is not believed: it may be theirs. */
-  #read(): Readonly<Record<string, StoredToken>> {
+  #read(): Readonly<Record<string, JsonValue | undefined>> {
     const found = statSync(this.path, { throwIfNoEntry: false });
     if (found === undefined || (found.mode & 0o077) !== 0) return {};
     try {
       const value = parseJson(readFileSync(this.path, 'utf8'));
-      const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-      return isMap ? (value as unknown as Readonly<Record<string, StoredToken>>) : {};
+      return isJsonObject(value) ? value : {};
     } catch {
       // A file that was broken by hand is as good as none: one logs in again.
       return {};
     }
   }
 
-  #write(tokens: Readonly<Record<string, StoredToken>>): void {
+  #write(tokens: Readonly<Record<string, unknown>>): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const draft = `${this.path}.${process.pid}`;
     writeFileSync(draft, `${JSON.stringify(tokens, undefined, 2)}\n`, { mode: 0o600 });

@@ -20,11 +20,11 @@ export class WireLog {
   /** The same `fetch`, told of. */
   fetch(fetch: Fetch): Fetch {
     return async (input, init) => {
-      const exchange = this.#exchange();
-      exchange.sent(`${init?.method ?? 'GET'} ${requestUrl(input)}`, new Headers(init?.headers));
+      const url = input instanceof Request ? input.url : String(input);
+      const exchange = this.#begin(`${init?.method ?? 'GET'} ${url}`, new Headers(init?.headers));
       if (typeof init?.body === 'string') exchange.tell('>', init.body);
       const response = await exchange.watch(fetch(input, init));
-      exchange.tell('<', `${response.status} ${response.statusText} after ${exchange.passed}`);
+      exchange.tell('<', `${response.status} ${response.statusText} after ${exchange.passed()}`);
       exchange.headers('<', response.headers);
       return withLoggedBody(response, (line) => exchange.tell('<', line));
     };
@@ -44,8 +44,7 @@ export class WireLog {
 
   #channel(channel: BindingChannel, place: string): BindingChannel {
     const begin = (operation: string, json: unknown, call: BindingCall): Exchange => {
-      const exchange = this.#exchange();
-      exchange.sent(`${operation} ${place}`, call.headers);
+      const exchange = this.#begin(`${operation} ${place}`, call.headers);
       exchange.tell('>', JSON.stringify(json));
       return exchange;
     };
@@ -53,14 +52,14 @@ export class WireLog {
       call: async (operation, json, call) => {
         const exchange = begin(operation, json, call);
         const answer = await exchange.watch(channel.call(operation, json, call));
-        exchange.tell('<', `OK after ${exchange.passed}`);
+        exchange.tell('<', `OK after ${exchange.passed()}`);
         exchange.tell('<', JSON.stringify(answer));
         return answer;
       },
       stream: async (operation, json, call) => {
         const exchange = begin(operation, json, call);
         const events = await exchange.watch(channel.stream(operation, json, call));
-        exchange.tell('<', `a stream after ${exchange.passed}`);
+        exchange.tell('<', `a stream after ${exchange.passed()}`);
         return (async function* () {
           for await (const event of events) {
             exchange.tell('<', JSON.stringify(event));
@@ -72,54 +71,39 @@ export class WireLog {
     };
   }
 
-  #exchange(): Exchange {
-    this.#count += 1;
-    return new Exchange(this.#count, this.#redactor, this.#log);
+  /** Tells of a request; what is returned tells of its answer. */
+  #begin(line: string, sent: Headers): Exchange {
+    const number = (this.#count += 1);
+    const startedAt = performance.now();
+    const passed = (): string => `${Math.round(performance.now() - startedAt)} ms`;
+    const tell = (mark: string, text: string): void =>
+      this.#log(`[${number}] ${mark} ${this.#redactor.clean(text).slice(0, longestLine)}`);
+    const headers = (mark: string, all: Headers): void => {
+      for (const [name, value] of all) tell(mark, `${name}: ${this.#redactor.header(name, value)}`);
+    };
+    tell('>', line);
+    headers('>', sent);
+    return {
+      passed,
+      tell,
+      headers,
+      watch: (answer) =>
+        answer.catch((error: unknown) => {
+          const cause = error instanceof Error ? (error.cause ?? error) : error;
+          tell('!', `${String(cause)} after ${passed()}`);
+          throw error;
+        }),
+    };
   }
 }
 
 /** One request and its answer. */
-class Exchange {
-  readonly #number: number;
-  readonly #redactor: Redactor;
-  readonly #log: (line: string) => void;
-  readonly #began = performance.now();
-
-  constructor(number: number, redactor: Redactor, log: (line: string) => void) {
-    this.#number = number;
-    this.#redactor = redactor;
-    this.#log = log;
-  }
-
-  get passed(): string {
-    return `${Math.round(performance.now() - this.#began)} ms`;
-  }
-
-  tell(mark: string, text: string): void {
-    this.#log(`[${this.#number}] ${mark} ${this.#redactor.clean(text).slice(0, longestLine)}`);
-  }
-
-  headers(mark: string, headers: Headers): void {
-    for (const [name, value] of headers) {
-      this.tell(mark, `${name}: ${this.#redactor.header(name, value)}`);
-    }
-  }
-
-  sent(line: string, headers: Headers): void {
-    this.tell('>', line);
-    this.headers('>', headers);
-  }
-
+interface Exchange {
+  readonly passed: () => string;
+  readonly tell: (mark: string, text: string) => void;
+  readonly headers: (mark: string, headers: Headers) => void;
   /** Tells of a failure, and passes it on. */
-  async watch<T>(answer: Promise<T>): Promise<T> {
-    try {
-      return await answer;
-    } catch (error) {
-      const cause = error instanceof Error ? (error.cause ?? error) : error;
-      this.tell('!', `${String(cause)} after ${this.passed}`);
-      throw error;
-    }
-  }
+  readonly watch: <T>(answer: Promise<T>) => Promise<T>;
 }
 
 /** Whole lines only: a credential that two pieces share must not slip through. */
@@ -139,13 +123,6 @@ function withLoggedBody(response: Response, tell: (line: string) => void): Respo
       if (pending.trim() !== '') tell(pending);
     },
   });
-  return new Response(response.body.pipeThrough(lines), {
-    status: response.status,
-    statusText: response.statusText,
-    headers: response.headers,
-  });
-}
-
-function requestUrl(input: Parameters<Fetch>[0]): string {
-  return input instanceof Request ? input.url : String(input);
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(lines), { status, statusText, headers });
 }

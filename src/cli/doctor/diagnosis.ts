@@ -28,6 +28,12 @@ export function skipped(what: string, found: string): Diagnosis {
 /** Nothing is waited for longer, in milliseconds. */
 export const patienceMs = 5_000;
 
+/** For what is waited for. */
+export const timeLimit = {
+  milliseconds: patienceMs,
+  reason: () => new Error(`no answer within ${patienceMs} ms`),
+};
+
 /** The words of a failure, without what an address may hold of user and password. */
 export function wordsOf(error: unknown): string {
   const text = error instanceof Error ? deepest(error) : String(error);
@@ -40,17 +46,4 @@ function deepest(error: Error): string {
     return error.message || code || error.name;
   }
   return deepest(error.cause);
-}
-
-/** Rejects when something takes too long. */
-export async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

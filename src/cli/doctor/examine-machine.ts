@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { cardProblems } from '../check/card-rules.ts';
+import { cardProblems } from '../../protocol/index.ts';
 import { type Diagnosis, failed, passed, patienceMs, skipped, warning } from './diagnosis.ts';
 
 const neededNode = { major: 22, minor: 18 };

@@ -2,8 +2,17 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path';
 import { smallSkewMs, storeStatus, type StoreOptions } from '../../store/index.ts';
 import { silentLogger } from '../../telemetry/index.ts';
+import { within } from '../../time/index.ts';
 import { openBusAt, readBusPlace } from '../bus-place.ts';
-import { type Diagnosis, failed, inTime, passed, skipped, warning, wordsOf } from './diagnosis.ts';
+import {
+  type Diagnosis,
+  failed,
+  passed,
+  skipped,
+  timeLimit,
+  warning,
+  wordsOf,
+} from './diagnosis.ts';
 
 const mebibyte = 1024 * 1024;
 /** Less than this is soon full. */
@@ -65,7 +74,7 @@ function existing(folder: string): string {
 
 async function examineDatabase(url: string): Promise<Diagnosis> {
   try {
-    const { current, latest, pending, skewMs } = await inTime(storeStatus(url));
+    const { current, latest, pending, skewMs } = await within(timeLimit, () => storeStatus(url));
     if (pending.length === 0 && Math.abs(skewMs) > smallSkewMs) {
       const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
       return warning(
@@ -94,7 +103,7 @@ export async function examineBroker(
     const place = await readBusPlace(directory, endpoints === undefined ? {} : { endpoints });
     if (place.bus === undefined) return skipped('Broker', 'no bus is named');
     if (place.bus['type'] === 'memory') return passed('Broker', 'in memory');
-    const bus = await inTime(openBusAt(place, { logger: silentLogger }));
+    const bus = await within(timeLimit, () => openBusAt(place, { logger: silentLogger }));
     await bus.close();
     return passed('Broker', 'reached');
   } catch (error) {

@@ -1,22 +1,21 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { LegateError } from '../../protocol/index.ts';
+import { present } from '../../config/index.ts';
 import { quoted } from '../client/choices.ts';
 import type { InitCommandOptions } from '../commands/assistants.ts';
 import { askPlan, isName, nameRule, type Plan, usualPlan } from './questions.ts';
 import { templateOf } from './templates.ts';
+import { usage } from '../usage.ts';
 
 /** Creates a project that runs without changes. */
 export async function init(folder: string, options: InitCommandOptions): Promise<void> {
   const { kind, name, description, yes, force = false } = options;
   if (name !== undefined && !isName(name)) {
-    throw new LegateError('CONFIGURATION_INVALID', `--name ${JSON.stringify(name)}: ${nameRule}`);
+    throw usage(`--name ${JSON.stringify(name)}: ${nameRule}`);
   }
   const directory = resolve(folder);
   const given: Partial<Plan> = {
-    ...(kind !== undefined && { kind }),
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
+    ...present({ kind, name, description }),
   };
   const asks = yes !== true && process.stdin.isTTY && process.stderr.isTTY;
   const plan = asks
@@ -40,8 +39,7 @@ export async function init(folder: string, options: InitCommandOptions): Promise
 function refuseLoss(directory: string, paths: readonly string[]): void {
   const taken = paths.filter((path) => existsSync(join(directory, path)));
   if (taken.length === 0) return;
-  throw new LegateError(
-    'CONFIGURATION_INVALID',
+  throw usage(
     `${directory} already contains ${taken.join(', ')}; choose another folder, or overwrite with --force`,
   );
 }

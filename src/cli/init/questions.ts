@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { didYouMean } from '../../config/index.ts';
-import { LegateError } from '../../protocol/index.ts';
 import { type ProjectKind, projectKinds } from '../commands/assistants.ts';
+import { usage } from '../usage.ts';
 
 /** What has to be known to make a project. */
 export interface Plan {
@@ -46,10 +46,7 @@ export async function askPlan(
     const ask = async (question: string, usual: string): Promise<string> => {
       const { signal } = ended;
       const answer = await lines.question(`${question} [${usual}] `, { signal }).catch(() => {
-        throw new LegateError(
-          'CONFIGURATION_INVALID',
-          'no project created: input ended before the last question',
-        );
+        throw usage('no project created: input ended before the last question');
       });
       return answer.trim() || usual;
     };

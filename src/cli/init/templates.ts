@@ -10,43 +10,62 @@ export interface Template {
 }
 
 export function templateOf(plan: Plan): Template {
-  if (plan.kind === 'assistant') return assistantTemplate(plan);
-  return plan.kind === 'agent' ? agentTemplate(plan) : workerTemplate(plan);
+  return plan.kind === 'assistant' ? assistantTemplate(plan) : codeTemplate(plan, plan.kind);
 }
 
-function agentTemplate(plan: Plan): Template {
+/** An agent in code: what starts it, and what to type then. */
+const starts = {
+  agent: {
+    start: 'legate run agent.ts --inspect',
+    commands: () => [
+      'npx legate run agent.ts --inspect',
+      'npx legate send http://localhost:5005 "one two three"',
+    ],
+    usage:
+      () => `npx legate run agent.ts --inspect          # serves it and prints the link to the inspector
+npx legate send http://localhost:5005 "one two three"
+npx legate check http://localhost:5005     # checks it against the A2A specification`,
+  },
+  worker: {
+    start: 'legate work agent.ts',
+    commands: ({ name }: Plan) => [
+      'export AMQP_URL=amqp://localhost',
+      'npx legate work agent.ts',
+      `npx legate call ${name} count "one two three"`,
+    ],
+    usage: ({ name }: Plan) => `export AMQP_URL=amqp://localhost
+npx legate work agent.ts                   # takes tasks from the broker until Ctrl+C
+npx legate call ${name} count "one two three"
+npx legate run agent.ts                    # serves the same agent over HTTP`,
+  },
+};
+
+function codeTemplate(plan: Plan, kind: 'agent' | 'worker'): Template {
+  const { start, commands, usage } = starts[kind];
   return {
     files: {
       'agent.ts': agentModule(plan),
       'agent.test.ts': agentTest(plan),
-      'package.json': packageFile(plan, 'legate run agent.ts --inspect'),
+      ...(kind === 'worker' && { 'endpoints.yml': endpoints(plan) }),
+      'package.json': packageFile(plan, start),
       'README.md': `# ${plan.name}
 
 ${plan.description}
 
 ${installation()}
 \`\`\`sh
-npx legate run agent.ts --inspect          # serves it and prints the link to the inspector
-npx legate send http://localhost:5005 "one two three"
-npx legate check http://localhost:5005     # checks it against the A2A specification
+${usage(plan)}
 npm test                                   # runs its tests
 \`\`\`
 `,
-      '.gitignore': ignored,
+      '.gitignore': 'node_modules/\n.legate/\nmodels/\n',
     },
-    commands: [
-      'npx legate run agent.ts --inspect',
-      'npx legate send http://localhost:5005 "one two three"',
-    ],
+    commands: commands(plan),
   };
 }
 
-function workerTemplate(plan: Plan): Template {
-  return {
-    files: {
-      'agent.ts': agentModule(plan),
-      'agent.test.ts': agentTest(plan),
-      'endpoints.yml': `# The broker that delivers tasks. Set AMQP_URL, for example to amqp://localhost.
+function endpoints({ name }: Plan): string {
+  return `# The broker that delivers tasks. Set AMQP_URL, for example to amqp://localhost.
 bus:
   type: rabbitmq
   url: \${AMQP_URL}
@@ -54,30 +73,8 @@ bus:
 # Stores tasks; the folder is created if missing.
 store:
   type: sqlite
-  path: .legate/${plan.name}.db
-`,
-      'package.json': packageFile(plan, 'legate work agent.ts'),
-      'README.md': `# ${plan.name}
-
-${plan.description}
-
-${installation()}
-\`\`\`sh
-export AMQP_URL=amqp://localhost
-npx legate work agent.ts                   # takes tasks from the broker until Ctrl+C
-npx legate call ${plan.name} count "one two three"
-npx legate run agent.ts                    # serves the same agent over HTTP
-npm test                                   # runs its tests
-\`\`\`
-`,
-      '.gitignore': ignored,
-    },
-    commands: [
-      'export AMQP_URL=amqp://localhost',
-      'npx legate work agent.ts',
-      `npx legate call ${plan.name} count "one two three"`,
-    ],
-  };
+  path: .legate/${name}.db
+`;
 }
 
 /** The package is not published: its archive has to be installed by path. */
@@ -93,8 +90,6 @@ npm install <checkout>/${archive}
 Then run and test the agent:
 `;
 }
-
-const ignored = 'node_modules/\n.legate/\nmodels/\n';
 
 function agentModule({ name, description }: Plan): string {
   return `import { agent, artifact, textOf, working } from 'legate';

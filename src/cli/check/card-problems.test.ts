@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cardProblems, supersetCard } from '../../protocol/index.ts';
 import { cardOf } from '../../service/index.ts';
-import { supersetCard } from '../../protocol/index.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
-import { cardProblems } from './card-rules.ts';
 
 const card = cardOf(triedAgent, {
   url: 'https://agent.example',

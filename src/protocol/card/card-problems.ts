@@ -1,3 +1,5 @@
+import { isObject, type Wire } from '../decode/reader.ts';
+
 /** One thing that is not as it should be, and how to fix it. */
 export interface CardProblem {
   readonly level: 'error' | 'warning';
@@ -6,8 +8,6 @@ export interface CardProblem {
   readonly problem: string;
   readonly fix: string;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** What a card of 1.0 may hold, and what 0.3 readers find beside it. */
 const known = new Set([
@@ -59,7 +59,7 @@ export function isLegacyCard(card: unknown): boolean {
   return isObject(card) && card['supportedInterfaces'] === undefined && isText(card['url']);
 }
 
-function* texts(card: Json): Generator<CardProblem> {
+function* texts(card: Wire): Generator<CardProblem> {
   for (const name of ['name', 'description', 'version']) {
     if (!isText(card[name])) yield error(name, 'is missing', `give the card a ${name}`);
   }
@@ -75,7 +75,7 @@ function* texts(card: Json): Generator<CardProblem> {
   }
 }
 
-function* interfaces(card: Json): Generator<CardProblem> {
+function* interfaces(card: Wire): Generator<CardProblem> {
   const { supportedInterfaces, url } = card;
   if (isLegacyCard(card)) {
     if (!isAddress(url)) yield error('url', 'is no URL', 'give an absolute http or https URL');
@@ -115,7 +115,7 @@ function* interfaces(card: Json): Generator<CardProblem> {
   }
 }
 
-function* capabilities(card: Json): Generator<CardProblem> {
+function* capabilities(card: Wire): Generator<CardProblem> {
   const given = card['capabilities'];
   if (!isObject(given)) {
     yield error('capabilities', 'is missing', 'give an object, empty where there are none');
@@ -136,7 +136,7 @@ function* capabilities(card: Json): Generator<CardProblem> {
   }
 }
 
-function* modes(card: Json): Generator<CardProblem> {
+function* modes(card: Wire): Generator<CardProblem> {
   for (const name of ['defaultInputModes', 'defaultOutputModes']) {
     const given = card[name];
     if (!Array.isArray(given) || given.length === 0) {
@@ -149,7 +149,7 @@ function* modes(card: Json): Generator<CardProblem> {
   }
 }
 
-function* skills(card: Json): Generator<CardProblem> {
+function* skills(card: Wire): Generator<CardProblem> {
   const given = card['skills'];
   if (!Array.isArray(given)) {
     yield error('skills', 'is missing', 'list what the agent can do');
@@ -182,7 +182,7 @@ const schemeKinds = [
   'mtlsSecurityScheme',
 ];
 
-function* security(card: Json): Generator<CardProblem> {
+function* security(card: Wire): Generator<CardProblem> {
   const schemes = card['securitySchemes'];
   if (schemes !== undefined && !isObject(schemes)) {
     yield error('securitySchemes', 'is not an object', 'name each scheme');
@@ -214,7 +214,7 @@ function* security(card: Json): Generator<CardProblem> {
   }
 }
 
-function* extras(card: Json): Generator<CardProblem> {
+function* extras(card: Wire): Generator<CardProblem> {
   for (const name of Object.keys(card)) {
     if (known.has(name)) continue;
     const shown = name.slice(0, 80);
@@ -228,10 +228,6 @@ function error(path: string, problem: string, fix: string): CardProblem {
 
 function warning(path: string, problem: string, fix: string): CardProblem {
   return { level: 'warning', path, problem, fix };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): boolean {

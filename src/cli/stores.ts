@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { openStore, type Store, type StoreOptions } from '../store/index.ts';
+import { Progress } from './progress.ts';
+import { usage } from './usage.ts';
+
+/** A file, or the address of a database. */
+export function namedStore(place: string): Exclude<StoreOptions, { type: 'memory' }> {
+  return /^postgres(?:ql)?:\/\//.test(place)
+    ? { type: 'postgres', url: place }
+    : { type: 'sqlite', path: resolve(place) };
+}
+
+/** Works on a store that an agent may have open. */
+export async function inStore(
+  place: string,
+  action: (store: Store) => Promise<void>,
+): Promise<void> {
+  const named = namedStore(place);
+  if (named.type === 'sqlite' && !existsSync(named.path)) {
+    throw usage(`there is no store ${place}; name that of the agent with --store or LEGATE_STORE`);
+  }
+  using progress = new Progress('Opening the store');
+  const store = await openStore(
+    named.type === 'sqlite' ? { ...named, guest: true } : { ...named, migrates: false },
+  );
+  progress.clear();
+  try {
+    await action(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,49 @@
+import { createInterface } from 'node:readline';
+import { styleText } from 'node:util';
+
+/** Whether a person types and reads; a pipe gets what is said, and nothing else. */
+export function isTerminal(): boolean {
+  return process.stdin.isTTY && process.stdout.isTTY;
+}
+
+/** A remark for a person, beside the conversation. */
+export function note(text: string): void {
+  if (isTerminal()) console.error(styleText('gray', text, { stream: process.stderr }));
+}
+
+/** What a number stands for: the button that was shown with it. */
+export function payloadOf(
+  text: string,
+  buttons: readonly { readonly payload?: string | undefined }[],
+): string {
+  const button = /^\d+\)?$/.test(text) ? buttons[Number.parseInt(text, 10) - 1] : undefined;
+  return button?.payload ?? text;
+}
+
+/**
+ * Reads lines until the input ends or one of `ends` is typed, and answers each before it reads the
+ * next. `onInterrupt` tells whether Ctrl+C was for something else than the conversation.
+ */
+export async function eachLine(
+  answer: (text: string) => Promise<void>,
+  options: { readonly ends: readonly string[]; readonly onInterrupt?: () => boolean },
+): Promise<void> {
+  const lines = createInterface({
+    input: process.stdin,
+    ...(isTerminal() && { output: process.stdout, prompt: styleText('cyan', 'you > ') }),
+  });
+  const { ends, onInterrupt } = options;
+  if (onInterrupt !== undefined) {
+    lines.on('SIGINT', () => {
+      if (!onInterrupt()) lines.close();
+    });
+  }
+  if (isTerminal()) lines.prompt();
+  for await (const line of lines) {
+    const text = line.trim();
+    if (ends.includes(text)) break;
+    if (text !== '') await answer(text);
+    if (isTerminal()) lines.prompt();
+  }
+  lines.close();
+}
