@@ -192,7 +192,6 @@ describe('cards', () => {
     [{ version: 7 }, 'version'],
     [{ capabilities: undefined }, 'capabilities'],
     [{ defaultInputModes: [] }, 'defaultInputModes'],
-    [{ defaultOutputModes: ['text'] }, 'defaultOutputModes'],
     [{ supportedInterfaces: [] }, 'supportedInterfaces'],
     [{ supportedInterfaces: [{ url: '/a', protocolBinding: 'JSONRPC' }] }, 'url'],
     [{ skills: [{ id: 's', name: 's', description: 's' }] }, 'tags'],
@@ -206,8 +205,13 @@ describe('cards', () => {
     const interfaces = [
       { url: 'http://a.example', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
     ];
-    const { findings } = checkCard({ ...unsigned, skills: [], supportedInterfaces: interfaces });
-    expect(findings.map(({ level }) => level)).toEqual(['warning', 'warning', 'warning']);
+    const { findings } = checkCard({
+      ...unsigned,
+      skills: [],
+      supportedInterfaces: interfaces,
+      defaultOutputModes: ['text'],
+    });
+    expect(findings.map(({ level }) => level)).toEqual(Array.from({ length: 4 }, () => 'warning'));
   });
 
   test('anything at all can be checked', () => {

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
 import type { AboutView, AgentView } from '../../../src/http/inspector/model.ts';
-import { get } from './api.ts';
-import { reasonOf } from './reason.ts';
+import { get, reasonOf } from './api.ts';
 
 /** The server that is looked at; undefined until it has answered. */
 export const about = signal<AboutView | undefined>(undefined);

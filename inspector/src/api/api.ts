@@ -1,4 +1,5 @@
 import type { ErrorView } from '../../../src/http/inspector/model.ts';
+import { type SseEvent, SseParser } from '../../../src/protocol/index.ts';
 import { refusal, withCredential } from './credential.ts';
 import { place } from './place.ts';
 
@@ -12,6 +13,11 @@ export class ApiFailure extends Error {
     this.code = code;
     this.status = status;
   }
+}
+
+/** Why something failed, in the words of whoever refused it. */
+export function reasonOf(error: unknown, otherwise = 'it was refused'): string {
+  return error instanceof Error ? error.message : otherwise;
 }
 
 interface Options {
@@ -52,6 +58,24 @@ async function failureOf(response: Response): Promise<ApiFailure> {
     const message = `the server answered ${response.status}`;
     return new ApiFailure(response.status, { code: 'INTERNAL', message });
   }
+}
+
+type Body = ReadableStream<Uint8Array> | null;
+
+/** The bytes of an answer as they come; not every browser iterates over streams itself. */
+export async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  for (;;) {
+    const chunk = await reader?.read();
+    if (chunk === undefined || chunk.done) return;
+    yield chunk.value;
+  }
+}
+
+/** The server-sent events of an answer, as they come. */
+export async function* eventsOf(body: Body): AsyncGenerator<SseEvent> {
+  const parser = new SseParser();
+  for await (const chunk of chunksOf(body)) yield* parser.push(chunk);
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
 import type { LiveNotice } from '../../../src/http/inspector/model.ts';
-import { SseParser } from '../../../src/protocol/index.ts';
-import { request } from './api.ts';
+import { eventsOf, request } from './api.ts';
 import { refusal } from './credential.ts';
 
 export type LiveState = 'connecting' | 'following' | 'lost';
@@ -65,13 +64,7 @@ async function follow(signal: AbortSignal, onOpen: () => void): Promise<void> {
   onOpen();
   // What happened while nobody listened is not told again: everything may have changed.
   if (wasLost) tell({ tasks: [], push: true, receiver: true, contexts: [...contexts.keys()] });
-  const parser = new SseParser();
-  const reader = response.body?.getReader();
-  for (;;) {
-    const chunk = await reader?.read();
-    if (chunk === undefined || chunk.done) return;
-    for (const { data } of parser.push(chunk.value)) tell(JSON.parse(data) as LiveNotice);
-  }
+  for await (const { data } of eventsOf(response.body)) tell(JSON.parse(data) as LiveNotice);
 }
 
 function tell(notice: LiveNotice): void {

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { reasonOf } from './reason.ts';
+import type { LiveNotice } from '../../../src/http/inspector/model.ts';
+import { get, reasonOf } from './api.ts';
+import { onNotice } from './live.ts';
 
 export interface Loaded<T> {
   readonly value: T | undefined;
@@ -32,4 +34,44 @@ export function useLoaded<T>(
     return () => controller.abort();
   }, [...keys, round]);
   return { ...state, reload: () => setRound((before) => before + 1) };
+}
+
+/**
+ * What the inspector's API has at a path, as it is now and after every notice that concerns it; nothing
+ * while there is no path.
+ */
+export function useLive<T>(
+  path: string | undefined,
+  concerns: (notice: LiveNotice) => boolean,
+): Loaded<T> {
+  const { value, problem, reload } = useLoaded(
+    async (signal) => (path === undefined ? undefined : get<T>(path, signal)),
+    [path],
+  );
+  useEffect(
+    () =>
+      onNotice((notice) => {
+        if (concerns(notice)) reload();
+      }),
+    [path],
+  );
+  return { value, problem, reload };
+}
+
+/** Asks for something, and tells why it was refused until it is asked for again. */
+export function useAction(): readonly [
+  refusal: string,
+  act: (asked: Promise<unknown>, onDone: () => void) => void,
+] {
+  const [refusal, setRefusal] = useState('');
+  const act = (asked: Promise<unknown>, onDone: () => void): void => {
+    asked.then(
+      () => {
+        setRefusal('');
+        onDone();
+      },
+      (error: unknown) => setRefusal(reasonOf(error)),
+    );
+  };
+  return [refusal, act];
 }

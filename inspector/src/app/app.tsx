@@ -5,7 +5,7 @@ import { PeersView } from '../peers/peers-view.tsx';
 import { PushView } from '../push/push-view.tsx';
 import { TalkView } from '../talk/talk-view.tsx';
 import { TasksView } from '../tasks/tasks-view.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import { Access } from './access.tsx';
 import { Help } from './help.tsx';
 import { Navigation } from './navigation.tsx';
@@ -30,7 +30,7 @@ export function App() {
       </a>
       <Navigation />
       <main class="main" id="main" tabIndex={-1}>
-        {aboutProblem.value !== '' && <Notice tone="bad">{aboutProblem.value}</Notice>}
+        <Problem text={aboutProblem.value} />
         {about.value !== undefined && <View />}
       </main>
       {isHelpOpen.value && <Help />}

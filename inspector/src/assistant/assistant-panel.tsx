@@ -1,7 +1,11 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import type { ConversationView } from '../../../src/http/inspector/model.ts';
+import { path } from '../api/api.ts';
+import { watchContext } from '../api/live.ts';
+import { type Loaded, useLive } from '../api/loaded.ts';
 import { download } from '../ui/download.ts';
 import { Button } from '../ui/button.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import type { Tab } from '../ui/tabs.tsx';
 import { conversationTurns } from './conversation-turns.ts';
 import { e2eTest } from './e2e-test.ts';
@@ -9,7 +13,6 @@ import { FlowTab } from './flow-tab.tsx';
 import { flowsOf } from './flows.ts';
 import { SlotsTab } from './slots-tab.tsx';
 import { TimeTravel } from './time-travel.tsx';
-import { useTracker } from './tracker.ts';
 import { TurnTab } from './turn-tab.tsx';
 
 export type AssistantTab = 'flow' | 'slots' | 'turn';
@@ -43,7 +46,7 @@ export function AssistantPanel({ assistant, contextId, subject, tab }: Assistant
   };
   return (
     <div class="assistant-panel">
-      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <Problem text={problem} />
       <div class="travel-bar">
         <TimeTravel turns={turns} at={at} onChange={setChosen} />
         <Button icon="download" disabled={!turns.some(({ number }) => number > 0)} onClick={save}>
@@ -54,5 +57,20 @@ export function AssistantPanel({ assistant, contextId, subject, tab }: Assistant
       {tab === 'slots' && <SlotsTab turns={turns} at={at} />}
       {tab === 'turn' && <TurnTab turn={turns[at]} />}
     </div>
+  );
+}
+
+/** The tracker of a conversation, as it is now and after every change. */
+function useTracker(
+  assistant: string,
+  contextId: string | undefined,
+  subject = '',
+): Loaded<ConversationView> {
+  const query = subject === '' ? '' : `?subject=${encodeURIComponent(subject)}`;
+  useEffect(() => (contextId === undefined ? undefined : watchContext(contextId)), [contextId]);
+  return useLive<ConversationView>(
+    contextId && path`assistants/${assistant}/conversations/${contextId}` + query,
+    ({ tasks = [], contexts = [] }) =>
+      contexts.some((id) => id === contextId) || tasks.some((task) => task.contextId === contextId),
   );
 }

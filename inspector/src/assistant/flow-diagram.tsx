@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FlowView, StepView } from '../../../src/http/inspector/model.ts';
 import { Button } from '../ui/button.tsx';
+import { Box, shortened, Tip } from '../ui/shapes.tsx';
 import {
   flowLayout,
   labelWidth,
@@ -51,28 +52,8 @@ export function FlowDiagram({ flow, path }: FlowDiagramProps) {
           aria-label={describe(flow, path, steps)}
         >
           <defs>
-            <marker
-              id="tip"
-              viewBox="0 0 8 8"
-              refX="4"
-              refY="4"
-              markerWidth="7"
-              markerHeight="7"
-              orient="auto"
-            >
-              <path class="tip" d="M0 0 8 4 0 8Z" />
-            </marker>
-            <marker
-              id="tip-taken"
-              viewBox="0 0 8 8"
-              refX="4"
-              refY="4"
-              markerWidth="5"
-              markerHeight="5"
-              orient="auto"
-            >
-              <path class="tip taken" d="M0 0 8 4 0 8Z" />
-            </marker>
+            <Tip id="tip" size={7} kind="tip" />
+            <Tip id="tip-taken" size={5} kind="tip taken" />
           </defs>
           {layout.ways.map((way) => (
             <WayLine
@@ -128,7 +109,7 @@ function WayLabel({ way, isTaken }: { readonly way: PlacedWay; readonly isTaken:
   return (
     <g class={isTaken ? 'way-label taken' : 'way-label'}>
       <title>{way.label}</title>
-      <rect x={way.labelX - width / 2} y={way.labelY - 10} width={width} height={20} rx={10} />
+      <Box x={way.labelX} y={way.labelY} width={width} height={20} radius={10} />
       <text x={way.labelX} y={way.labelY}>
         {shown}
       </text>
@@ -153,7 +134,7 @@ function StepBox({ node, step, path }: StepBoxProps) {
   if (step === undefined) {
     return (
       <g class={name} data-step={id}>
-        <rect x={left} y={top} width={width} height={height} rx={height / 2} />
+        <Box {...{ x, y, width, height }} radius={height / 2} />
         <text class="node-end" x={x} y={y}>
           {id === START ? 'start' : id === END ? 'end' : id}
         </text>
@@ -163,7 +144,7 @@ function StepBox({ node, step, path }: StepBoxProps) {
   return (
     <g class={name} data-step={id}>
       <title>{step.detail === undefined ? step.title : `${step.title}: ${step.detail}`}</title>
-      <rect x={left} y={top} width={width} height={height} rx={10} />
+      <Box {...{ x, y, width, height }} radius={10} />
       <text class="node-kind" x={left + 14} y={top + 18}>
         {kinds[step.kind]}
       </text>
@@ -177,10 +158,6 @@ function StepBox({ node, step, path }: StepBoxProps) {
 
 function titleOf({ kind, target, title }: StepView): string {
   return kind === 'set_slots' || kind === 'noop' ? title : (target ?? title);
-}
-
-function shortened(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
 /** For those who hear the page. */

@@ -7,8 +7,8 @@ export function textOf(value: JsonValue | undefined): string {
 }
 
 export function objectOf(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {};
+  const isJsonObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject ? (value as JsonObject) : {};
 }
 
 export function listOf(value: JsonValue | undefined): readonly JsonObject[] {

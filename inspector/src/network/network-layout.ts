@@ -83,51 +83,36 @@ export function networkLayout(
       const to = places.get(each.to);
       if (from === undefined || to === undefined) return [];
       const weight = 1 + Math.round((Math.log(each.count + 1) / Math.log(mostCalls + 1)) * 4);
-      return [
-        {
-          ...each,
-          ...(isDownward ? lineDown(from, to, size.height) : lineAcross(from, to, size.width)),
-          weight,
-        },
-      ];
+      return [{ ...each, ...lineOf(from, to, size, isDownward), weight }];
     }),
   };
 }
 
-function lineAcross(
+/** A curve that leaves one lane and arrives at another; `along` is the axis from lane to lane. */
+function lineOf(
   from: PlacedAgent,
   to: PlacedAgent,
-  width: number,
+  size: Paces['node'],
+  isDownward: boolean,
 ): Pick<PlacedCalls, 'line' | 'labelX' | 'labelY'> {
-  const half = width / 2;
-  const isRightward = to.x >= from.x;
-  const startX = from.x + (isRightward ? half : -half);
-  const endX = to.x + (isRightward ? -half - 8 : half + 8);
-  const middle = (startX + endX) / 2;
+  const along = isDownward ? 'y' : 'x';
+  const beside = isDownward ? 'x' : 'y';
+  const half = (isDownward ? size.height : size.width) / 2;
+  const sign = to[along] >= from[along] ? 1 : -1;
+  const start = from[along] + sign * half;
+  const end = to[along] - sign * (half + 8);
+  const middle = (start + end) / 2;
   // Lines meet at agents: labels stand nearer to the other end.
-  const share = from.kind === 'agent' ? 0.66 : 0.34;
+  const near = isDownward ? 0.38 : 0.34;
+  const share = from.kind === 'agent' ? 1 - near : near;
+  const lengthwise = [start, middle, middle, end] as const;
+  const crosswise = [from[beside], from[beside], to[beside], to[beside]] as const;
+  const [xs, ys] = isDownward ? [crosswise, lengthwise] : [lengthwise, crosswise];
+  const [first, ...rest] = xs.map((x, index) => `${x} ${ys[index]}`);
   return {
-    line: `M${startX} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${endX} ${to.y}`,
-    labelX: onCurve(share, [startX, middle, middle, endX]),
-    labelY: onCurve(share, [from.y, from.y, to.y, to.y]),
-  };
-}
-
-function lineDown(
-  from: PlacedAgent,
-  to: PlacedAgent,
-  height: number,
-): Pick<PlacedCalls, 'line' | 'labelX' | 'labelY'> {
-  const half = height / 2;
-  const isDown = to.y >= from.y;
-  const startY = from.y + (isDown ? half : -half);
-  const endY = to.y + (isDown ? -half - 8 : half + 8);
-  const middle = (startY + endY) / 2;
-  const share = from.kind === 'agent' ? 0.62 : 0.38;
-  return {
-    line: `M${from.x} ${startY}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${endY}`,
-    labelX: onCurve(share, [from.x, from.x, to.x, to.x]),
-    labelY: onCurve(share, [startY, middle, middle, endY]),
+    line: `M${first}C${rest.join(' ')}`,
+    labelX: onCurve(share, xs),
+    labelY: onCurve(share, ys),
   };
 }
 

@@ -1,11 +1,10 @@
 import type { NetworkNode, NetworkPicture } from '../../../src/http/inspector/network.ts';
-import { get } from '../api/api.ts';
-import { useLoaded } from '../api/loaded.ts';
-import { useNotice } from '../api/use-notice.ts';
+import { useLive } from '../api/loaded.ts';
 import { hrefOf } from '../app/route.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import { isWide } from '../ui/screen.ts';
+import { Box, shortened, Tip } from '../ui/shapes.tsx';
 import { timeOf } from '../ui/time.ts';
 import { type NetworkLayout, networkLayout } from './network-layout.ts';
 
@@ -19,18 +18,17 @@ const kindNames: Readonly<Record<NetworkNode['kind'], string>> = {
 
 /** Who calls whom, as a picture and as a table. */
 export function NetworkView() {
-  const { value, problem, reload } = useLoaded(
-    (signal) => get<NetworkPicture>('network', signal),
-    [],
+  const { value, problem } = useLive<NetworkPicture>(
+    'network',
+    ({ tasks, push }) => tasks !== undefined || push === true,
   );
-  useNotice(({ tasks, push }) => tasks !== undefined || push === true, reload);
   return (
     <div class="single-view">
       <div class="view-bar">
         <h1>Network</h1>
         <span class="faint">by the latest tasks, conversations and deliveries</span>
       </div>
-      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <Problem text={problem} />
       {value !== undefined && (
         <div class="network">
           <Picture layout={networkLayout(value, { isDownward: !isWide.value })} />
@@ -53,18 +51,7 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
         aria-label={`${agents.length} agents and callers, ${calls.length} connections; the table below has them all`}
       >
         <defs>
-          <marker
-            id="call-tip"
-            viewBox="0 0 8 8"
-            refX="4"
-            refY="4"
-            markerWidth="9"
-            markerHeight="9"
-            markerUnits="userSpaceOnUse"
-            orient="auto"
-          >
-            <path class="tip taken" d="M0 0 8 4 0 8Z" />
-          </marker>
+          <Tip id="call-tip" size={9} kind="tip taken" isFixed />
         </defs>
         {calls.map(({ from, to, line, weight, count, failed }) => (
           <path
@@ -82,13 +69,7 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
           if (count === 0) return null;
           return (
             <g key={`${from} ${to}`} class="call-label">
-              <rect
-                x={labelX - labelWidth / 2}
-                y={labelY - 11}
-                width={labelWidth}
-                height={22}
-                rx={11}
-              />
+              <Box x={labelX} y={labelY} width={labelWidth} height={22} radius={11} />
               <text x={labelX} y={labelY}>
                 {text}
               </text>
@@ -98,18 +79,12 @@ function Picture({ layout }: { readonly layout: NetworkLayout }) {
         {agents.map(({ id, kind, name, x, y }) => (
           <g key={id} class={`net-node ${kind}`}>
             <title>{name}</title>
-            <rect
-              x={x - node.width / 2}
-              y={y - node.height / 2}
-              width={node.width}
-              height={node.height}
-              rx={10}
-            />
+            <Box x={x} y={y} {...node} radius={10} />
             <text class="net-kind" x={x} y={y - 9}>
               {kindNames[kind]}
             </text>
             <text class="net-name" x={x} y={y + 11}>
-              {name.length > maxName ? `${name.slice(0, maxName - 1)}…` : name}
+              {shortened(name, maxName)}
             </text>
           </g>
         ))}

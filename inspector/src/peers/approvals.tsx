@@ -1,27 +1,23 @@
-import { useState } from 'preact/hooks';
 import type { PeerView } from '../../../src/http/inspector/network.ts';
 import { path, post } from '../api/api.ts';
-import { reasonOf } from '../api/reason.ts';
+import { useAction } from '../api/loaded.ts';
 import { Button } from '../ui/button.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
 import { loadApprovals, waitingApprovals } from './waiting-approvals.ts';
 
 /** What peers want and an operator has to decide. */
 export function Approvals({ peers }: { readonly peers: readonly PeerView[] }) {
-  const [refused, setRefused] = useState('');
+  const [refused, act] = useAction();
   const waiting = waitingApprovals.value;
   if (waiting.length === 0) return null;
   const decide = (id: string, decision: 'approve' | 'reject'): void => {
-    post(path`approvals/${id}`, { decision }).then(
-      () => loadApprovals(),
-      (error: unknown) => setRefused(reasonOf(error)),
-    );
+    act(post(path`approvals/${id}`, { decision }), () => void loadApprovals());
   };
   return (
     <section class="approvals" aria-label="Approvals waiting">
       <h2>Approvals waiting</h2>
-      {refused !== '' && <Notice tone="bad">{refused}</Notice>}
+      <Problem text={refused} />
       <ul>
         {waiting.map(({ id, peerId, title, detail, since }) => (
           <li key={id} class="approval">

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { reasonOf } from '../api/reason.ts';
+import { reasonOf } from '../api/api.ts';
 import { fetchCardJson } from './card-fetch.ts';
 
 /** An agent that the operator looked up by its address. */

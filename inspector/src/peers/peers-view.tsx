@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PeersView as PeersAnswer } from '../../../src/http/inspector/network.ts';
 import { about } from '../api/about.ts';
-import { get } from '../api/api.ts';
-import { useLoaded } from '../api/loaded.ts';
-import { useNotice } from '../api/use-notice.ts';
+import { useLive } from '../api/loaded.ts';
+import { Back } from '../app/back.tsx';
 import { goTo, route } from '../app/route.ts';
 import { begin } from '../talk/talks.ts';
 import { foreignTarget, ownTarget } from '../talk/target.ts';
 import { Button } from '../ui/button.tsx';
-import { Empty, Notice } from '../ui/notice.tsx';
+import { Empty, Notice, Problem } from '../ui/notice.tsx';
 import { Approvals } from './approvals.tsx';
 import { CardView } from './card-view.tsx';
 import { type KnownAgent, forget, knownAgents, lookUp } from './known-agents.ts';
@@ -18,9 +17,11 @@ import { TrustControl } from './trust-control.tsx';
 
 /** Agents: ours, those the server knows, and those that were looked up here. */
 export function PeersView() {
-  const { value, problem, reload } = useLoaded((signal) => get<PeersAnswer>('peers', signal), []);
   // Whoever calls for the first time is a peer from then on.
-  useNotice(({ tasks }) => tasks !== undefined, reload);
+  const { value, problem, reload } = useLive<PeersAnswer>(
+    'peers',
+    ({ tasks }) => tasks !== undefined,
+  );
   const rows = rowsOf(value);
   const chosen = rows.find(({ id }) => id === route.value.id) ?? rows[0];
   useEffect(() => {
@@ -33,7 +34,7 @@ export function PeersView() {
           <h1>Peers</h1>
         </div>
         <LookUp />
-        {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+        <Problem text={problem} />
         <PeerList rows={rows} chosen={chosen?.id} />
         <Approvals peers={value?.peers ?? []} />
         {value !== undefined && value.levels.length === 0 && (
@@ -138,14 +139,7 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
   return (
     <>
       <div class="detail-bar">
-        <span class="only-narrow">
-          <Button
-            kind="quiet"
-            icon="back"
-            label="Back to the list"
-            onClick={() => goTo({ view: 'peers' })}
-          />
-        </span>
+        <Back view="peers" />
         <code class="faint grow">{row.address}</code>
         <div class="tools">
           {canTalk(row) && (

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { PeersView, PeerView } from '../../../src/http/inspector/network.ts';
 import { path, post } from '../api/api.ts';
-import { reasonOf } from '../api/reason.ts';
+import { useAction } from '../api/loaded.ts';
 import { Button } from '../ui/button.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
 
 interface TrustControlProps {
@@ -14,28 +14,21 @@ interface TrustControlProps {
 
 /** What a peer may do: shown, granted and taken back. */
 export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
-  const [problem, setProblem] = useState('');
+  const [problem, act] = useAction();
   const [level, setLevel] = useState(peer.trust);
   const [skills, setSkills] = useState((peer.approvedSkills ?? []).join(', '));
   const set = (wanted: string): void => {
     const before = level;
     setLevel(wanted);
     const approvedSkills = skills.split(/[\s,]+/).filter((id) => id !== '');
-    post(path`peers/${peer.id}/trust`, { level: wanted, approvedSkills }).then(
-      () => {
-        setProblem('');
-        onChanged();
-      },
-      (error: unknown) => {
-        setLevel(before);
-        setProblem(reasonOf(error));
-      },
-    );
+    const asked = post(path`peers/${peer.id}/trust`, { level: wanted, approvedSkills });
+    asked.catch(() => setLevel(before));
+    act(asked, onChanged);
   };
   return (
     <section class="section trust">
       <h3>Trust</h3>
-      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <Problem text={problem} />
       <div class="trust-levels" role="radiogroup" aria-label="Trust">
         {answer.levels.map(({ name, description }) => (
           <label key={name} class={level === name ? 'trust-level chosen' : 'trust-level'}>

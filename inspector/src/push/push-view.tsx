@@ -2,9 +2,7 @@ import { useState } from 'preact/hooks';
 import { about } from '../api/about.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Tabs } from '../ui/tabs.tsx';
-import { Attempts } from './attempts.tsx';
-import { Configs } from './configs.tsx';
-import { Deliveries } from './deliveries.tsx';
+import { Attempts, Configs, Deliveries } from './push-lists.tsx';
 import { Receiver } from './receiver.tsx';
 
 type PushTab = 'attempts' | 'waiting' | 'dead' | 'configs' | 'receiver';

@@ -2,18 +2,18 @@ import { useState } from 'preact/hooks';
 import type { ReceivedCall } from '../../../src/http/inspector/model.ts';
 import { LegateError, v03, v1 } from '../../../src/protocol/index.ts';
 import { about } from '../api/about.ts';
-import { get, remove } from '../api/api.ts';
-import { useLoaded } from '../api/loaded.ts';
+import { remove } from '../api/api.ts';
+import { useLive } from '../api/loaded.ts';
 import { receiverAddress } from '../api/place.ts';
-import { useNotice } from '../api/use-notice.ts';
 import { Badge } from '../ui/badge.tsx';
-import type { Tone } from '../ui/tone.ts';
+import type { Tone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { Empty, Notice } from '../ui/notice.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
 import { WindowedList } from '../ui/windowed-list.tsx';
+import { HeaderList } from '../wire/exchange-view.tsx';
 import { eventSummary } from '../wire/frame-summary.ts';
 import { Mark, ProblemList } from '../wire/problem-list.tsx';
 import { parsed, problemsOf } from '../wire/validate-frame.ts';
@@ -31,9 +31,8 @@ export function Receiver() {
     value = [],
     problem,
     reload,
-  } = useLoaded((signal) => get<readonly ReceivedCall[]>('receiver', signal), []);
+  } = useLive<readonly ReceivedCall[]>('receiver', ({ receiver }) => receiver === true);
   const [selected, setSelected] = useState(-1);
-  useNotice(({ receiver }) => receiver === true, reload);
   const calls = value.toReversed();
   const call = calls[selected];
   const clear = (): void => {
@@ -47,7 +46,7 @@ export function Receiver() {
           Clear
         </Button>
       </div>
-      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <Problem text={problem} />
       {calls.length === 0 ? (
         <Empty icon="push" title="Nothing arrived yet">
           <p class="soft">
@@ -100,17 +99,7 @@ function Call({ call }: { readonly call: ReceivedCall }) {
         Call {call.number} <Badge tone={tone}>{words}</Badge>
       </h3>
       <ProblemList problems={read(call).problems} />
-      <details class="headers">
-        <summary>{Object.keys(call.headers).length} headers</summary>
-        <dl>
-          {Object.entries(call.headers).map(([name, text]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
+      <HeaderList headers={Object.entries(call.headers)} />
       {json === undefined ? <pre>{call.body}</pre> : <JsonView value={json} open={6} />}
     </section>
   );

@@ -1,4 +1,4 @@
-import type { Part } from '../../../src/protocol/index.ts';
+import { isJsonObject, type Part } from '../../../src/protocol/index.ts';
 
 /** An answer that can be given with a click. */
 export interface Choice {
@@ -9,20 +9,16 @@ export interface Choice {
 /** The buttons and quick replies that an assistant offers with a part. */
 export function choicesOf(part: Part): readonly Choice[] {
   const carrier: unknown = part.text === undefined ? part.data : part.metadata;
-  const extras = isObject(carrier) ? carrier['message'] : undefined;
-  if (!isObject(extras)) return [];
+  const extras = isJsonObject(carrier) ? carrier['message'] : undefined;
+  if (!isJsonObject(extras)) return [];
   return [...choices(extras['buttons']), ...choices(extras['quickReplies'])];
 }
 
 function choices(list: unknown): readonly Choice[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown) => {
-    if (!isObject(entry) || typeof entry['title'] !== 'string') return [];
+    if (!isJsonObject(entry) || typeof entry['title'] !== 'string') return [];
     const { title, payload } = entry;
     return [{ title, payload: typeof payload === 'string' ? payload : title }];
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

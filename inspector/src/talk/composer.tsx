@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { Button } from '../ui/button.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import { Pairs } from '../ui/pairs.tsx';
 import { Attachments } from './attachments.tsx';
 import {
@@ -63,7 +63,7 @@ export function Composer({ talk }: { readonly talk: TalkConversation }) {
         add(event.dataTransfer?.files ?? []);
       }}
     >
-      {problem !== '' && <Notice tone="bad">{problem}</Notice>}
+      <Problem text={problem} />
       <Attachments
         files={draft.files}
         onRemove={(index) => setDraft({ ...draft, files: draft.files.toSpliced(index, 1) })}

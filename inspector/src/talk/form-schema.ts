@@ -1,4 +1,4 @@
-import type { Part } from '../../../src/protocol/index.ts';
+import { isJsonObject, type JsonObject, type Part } from '../../../src/protocol/index.ts';
 
 /** A form that an agent wants filled in. */
 export interface FormSchema {
@@ -24,24 +24,24 @@ const maxFields = 50;
  */
 export function formIn(parts: readonly Part[]): FormSchema | undefined {
   for (const { data } of parts) {
-    if (!isObject(data)) continue;
+    if (!isJsonObject(data)) continue;
     for (const candidate of [data['form'], data['schema'], data['inputSchema'], data]) {
-      const form = isObject(candidate) ? read(candidate, data['form_data']) : undefined;
+      const form = isJsonObject(candidate) ? read(candidate, data['form_data']) : undefined;
       if (form !== undefined) return form;
     }
   }
   return undefined;
 }
 
-function read(schema: Wire, values: unknown): FormSchema | undefined {
+function read(schema: JsonObject, values: unknown): FormSchema | undefined {
   const { properties, required, title } = schema;
-  if (!isObject(properties) || Object.keys(properties).length === 0) return undefined;
+  if (!isJsonObject(properties) || Object.keys(properties).length === 0) return undefined;
   const needed = Array.isArray(required) ? required : [];
   const fields = Object.entries(properties)
-    .filter((entry): entry is [string, Wire] => isObject(entry[1]))
+    .filter((entry): entry is [string, JsonObject] => isJsonObject(entry[1]))
     .slice(0, maxFields)
     .map(([name, property]) => {
-      const value = isObject(values) ? values[name] : property['default'];
+      const value = isJsonObject(values) ? values[name] : property['default'];
       return {
         name,
         title: textOf(property['title']) || name.replaceAll('_', ' '),
@@ -54,7 +54,7 @@ function read(schema: Wire, values: unknown): FormSchema | undefined {
   return fields.length === 0 ? undefined : { title: textOf(title), fields };
 }
 
-function kindOf(property: Wire): Pick<FormField, 'kind' | 'choices'> {
+function kindOf(property: JsonObject): Pick<FormField, 'kind' | 'choices'> {
   const choices = Array.isArray(property['enum']) ? property['enum'].map(String) : [];
   if (choices.length > 0) return { kind: 'choice', choices };
   const { type, format } = property;
@@ -75,12 +75,6 @@ export function answerOf(
     else if (value !== '') answer[name] = kind === 'number' ? Number(value) : value;
   }
   return answer;
-}
-
-type Wire = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Wire {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string {

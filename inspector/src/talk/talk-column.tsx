@@ -3,7 +3,7 @@ import type { AgentSkill } from '../../../src/protocol/index.ts';
 import { Button } from '../ui/button.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Notice } from '../ui/notice.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
 import type { Choice } from './choices.ts';
 import { Composer } from './composer.tsx';
 import { useFollowing } from './following.ts';
@@ -35,7 +35,7 @@ export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
       onPointerDown={choose}
     >
       <TalkHead talk={talk} isOnly={isOnly} onSettings={() => setOpen(true)} />
-      {talk.problem.value !== '' && <Notice tone="bad">{talk.problem.value}</Notice>}
+      <Problem text={talk.problem.value} />
       <TalkLog talk={talk} onSettings={() => setOpen(true)} />
       <Composer talk={talk} />
       {isOpen && <TargetDialog talk={talk} onClose={() => setOpen(false)} />}

@@ -8,8 +8,9 @@ import {
 } from '../../../src/protocol/index.ts';
 import { about } from '../api/about.ts';
 import { agentFetch, nameAgent } from '../api/agent-fetch.ts';
+import { reasonOf } from '../api/api.ts';
 import { Breather } from '../api/breather.ts';
-import { reasonOf } from '../api/reason.ts';
+import { Changes } from '../api/changes.ts';
 import { WireLog } from '../wire/exchange.ts';
 import { recordingFetch } from '../wire/recording-fetch.ts';
 import { clientOptions, ownCard, secretsOf, type Target } from './target.ts';
@@ -33,7 +34,7 @@ interface Said {
  * A conversation with one agent. It is idle, or busy with one message; while the agent waits for
  * input, the next message continues its task. Another target, or `restart`, begins a new context.
  */
-export class TalkConversation {
+export class TalkConversation extends Changes {
   readonly number: number;
   readonly target: Signal<Target>;
   readonly sending: Signal<Sending> = signal({ streams: true, pushUrl: undefined });
@@ -41,8 +42,6 @@ export class TalkConversation {
   readonly turns: TalkTurn[] = [];
   /** What an assistant says before anything was said to it; no turn of the conversation. */
   readonly welcome: Signal<TalkTurn | undefined> = signal(undefined);
-  /** Grows with every change of `turns`; at most once per picture that the browser draws. */
-  readonly version: Signal<number> = signal(0);
   readonly isBusy: Signal<boolean> = signal(false);
   readonly contextId: Signal<string | undefined> = signal(undefined);
   readonly card: Signal<AgentCard | undefined> = signal(undefined);
@@ -53,9 +52,9 @@ export class TalkConversation {
   #stopping: AbortController | undefined;
   /** The welcome that is under way; the first message waits for it, so that it does not overtake it. */
   #opening: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined;
-  #isDue = false;
 
   constructor(number: number, target: Target) {
+    super();
     this.number = number;
     this.target = signal(target);
   }
@@ -80,7 +79,7 @@ export class TalkConversation {
     this.wire.clear();
     this.welcome.value = undefined;
     this.#open();
-    this.#changed();
+    this.changed();
   }
 
   /** Fetches the card, where there is one to fetch; an assistant opens the conversation. */
@@ -117,13 +116,13 @@ export class TalkConversation {
       const request = { message: welcome.message };
       for await (const { response } of client.sendStreamingMessage(request, { signal })) {
         welcome.take(response);
-        this.#changed();
+        this.changed();
       }
       welcome.close();
     } catch (error) {
       welcome.close(signal.aborted ? '' : reasonOf(error, 'something went wrong'));
     }
-    this.#changed();
+    this.changed();
   }
 
   async say({ parts, metadata, shown }: Said): Promise<void> {
@@ -139,7 +138,7 @@ export class TalkConversation {
     });
     const turn = new TalkTurn(this.turns.length + 1, said, shown);
     this.turns.push(turn);
-    this.#changed();
+    this.changed();
     await this.#follow(turn, async (client, signal) => {
       const request = this.#requestOf(said);
       await this.#opening?.ended;
@@ -170,7 +169,7 @@ export class TalkConversation {
       const client = await this.#connected();
       const task = await client.cancelTask(taskId);
       this.turns.at(-1)?.take({ task });
-      this.#changed();
+      this.changed();
     } catch (error) {
       this.problem.value = reasonOf(error, 'something went wrong');
     }
@@ -190,7 +189,7 @@ export class TalkConversation {
       const breather = new Breather();
       for await (const { response } of await open(client, stopping.signal)) {
         turn.take(response);
-        this.#changed();
+        this.changed();
         await breather.breathe();
       }
       turn.close();
@@ -199,7 +198,7 @@ export class TalkConversation {
     } finally {
       if (this.turns.includes(turn)) this.contextId.value = turn.contextId ?? this.contextId.peek();
       this.isBusy.value = false;
-      this.#changed();
+      this.changed();
     }
   }
 
@@ -234,15 +233,6 @@ export class TalkConversation {
     this.card.value = client.card;
     this.interfaceInUse.value = `${protocolBinding} ${protocolVersion}`;
     return client;
-  }
-
-  #changed(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    requestAnimationFrame(() => {
-      this.#isDue = false;
-      this.version.value += 1;
-    });
   }
 }
 

@@ -1,6 +1,6 @@
 import { PartList } from '../parts/part-list.tsx';
-import { Notice } from '../ui/notice.tsx';
-import { StateBadge } from '../ui/state-badge.tsx';
+import { Problem } from '../ui/notice.tsx';
+import { StateBadge } from '../ui/badge.tsx';
 import { durationOf } from '../ui/time.ts';
 import { hrefOf } from '../app/route.ts';
 import { type Choice, choicesOf } from './choices.ts';
@@ -39,7 +39,7 @@ export function TurnView({ turn, isLast, isBusy, isOwn, onChoose, onAnswer }: Tu
       ))}
       {turn.isOpen && turn.outputs.length === 0 && <Thinking />}
       {form !== undefined && <ReplyForm form={form} disabled={isBusy} onSubmit={onAnswer} />}
-      {turn.problem !== '' && <Notice tone="bad">{turn.problem}</Notice>}
+      <Problem text={turn.problem} />
       <TurnFoot turn={turn} isOwn={isOwn} />
     </article>
   );
@@ -65,7 +65,7 @@ export function WelcomeView({ welcome, canChoose, onChoose }: WelcomeViewProps) 
         />
       ))}
       {welcome.isOpen && welcome.outputs.length === 0 && <Thinking />}
-      {welcome.problem !== '' && <Notice tone="bad">{welcome.problem}</Notice>}
+      <Problem text={welcome.problem} />
     </article>
   );
 }
@@ -80,14 +80,15 @@ function Thinking() {
 
 interface OutputViewProps {
   readonly output: Output;
-  /** Whether the turn goes on. */
-  readonly isOpen: boolean;
-  readonly canChoose: boolean;
-  readonly onChoose: (choice: Choice) => void;
+  /** Whether the turn goes on. @default false */
+  readonly isOpen?: boolean;
+  readonly canChoose?: boolean;
+  /** @default its choices are not shown */
+  readonly onChoose?: (choice: Choice) => void;
 }
 
-function OutputView({ output, isOpen, canChoose, onChoose }: OutputViewProps) {
-  const choices = output.parts.flatMap(choicesOf);
+export function OutputView({ output, isOpen = false, canChoose, onChoose }: OutputViewProps) {
+  const choices = onChoose === undefined ? [] : output.parts.flatMap(choicesOf);
   return (
     <div class={`bubble agent ${output.kind}`}>
       {output.kind === 'artifact' && <p class="artifact-name">{output.name ?? 'artifact'}</p>}
@@ -104,8 +105,8 @@ function OutputView({ output, isOpen, canChoose, onChoose }: OutputViewProps) {
               key={choice.payload}
               type="button"
               class="choice"
-              disabled={!canChoose}
-              onClick={() => onChoose(choice)}
+              disabled={canChoose !== true}
+              onClick={() => onChoose?.(choice)}
             >
               {choice.title}
             </button>

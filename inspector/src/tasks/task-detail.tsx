@@ -1,21 +1,21 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TaskView } from '../../../src/http/inspector/model.ts';
 import { isTerminal, type Message } from '../../../src/protocol/index.ts';
 import { about } from '../api/about.ts';
-import { get, path, post } from '../api/api.ts';
-import { onNotice } from '../api/live.ts';
-import { useLoaded } from '../api/loaded.ts';
-import { reasonOf } from '../api/reason.ts';
+import { path, post } from '../api/api.ts';
+import { useAction, useLive } from '../api/loaded.ts';
+import { Back } from '../app/back.tsx';
 import { goTo } from '../app/route.ts';
 import { AssistantPanel, assistantTabs, type AssistantTab } from '../assistant/assistant-panel.tsx';
-import { TaskPush } from '../push/task-push.tsx';
+import { TaskPush } from '../push/push-lists.tsx';
 import { begin } from '../talk/talks.ts';
 import { ownTarget } from '../talk/target.ts';
 import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { Notice } from '../ui/notice.tsx';
-import { StateBadge } from '../ui/state-badge.tsx';
+import { Notice, Problem } from '../ui/notice.tsx';
+import { StateBadge } from '../ui/badge.tsx';
 import { type Tab, Tabs } from '../ui/tabs.tsx';
 import { timeOf } from '../ui/time.ts';
 import { TaskLog } from './task-log.ts';
@@ -29,19 +29,12 @@ type DetailTab = 'timeline' | 'wire' | 'task' | 'push' | AssistantTab;
 export function TaskDetail({ taskId }: { readonly taskId: string }) {
   const log = useMemo(() => new TaskLog(taskId), [taskId]);
   const [tab, setTab] = useState<DetailTab>('timeline');
-  const { value, problem, reload } = useLoaded(
-    (signal) => get<TaskView>(path`tasks/${taskId}`, signal),
-    [taskId],
+  const { value, problem, reload } = useLive<TaskView>(path`tasks/${taskId}`, ({ tasks = [] }) =>
+    tasks.some(({ id }) => id === taskId),
   );
   useEffect(() => {
     void log.follow();
-    const stop = onNotice(({ tasks = [] }) => {
-      if (tasks.some(({ id }) => id === taskId)) reload();
-    });
-    return () => {
-      stop();
-      log.stop();
-    };
+    return () => log.stop();
   }, [log]);
   if (value === undefined) {
     return problem === '' ? (
@@ -62,7 +55,7 @@ export function TaskDetail({ taskId }: { readonly taskId: string }) {
   return (
     <>
       <TaskHead view={value} log={log} onChanged={reload} />
-      {log.problem.value !== '' && <Notice tone="bad">{log.problem.value}</Notice>}
+      <Problem text={log.problem.value} />
       <Tabs label="The task" tabs={tabs} current={tab} onChange={setTab}>
         {tab === 'timeline' && <Timeline log={log} />}
         {tab === 'wire' && <TaskWire log={log} />}
@@ -92,30 +85,15 @@ interface TaskHeadProps {
 }
 
 function TaskHead({ view: { summary, task }, log, onChanged }: TaskHeadProps) {
-  const [refused, setRefused] = useState('');
+  const [refused, act] = useAction();
   const { id, contextId, owner, state } = summary;
   const follows = log.state.value;
-  const cancel = (): void => {
-    post(path`tasks/${id}/cancel`).then(
-      () => {
-        setRefused('');
-        onChanged();
-      },
-      (error: unknown) => setRefused(reasonOf(error)),
-    );
-  };
+  const cancel = (): void => act(post(path`tasks/${id}/cancel`), onChanged);
   const first = task.history?.find(({ role }) => role === 'ROLE_USER');
   return (
     <header class="task-head">
       <div class="detail-bar">
-        <span class="only-narrow">
-          <Button
-            kind="quiet"
-            icon="back"
-            label="Back to the list"
-            onClick={() => goTo({ view: 'tasks' })}
-          />
-        </span>
+        <Back view="tasks" />
         <StateBadge state={state} />
         <h2 class="grow task-title">{summary.request || 'Task'}</h2>
         <div class="tools">
@@ -142,43 +120,37 @@ function TaskHead({ view: { summary, task }, log, onChanged }: TaskHeadProps) {
           </Button>
         </div>
       </div>
-      {refused !== '' && <Notice tone="bad">{refused}</Notice>}
+      <Problem text={refused} />
       <dl class="facts">
-        <div>
-          <dt>Task</dt>
-          <dd>
-            <Id value={id} label="task id" />
-          </dd>
-        </div>
-        <div>
-          <dt>Context</dt>
-          <dd>
-            <Id value={contextId} label="context id" />
-            <Button
-              kind="quiet"
-              icon="search"
-              label="All tasks of this context"
-              onClick={() => {
-                filter.value = { ...noFilter, context: contextId };
-                void loadTasks();
-              }}
-            />
-          </dd>
-        </div>
-        <div>
-          <dt>Caller</dt>
-          <dd>{owner.subject || 'anonymous'}</dd>
-        </div>
-        <div>
-          <dt>Status since</dt>
-          <dd>{timeOf(summary.statusTime)}</dd>
-        </div>
-        <div>
-          <dt>Events</dt>
-          <dd>{Math.max(summary.version, log.events.length)}</dd>
-        </div>
+        <Fact name="Task">
+          <Id value={id} label="task id" />
+        </Fact>
+        <Fact name="Context">
+          <Id value={contextId} label="context id" />
+          <Button
+            kind="quiet"
+            icon="search"
+            label="All tasks of this context"
+            onClick={() => {
+              filter.value = { ...noFilter, context: contextId };
+              void loadTasks();
+            }}
+          />
+        </Fact>
+        <Fact name="Caller">{owner.subject || 'anonymous'}</Fact>
+        <Fact name="Status since">{timeOf(summary.statusTime)}</Fact>
+        <Fact name="Events">{Math.max(summary.version, log.events.length)}</Fact>
       </dl>
     </header>
+  );
+}
+
+function Fact(props: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd>{props.children}</dd>
+    </div>
   );
 }
 

@@ -1,4 +1,5 @@
 import { taskStates } from '../../../src/protocol/index.ts';
+import { Select } from '../ui/field.tsx';
 import { stateName } from '../ui/task-state.ts';
 import { filter, loadTasks, noFilter, type TaskFilter, tasks } from './task-list.ts';
 
@@ -31,47 +32,33 @@ export function TaskFilters() {
         value={text}
         onInput={(event) => change({ text: event.currentTarget.value })}
       />
-      <select
-        class="input"
-        aria-label="State"
+      <Select
+        name="State"
         value={state}
-        onChange={({ currentTarget }) =>
-          change({ state: taskStates.find((one) => one === currentTarget.value) ?? '' })
-        }
-      >
-        <option value="">Any state</option>
-        {taskStates.slice(1).map((one) => (
-          <option key={one} value={one}>
-            {stateName(one)}
-          </option>
-        ))}
-      </select>
-      <select
-        class="input"
-        aria-label="Time"
+        onChange={(wanted) => change({ state: wanted })}
+        choices={[
+          ['', 'Any state'],
+          ...taskStates.slice(1).map((one) => [one, stateName(one)] as const),
+        ]}
+      />
+      <Select
+        name="Time"
         value={minutes}
-        onChange={(event) => change({ minutes: Number(event.currentTarget.value) })}
-      >
-        {spans.map(([value, title]) => (
-          <option key={value} value={value}>
-            {title}
-          </option>
-        ))}
-      </select>
-      <select
-        class="input"
-        aria-label="Caller"
+        onChange={(wanted) => change({ minutes: wanted })}
+        choices={spans}
+      />
+      <Select
+        name="Caller"
         value={owner}
-        onChange={(event) => change({ owner: event.currentTarget.value })}
-      >
-        <option value="">Any caller</option>
-        {Array.from(owners.values(), ({ key, subject, tenant }) => (
-          <option key={key} value={key}>
-            {subject || 'anonymous'}
-            {tenant !== '' && ` (${tenant})`}
-          </option>
-        ))}
-      </select>
+        onChange={(wanted) => change({ owner: wanted })}
+        choices={[
+          ['', 'Any caller'],
+          ...owners.values().map(({ key, subject, tenant }) => {
+            const who = subject || 'anonymous';
+            return [key, tenant === '' ? who : `${who} (${tenant})`] as const;
+          }),
+        ]}
+      />
       {context !== '' && (
         <button type="button" class="chip" onClick={() => change({ context: '' })}>
           context {context.slice(0, 12)} ✕

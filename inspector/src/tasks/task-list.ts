@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { TaskListView, TaskSummary } from '../../../src/http/inspector/model.ts';
 import type { TaskState } from '../../../src/protocol/index.ts';
-import { get } from '../api/api.ts';
+import { get, reasonOf } from '../api/api.ts';
 
 export interface TaskFilter {
   readonly state: TaskState | '';
@@ -52,7 +52,7 @@ async function load(limit: number, after: string | undefined): Promise<void> {
     next.value = page.next;
     listProblem.value = '';
   } catch (error) {
-    listProblem.value = error instanceof Error ? error.message : 'the tasks could not be loaded';
+    listProblem.value = reasonOf(error, 'the tasks could not be loaded');
   }
 }
 

@@ -1,14 +1,9 @@
 import { signal, type Signal } from '@preact/signals';
 import type { EventsView, LoggedEvent } from '../../../src/http/inspector/model.ts';
-import {
-  isTerminal,
-  LegateError,
-  SseParser,
-  type StreamResponse,
-  v1,
-} from '../../../src/protocol/index.ts';
-import { get, path, request } from '../api/api.ts';
+import { isTerminal, LegateError, type StreamResponse, v1 } from '../../../src/protocol/index.ts';
+import { eventsOf, get, path, reasonOf, request } from '../api/api.ts';
 import { Breather } from '../api/breather.ts';
+import { Changes } from '../api/changes.ts';
 import { SequenceCheck } from '../wire/sequence-check.ts';
 import { problemsOf } from '../wire/validate-frame.ts';
 
@@ -18,21 +13,19 @@ export type FollowState = 'loading' | 'following' | 'stopped' | 'over';
  * The event log of one task. It is loaded in pages, then followed until the task ends; `stop` leaves
  * it, `follow` takes it up again after the last event. Each event is judged once, as it comes.
  */
-export class TaskLog {
+export class TaskLog extends Changes {
   readonly taskId: string;
   readonly events: LoggedEvent[] = [];
   /** What is wrong, by the number of the event. */
   readonly problems = new Map<number, readonly string[]>();
-  /** Grows with every change; at most once per picture that the browser draws. */
-  readonly version: Signal<number> = signal(0);
   readonly state: Signal<FollowState> = signal('loading');
   readonly problem: Signal<string> = signal('');
   readonly #sequence = new SequenceCheck();
   readonly #breather = new Breather();
   #leaving = new AbortController();
-  #isDue = false;
 
   constructor(taskId: string) {
+    super();
     this.taskId = taskId;
   }
 
@@ -53,7 +46,7 @@ export class TaskLog {
     } catch (error) {
       this.state.value = 'stopped';
       if (signal.aborted) return;
-      this.problem.value = error instanceof Error ? error.message : 'the log cannot be read';
+      this.problem.value = reasonOf(error, 'the log cannot be read');
     }
   }
 
@@ -84,18 +77,10 @@ export class TaskLog {
   async #stream(signal: AbortSignal): Promise<void> {
     const query = `stream?after=${this.#last}`;
     const response = await request(path`tasks/${this.taskId}/` + query, { signal });
-    const reader = response.body?.getReader();
-    const parser = new SseParser();
-    for (;;) {
-      const chunk = await reader?.read();
-      if (chunk === undefined || chunk.done) return;
-      for (const { id, data } of parser.push(chunk.value)) {
-        const sequence = Number(id);
-        if (sequence > this.#last) {
-          this.#add({ sequence, body: JSON.parse(data) as StreamResponse });
-        }
-        await this.#breather.breathe();
-      }
+    for await (const { id, data } of eventsOf(response.body)) {
+      const sequence = Number(id);
+      if (sequence > this.#last) this.#add({ sequence, body: JSON.parse(data) as StreamResponse });
+      await this.#breather.breathe();
     }
   }
 
@@ -107,12 +92,7 @@ export class TaskLog {
     this.events.push(event);
     const found = this.#judge(event.body);
     if (found.length > 0) this.problems.set(event.sequence, found);
-    if (this.#isDue) return;
-    this.#isDue = true;
-    requestAnimationFrame(() => {
-      this.#isDue = false;
-      this.version.value += 1;
-    });
+    this.changed();
   }
 
   #judge(body: StreamResponse): readonly string[] {

@@ -2,13 +2,11 @@ import { useState } from 'preact/hooks';
 import { LegateError, type Message, v03, v1 } from '../../../src/protocol/index.ts';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { WindowedList } from '../ui/windowed-list.tsx';
 import { Copy } from '../ui/copy.tsx';
-import { EventLine } from '../wire/event-line.tsx';
-import { eventSummary } from '../wire/frame-summary.ts';
 import { ProblemList } from '../wire/problem-list.tsx';
 import { problemsOf } from '../wire/validate-frame.ts';
 import type { TaskLog } from './task-log.ts';
+import { EventList } from './timeline.tsx';
 
 type Version = '1.0' | '0.3';
 
@@ -38,23 +36,12 @@ export function TaskWire({ log }: { readonly log: TaskLog }) {
         </section>
         <section class="wire-side" aria-label="Events">
           <h3>Events</h3>
-          <WindowedList
+          <EventList
+            log={log}
             label="Events as they are sent"
-            count={count}
             rowHeight={2}
             selected={selected}
             onSelect={setSelected}
-            row={(index) => {
-              const one = log.events[index];
-              if (one === undefined) return null;
-              return (
-                <EventLine
-                  isGood={!log.problems.has(one.sequence)}
-                  number={one.sequence}
-                  summary={eventSummary(one.body)}
-                />
-              );
-            }}
           />
           {event !== undefined && (
             <div class="frame-detail">

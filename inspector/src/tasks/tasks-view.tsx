@@ -3,8 +3,8 @@ import type { TaskSummary } from '../../../src/http/inspector/model.ts';
 import { onNotice } from '../api/live.ts';
 import { goTo, hrefOf, route } from '../app/route.ts';
 import { Button } from '../ui/button.tsx';
-import { Empty, Notice } from '../ui/notice.tsx';
-import { StateBadge } from '../ui/state-badge.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
+import { StateBadge } from '../ui/badge.tsx';
 import { timeOf } from '../ui/time.ts';
 import { WindowedList } from '../ui/windowed-list.tsx';
 import { TaskDetail } from './task-detail.tsx';
@@ -29,7 +29,7 @@ export function TasksView() {
           <span class="faint">{total.value} in all</span>
         </div>
         <TaskFilters />
-        {listProblem.value !== '' && <Notice tone="bad">{listProblem.value}</Notice>}
+        <Problem text={listProblem.value} />
         {shown.length === 0 ? (
           <Empty icon="tasks" title="No tasks">
             <p class="soft">

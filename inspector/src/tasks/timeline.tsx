@@ -1,13 +1,15 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { PartList } from '../parts/part-list.tsx';
+import type { LoggedEvent } from '../../../src/http/inspector/model.ts';
+import { message } from '../../../src/protocol/index.ts';
+import { TalkTurn } from '../talk/turn.ts';
+import { OutputView } from '../talk/turn-view.tsx';
 import { Button } from '../ui/button.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { StateBadge } from '../ui/state-badge.tsx';
+import { StateBadge } from '../ui/badge.tsx';
 import { WindowedList } from '../ui/windowed-list.tsx';
 import { EventLine } from '../wire/event-line.tsx';
 import { eventSummary } from '../wire/frame-summary.ts';
 import { ProblemList } from '../wire/problem-list.tsx';
-import { Replay } from './replay.ts';
 import type { TaskLog } from './task-log.ts';
 
 /** The events of a task in their order; any of them can be looked at, and all of them replayed. */
@@ -44,15 +46,13 @@ export function Timeline({ log }: { readonly log: TaskLog }) {
         </span>
       </div>
       <div class="timeline-sides">
-        <WindowedList
+        <EventList
+          log={log}
           label="Events"
-          count={count}
           rowHeight={2.25}
           selected={chosen < 0 ? -1 : at}
           onSelect={setChosen}
           follows={chosen < 0}
-          rowKey={(index) => log.events[index]?.sequence ?? index}
-          row={(index) => <EventRow log={log} index={index} />}
         />
         <EventDetail log={log} at={at} />
       </div>
@@ -81,14 +81,34 @@ function usePlaying(
   }, [isPlaying, at, count]);
 }
 
-function EventRow({ log, index }: { readonly log: TaskLog; readonly index: number }) {
-  const event = log.events[index];
-  if (event === undefined) return null;
+interface EventListProps {
+  readonly log: TaskLog;
+  readonly label: string;
+  readonly rowHeight: number;
+  readonly selected: number;
+  readonly onSelect: (index: number) => void;
+  readonly follows?: boolean;
+}
+
+/** The events of a task, one a line. */
+export function EventList({ log, ...list }: EventListProps) {
   return (
-    <EventLine
-      isGood={!log.problems.has(event.sequence)}
-      number={event.sequence}
-      summary={eventSummary(event.body)}
+    <WindowedList
+      {...list}
+      // Read so that the list follows the log.
+      count={log.version.value >= 0 ? log.events.length : 0}
+      rowKey={(index) => log.events[index]?.sequence ?? index}
+      row={(index) => {
+        const event = log.events[index];
+        if (event === undefined) return null;
+        return (
+          <EventLine
+            isGood={!log.problems.has(event.sequence)}
+            number={event.sequence}
+            summary={eventSummary(event.body)}
+          />
+        );
+      }}
     />
   );
 }
@@ -107,12 +127,7 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
         </h3>
         <div class="task-so-far">
           {task.outputs.map((output) => (
-            <div key={output.key} class={`bubble agent ${output.kind}`}>
-              {output.kind === 'artifact' && (
-                <p class="artifact-name">{output.name ?? 'artifact'}</p>
-              )}
-              <PartList parts={output.parts} isStream={output.kind === 'artifact'} />
-            </div>
+            <OutputView key={output.key} output={output} />
           ))}
           {task.outputs.length === 0 && <p class="faint">Nothing was said or made yet.</p>}
         </div>
@@ -124,4 +139,35 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
       </section>
     </div>
   );
+}
+
+/**
+ * A task as it was after any of its events. Going on is cheap, for events are taken one by one; going
+ * back begins anew.
+ */
+class Replay {
+  readonly #events: readonly LoggedEvent[];
+  #turn = fresh();
+  #at = 0;
+
+  constructor(events: readonly LoggedEvent[]) {
+    this.#events = events;
+  }
+
+  /** `count`: how many events have happened. */
+  after(count: number): TalkTurn {
+    if (count < this.#at) {
+      this.#turn = fresh();
+      this.#at = 0;
+    }
+    for (; this.#at < count; this.#at += 1) {
+      const event = this.#events[this.#at];
+      if (event !== undefined) this.#turn.take(event.body);
+    }
+    return this.#turn;
+  }
+}
+
+function fresh(): TalkTurn {
+  return new TalkTurn(0, message(''));
 }

@@ -51,34 +51,42 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
-interface ChoiceFieldProps<Name extends string> {
+interface ChoiceFieldProps<Name> {
   readonly label: string;
   readonly value: Name;
   readonly choices: readonly (readonly [Name, string])[];
   readonly onChange: (value: Name) => void;
 }
 
-export function ChoiceField<Name extends string>(props: ChoiceFieldProps<Name>) {
-  const { label, value, choices, onChange } = props;
+export function ChoiceField<Name extends string>({ label, ...choice }: ChoiceFieldProps<Name>) {
+  return <Field label={label}>{(id) => <Select id={id} {...choice} />}</Field>;
+}
+
+interface SelectProps<Name> extends Omit<ChoiceFieldProps<Name>, 'label'> {
+  readonly id?: string;
+  /** Where no label stands beside it. */
+  readonly name?: string;
+}
+
+/** A choice of few; `Name` may be a number. */
+export function Select<Name extends string | number>(props: SelectProps<Name>) {
+  const { id, name: label, value, choices, onChange } = props;
   return (
-    <Field label={label}>
-      {(id) => (
-        <select
-          id={id}
-          class="input"
-          value={value}
-          onChange={(event) => {
-            const chosen = choices.find(([name]) => name === event.currentTarget.value);
-            if (chosen !== undefined) onChange(chosen[0]);
-          }}
-        >
-          {choices.map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <select
+      id={id}
+      class="input"
+      aria-label={label}
+      value={value}
+      onChange={(event) => {
+        const chosen = choices.find(([name]) => String(name) === event.currentTarget.value);
+        if (chosen !== undefined) onChange(chosen[0]);
+      }}
+    >
+      {choices.map(([name, title]) => (
+        <option key={name} value={name}>
+          {title}
+        </option>
+      ))}
+    </select>
   );
 }

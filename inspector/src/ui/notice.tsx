@@ -14,6 +14,11 @@ export function Notice(props: {
   );
 }
 
+/** What went wrong, where anything did. */
+export function Problem({ text }: { readonly text: string }) {
+  return text === '' ? null : <Notice tone="bad">{text}</Notice>;
+}
+
 /** Stands where there is nothing yet, and says how there comes to be something. */
 export function Empty(props: {
   readonly icon: IconName;

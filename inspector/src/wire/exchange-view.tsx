@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Copy } from '../ui/copy.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/notice.tsx';
 import { WindowedList } from '../ui/windowed-list.tsx';
 import { EventLine } from './event-line.tsx';
 import type { Exchange } from './exchange.ts';
@@ -30,7 +30,7 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
       </section>
       <section class="wire-side" aria-label="Answer">
         <h3>{exchange.isStream ? 'Events' : 'Answer'}</h3>
-        {exchange.problem !== '' && <Notice tone="bad">{exchange.problem}</Notice>}
+        <Problem text={exchange.problem} />
         <HeaderList headers={exchange.responseHeaders} />
         <Frames exchange={exchange} judged={judged} count={exchange.frames.length} />
       </section>
@@ -38,7 +38,7 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-function HeaderList({ headers }: { readonly headers: Exchange['requestHeaders'] }) {
+export function HeaderList({ headers }: { readonly headers: Exchange['requestHeaders'] }) {
   if (headers.length === 0) return null;
   return (
     <details class="headers">

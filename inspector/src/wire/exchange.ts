@@ -1,4 +1,4 @@
-import { signal, type Signal } from '@preact/signals';
+import { Changes } from '../api/changes.ts';
 
 /** One event of a stream, or a whole answer, as it came. */
 export interface WireFrame {
@@ -32,13 +32,10 @@ export interface Exchange {
 const maxExchanges = 200;
 const maxFrames = 20_000;
 
-/** The exchanges of one conversation. Tells of changes at most once per picture that the browser draws. */
-export class WireLog {
+/** The exchanges of one conversation. */
+export class WireLog extends Changes {
   readonly exchanges: Exchange[] = [];
-  /** Grows with every change; read it to be told. */
-  readonly version: Signal<number> = signal(0);
   #count = 0;
-  #isDue = false;
 
   begin(start: Pick<Exchange, 'method' | 'url' | 'requestHeaders' | 'requestBody'>): Exchange {
     this.#count += 1;
@@ -74,14 +71,5 @@ export class WireLog {
   clear(): void {
     this.exchanges.length = 0;
     this.changed();
-  }
-
-  changed(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    requestAnimationFrame(() => {
-      this.#isDue = false;
-      this.version.value += 1;
-    });
   }
 }

@@ -1,5 +1,5 @@
 import type { Part, StreamResponse } from '../../../src/protocol/index.ts';
-import type { Tone } from '../ui/tone.ts';
+import type { Tone } from '../ui/badge.tsx';
 import { stateName } from '../ui/task-state.ts';
 
 export interface EventSummary {

@@ -1,4 +1,4 @@
-import { SseParser } from '../../../src/protocol/index.ts';
+import { chunksOf, eventsOf, reasonOf } from '../api/api.ts';
 import { Breather } from '../api/breather.ts';
 import type { Exchange, WireLog } from './exchange.ts';
 
@@ -28,7 +28,7 @@ export function recordingFetch(
       const response = await inner(input, init);
       return record(response, exchange, log, clean);
     } catch (error) {
-      exchange.problem = error instanceof Error ? clean(error.message) : 'there was no answer';
+      exchange.problem = clean(reasonOf(error, 'there was no answer'));
       exchange.endedAt = Date.now();
       log.changed();
       throw error;
@@ -63,29 +63,25 @@ async function keep(
   log: WireLog,
   clean: (text: string) => string,
 ): Promise<void> {
-  const reader = body.getReader();
-  const parser = new SseParser();
-  const decoder = new TextDecoder();
   const breather = new Breather();
+  const decoder = new TextDecoder();
   let text = '';
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      if (!exchange.isStream)
-        text = (text + decoder.decode(value, { stream: true })).slice(0, maxBody);
-      else {
-        for (const { id, event, data } of parser.push(value)) {
-          if (data !== '') log.add(exchange, { text: clean(data), id, event });
-          await breather.breathe();
-        }
+    if (exchange.isStream) {
+      for await (const { id, event, data } of eventsOf(body)) {
+        if (data !== '') log.add(exchange, { text: clean(data), id, event });
+        await breather.breathe();
+      }
+    } else {
+      for await (const chunk of chunksOf(body)) {
+        text = (text + decoder.decode(chunk, { stream: true })).slice(0, maxBody);
       }
     }
   } catch {
     // Whoever asked is told of the break by their own half.
     exchange.problem = 'the connection was closed before the end';
   }
-  if (!exchange.isStream && text !== '') log.add(exchange, { text: clean(text) });
+  if (text !== '') log.add(exchange, { text: clean(text) });
   exchange.endedAt = Date.now();
   log.changed();
 }

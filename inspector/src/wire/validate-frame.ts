@@ -1,5 +1,6 @@
 import {
   type Dialect,
+  isJsonObject,
   LegateError,
   type Operation,
   operationOf,
@@ -34,7 +35,7 @@ export function spokenIn(exchange: Exchange): Spoken {
     return { operation: 'card', version, binding: 'HTTP+JSON' };
   }
   const body = parsed(exchange.requestBody);
-  if (isObject(body) && typeof body['method'] === 'string' && 'jsonrpc' in body) {
+  if (isJsonObject(body) && typeof body['method'] === 'string' && 'jsonrpc' in body) {
     const named = operationOf(body['method']);
     return {
       operation: named?.operation,
@@ -67,13 +68,13 @@ export function judgeFrame(text: string, spoken: Spoken): Judged {
   if (json === undefined) return { problems: ['is not JSON'] };
   if (spoken.binding !== 'JSONRPC') return judgeResult(json, spoken);
   const problems = envelopeProblems(json, spoken);
-  if (!isObject(json) || 'error' in json || !('result' in json)) return { problems };
+  if (!isJsonObject(json) || 'error' in json || !('result' in json)) return { problems };
   const result = judgeResult(json['result'], spoken);
   return { ...result, problems: [...problems, ...result.problems] };
 }
 
 function envelopeProblems(json: unknown, { id }: Spoken): readonly string[] {
-  if (!isObject(json)) return ['is not a JSON-RPC response'];
+  if (!isJsonObject(json)) return ['is not a JSON-RPC response'];
   const problems: string[] = [];
   if (json['jsonrpc'] !== '2.0') problems.push('jsonrpc: must be "2.0"');
   // Whoever refuses a request before reading it cannot know its id (JSON-RPC 2.0, section 5).
@@ -86,7 +87,7 @@ function envelopeProblems(json: unknown, { id }: Spoken): readonly string[] {
 function judgeResult(json: unknown, spoken: Spoken): Judged {
   const dialect = dialectOf(spoken);
   // A refusal in HTTP+JSON is no answer to the operation.
-  if (isObject(json) && 'error' in json) return { problems: [] };
+  if (isJsonObject(json) && 'error' in json) return { problems: [] };
   try {
     switch (spoken.operation) {
       case 'sendStreamingMessage':
@@ -114,7 +115,7 @@ function judgeResult(json: unknown, spoken: Spoken): Judged {
 /** What is wrong with what was sent. */
 export function judgeRequest(exchange: Exchange, spoken: Spoken): readonly string[] {
   const json = parsed(exchange.requestBody);
-  const params = spoken.binding === 'JSONRPC' && isObject(json) ? json['params'] : json;
+  const params = spoken.binding === 'JSONRPC' && isJsonObject(json) ? json['params'] : json;
   const dialect = dialectOf(spoken);
   try {
     switch (spoken.operation) {
@@ -154,8 +155,4 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

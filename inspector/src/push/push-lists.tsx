@@ -1,0 +1,198 @@
+import type { ComponentChildren } from 'preact';
+import type {
+  AttemptView,
+  DeliveryView,
+  PushConfigView,
+} from '../../../src/http/inspector/model.ts';
+import { path, post } from '../api/api.ts';
+import { type Loaded, useAction, useLive } from '../api/loaded.ts';
+import { hrefOf } from '../app/route.ts';
+import { Badge, type Tone } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Empty, Problem } from '../ui/notice.tsx';
+import { timeOf } from '../ui/time.ts';
+
+interface OfTask {
+  /** @default those of all tasks */
+  readonly taskId?: string | undefined;
+}
+
+/** One of the lists about webhooks, as it is now and after every change. */
+function usePushList<T>(name: string, query: Readonly<Record<string, string | undefined>>) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given as [string, string][]);
+  return useLive<readonly T[]>(`push/${name}?${search}`, ({ push }) => push === true);
+}
+
+interface RowsProps<T> {
+  readonly list: Loaded<readonly T[]>;
+  /** Stands where there is none: a title, and how there comes to be one. */
+  readonly none: readonly [title: string, how: string];
+  readonly row: (item: T) => ComponentChildren;
+}
+
+function Rows<T>({ list: { value, problem }, none: [title, how], row }: RowsProps<T>) {
+  return (
+    <>
+      <Problem text={problem} />
+      {value?.length === 0 && (
+        <Empty icon="push" title={title}>
+          <p class="soft">{how}</p>
+        </Empty>
+      )}
+      <ul class="rows">{value?.map(row)}</ul>
+    </>
+  );
+}
+
+/** To a task. Ids begin with the time, so tasks of one minute begin alike: their ends tell them apart. */
+function TaskLink({ id }: { readonly id: string }) {
+  return (
+    <a href={hrefOf({ view: 'tasks', id })} title={id}>
+      task …{id.slice(-6)}
+    </a>
+  );
+}
+
+const outcomes: Readonly<Record<AttemptView['outcome'], readonly [Tone, string]>> = {
+  delivered: ['good', 'delivered'],
+  retry: ['warn', 'tried again'],
+  dead: ['bad', 'given up'],
+};
+
+/** The latest calls to webhooks, with what came of each. */
+export function Attempts({ taskId }: OfTask) {
+  return (
+    <Rows
+      list={usePushList<AttemptView>('attempts', { task: taskId })}
+      none={[
+        'No webhook was called yet',
+        'Calls show up here as this server makes them, with what came of each.',
+      ]}
+      row={({ number, time, taskId: id, sequence, url, outcome, error, attempt }) => (
+        <li class="row" key={number}>
+          <div class="row-main">
+            <p class="row-title">
+              <Badge tone={outcomes[outcome][0]}>{outcomes[outcome][1]}</Badge>
+              <code>{url}</code>
+            </p>
+            <p class="faint">
+              event {sequence} of <TaskLink id={id} /> · attempt {attempt}
+            </p>
+            {error !== undefined && <p class="bad-text">{error}</p>}
+          </div>
+          <time class="faint">{timeOf(time)}</time>
+        </li>
+      )}
+    />
+  );
+}
+
+/** The webhooks that callers registered, without their secrets. */
+export function Configs({ taskId }: OfTask) {
+  return (
+    <Rows
+      list={usePushList<PushConfigView>('configs', { task: taskId })}
+      none={['No webhooks are registered', 'Callers register them with a message, or for a task.']}
+      row={({ taskId: id, wireVersion, config }) => (
+        <li class="row" key={`${id} ${config.id ?? ''}`}>
+          <div class="row-main">
+            <p class="row-title">
+              <code>{config.url}</code>
+            </p>
+            <p class="faint">
+              {config.id} · of <TaskLink id={id} />
+            </p>
+          </div>
+          <Badge>A2A {wireVersion}</Badge>
+          {config.authentication !== undefined && (
+            <Badge tone="info">{config.authentication.scheme}</Badge>
+          )}
+        </li>
+      )}
+    />
+  );
+}
+
+/** What is owed to webhooks: waiting to be tried again, or given up. */
+export function Deliveries({ state, taskId }: OfTask & { readonly state?: 'pending' | 'dead' }) {
+  const list = usePushList<DeliveryView>('deliveries', { state, task: taskId });
+  const [refusal, act] = useAction();
+  return (
+    <>
+      <Problem text={refusal} />
+      <Rows
+        list={list}
+        none={
+          state === 'dead'
+            ? ['No dead letters', 'Deliveries that are given up wait here to be tried once more.']
+            : ['Nothing is owed', 'What has to be tried again waits here for its next attempt.']
+        }
+        row={(delivery) => (
+          <DeliveryRow
+            key={delivery.id}
+            delivery={delivery}
+            onRetry={() =>
+              act(post(path`push/deliveries/${String(delivery.id)}/retry`), list.reload)
+            }
+          />
+        )}
+      />
+    </>
+  );
+}
+
+interface DeliveryRowProps {
+  readonly delivery: DeliveryView;
+  readonly onRetry: () => void;
+}
+
+function DeliveryRow({ delivery, onRetry }: DeliveryRowProps) {
+  const { state, url, taskId, sequence, attempts, nextAttemptAt, lastError } = delivery;
+  return (
+    <li class="row">
+      <div class="row-main">
+        <p class="row-title">
+          <Badge tone={state === 'dead' ? 'bad' : 'warn'}>
+            {state === 'dead' ? 'dead' : 'waiting'}
+          </Badge>
+          <code>{url}</code>
+        </p>
+        <p class="faint">
+          event {sequence} of <TaskLink id={taskId} /> · {attemptsIn(attempts)}
+          {state === 'pending' && ` · ${whenNext(nextAttemptAt)}`}
+        </p>
+        {lastError !== undefined && <p class="bad-text">{lastError}</p>}
+      </div>
+      {state === 'dead' && (
+        <Button icon="replay" onClick={onRetry}>
+          Retry
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function attemptsIn(count: number): string {
+  if (count === 0) return 'not tried yet';
+  return count === 1 ? '1 attempt' : `${count} attempts`;
+}
+
+/** Webhooks are called in order: what is due and not tried waits for what is before it. */
+function whenNext(at: number): string {
+  return at > Date.now() ? `next at ${timeOf(at)}` : 'after those before it';
+}
+
+/** The webhooks of one task. */
+export function TaskPush({ taskId }: { readonly taskId: string }) {
+  return (
+    <div class="pad">
+      <h3>Registered</h3>
+      <Configs taskId={taskId} />
+      <h3>Owed</h3>
+      <Deliveries taskId={taskId} />
+      <h3>Called</h3>
+      <Attempts taskId={taskId} />
+    </div>
+  );
+}

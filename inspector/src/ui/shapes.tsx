@@ -1,0 +1,44 @@
+/** Shapes of the drawings. */
+
+interface TipProps {
+  readonly id: string;
+  readonly size: number;
+  readonly kind: string;
+  /** As large whatever the line is. @default false: it grows with the line */
+  readonly isFixed?: boolean;
+}
+
+/** The tip of an arrow, for `marker-end`. */
+export function Tip({ id, size, kind, isFixed = false }: TipProps) {
+  return (
+    <marker
+      id={id}
+      viewBox="0 0 8 8"
+      refX="4"
+      refY="4"
+      markerWidth={size}
+      markerHeight={size}
+      markerUnits={isFixed ? 'userSpaceOnUse' : 'strokeWidth'}
+      orient="auto"
+    >
+      <path class={kind} d="M0 0 8 4 0 8Z" />
+    </marker>
+  );
+}
+
+interface BoxProps {
+  /** Its middle. */
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly radius: number;
+}
+
+export function Box({ x, y, width, height, radius }: BoxProps) {
+  return <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={radius} />;
+}
+
+export function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
