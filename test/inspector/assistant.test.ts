@@ -48,7 +48,7 @@ test('slots with their history, commands and events of a turn', async () => {
   const amount = page.getByRole('row', { name: /^amount/ });
   await expect.poll(() => amount.locator('td').first().textContent()).toBe('70');
   expect(await amount.locator('.history li').allTextContents()).toEqual([
-    expect.stringMatching(/turn 1.*50.*llm/) as string,
+    expect.stringMatching(/turn 1.*50.*matching/) as string,
     expect.stringMatching(/turn 2.*70/) as string,
   ]);
   await page.getByRole('tab', { name: 'Turn' }).click();
