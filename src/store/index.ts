@@ -5,5 +5,6 @@ export { storeOptionsOf } from './from-settings.ts';
 export { migrateStore, storeStatus } from './migrate.ts';
 export { ownerKey } from './owner.ts';
 export { RecordSpace, type SpaceRecord } from './record-space.ts';
+export { StoredFormat } from './stored-format.ts';
 export { Replica } from './replica.ts';
 export { isStoreFailure, reportedOutage, smallSkewMs } from './store-health.ts';

@@ -41,7 +41,9 @@ test('a record that cannot be decoded is named, with the field at fault', async 
   await records.write([{ space: 'notes', key: 'odd', value }], 0);
   await expect(notes.get('odd')).rejects.toMatchObject({
     code: 'STORE_VERSION',
-    message: expect.stringMatching(/"odd" of notes: value\.text: .*another version of Legate/),
+    message: expect.stringMatching(
+      /record of notes "odd" \(version 1\): value\.text: .*another version of Legate/,
+    ),
   });
   expect(await Array.fromAsync(notes.keys())).toEqual(['odd']);
 });

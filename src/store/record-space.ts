@@ -1,17 +1,15 @@
-import type { ZodType } from 'zod';
-import { Json, type JsonValue, LegateError } from '../protocol/index.ts';
+import { LegateError } from '../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from './record-contract.ts';
+import { StoredFormat, type StoredFormatOptions } from './stored-format.ts';
 
 /**
  * What a space holds, and where.
  * @example
  * const options: RecordSpaceOptions<Note> = { records: store.records, space: 'notes', schema: note };
  */
-export interface RecordSpaceOptions<T> {
+export interface RecordSpaceOptions<T> extends Omit<StoredFormatOptions<T>, 'name'> {
   readonly records: RecordStore;
   readonly space: string;
-  /** Decodes what is read back. Former versions of a value are its alternatives or transforms. */
-  readonly schema: ZodType<T>;
   /** @default the wall clock */
   readonly clock?: { now(): number };
 }
@@ -32,9 +30,11 @@ const pageSize = 200;
 export class RecordSpace<T> {
   readonly #options: RecordSpaceOptions<T>;
   readonly #clock: { now(): number };
+  readonly #format: StoredFormat<T>;
 
   constructor(options: RecordSpaceOptions<T>) {
     this.#options = options;
+    this.#format = new StoredFormat({ ...options, name: `record of ${options.space}` });
     this.#clock = options.clock ?? { now: Date.now };
   }
 
@@ -70,7 +70,7 @@ export class RecordSpace<T> {
   ): RecordWrite {
     const { space } = this.#options;
     if (value === undefined) return { space, key, ...options };
-    return { space, key, value: Json.of(value as JsonValue), ...options };
+    return { space, key, value: this.#format.encode(value), ...options };
   }
 
   /** False when an `ifVersion` did not hold; then nothing was written. */
@@ -124,14 +124,6 @@ export class RecordSpace<T> {
   }
 
   #decode({ value, ...rest }: StoredRecord): SpaceRecord<T> {
-    const parsed = this.#options.schema.safeParse(value.value);
-    if (parsed.success) return { ...rest, value: parsed.data };
-    const [issue] = parsed.error.issues;
-    const place = ['value', ...(issue?.path ?? [])].join('.');
-    throw new LegateError(
-      'STORE_VERSION',
-      `can't read the record "${rest.key}" of ${this.#options.space}: ${place}: ${issue?.message}; ` +
-        'it was written by another version of Legate: use that version, or delete the record',
-    );
+    return { ...rest, value: this.#format.decode(value.value, rest.key) };
   }
 }

@@ -4,20 +4,6 @@ import { invalidParams, LegateError, type Message } from '../protocol/index.ts';
 import type { Dedupe } from '../store/index.ts';
 import { type Call, isAuthenticated } from './call.ts';
 
-/** The request as the runner of its turn needs it: what the message itself does not say. */
-export interface TurnRequest {
-  readonly caller: Call['caller'];
-  readonly metadata: Message['metadata'];
-  readonly acceptedOutputModes: readonly string[];
-  readonly extensions: readonly string[];
-  readonly traceparent?: string | undefined;
-  readonly tracestate?: string | undefined;
-  /** A follow-up to an existing task; a first message stands in the task's first event. */
-  readonly message?: Message;
-  /** The turn abandons the task instead of answering a message. */
-  readonly cancel?: true;
-}
-
 /**
  * Under what a message is recognised when it comes again. A first message without a context has
  * only its id, which anonymous strangers might share: they must send an `Idempotency-Key`.

@@ -1,7 +1,6 @@
 import {
   isTerminal,
   Json,
-  type JsonValue,
   LegateError,
   type Message,
   type SendMessageRequest,
@@ -15,8 +14,8 @@ import {
   contextMismatch,
   dedupeOf,
   mediaTypeFilter,
-  type TurnRequest,
 } from './admission.ts';
+import { encodeTurnRequest, type TurnRequest } from './turn-request.ts';
 import { engineEnd } from './agent-events.ts';
 import type { Call } from './call.ts';
 import type { Hub } from './hub.ts';
@@ -160,7 +159,7 @@ export class Admissions {
       contextId,
       replica: this.#replica,
       now,
-      request: Json.of(turnRequest as unknown as JsonValue),
+      request: encodeTurnRequest(turnRequest),
       dedupe: this.#dedupe(request.message, request.message.contextId, call, now),
       task,
       push,
@@ -246,7 +245,7 @@ export class Admissions {
       contextId,
       replica: this.#replica,
       now,
-      request: Json.of(turnRequest as unknown as JsonValue),
+      request: encodeTurnRequest(turnRequest),
       dedupe: this.#dedupe(request.message, contextId, call, now),
       maxContexts: 0,
     });

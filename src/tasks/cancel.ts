@@ -5,13 +5,12 @@ import {
   isTerminal,
   Json,
   type JsonObject,
-  type JsonValue,
   LegateError,
   type Task,
   taskNotFound,
 } from '../protocol/index.ts';
 import type { TaskRecord } from '../store/index.ts';
-import type { TurnRequest } from './admission.ts';
+import { encodeTurnRequest, type TurnRequest } from './turn-request.ts';
 import { appendEnd } from './append-end.ts';
 import type { Call } from './call.ts';
 import type { Hub } from './hub.ts';
@@ -131,7 +130,7 @@ async function abandon(target: CancelTarget, record: TaskRecord): Promise<void> 
     contextId: record.contextId,
     replica,
     now: scheduler.now(),
-    request: Json.of(turnRequest as unknown as JsonValue),
+    request: encodeTurnRequest(turnRequest),
     maxContexts: 0,
   });
   if (outcome.kind !== 'admitted' || !outcome.running) return;

@@ -17,7 +17,7 @@ import {
   type TurnRecord,
 } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
-import type { TurnRequest } from './admission.ts';
+import type { TurnRequest } from './turn-request.ts';
 import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import type { LiveTask } from './live-task.ts';

@@ -1,7 +1,7 @@
 import type { TurnEnd } from '../agents/index.ts';
 import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
 import { reportedOutage, type TaskRecord, type TurnRecord } from '../store/index.ts';
-import type { TurnRequest } from './admission.ts';
+import { decodeTurnRequest, type TurnRequest } from './turn-request.ts';
 import { AtWork } from './at-work.ts';
 import { carryOutCancel } from './cancel.ts';
 import { commandRequestOf } from './command-run.ts';
@@ -142,7 +142,7 @@ export class Turns {
     }
     const record = await store.load(turn.taskId);
     if (record === undefined) throw taskNotFound(turn.taskId);
-    const request = turn.request.value as unknown as TurnRequest;
+    const request = decodeTurnRequest(turn);
     // A terminal state has ended the turn too.
     if (isTerminal(record.state)) return;
     const isTakenOver = turn.attempt > 1;

@@ -4,15 +4,14 @@ import type {
   DeliveryOutcome,
   DeliveryRecord,
   DeliveryState,
-  LogEvent,
   PushRegistration,
   PushStore,
   StoreClock,
 } from '../contract.ts';
-import type { TaskEntry } from './task-entry.ts';
+import type { TaskRow } from '../tables.ts';
 
 /** A push configuration and what is owed to it. */
-export interface PushConfig {
+interface PushConfig {
   registration: PushRegistration;
   /** Oldest first; only the first can be claimed. */
   readonly pending: DeliveryEntry[];
@@ -35,30 +34,28 @@ interface DeliveryEntry {
 
 /** Push configurations and the outbox. A delivery is pending, then gone or dead, and may be revived. */
 export class MemoryPush implements PushStore {
-  readonly #tasks: ReadonlyMap<string, TaskEntry>;
+  readonly #tasks: { find(id: string): TaskRow | undefined };
+  /** By the number of the task, then by their ids. */
+  readonly #configs = new Map<number, Map<string, PushConfig>>();
   readonly #clock: StoreClock;
   readonly #deliveries = new Map<number, DeliveryEntry>();
   /** Configurations with pending deliveries. */
   readonly #owing = new Set<PushConfig>();
   #lastId = 0;
 
-  constructor(tasks: ReadonlyMap<string, TaskEntry>, clock: StoreClock) {
+  constructor(tasks: { find(id: string): TaskRow | undefined }, clock: StoreClock) {
     this.#tasks = tasks;
     this.#clock = clock;
   }
 
-  /** Writes down what is owed for one event. True when anything is. */
-  owe(task: TaskEntry, event: LogEvent, now: number): boolean {
-    if (task.push === undefined || task.push.size === 0 || 'message' in event.body.value) {
-      return false;
-    }
-    for (const config of task.push.values()) {
+  owe(task: TaskRow, sequence: number, now: number): void {
+    for (const config of this.#configs.get(task.number)?.values() ?? []) {
       this.#lastId += 1;
       const delivery: DeliveryEntry = {
         id: this.#lastId,
         taskId: task.id,
         config,
-        sequence: event.sequence,
+        sequence,
         attempts: 0,
         state: 'pending',
         dueAt: now,
@@ -70,30 +67,28 @@ export class MemoryPush implements PushStore {
       config.all.add(delivery);
       this.#owing.add(config);
     }
-    return true;
   }
 
-  register(task: TaskEntry, registration: PushRegistration): void {
-    task.push ??= new Map();
-    const existing = task.push.get(registration.config.id);
-    if (existing === undefined) {
-      task.push.set(registration.config.id, { registration, pending: [], all: new Set() });
-    } else {
-      existing.registration = registration;
-    }
+  register(task: TaskRow, registration: PushRegistration): void {
+    const configs = this.#configs.get(task.number) ?? new Map<string, PushConfig>();
+    this.#configs.set(task.number, configs);
+    const existing = configs.get(registration.config.id);
+    if (existing !== undefined) existing.registration = registration;
+    else configs.set(registration.config.id, { registration, pending: [], all: new Set() });
+    task.pushConfigs = configs.size;
   }
 
-  hasPending(task: TaskEntry): boolean {
-    for (const config of task.push?.values() ?? []) if (config.pending.length > 0) return true;
-    return false;
+  hasPending({ number }: TaskRow): boolean {
+    const configs = this.#configs.get(number);
+    return configs !== undefined && configs.values().some(({ pending }) => pending.length > 0);
   }
 
   /** Drops all that hangs on a task. */
-  forget(task: TaskEntry): void {
-    for (const config of task.push?.values() ?? []) this.#drop(config);
+  forget({ number }: TaskRow): void {
+    for (const config of this.#configs.get(number)?.values() ?? []) this.#drop(config);
+    this.#configs.delete(number);
   }
 
-  /** Ends the claims of a replica. */
   unclaim(replica: string): void {
     for (const { pending } of this.#owing) {
       const head = pending[0];
@@ -105,25 +100,26 @@ export class MemoryPush implements PushStore {
   }
 
   async put(taskId: string, registration: PushRegistration): Promise<void> {
-    const task = this.#tasks.get(taskId);
+    const task = this.#tasks.find(taskId);
     if (task === undefined) throw taskNotFound(taskId);
     this.register(task, registration);
   }
 
   async get(taskId: string, configId: string): Promise<PushRegistration | undefined> {
-    return this.#tasks.get(taskId)?.push?.get(configId)?.registration;
+    return this.#of(taskId)?.get(configId)?.registration;
   }
 
   async list(taskId: string): Promise<readonly PushRegistration[]> {
-    const configs = this.#tasks.get(taskId)?.push?.values() ?? [];
-    return Array.from(configs, ({ registration }) => registration);
+    return Array.from(this.#of(taskId)?.values() ?? [], ({ registration }) => registration);
   }
 
   async delete(taskId: string, configId: string): Promise<boolean> {
-    const configs = this.#tasks.get(taskId)?.push;
+    const task = this.#tasks.find(taskId);
+    const configs = this.#of(taskId);
     const config = configs?.get(configId);
-    if (configs === undefined || config === undefined) return false;
+    if (task === undefined || configs === undefined || config === undefined) return false;
     configs.delete(configId);
+    task.pushConfigs = configs.size;
     this.#drop(config);
     return true;
   }
@@ -210,6 +206,11 @@ export class MemoryPush implements PushStore {
     pending.splice(behind === -1 ? pending.length : behind, 0, delivery);
     this.#owing.add(delivery.config);
     return true;
+  }
+
+  #of(taskId: string): Map<string, PushConfig> | undefined {
+    const task = this.#tasks.find(taskId);
+    return task && this.#configs.get(task.number);
   }
 
   #unqueue(delivery: DeliveryEntry): void {

@@ -6,11 +6,16 @@ import type {
   PushRegistration,
   PushStore,
 } from '../contract.ts';
+import {
+  registrationValues,
+  toDelivery,
+  toDeliveryRecord,
+  toRegistration,
+} from '../delivery-row.ts';
 import type { Connections } from './connections.ts';
-import type { Row } from './statement.ts';
 
 const deliveryColumns = `deliveries.id, deliveries.sequence, deliveries.attempts,
-  configs.task_id, configs.body, configs.wire_version`;
+  configs.task_id, configs.id AS config_id, configs.body, configs.wire_version`;
 const deliveryJoins = 'JOIN legate.push_configs AS configs ON configs.number = deliveries.config';
 const recordColumns = `${deliveryColumns}, deliveries.is_dead, deliveries.due_at, deliveries.last_error`;
 
@@ -19,11 +24,11 @@ const statements = {
   delete: { name: 'push_delete', text: 'SELECT legate.delete_push($1, $2) AS is_deleted' },
   get: {
     name: 'push_get',
-    text: `SELECT body, wire_version FROM legate.push_configs WHERE task_id = $1 AND id = $2`,
+    text: `SELECT id AS config_id, body, wire_version FROM legate.push_configs WHERE task_id = $1 AND id = $2`,
   },
   list: {
     name: 'push_list',
-    text: `SELECT body, wire_version FROM legate.push_configs WHERE task_id = $1 ORDER BY number`,
+    text: `SELECT id AS config_id, body, wire_version FROM legate.push_configs WHERE task_id = $1 ORDER BY number`,
   },
   claim: {
     name: 'push_claim',
@@ -120,41 +125,11 @@ export class PushTable implements PushStore {
     const rows = await (taskId === undefined
       ? reads.read(statements.deliveries, values)
       : reads.read(statements.deliveriesOfTask, [...values, taskId]));
-    return rows.map((row) => {
-      const error = row['last_error'];
-      return {
-        ...toDelivery(row),
-        state: row['is_dead'] === true ? 'dead' : 'pending',
-        nextAttemptAt: Number(row['due_at']),
-        ...(typeof error === 'string' && { lastError: error }),
-      };
-    });
+    return rows.map(toDeliveryRecord);
   }
 
   async revive(deliveryId: number): Promise<boolean> {
     const [row] = await this.#connections.upkeep.write(statements.revive, [deliveryId]);
     return row?.['is_revived'] === true;
   }
-}
-
-/** Id, body and wire version. */
-export function registrationValues({ config, wireVersion }: PushRegistration): string[] {
-  return [config.id, JSON.stringify(config), wireVersion];
-}
-
-function toRegistration(row: Row): PushRegistration {
-  return {
-    config: JSON.parse(String(row['body'])) as PushRegistration['config'],
-    wireVersion: row['wire_version'] === '0.3' ? '0.3' : '1.0',
-  };
-}
-
-function toDelivery(row: Row): Delivery {
-  return {
-    id: Number(row['id']),
-    taskId: String(row['task_id']),
-    sequence: Number(row['sequence']),
-    attempts: Number(row['attempts']),
-    push: toRegistration(row),
-  };
 }

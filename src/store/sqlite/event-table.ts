@@ -5,25 +5,9 @@ import { entryKey, lastKey, sequenceOf } from './entry-key.ts';
 
 const taskStart = '{"task":';
 
-interface Draft {
-  readonly key: number;
-  readonly text: string;
-}
-
-/** Rows that one statement inserts, where there are so many: a statement costs a third of a row. */
-const rowsAtOnce = 8;
-
-/**
- * The logs of tasks, and their snapshots. Methods that write must run inside a transaction.
- *
- * New events are drafts, in memory only, until `write`, which puts them into the file in the order of
- * their keys: those of one task often come with others in between, and a tree that grows at its end
- * has full pages and need not be rearranged.
- */
+/** The logs of tasks, and their snapshots. Methods that write must run inside a transaction. */
 export class EventTable {
-  readonly #drafts: Draft[] = [];
   readonly #insert: StatementSync;
-  readonly #insertMany: StatementSync;
   readonly #range: StatementSync;
   readonly #deleteRange: StatementSync;
   readonly #body: StatementSync;
@@ -32,8 +16,6 @@ export class EventTable {
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare('INSERT INTO events (key, body) VALUES (?, ?)');
-    const rows = Array.from({ length: rowsAtOnce }, () => '(?, ?)').join(', ');
-    this.#insertMany = database.prepare(`INSERT INTO events (key, body) VALUES ${rows}`);
     this.#range = database.prepare(
       'SELECT key, body FROM events WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?',
     );
@@ -47,26 +29,12 @@ export class EventTable {
 
   /** The first event; it doubles as the first snapshot. */
   begin(task: number, body: Json<Task>): void {
-    this.#drafts.push({ key: entryKey(task, 1), text: `${taskStart}${body.text}}` });
+    this.#insert.run(entryKey(task, 1), `${taskStart}${body.text}}`);
   }
 
   append(task: number, events: readonly LogEvent[]): void {
     for (const { sequence, body } of events) {
-      this.#drafts.push({ key: entryKey(task, sequence), text: body.text });
-    }
-  }
-
-  /** Writes the drafts. */
-  write(): void {
-    const drafts = this.#drafts.splice(0).sort((one, other) => one.key - other.key);
-    let at = 0;
-    for (; at + rowsAtOnce <= drafts.length; at += rowsAtOnce) {
-      const rows = drafts.slice(at, at + rowsAtOnce).flatMap(({ key, text }) => [key, text]);
-      this.#insertMany.run(...rows);
-    }
-    for (; at < drafts.length; at += 1) {
-      const draft = drafts[at];
-      if (draft !== undefined) this.#insert.run(draft.key, draft.text);
+      this.#insert.run(entryKey(task, sequence), body.text);
     }
   }
 
@@ -91,13 +59,7 @@ export class EventTable {
   }
 
   delete(task: number): void {
-    this.write();
     this.#deleteRange.run(entryKey(task, 0), lastKey(task));
     this.#deleteSnapshot.run(task);
-  }
-
-  /** Drafts of a transaction that was undone. */
-  invalidate(): void {
-    this.#drafts.length = 0;
   }
 }

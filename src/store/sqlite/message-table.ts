@@ -1,15 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type Message } from '../../protocol/index.ts';
 import type { Dedupe } from '../contract.ts';
-
-/** A message that was admitted before. */
-export interface KnownMessage {
-  readonly turnId: number;
-  readonly digest: string;
-  readonly taskId: string;
-  readonly expiresAt: number;
-  readonly reply: Json<Message> | undefined;
-}
+import type { KnownMessage } from '../tables.ts';
 
 const columns = 'turn, owner, key, digest, task_id, expires_at, reply';
 

@@ -11,12 +11,14 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { LegateError } from '../../protocol/index.ts';
-import type { Store } from '../contract.ts';
+import type { Store, StoreClock } from '../contract.ts';
+import { LocalStore } from '../local-store.ts';
 import { processClock } from '../process-clock.ts';
-import { storeFailure } from './failure.ts';
+import { probeRecords, WriteHealth } from '../store-health.ts';
+import { outageReason, storeFailure } from './failure.ts';
 import { checkVersion, migrate, readMigrations, schemaVersion } from './migrations.ts';
 import { lockInode, lockOwner } from './owner-lock.ts';
-import { SqliteStore } from './sqlite-store.ts';
+import { SqliteTables } from './sqlite-tables.ts';
 
 export interface SqliteOptions {
   /** The database file. Made where it is missing, readable for this user only, and so its directory. */
@@ -74,13 +76,45 @@ export function openSqlite(options: SqliteOptions): Store {
       const abandoned = 'UPDATE deliveries SET due_at = 0, claimed_by = NULL';
       database.exec(`${abandoned} WHERE is_head = 1 AND claimed_by IS NOT NULL`);
     }
-    const clock = processClock(options.clock);
-    return new SqliteStore(database, { path, clock, onClose: unlock });
+    return storeOf(database, path, processClock(options.clock), unlock);
   } catch (error) {
     if (database?.isOpen === true) database.close();
     unlock();
     throw toOpenFailure(path, error);
   }
+}
+
+function storeOf(
+  database: DatabaseSync,
+  path: string,
+  clock: StoreClock,
+  unlock: () => void,
+): LocalStore {
+  const health: WriteHealth = new WriteHealth({
+    driver: 'sqlite',
+    reasonOf: outageReason,
+    probe: () => probeRecords(tables.records, clock),
+  });
+  const tables = new SqliteTables(database, {
+    path,
+    clock,
+    onFailure: (failure) => health.failed(failure),
+  });
+  return new LocalStore({
+    driver: 'sqlite',
+    tables,
+    clock,
+    health,
+    read: (run) => tables.commits.read(run),
+    write: (run) => tables.commits.write(run),
+    onClose() {
+      if (!database.isOpen) return;
+      health.close();
+      tables.commits.close();
+      database.close();
+      unlock();
+    },
+  });
 }
 
 /** SQLite takes `:memory:` and URIs for something else than files; here they would become file names. */

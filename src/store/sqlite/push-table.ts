@@ -9,10 +9,17 @@ import type {
   StoreClock,
 } from '../contract.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { TaskRow, TaskTable } from './task-table.ts';
+import {
+  registrationValues,
+  toDelivery,
+  toDeliveryRecord,
+  toRegistration,
+} from '../delivery-row.ts';
+import type { TaskRow } from '../tables.ts';
+import type { TaskTable } from './task-table.ts';
 
 const deliveryColumns = `d.id, d.sequence, d.attempts, d.is_dead, d.due_at, d.last_error, d.config,
-  t.id AS task_id, c.body, c.wire_version`;
+  t.id AS task_id, c.id AS config_id, c.body, c.wire_version`;
 const deliveryTables = `deliveries AS d JOIN push_configs AS c ON c.number = d.config
   JOIN tasks AS t ON t.number = c.task`;
 
@@ -39,13 +46,8 @@ export class PushTable implements PushStore {
   }
 
   /** Inside a transaction only. */
-  register(task: TaskRow, { config, wireVersion }: PushRegistration): void {
-    const row = this.#statements.put.get(
-      task.number,
-      config.id,
-      JSON.stringify(config),
-      wireVersion,
-    );
+  register(task: TaskRow, registration: PushRegistration): void {
+    const row = this.#statements.put.get(task.number, ...registrationValues(registration));
     const count = Number(row?.['n']);
     if (count !== task.pushConfigs) this.#tasks.setPushConfigs(task, count);
   }
@@ -95,7 +97,6 @@ export class PushTable implements PushStore {
 
   claim(query: Parameters<PushStore['claim']>[0]): Promise<readonly Delivery[]> {
     return this.#commits.write(() => {
-      this.#tasks.write();
       const now = this.#clock.now();
       const rows = this.#statements.due.all(now, query.limit);
       for (const row of rows) {
@@ -135,15 +136,7 @@ export class PushTable implements PushStore {
         taskId === undefined
           ? this.#statements.deliveries.all(after, dead, limit)
           : this.#statements.deliveriesOfTask.all(taskId, after, dead, limit);
-      return rows.map((row) => {
-        const error = row['last_error'];
-        return {
-          ...toDelivery(row),
-          state: row['is_dead'] === 1 ? ('dead' as const) : ('pending' as const),
-          nextAttemptAt: Number(row['due_at']),
-          ...(typeof error === 'string' && { lastError: error }),
-        };
-      });
+      return rows.map(toDeliveryRecord);
     });
   }
 
@@ -168,11 +161,11 @@ function prepare(database: DatabaseSync) {
        RETURNING (SELECT count(*) FROM push_configs AS c WHERE c.task = push_configs.task) AS n`,
     ),
     config: prepared(
-      `SELECT c.body, c.wire_version FROM push_configs AS c JOIN tasks AS t ON t.number = c.task
+      `SELECT c.id AS config_id, c.body, c.wire_version FROM push_configs AS c JOIN tasks AS t ON t.number = c.task
        WHERE t.id = ? AND c.id = ?`,
     ),
     configs: prepared(
-      `SELECT c.body, c.wire_version FROM push_configs AS c JOIN tasks AS t ON t.number = c.task
+      `SELECT c.id AS config_id, c.body, c.wire_version FROM push_configs AS c JOIN tasks AS t ON t.number = c.task
        WHERE t.id = ? ORDER BY c.number`,
     ),
     deleteConfig: prepared('DELETE FROM push_configs WHERE task = ? AND id = ? RETURNING number'),
@@ -227,24 +220,5 @@ function prepare(database: DatabaseSync) {
       `SELECT ${deliveryColumns} FROM ${deliveryTables}
        WHERE t.id = ? AND d.id > ? AND d.is_dead = ifnull(?, d.is_dead) ORDER BY d.id LIMIT ?`,
     ),
-  };
-}
-
-type SqlRow = NonNullable<ReturnType<StatementSync['get']>>;
-
-function toRegistration(row: SqlRow): PushRegistration {
-  return {
-    config: JSON.parse(String(row['body'])) as PushRegistration['config'],
-    wireVersion: row['wire_version'] === '0.3' ? '0.3' : '1.0',
-  };
-}
-
-function toDelivery(row: SqlRow): Delivery {
-  return {
-    id: Number(row['id']),
-    taskId: String(row['task_id']),
-    sequence: Number(row['sequence']),
-    attempts: Number(row['attempts']),
-    push: toRegistration(row),
   };
 }

@@ -3,7 +3,8 @@ import { Json, type Task, taskStates } from '../../protocol/index.ts';
 import type { Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
 import type { EventTable } from './event-table.ts';
 import type { TaskCounts } from './task-counts.ts';
-import { type TaskRow, toTaskRow } from './task-table.ts';
+import type { TaskRow } from '../tables.ts';
+import { toTaskRow } from './task-table.ts';
 
 const recordColumns = `t.number, t.id, t.agent, t.owner, t.context_id AS contextId, t.state,
   t.status_time AS statusTime, t.version, t.cancel_requested AS cancelRequested,

@@ -2,22 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isTerminal, LegateError, type TaskState, taskStates } from '../../protocol/index.ts';
 import type { Admission } from '../contract.ts';
 import { isConstraint } from './failure.ts';
-import type { OpenContexts } from './open-contexts.ts';
+import type { OpenContexts } from '../open-contexts.ts';
+import type { TaskRow } from '../tables.ts';
 import type { TaskCounts } from './task-counts.ts';
-
-/** A row of `tasks`; kept up to date by whoever changes the row. */
-export interface TaskRow {
-  readonly number: number;
-  readonly id: string;
-  readonly agent: string;
-  readonly owner: string;
-  readonly contextId: string;
-  state: TaskState;
-  statusTime: number;
-  version: number;
-  cancelRequested: boolean;
-  pushConfigs: number;
-}
 
 /** Rows at hand: those of tasks at work, so that an event costs no lookup. */
 const cacheLimit = 2_000;
@@ -25,12 +12,7 @@ const cacheLimit = 2_000;
 const columns = `number, id, agent, owner, context_id AS contextId, state, status_time AS statusTime, version,
   cancel_requested AS cancelRequested, push_configs AS pushConfigs`;
 
-/**
- * The rows of `tasks` with their counts. Methods that write must run inside a transaction.
- *
- * A new row is a draft, at hand only, until `write`: a task that ends in the transaction in which it
- * began is written once. Statements of others that look at `tasks` do not see drafts.
- */
+/** The rows of `tasks` with their counts. Methods that write must run inside a transaction. */
 export class TaskTable {
   readonly #counts: TaskCounts;
   readonly #contexts: OpenContexts;
@@ -44,7 +26,6 @@ export class TaskTable {
   readonly #delete: StatementSync;
   readonly #over: StatementSync;
   readonly #cache = new Map<string, TaskRow>();
-  readonly #drafts = new Map<string, TaskRow>();
   #last: number | undefined;
 
   constructor(database: DatabaseSync, counts: TaskCounts, contexts: OpenContexts) {
@@ -72,7 +53,7 @@ export class TaskTable {
   }
 
   find(id: string): TaskRow | undefined {
-    const known = this.#cache.get(id) ?? this.#drafts.get(id);
+    const known = this.#cache.get(id);
     if (known !== undefined) return known;
     const row = toTaskRow(this.#select.get(id));
     if (row !== undefined) this.#keep(row);
@@ -80,7 +61,6 @@ export class TaskTable {
   }
 
   insert({ taskId, agent, owner, contextId, now }: Admission, state: TaskState): TaskRow {
-    if (this.#drafts.has(taskId)) throw exists(taskId);
     this.#last ??= Number(this.#lastNumber.get()?.['number'] ?? 0);
     const row: TaskRow = {
       number: (this.#last += 1),
@@ -94,7 +74,7 @@ export class TaskTable {
       cancelRequested: false,
       pushConfigs: 0,
     };
-    this.#drafts.set(taskId, row);
+    this.#writeNew(row);
     this.#keep(row);
     this.#counts.change(owner, taskStates.indexOf(state), 1);
     if (!isTerminal(state)) this.#contexts.add(row);
@@ -103,12 +83,12 @@ export class TaskTable {
 
   advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void {
     if (state === row.state && statusTime === row.statusTime) {
-      if (version !== row.version && !this.#isDraft(row)) this.#setVersion.run(version, row.number);
+      if (version !== row.version) this.#setVersion.run(version, row.number);
       row.version = version;
       return;
     }
     const stateNumber = taskStates.indexOf(state);
-    if (!this.#isDraft(row)) this.#setStatus.run(version, stateNumber, statusTime, row.number);
+    this.#setStatus.run(version, stateNumber, statusTime, row.number);
     if (state !== row.state) {
       this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
       this.#counts.change(row.owner, stateNumber, 1);
@@ -124,17 +104,17 @@ export class TaskTable {
 
   requestCancel(row: TaskRow): void {
     if (row.cancelRequested) return;
-    if (!this.#isDraft(row)) this.#setCancel.run(row.number);
+    this.#setCancel.run(row.number);
     row.cancelRequested = true;
   }
 
   setPushConfigs(row: TaskRow, count: number): void {
-    if (!this.#isDraft(row)) this.#setPush.run(count, row.number);
+    this.#setPush.run(count, row.number);
     row.pushConfigs = count;
   }
 
   delete(row: TaskRow): void {
-    if (!this.#drafts.delete(row.id)) this.#delete.run(row.number);
+    this.#delete.run(row.number);
     this.#cache.delete(row.id);
     this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
     if (!isTerminal(row.state)) this.#contexts.remove(row);
@@ -145,21 +125,10 @@ export class TaskTable {
     return this.#over.all(before, limit).flatMap((row) => toTaskRow(row) ?? []);
   }
 
-  /** Writes the drafts. */
-  write(): void {
-    for (const row of this.#drafts.values()) this.#writeNew(row);
-    this.#drafts.clear();
-  }
-
   /** The file may say something else than what is kept at hand. */
   invalidate(): void {
     this.#cache.clear();
-    this.#drafts.clear();
     this.#last = undefined;
-  }
-
-  #isDraft(row: TaskRow): boolean {
-    return this.#drafts.get(row.id) === row;
   }
 
   #writeNew(row: TaskRow): void {
@@ -177,7 +146,8 @@ export class TaskTable {
         row.pushConfigs,
       );
     } catch (error) {
-      throw isConstraint(error) ? exists(row.id, error) : error;
+      if (!isConstraint(error)) throw error;
+      throw new LegateError('INTERNAL', `task ${row.id} exists already`, { cause: error });
     }
   }
 
@@ -191,10 +161,6 @@ export class TaskTable {
     }
     this.#cache.set(row.id, row);
   }
-}
-
-function exists(taskId: string, cause?: unknown): LegateError {
-  return new LegateError('INTERNAL', `task ${taskId} exists already`, { cause });
 }
 
 type SqlRow = ReturnType<StatementSync['get']>;

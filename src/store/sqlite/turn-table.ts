@@ -10,9 +10,6 @@ const blockLength = 1_000;
  * The open turns: in the file, so that they survive, and in memory, so that the common questions
  * cost no query. Requests, which may be large, stay in the file. Methods that write must run inside
  * a transaction.
- *
- * A new turn is a draft, in memory only, until `write`: one that ends in the transaction in which it
- * began is never written.
  */
 export class TurnTable {
   readonly #insert: StatementSync;
@@ -22,8 +19,6 @@ export class TurnTable {
   readonly #all: StatementSync;
   readonly #taken: StatementSync;
   readonly #take: StatementSync;
-  /** The requests of drafts. */
-  readonly #drafts = new Map<OpenTurn, Json<JsonValue>>();
   #open: TurnQueue | undefined;
   #lastId = 0;
   /** The last id that the file says is taken. */
@@ -54,8 +49,9 @@ export class TurnTable {
   }
 
   insert(turn: OpenTurn, request: Json<JsonValue>): void {
+    const { id, agent, key, taskId, attempt, replica } = turn;
+    this.#insert.run(id, agent, key, taskId, attempt, replica ?? null, request.text);
     this.open.add(turn);
-    this.#drafts.set(turn, request);
     if (turn.id <= this.#lastTaken) return;
     this.#lastTaken = turn.id + blockLength;
     this.#take.run(this.#lastTaken);
@@ -63,7 +59,7 @@ export class TurnTable {
 
   run(turn: OpenTurn, replica: string, attempt: number): TurnRecord {
     this.#change(turn, replica, attempt);
-    const request = this.#drafts.get(turn) ?? this.#readRequest(turn);
+    const request = Json.fromText<JsonValue>(String(this.#request.get(turn.id)?.['request']));
     return { id: turn.id, key: turn.key, taskId: turn.taskId, attempt, request };
   }
 
@@ -72,31 +68,17 @@ export class TurnTable {
   }
 
   end(turn: OpenTurn): void {
-    if (!this.#drafts.delete(turn)) this.#delete.run(turn.id);
+    this.#delete.run(turn.id);
     this.open.end(turn);
-  }
-
-  /** Writes the drafts. */
-  write(): void {
-    for (const [turn, request] of this.#drafts) {
-      const { id, agent, key, taskId, attempt, replica } = turn;
-      this.#insert.run(id, agent, key, taskId, attempt, replica ?? null, request.text);
-    }
-    this.#drafts.clear();
   }
 
   /** The file may say something else than what is kept in memory. */
   invalidate(): void {
     this.#open = undefined;
-    this.#drafts.clear();
-  }
-
-  #readRequest({ id }: OpenTurn): Json<JsonValue> {
-    return Json.fromText(String(this.#request.get(id)?.['request']));
   }
 
   #change(turn: OpenTurn, replica: string | undefined, attempt: number): void {
-    if (!this.#drafts.has(turn)) this.#update.run(attempt, replica ?? null, turn.id);
+    this.#update.run(attempt, replica ?? null, turn.id);
     turn.replica = replica;
     turn.attempt = attempt;
   }

@@ -1,15 +1,13 @@
-import { isTerminal, type Json, type Task } from '../../protocol/index.ts';
-import type { Admission, AdmitOutcome } from '../contract.ts';
-import type { KnownMessage } from './message-table.ts';
-import type { Tables } from './tables.ts';
+import { isTerminal, type Json, type Task } from '../protocol/index.ts';
+import type { Admission, AdmitOutcome } from './contract.ts';
+import type { KnownMessage, Tables } from './tables.ts';
 
 /** Admits one message; `id` is that of its turn. Inside a transaction only. */
 export function admit(tables: Tables, admission: Admission, id: number): AdmitOutcome {
-  const { turns } = tables;
-  const { agent, key, taskId, replica, request, dedupe, task } = admission;
-  const refusal = refusalOf(tables, admission);
-  const known = recall(tables, id, admission, refusal !== undefined);
-  if (known !== undefined) {
+  const { messages, turns } = tables;
+  const { agent, owner, key, taskId, replica, request, dedupe, task, now } = admission;
+  const known = dedupe && messages.find(owner, dedupe.key);
+  if (known !== undefined && isRemembered(tables, known, now)) {
     if (known.digest !== dedupe?.digest) return { kind: 'reused' };
     return {
       kind: 'duplicate',
@@ -18,8 +16,12 @@ export function admit(tables: Tables, admission: Admission, id: number): AdmitOu
       ...(known.reply !== undefined && { reply: known.reply }),
     };
   }
+  const refusal = refusalOf(tables, admission);
   if (refusal !== undefined) return { kind: refusal };
+  // First what may throw: a table in memory has no rollback.
   if (task !== undefined) create(tables, admission, task);
+  if (known !== undefined) messages.delete(known.turnId);
+  if (dedupe !== undefined) messages.insert(id, owner, dedupe, taskId);
   const running = !turns.open.isBusy(key);
   const turn = { id, agent, key, taskId, attempt: 1, replica: running ? replica : undefined };
   turns.insert(turn, request);
@@ -36,24 +38,6 @@ function refusalOf(
   const existing = tasks.find(admission.taskId);
   if (existing?.owner !== admission.owner) return 'task-not-found';
   return isTerminal(existing.state) ? 'task-ended' : undefined;
-}
-
-/** The message that came before. Else this one is written down, unless it is refused anyway. */
-function recall(
-  tables: Tables,
-  turnId: number,
-  { owner, dedupe, taskId, now }: Admission,
-  isRefused: boolean,
-): KnownMessage | undefined {
-  if (dedupe === undefined) return undefined;
-  const { messages } = tables;
-  const known = messages.find(owner, dedupe.key);
-  if (known !== undefined) {
-    if (isRemembered(tables, known, now)) return known;
-    messages.delete(known.turnId);
-  }
-  if (!isRefused) messages.insert(turnId, owner, dedupe, taskId);
-  return undefined;
 }
 
 function isRemembered({ turns, tasks }: Tables, message: KnownMessage, now: number): boolean {

@@ -1,14 +1,18 @@
-import type { CommandEnd, CommandStore, TurnRecord } from '../contract.ts';
 import { startNext } from './append.ts';
+import type { CommandEnd, CommandStore, TurnRecord } from './contract.ts';
 import type { Tables } from './tables.ts';
 
-/** Turns without a task. */
-export function sqliteCommands(tables: Tables): CommandStore {
-  const { turns, tasks, records, contexts, commits } = tables;
+/** Turns without a task. `tell` says that one has ended. */
+export function localCommands(
+  tables: Tables,
+  write: <T>(run: () => T) => Promise<T>,
+  tell: (id: string) => void,
+): CommandStore {
+  const { turns, tasks, records, contexts } = tables;
   return {
     queue: ({ id: taskId, agent, key, replica, request }) => {
       let id: number | undefined;
-      return commits.write(() => {
+      return write(() => {
         id ??= turns.nextId();
         const running = !turns.open.isBusy(key);
         const turn = { id, key, taskId, attempt: 1 };
@@ -16,8 +20,8 @@ export function sqliteCommands(tables: Tables): CommandStore {
         return { turn: { ...turn, request }, running };
       });
     },
-    end: ({ turn: { id }, replica, context, records: writes, now }) =>
-      commits.write((): CommandEnd => {
+    async end({ turn: { id, taskId }, replica, context, records: writes, now }) {
+      const outcome = await write((): CommandEnd => {
         const turn = turns.open.get(id);
         if (turn?.replica !== replica) return { kind: 'fenced' };
         if (writes !== undefined) {
@@ -27,15 +31,19 @@ export function sqliteCommands(tables: Tables): CommandStore {
         if (context !== undefined) contexts.write({ ...context, now });
         turns.end(turn);
         return { kind: 'ended', ...nextOf(tables, turn.key, replica) };
-      }),
-    drop: (key, replica) =>
-      commits.write(() => {
-        const dropped = turns.open
-          .ofKey(key)
-          .filter(({ taskId }) => tasks.find(taskId) === undefined);
-        for (const turn of dropped) turns.end(turn);
-        return { ids: dropped.map(({ taskId }) => taskId), ...nextOf(tables, key, replica) };
-      }),
+      });
+      if (outcome.kind === 'ended') tell(taskId);
+      return outcome;
+    },
+    async drop(key, replica) {
+      const dropped = await write(() => {
+        const open = turns.open.ofKey(key).filter(({ taskId }) => tasks.find(taskId) === undefined);
+        for (const turn of open) turns.end(turn);
+        return { ids: open.map(({ taskId }) => taskId), ...nextOf(tables, key, replica) };
+      });
+      for (const id of dropped.ids) tell(id);
+      return dropped;
+    },
   };
 }
 

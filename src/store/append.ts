@@ -1,9 +1,8 @@
-import { isTerminal } from '../../protocol/index.ts';
-import { checkAppend } from '../append-check.ts';
-import type { Append, AppendOutcome, TurnRecord } from '../contract.ts';
-import type { OpenTurn } from '../turn-queue.ts';
-import type { Tables } from './tables.ts';
-import type { TaskRow } from './task-table.ts';
+import { isTerminal } from '../protocol/index.ts';
+import { checkAppend } from './append-check.ts';
+import type { Append, AppendOutcome, TurnRecord } from './contract.ts';
+import type { OpenTurn } from './turn-queue.ts';
+import type { TaskRow, Tables } from './tables.ts';
 
 /** Appends to one task, and all that goes with it. Inside a transaction only. */
 export function append(tables: Tables, write: Append): AppendOutcome {

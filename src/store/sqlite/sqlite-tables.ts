@@ -4,19 +4,20 @@ import { ContextTable } from './context-table.ts';
 import { EventTable } from './event-table.ts';
 import { GroupCommit } from './group-commit.ts';
 import { MessageTable } from './message-table.ts';
-import { OpenContexts } from './open-contexts.ts';
+import { OpenContexts } from '../open-contexts.ts';
+import type { Tables, TaskRow } from '../tables.ts';
 import { PushTable } from './push-table.ts';
 import { RecordTable } from './record-table.ts';
 import { TaskCounts } from './task-counts.ts';
 import { TaskList } from './task-list.ts';
-import { type TaskRow, TaskTable } from './task-table.ts';
+import { TaskTable } from './task-table.ts';
 import { TurnTable } from './turn-table.ts';
 
 /**
  * All tables of one store. Whatever they keep in memory (open turns, rows of tasks
  * with a turn in flight, contexts in use) can be read again from the file, and is, after a rollback or a write by another process.
  */
-export class Tables {
+export class SqliteTables implements Tables {
   readonly commits: GroupCommit;
   readonly tasks: TaskTable;
   readonly events: EventTable;
@@ -39,7 +40,16 @@ export class Tables {
   ) {
     const { path, clock, onFailure } = options;
     const counts = new TaskCounts(database);
-    this.openContexts = new OpenContexts(database, () => this.tasks.write());
+    const unfinished = database.prepare(
+      'SELECT agent, owner, context_id AS contextId FROM tasks WHERE state NOT IN (3, 4, 5, 7)',
+    );
+    this.openContexts = new OpenContexts(() =>
+      unfinished.iterate().map((row) => ({
+        agent: String(row['agent']),
+        owner: String(row['owner']),
+        contextId: String(row['contextId']),
+      })),
+    );
     this.tasks = new TaskTable(database, counts, this.openContexts);
     this.events = new EventTable(database);
     this.turns = new TurnTable(database);
@@ -49,10 +59,7 @@ export class Tables {
     this.commits = new GroupCommit(database, path, {
       ...(onFailure !== undefined && { onFailure }),
       onForeignWrite: () => this.#invalidate(),
-      beforeCommit: () => {
-        this.write();
-        counts.write();
-      },
+      beforeCommit: () => counts.write(),
       onRollback: () => {
         counts.discard();
         this.#invalidate();
@@ -60,13 +67,6 @@ export class Tables {
     });
     this.push = new PushTable(database, { commits: this.commits, tasks: this.tasks, clock });
     this.records = new RecordTable(database, this.commits);
-  }
-
-  /** Writes what operations of a transaction have put off to its end. Inside a transaction only. */
-  write(): void {
-    this.tasks.write();
-    this.events.write();
-    this.turns.write();
   }
 
   /** Deletes a task with all that hangs on it. Inside a transaction only. */
@@ -78,7 +78,6 @@ export class Tables {
 
   #invalidate(): void {
     this.turns.invalidate();
-    this.events.invalidate();
     this.tasks.invalidate();
     this.openContexts.invalidate();
   }

@@ -1,5 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite';
-import { isTerminal, type Json, type JsonValue } from '../../protocol/index.ts';
+import { isTerminal, type Json, type JsonValue } from '../protocol/index.ts';
+import { admit } from './admit.ts';
+import { append } from './append.ts';
+import { localCommands } from './commands.ts';
 import type {
   Admission,
   AdmitOutcome,
@@ -17,54 +19,66 @@ import type {
   TaskQuery,
   TaskRecord,
   TurnRecord,
-} from '../contract.ts';
-import { Leases } from '../leases.ts';
-import { probeRecords, WriteHealth } from '../store-health.ts';
-import { attemptOf } from '../turn-queue.ts';
-import { admit } from './admit.ts';
-import { append } from './append.ts';
-import { sqliteCommands } from './commands.ts';
-import { outageReason } from './failure.ts';
-import { Tables } from './tables.ts';
+} from './contract.ts';
+import { Leases } from './leases.ts';
+import type { StoreHealth } from './store-health.ts';
+import type { Tables } from './tables.ts';
+import { attemptOf } from './turn-queue.ts';
 
-/**
- * The store in one SQLite file. Writes go through the group commit; reads run at once and see what
- * is committed.
- */
-export class SqliteStore implements Store {
-  readonly driver = 'sqlite';
-  readonly shared = false;
+type Listener = Parameters<Store['watch']>[0];
+
+/** What the stores of one process share that see each other's writes. */
+export class SharedMedium {
+  readonly leases: Leases;
+  readonly watchers = new Map<Listener, LocalStore>();
+
+  constructor(clock: StoreClock) {
+    this.leases = new Leases(clock);
+  }
+}
+
+export interface LocalStoreOptions {
+  readonly driver: 'memory' | 'sqlite';
+  readonly tables: Tables;
   readonly clock: StoreClock;
-  readonly health: WriteHealth;
+  readonly health: StoreHealth;
+  /** Runs an operation that sees what is committed. */
+  readonly read: <T>(run: () => T) => Promise<T>;
+  /** Runs an operation as a transaction; resolves when what it did is durable. */
+  readonly write: <T>(run: () => T) => Promise<T>;
+  readonly onClose?: () => void;
+  /** Of several stores on the same tables. @default one of its own */
+  readonly medium?: SharedMedium;
+}
+
+/** A store whose tables are all in this process: in its memory, or in a file that it owns. */
+export class LocalStore implements Store {
+  readonly driver: 'memory' | 'sqlite';
+  readonly shared: boolean;
+  readonly clock: StoreClock;
+  readonly health: StoreHealth;
   readonly commands: CommandStore;
   readonly push: PushStore;
   readonly records: RecordStore;
-  readonly #database: DatabaseSync;
-  readonly #onClose: () => void;
   readonly #tables: Tables;
-  /** One process owns the file: replicas that are not in here died with their process. */
-  readonly #leases: Leases;
+  readonly #read: LocalStoreOptions['read'];
+  readonly #write: LocalStoreOptions['write'];
+  readonly #onClose: (() => void) | undefined;
+  readonly #medium: SharedMedium;
 
-  constructor(
-    database: DatabaseSync,
-    options: { readonly path: string; readonly clock: StoreClock; readonly onClose: () => void },
-  ) {
-    this.#database = database;
+  constructor(options: LocalStoreOptions) {
+    this.driver = options.driver;
+    this.shared = options.medium !== undefined;
     this.clock = options.clock;
-    this.#leases = new Leases(options.clock);
+    this.health = options.health;
+    this.push = options.tables.push;
+    this.records = options.tables.records;
+    this.#tables = options.tables;
+    this.#read = options.read;
+    this.#write = options.write;
     this.#onClose = options.onClose;
-    this.health = new WriteHealth({
-      driver: this.driver,
-      reasonOf: outageReason,
-      probe: () => probeRecords(this.records, this.clock),
-    });
-    this.#tables = new Tables(database, {
-      ...options,
-      onFailure: (failure) => this.health.failed(failure),
-    });
-    this.commands = sqliteCommands(this.#tables);
-    this.push = this.#tables.push;
-    this.records = this.#tables.records;
+    this.#medium = options.medium ?? new SharedMedium(options.clock);
+    this.commands = localCommands(options.tables, options.write, (id) => this.#tell(id, 0));
   }
 
   admit(admission: Admission): Promise<AdmitOutcome> {
@@ -74,8 +88,10 @@ export class SqliteStore implements Store {
     return this.#write(run);
   }
 
-  append(write: Append): Promise<AppendOutcome> {
-    return this.#write(() => append(this.#tables, write));
+  async append(write: Append): Promise<AppendOutcome> {
+    const outcome = await this.#write(() => append(this.#tables, write));
+    if (outcome.kind === 'appended') this.#tell(write.taskId, write.version + write.events.length);
+    return outcome;
   }
 
   load(taskId: string, owner?: string): Promise<TaskRecord | undefined> {
@@ -96,9 +112,9 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#tables.list.page(query));
   }
 
-  requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
+  async requestCancel(taskId: string): ReturnType<Store['requestCancel']> {
     const { tasks, turns } = this.#tables;
-    return this.#write(() => {
+    const requested = await this.#write(() => {
       const task = tasks.find(taskId);
       if (task === undefined || isTerminal(task.state)) return undefined;
       tasks.requestCancel(task);
@@ -106,8 +122,13 @@ export class SqliteStore implements Store {
       return {
         running: open.some(({ replica }) => replica !== undefined),
         queued: open.some(({ replica }) => replica === undefined),
+        version: task.version,
       };
     });
+    if (requested === undefined) return undefined;
+    const { version, ...turnsOfTask } = requested;
+    this.#tell(taskId, version);
+    return turnsOfTask;
   }
 
   cancelRequests(replica: string): Promise<readonly string[]> {
@@ -150,22 +171,22 @@ export class SqliteStore implements Store {
   }
 
   async heartbeat(replica: string, leaseMs: number): Promise<void> {
-    this.#leases.renew(replica, leaseMs);
+    this.#medium.leases.renew(replica, leaseMs);
   }
 
   retire(replica: string): Promise<void> {
-    this.#leases.retire(replica);
+    this.#medium.leases.retire(replica);
     return this.#write(() => this.#tables.push.unclaim(replica));
   }
 
   async deadReplicas(...[replicas, { sparesExpired } = {}]: Parameters<Store['deadReplicas']>) {
-    return replicas.filter((each) => !this.#leases.isAlive(each, sparesExpired));
+    return replicas.filter((each) => !this.#medium.leases.isAlive(each, sparesExpired));
   }
 
   takeOver(query: Parameters<Store['takeOver']>[0]): Promise<readonly TurnRecord[]> {
     const { turns } = this.#tables;
     return this.#write(() => {
-      const abandoned = turns.open.abandoned(query, this.#leases);
+      const abandoned = turns.open.abandoned(query, this.#medium.leases);
       return abandoned.map((turn) =>
         turns.run(turn, query.replica, attemptOf(turn, query.replica)),
       );
@@ -186,7 +207,6 @@ export class SqliteStore implements Store {
     const now = this.clock.now();
     const tables = this.#tables;
     return this.#write(() => {
-      tables.write();
       const over = retentionMs === undefined ? [] : tables.tasks.over(now - retentionMs, limit);
       for (const task of over) tables.remove(task);
       const messages = tables.messages.sweep(now, limit);
@@ -199,24 +219,22 @@ export class SqliteStore implements Store {
     });
   }
 
-  /** One process owns the file, so there are no other replicas to tell of. */
-  watch(): () => void {
-    return () => {};
+  watch(listener: Listener): () => void {
+    this.#medium.watchers.set(listener, this);
+    return () => void this.#medium.watchers.delete(listener);
   }
 
   async close(): Promise<void> {
-    if (!this.#database.isOpen) return;
-    this.health.close();
-    this.#tables.commits.close();
-    this.#database.close();
-    this.#onClose();
+    for (const [listener, store] of this.#medium.watchers) {
+      if (store === this) this.#medium.watchers.delete(listener);
+    }
+    this.#onClose?.();
   }
 
-  #read<T>(run: () => T): Promise<T> {
-    return this.#tables.commits.read(run);
-  }
-
-  #write<T>(run: () => T): Promise<T> {
-    return this.#tables.commits.write(run);
+  /** Tells the other stores on the same tables. */
+  #tell(taskId: string, version: number): void {
+    for (const [listener, store] of this.#medium.watchers) {
+      if (store !== this) listener({ taskId, version });
+    }
   }
 }

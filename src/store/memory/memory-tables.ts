@@ -1,0 +1,226 @@
+import { Json, type JsonValue, type Message, type Task } from '../../protocol/index.ts';
+import type {
+  ContextRecord,
+  ContextWrite,
+  Dedupe,
+  LogEvent,
+  Snapshot,
+  StoreClock,
+  TurnRecord,
+} from '../contract.ts';
+import { OpenContexts } from '../open-contexts.ts';
+import { scoped } from '../scoped.ts';
+import type { KnownMessage, Tables, TaskRow } from '../tables.ts';
+import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
+import { writtenUntil } from '../written-until.ts';
+import { MemoryPush } from './memory-push.ts';
+import { MemoryRecords } from './memory-records.ts';
+import { MemoryTasks } from './memory-tasks.ts';
+
+/**
+ * All that memory stores keep. Nothing is copied or serialised: values are immutable by agreement,
+ * and every operation runs to its end before another begins, which makes each a transaction.
+ */
+export class MemoryTables implements Tables {
+  readonly events = new MemoryEvents();
+  readonly turns = new MemoryTurns();
+  readonly messages = new MemoryMessages(this.turns.open);
+  readonly records = new MemoryRecords();
+  readonly openContexts = new OpenContexts(() => this.tasks.unfinished());
+  readonly contexts = new MemoryContexts(this.openContexts);
+  readonly push: MemoryPush;
+  readonly tasks: MemoryTasks;
+  readonly list: MemoryTasks;
+
+  constructor(clock: StoreClock) {
+    const { events, openContexts } = this;
+    const hasPending = (task: TaskRow): boolean => this.push.hasPending(task);
+    this.tasks = new MemoryTasks({ events, openContexts, hasPending });
+    this.list = this.tasks;
+    this.push = new MemoryPush(this.tasks, clock);
+  }
+
+  remove(task: TaskRow): void {
+    this.push.forget(task);
+    this.events.delete(task.number);
+    this.tasks.delete(task);
+  }
+}
+
+/** The logs of tasks, and their snapshots. */
+export class MemoryEvents {
+  /** Number n of a log is at n - 1. */
+  readonly #logs = new Map<number, { readonly log: LogEvent[]; snapshot: Snapshot }>();
+
+  begin(task: number, body: Json<Task>): void {
+    const log = [{ sequence: 1, body: Json.ofTask(body) }];
+    this.#logs.set(task, { log, snapshot: { version: 1, body } });
+  }
+
+  append(task: number, events: readonly LogEvent[]): void {
+    const { log } = this.#of(task);
+    for (const event of events) log.push(event);
+  }
+
+  setSnapshot(task: number, snapshot: Snapshot): void {
+    this.#of(task).snapshot = snapshot;
+  }
+
+  snapshotOf(task: number): Snapshot {
+    return this.#of(task).snapshot;
+  }
+
+  read(task: number, after: number, limit: number): LogEvent[] {
+    const from = Math.max(0, after);
+    return this.#of(task).log.slice(from, from + limit);
+  }
+
+  delete(task: number): void {
+    this.#logs.delete(task);
+  }
+
+  #of(task: number) {
+    const found = this.#logs.get(task);
+    if (found === undefined) throw new TypeError(`task number ${task} has no log`);
+    return found;
+  }
+}
+
+class MemoryTurns {
+  readonly open = new TurnQueue();
+  readonly #requests = new Map<number, Json<JsonValue>>();
+  #last = 0;
+
+  nextId(): number {
+    return (this.#last += 1);
+  }
+
+  insert(turn: OpenTurn, request: Json<JsonValue>): void {
+    this.open.add(turn);
+    this.#requests.set(turn.id, request);
+  }
+
+  run(turn: OpenTurn, replica: string, attempt: number): TurnRecord {
+    turn.replica = replica;
+    turn.attempt = attempt;
+    const { id, key, taskId } = turn;
+    return { id, key, taskId, attempt, request: this.#requests.get(id) ?? Json.of(null) };
+  }
+
+  release(turn: OpenTurn, attempt: number): void {
+    turn.replica = undefined;
+    turn.attempt = attempt;
+  }
+
+  end(turn: OpenTurn): void {
+    this.open.end(turn);
+    this.#requests.delete(turn.id);
+  }
+}
+
+/** Messages by owner and key, and by the turn they began. */
+class MemoryMessages {
+  readonly #turns: TurnQueue;
+  readonly #byName = new Map<string, KnownMessage>();
+  readonly #byTurn = new Map<number, { readonly name: string; message: KnownMessage }>();
+
+  constructor(turns: TurnQueue) {
+    this.#turns = turns;
+  }
+
+  find(owner: string, key: string): KnownMessage | undefined {
+    return this.#byName.get(scoped(owner, key));
+  }
+
+  ofTurn(turnId: number): KnownMessage | undefined {
+    return this.#byTurn.get(turnId)?.message;
+  }
+
+  insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): void {
+    const { key, digest, expiresAt } = dedupe;
+    this.#set(scoped(owner, key), { turnId, digest, expiresAt, taskId, reply: undefined });
+  }
+
+  setReply(turnId: number, reply: Json<Message>): void {
+    const known = this.#byTurn.get(turnId);
+    if (known !== undefined) this.#set(known.name, { ...known.message, reply });
+  }
+
+  delete(turnId: number): void {
+    const known = this.#byTurn.get(turnId);
+    if (known === undefined) return;
+    this.#byName.delete(known.name);
+    this.#byTurn.delete(turnId);
+  }
+
+  sweep(now: number, limit: number): number {
+    const over = this.#byName
+      .values()
+      .filter(({ expiresAt, turnId }) => expiresAt <= now && this.#turns.get(turnId) === undefined)
+      .take(limit)
+      .toArray();
+    for (const { turnId } of over) this.delete(turnId);
+    return over.length;
+  }
+
+  #set(name: string, message: KnownMessage): void {
+    this.#byName.set(name, message);
+    this.#byTurn.set(message.turnId, { name, message });
+  }
+}
+
+interface ContextEntry {
+  readonly owner: string;
+  readonly contextId: string;
+  value: Json<JsonValue> | undefined;
+  readonly log: Json<JsonValue>[];
+  writtenUntil: number | undefined;
+}
+
+/** What agents keep of conversations. */
+class MemoryContexts {
+  readonly #contexts = new Map<string, ContextEntry>();
+  readonly #open: OpenContexts;
+
+  constructor(open: OpenContexts) {
+    this.#open = open;
+  }
+
+  read(owner: string, contextId: string): ContextRecord | undefined {
+    const entry = this.#contexts.get(scoped(owner, contextId));
+    return entry && { value: entry.value, logLength: entry.log.length };
+  }
+
+  readLog(owner: string, contextId: string, last?: number): readonly Json<JsonValue>[] {
+    const log = this.#contexts.get(scoped(owner, contextId))?.log ?? [];
+    return log.slice(last === undefined ? 0 : Math.max(0, log.length - last));
+  }
+
+  write({ owner, contextId, value, log = [], now }: ContextWrite): void {
+    const name = scoped(owner, contextId);
+    let entry = this.#contexts.get(name);
+    if (entry === undefined) {
+      entry = { owner, contextId, value: undefined, log: [], writtenUntil: undefined };
+      this.#contexts.set(name, entry);
+    }
+    entry.value = value ?? entry.value;
+    for (const item of log) entry.log.push(item);
+    entry.writtenUntil = writtenUntil(now) ?? entry.writtenUntil;
+  }
+
+  delete(owner: string, contextId: string): boolean {
+    return this.#contexts.delete(scoped(owner, contextId));
+  }
+
+  sweep(before: number, limit: number): number {
+    const over = this.#contexts
+      .values()
+      .filter(({ writtenUntil: until = Infinity }) => until <= before)
+      .filter(({ owner, contextId }) => !this.#open.has(owner, contextId))
+      .toArray()
+      .sort((a, b) => (a.writtenUntil ?? 0) - (b.writtenUntil ?? 0))
+      .slice(0, limit);
+    for (const { owner, contextId } of over) this.delete(owner, contextId);
+    return over.length;
+  }
+}

@@ -1,0 +1,72 @@
+import { scoped } from './scoped.ts';
+
+interface Context {
+  readonly agent: string;
+  readonly owner: string;
+  readonly contextId: string;
+}
+
+/**
+ * Counts the unfinished tasks of each agent's contexts, for the limit of contexts. Read from the
+ * tasks when first asked for, and again after `invalidate`; kept up to date in between. Holds no more
+ * entries than the limit lets in.
+ */
+export class OpenContexts {
+  readonly #read: () => Iterable<Context>;
+  #agents: Map<string, Map<string, number>> | undefined;
+
+  /** `read` gives the context of every unfinished task. */
+  constructor(read: () => Iterable<Context>) {
+    this.#read = read;
+  }
+
+  isFull(context: Context, maxContexts: number): boolean {
+    if (maxContexts === 0) return false;
+    const agent = this.#counts().get(context.agent);
+    return agent !== undefined && agent.size >= maxContexts && !agent.has(nameOf(context));
+  }
+
+  /** Whether an agent has an unfinished task in this context of an owner. */
+  has(owner: string, contextId: string): boolean {
+    const name = scoped(owner, contextId);
+    return this.#counts()
+      .values()
+      .some((agent) => agent.has(name));
+  }
+
+  add(context: Context): void {
+    if (this.#agents !== undefined) count(this.#agents, context);
+  }
+
+  remove(context: Context): void {
+    const agent = this.#agents?.get(context.agent);
+    if (agent === undefined) return;
+    const name = nameOf(context);
+    const left = (agent.get(name) ?? 0) - 1;
+    if (left > 0) agent.set(name, left);
+    else agent.delete(name);
+  }
+
+  invalidate(): void {
+    this.#agents = undefined;
+  }
+
+  #counts(): Map<string, Map<string, number>> {
+    if (this.#agents === undefined) {
+      this.#agents = new Map();
+      for (const context of this.#read()) count(this.#agents, context);
+    }
+    return this.#agents;
+  }
+}
+
+function count(agents: Map<string, Map<string, number>>, context: Context): void {
+  let agent = agents.get(context.agent);
+  if (agent === undefined) agents.set(context.agent, (agent = new Map()));
+  const name = nameOf(context);
+  agent.set(name, (agent.get(name) ?? 0) + 1);
+}
+
+function nameOf({ owner, contextId }: Context): string {
+  return scoped(owner, contextId);
+}

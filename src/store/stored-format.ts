@@ -1,0 +1,68 @@
+import type { ZodType } from 'zod';
+import { Json, type JsonValue, LegateError } from '../protocol/index.ts';
+
+/**
+ * How one kind of value is stored, and how former versions of it are read.
+ * @example
+ * const options: StoredFormatOptions<Note> = {
+ *   name: 'note', version: 2, schema: note,
+ *   upgrades: { 1: (value) => ({ text: value }) }, // version 1 was the text alone
+ * };
+ */
+export interface StoredFormatOptions<T> {
+  /** What it is, for errors. */
+  readonly name: string;
+  /** Decodes a value of the present version. */
+  readonly schema: ZodType<T>;
+  /** Of what is written. A value of version 1 does not name its version; later ones are objects. @default 1 */
+  readonly version?: number;
+  /** Makes a value of the next version from one of the version that it is given for. */
+  readonly upgrades?: Readonly<Record<number, (value: JsonValue) => JsonValue>>;
+}
+
+/**
+ * Encodes values for a store and decodes what is read back.
+ * @example const turnRequest = new StoredFormat({ name: 'turn request', schema }).decode(value, id);
+ */
+export class StoredFormat<T> {
+  readonly #options: Required<StoredFormatOptions<T>>;
+
+  constructor(options: StoredFormatOptions<T>) {
+    this.#options = { version: 1, upgrades: {}, ...options };
+  }
+
+  encode(value: T): Json<JsonValue> {
+    const { version } = this.#options;
+    return Json.of((version === 1 ? value : { ...value, v: version }) as JsonValue);
+  }
+
+  /** `key` names the value in errors. Rejects with `STORE_VERSION` what cannot be decoded. */
+  decode(stored: JsonValue, key: string): T {
+    const { schema, version, upgrades } = this.#options;
+    const written = versionOf(stored);
+    if (written > version) {
+      throw this.#unreadable(key, written, `only versions up to ${version} are known`);
+    }
+    let value = stored;
+    for (let from = written; from < version; from += 1) value = upgrades[from]?.(value) ?? value;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const place = ['value', ...(issue?.path ?? [])].join('.');
+    throw this.#unreadable(key, written, `${place}: ${issue?.message}`);
+  }
+
+  #unreadable(key: string, version: number, why: string): LegateError {
+    return new LegateError(
+      'STORE_VERSION',
+      `can't read ${this.#options.name} "${key}" (version ${version}): ${why}; ` +
+        'it was written by another version of Legate: use that version, or delete it',
+    );
+  }
+}
+
+function versionOf(value: JsonValue): number {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const version = isObject && 'v' in value ? value['v'] : undefined;
+  return typeof version === 'number' ? version : 1;
+}

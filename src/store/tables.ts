@@ -1,0 +1,115 @@
+import type { Json, JsonValue, Message, Task, TaskState } from '../protocol/index.ts';
+import type {
+  Admission,
+  ContextRecord,
+  ContextWrite,
+  Dedupe,
+  LogEvent,
+  PushRegistration,
+  PushStore,
+  RecordStore,
+  RecordWrite,
+  Snapshot,
+  TaskPage,
+  TaskQuery,
+  TaskRecord,
+  TurnRecord,
+} from './contract.ts';
+import type { OpenContexts } from './open-contexts.ts';
+import type { OpenTurn, TurnQueue } from './turn-queue.ts';
+
+/** A task without its log; changed by its table only. */
+export interface TaskRow {
+  readonly number: number;
+  readonly id: string;
+  readonly agent: string;
+  readonly owner: string;
+  readonly contextId: string;
+  state: TaskState;
+  statusTime: number;
+  version: number;
+  cancelRequested: boolean;
+  pushConfigs: number;
+}
+
+/** A message that was admitted before. */
+export interface KnownMessage {
+  readonly turnId: number;
+  readonly digest: string;
+  readonly taskId: string;
+  readonly expiresAt: number;
+  readonly reply: Json<Message> | undefined;
+}
+
+/**
+ * What a store of one process consists of, in memory or in a file. The rules of the contract stand
+ * above it, once for both (`admit`, `append`, `LocalStore`). Methods that write run inside a
+ * transaction.
+ */
+export interface Tables {
+  readonly tasks: {
+    find(id: string): TaskRow | undefined;
+    /** Throws when there is one of this id. */
+    insert(admission: Admission, state: TaskState): TaskRow;
+    advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void;
+    requestCancel(row: TaskRow): void;
+    /** Terminal tasks whose status changed before a time and to whose webhooks nothing is owed. */
+    over(before: number, limit: number): readonly TaskRow[];
+  };
+  readonly events: {
+    /** The first event; it doubles as the first snapshot. */
+    begin(task: number, body: Json<Task>): void;
+    append(task: number, events: readonly LogEvent[]): void;
+    setSnapshot(task: number, snapshot: Snapshot): void;
+    read(task: number, after: number, limit: number): readonly LogEvent[];
+  };
+  readonly turns: {
+    readonly open: TurnQueue;
+    /** An id that no turn ever had. */
+    nextId(): number;
+    insert(turn: OpenTurn, request: Json<JsonValue>): void;
+    run(turn: OpenTurn, replica: string, attempt: number): TurnRecord;
+    release(turn: OpenTurn, attempt: number): void;
+    end(turn: OpenTurn): void;
+  };
+  /** Messages, remembered so that their repetition is recognised. */
+  readonly messages: {
+    find(owner: string, key: string): KnownMessage | undefined;
+    ofTurn(turnId: number): KnownMessage | undefined;
+    /** The owner must have no message of that key. */
+    insert(turnId: number, owner: string, dedupe: Dedupe, taskId: string): void;
+    setReply(turnId: number, reply: Json<Message>): void;
+    delete(turnId: number): void;
+    /** Deletes expired ones whose turn has ended, and counts them. */
+    sweep(now: number, limit: number): number;
+  };
+  readonly contexts: {
+    read(owner: string, contextId: string): ContextRecord | undefined;
+    readLog(owner: string, contextId: string, last?: number): readonly Json<JsonValue>[];
+    write(write: ContextWrite): void;
+    delete(owner: string, contextId: string): boolean;
+    /** Deletes those last written before a time that have no unfinished task, and counts them. */
+    sweep(before: number, limit: number): number;
+  };
+  readonly openContexts: OpenContexts;
+  readonly push: PushStore & {
+    register(task: TaskRow, registration: PushRegistration): void;
+    /** Writes down that an event is owed to each configuration. */
+    owe(task: TaskRow, sequence: number, now: number): void;
+    /** Ends the claims of a replica. */
+    unclaim(replica: string): void;
+  };
+  readonly records: RecordStore & {
+    /** Whether every expected version is the present one. */
+    holds(writes: readonly RecordWrite[], now: number): boolean;
+    apply(writes: readonly RecordWrite[], now: number): void;
+    sweep(now: number, limit: number): number;
+  };
+  /** Whole task records. */
+  readonly list: {
+    load(taskId: string): TaskRecord | undefined;
+    page(query: TaskQuery): TaskPage;
+  };
+  /** Deletes a task with all that hangs on it. */
+  remove(task: TaskRow): void;
+}
