@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/index.ts';
+import { present } from '../config/index.ts';
 
 type Overrides = Partial<Omit<Agent, 'name'>>;
 
@@ -7,19 +8,21 @@ type Overrides = Partial<Omit<Agent, 'name'>>;
  * @example wrapAgent(agent, { description: 'Answers questions about the weather' })
  */
 export function wrapAgent(agent: Agent, overrides: Overrides): Agent {
-  const { inputModes, outputModes, serialise, replies, onInterrupted, supersedes, commands } =
-    agent;
+  const { name, description, skills, inputModes, outputModes } = agent;
+  const { serialise, replies, onInterrupted, supersedes, commands } = agent;
   return {
-    name: agent.name,
-    description: agent.description,
-    skills: agent.skills,
-    ...(inputModes !== undefined && { inputModes }),
-    ...(outputModes !== undefined && { outputModes }),
-    ...(serialise !== undefined && { serialise }),
-    ...(replies !== undefined && { replies }),
-    ...(onInterrupted !== undefined && { onInterrupted }),
-    ...(supersedes !== undefined && { supersedes }),
-    ...(commands !== undefined && { commands }),
+    name,
+    description,
+    skills,
+    ...present({
+      inputModes,
+      outputModes,
+      serialise,
+      replies,
+      onInterrupted,
+      supersedes,
+      commands,
+    }),
     take: (turn) => agent.take(turn),
     ...(agent.abandon !== undefined && {
       abandon: async (turn) => agent.abandon?.(turn),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { BusOptions } from './open-bus.ts';
 
@@ -48,17 +49,18 @@ export function readBusOptions(section: unknown): BusOptions {
     throw new LegateError('CONFIGURATION_INVALID', problems.join('; '));
   }
   const { data } = parsed;
-  const common = data.max_body_bytes === undefined ? {} : { maxBodyBytes: data.max_body_bytes };
+  const common = present({ maxBodyBytes: data.max_body_bytes });
   if (data.type === 'memory') return { type: 'memory', ...common };
-  const { url, exchange, queue_type, connection_name, connect_timeout, publish_timeout } = data;
   return {
     type: 'rabbitmq',
-    url,
+    url: data.url,
     ...common,
-    ...(exchange !== undefined && { exchange }),
-    ...(queue_type !== undefined && { queueType: queue_type }),
-    ...(connection_name !== undefined && { connectionName: connection_name }),
-    ...(connect_timeout !== undefined && { connectTimeoutMs: connect_timeout }),
-    ...(publish_timeout !== undefined && { publishTimeoutMs: publish_timeout }),
+    ...present({
+      exchange: data.exchange,
+      queueType: data.queue_type,
+      connectionName: data.connection_name,
+      connectTimeoutMs: data.connect_timeout,
+      publishTimeoutMs: data.publish_timeout,
+    }),
   };
 }

@@ -104,14 +104,7 @@ export function ownResponseQueue(caller: string): Queue {
  * });
  */
 export function discoveryQueue(listener: string): Queue {
-  return {
-    name: `legate.discovery.${checkBusName(listener, 'the listener')}`,
-    topics: [topics.discovery],
-    messageTtlMs: 10 * minute,
-    expiresAfterMs: 10 * minute,
-    retryDelaysMs: [],
-    deadLetters: false,
-  };
+  return broadcastQueue('discovery', topics.discovery, listener);
 }
 
 /**
@@ -123,9 +116,14 @@ export function discoveryQueue(listener: string): Queue {
  * });
  */
 export function statusQueue(listener: string): Queue {
+  return broadcastQueue('status', topics.status, listener);
+}
+
+/** For what every listener hears: of no use to anybody later. */
+function broadcastQueue(kind: string, topic: string, listener: string): Queue {
   return {
-    name: `legate.status.${checkBusName(listener, 'the listener')}`,
-    topics: [topics.status],
+    name: `legate.${kind}.${checkBusName(listener, 'the listener')}`,
+    topics: [topic],
     messageTtlMs: 10 * minute,
     expiresAfterMs: 10 * minute,
     retryDelaysMs: [],

@@ -15,6 +15,7 @@ import {
   observeGauge,
   upDownCounter,
 } from '../../telemetry/index.ts';
+import { waitAtMost } from '../../time/index.ts';
 import {
   type Bus,
   type ConsumeOptions,
@@ -140,10 +141,7 @@ export class TracedBus implements Bus {
       if (state !== undefined)
         result.observe(state.deadLetters, { 'legate.messaging.queue': name });
     });
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, longestLookMs);
-    await Promise.race([Promise.allSettled(looks), patience.promise]);
-    clearTimeout(timer);
+    await waitAtMost(longestLookMs, Promise.allSettled(looks));
   }
 
   async #process(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Tool, tool } from '../../agents/index.ts';
+import { present } from '../../config/index.ts';
 import type { Peer, PeerCredential } from './peer.ts';
 import type { Directory } from './directory.ts';
 import type { KnownToolServer } from './service-search.ts';
@@ -103,8 +104,7 @@ function registering(directory: Directory): readonly Tool[] {
               };
         const peer = await directory.register({
           name: agent_name,
-          ...(url !== undefined && { url }),
-          ...(credential !== undefined && { credential }),
+          ...present({ url, credential }),
         });
         return `Registered agent '${peer.name}' with ${peer.card.skills.length} skills.`;
       },

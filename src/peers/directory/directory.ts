@@ -1,4 +1,4 @@
-import { suggest } from '../../config/index.ts';
+import { present, suggest } from '../../config/index.ts';
 import { type AgentCard, LegateError, toLegateError } from '../../protocol/index.ts';
 import type { RecordStore } from '../../store/index.ts';
 import { type Scheduler, systemScheduler, type Timer } from '../../tasks/index.ts';
@@ -225,8 +225,7 @@ export class Directory {
         card: card ?? skeletonCard(name, interfacesOf(name, url)),
         origin: 'registered',
         cardSource: card === undefined ? 'none' : 'announced',
-        ...(url !== undefined && { url }),
-        ...(lastSeenAt !== undefined && { lastSeenAt }),
+        ...present({ url, lastSeenAt }),
       });
       if (credential !== undefined) await this.#records.putCredential(name, credential);
       count += 1;
@@ -236,12 +235,10 @@ export class Directory {
 
   async #seed(peer: WellKnownPeer): Promise<void> {
     const before = await this.#records.get(peer.name);
-    const lastSeenAt = before?.lastSeenAt;
     const base = {
       name: peer.name,
       origin: 'well-known',
-      ...(peer.url !== undefined && { url: peer.url }),
-      ...(lastSeenAt !== undefined && { lastSeenAt }),
+      ...present({ url: peer.url, lastSeenAt: before?.lastSeenAt }),
     } as const;
     const interfaces = interfacesOf(peer.name, peer.url);
     if (peer.card !== undefined) {

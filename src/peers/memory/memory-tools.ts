@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Tool, tool, type ToolContext } from '../../agents/index.ts';
+import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { keySegment, wholeKey } from './memory-key.ts';
 import type { MemoryEntry, WorkingMemory } from './working-memory.ts';
@@ -70,9 +71,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       run: async ({ key, data, ttl_minutes, category, tags }, context) => {
         const { key: whole } = await options.memory(context).save(keyOf(key, context), data, {
           writer: context.agent,
-          ...(ttl_minutes !== undefined && { ttlMs: ttl_minutes * 60_000 }),
-          ...(category !== undefined && { category }),
-          ...(tags !== undefined && { tags }),
+          ...present({ ttlMs: ttl_minutes && ttl_minutes * 60_000, category, tags }),
         });
         return `Saved to working memory under key '${whole}'.`;
       },
@@ -145,9 +144,7 @@ export function memoryTools(options: MemoryToolsOptions): readonly Tool[] {
       run: async ({ query, category, tags, namespace }, context) => {
         const entries = await options.memory(context).search({
           prefix: prefixOf(namespace, context),
-          ...(query !== undefined && { query }),
-          ...(category !== undefined && { category }),
-          ...(tags !== undefined && { tags }),
+          ...present({ query, category, tags }),
         });
         const now = context.turn.clock.now();
         return { entries: entries.map((entry) => summary(entry, now)) };

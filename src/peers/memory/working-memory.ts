@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../config/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
 import { rank } from '../../search/index.ts';
@@ -148,8 +149,7 @@ export class WorkingMemory {
       value,
       tags,
       ttlMs,
-      ...(category !== undefined && { category }),
-      ...(writer !== undefined && { writer }),
+      ...present({ category, writer }),
     };
     for (let attempt = 0; attempt < savingAttempts; attempt += 1) {
       const expiresAt = this.#clock.now() + ttlMs;

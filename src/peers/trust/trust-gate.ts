@@ -8,6 +8,7 @@ import {
   type TurnEvent,
   working,
 } from '../../agents/index.ts';
+import { present } from '../../config/index.ts';
 import { data, LegateError, text } from '../../protocol/index.ts';
 import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/index.ts';
 import { wrapAgent } from '../wrap-agent.ts';
@@ -132,8 +133,7 @@ async function* propose(
       tenant,
       subject,
       text: summary,
-      ...(displayName !== undefined && { displayName }),
-      ...(skill !== undefined && { skill }),
+      ...present({ displayName, skill }),
     },
     approvalMs,
   );
@@ -148,9 +148,7 @@ async function* propose(
     decision === 'refused'
       ? 'The user did not approve this request.'
       : 'The user did not decide on this request in time. It may be sent again.';
-  yield rejected([data({ state: 'rejected', error_type: 'not_approved' }), text(why)], {
-    metadata: { error_type: 'not_approved' },
-  });
+  yield refusal({ error_type: 'not_approved' }, why);
 }
 
 /**
@@ -175,12 +173,15 @@ async function keep(
     ]);
   }
   if (isFact) {
-    return refusal('not_kept', level, 'This could not be kept: there is no room. Send it later.');
+    return refusal(
+      { error_type: 'not_kept', level },
+      'This could not be kept: there is no room. Send it later.',
+    );
   }
   const explanation =
     `This request was not carried out: ${nameOf(turn.caller)} is trusted to be observed only. ` +
     'The user was told of it, and can grant more.';
-  return refusal('not_trusted', level, explanation);
+  return refusal({ error_type: 'not_trusted', level }, explanation);
 }
 
 /** Where it is kept; undefined where there is no room for it. */
@@ -199,7 +200,7 @@ async function note(
   try {
     await memory.save(key, value, {
       category: isFact ? 'a2a-fact' : 'a2a-note',
-      tags: [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200)),
+      tags: tagsOf(who, skill),
       ttlMs: isFact ? factMs : noteMs,
       writer: who.slice(0, 200),
     });
@@ -211,10 +212,17 @@ async function note(
   }
 }
 
-function refusal(errorType: string, level: TrustLevel, explanation: string): TurnEvent {
-  return rejected([data({ state: 'rejected', error_type: errorType, level }), text(explanation)], {
-    metadata: { error_type: errorType },
-  });
+function refusal(
+  why: { readonly error_type: string; readonly level?: TrustLevel },
+  explanation: string,
+): TurnEvent {
+  const metadata = { error_type: why.error_type };
+  return rejected([data({ state: 'rejected', ...why }), text(explanation)], { metadata });
+}
+
+/** Tags are bounded where memory is. */
+function tagsOf(who: string, skill: string | undefined): readonly string[] {
+  return [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200));
 }
 
 /** So that the agent can tell the user about it hours later. Questions on the way are no outcome. */
@@ -236,7 +244,7 @@ async function keepOutcome(
   try {
     await memory.save(key, value, {
       category: 'a2a-outcome',
-      tags: [who, ...(skill === undefined ? [] : [skill])].map((tag) => tag.slice(0, 200)),
+      tags: tagsOf(who, skill),
       ttlMs: outcomeMs,
     });
   } catch (error) {

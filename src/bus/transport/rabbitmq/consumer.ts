@@ -2,6 +2,7 @@ import type { AsyncMessage, Channel, Connection } from 'rabbitmq-client';
 import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
+import { backoff, retry, sleep } from '../../../time/index.ts';
 import type { ConsumeOptions, Consumption, Delivery, QueueSettings, Verdict } from '../bus.ts';
 import { Intake } from '../intake.ts';
 import type { RabbitPublisher } from './publisher.ts';
@@ -34,13 +35,12 @@ export interface RabbitConsumerOptions {
   readonly onClosed: (consumer: RabbitConsumer) => void;
 }
 
-const shortestPause = 100;
-const longestPause = 10_000;
+const pauses = { initialMs: 100, maximumMs: 10_000 };
 
 /**
  * Takes the messages of one queue.
  *
- * - **opening**: declares what is needed and starts to consume; tried again with growing pauses.
+ * - **opening**: declares what is needed and starts to consume; once it has, tried again with growing pauses.
  * - **consuming**: deliveries go to the intake, and are settled on the channel they came by.
  * - **lost**: the channel is gone. What was not begun is forgotten, since the broker gives it out
  *   again; what was begun goes on, and can no longer be settled. Leads to **opening** at once: turns
@@ -55,8 +55,8 @@ export class RabbitConsumer implements Consumption {
   #left: number;
   #channel: Channel | undefined;
   #consumerTag: string | undefined;
-  #isClosing = false;
-  #wake: (() => void) | undefined;
+  readonly #closing = new AbortController();
+  #reopening: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: RabbitConsumerOptions) {
@@ -73,9 +73,8 @@ export class RabbitConsumer implements Consumption {
   }
 
   /** Resolves once messages are being taken; rejects when the broker refuses it. */
-  async start(): Promise<void> {
-    await this.#open();
-    void this.#keepOpen();
+  start(): Promise<void> {
+    return this.#open();
   }
 
   close(): Promise<void> {
@@ -88,10 +87,10 @@ export class RabbitConsumer implements Consumption {
   }
 
   async #close(): Promise<void> {
-    this.#isClosing = true;
-    this.#wake?.();
+    this.#closing.abort();
     const settled = this.#intake.close();
     this.#intake.withdraw();
+    await this.#reopening;
     await this.#cancel();
     await settled;
     // What was not settled goes back to the queue with the channel.
@@ -109,12 +108,14 @@ export class RabbitConsumer implements Consumption {
     channel.once('close', () => this.#lost(channel));
     // The broker cancels a consumer whose queue is deleted.
     channel.once('basic.cancel', () => void channel.close());
-    this.#channel = channel;
     try {
       await channel.basicQos({ prefetchCount: this.#prefetch });
       const { consumerTag } = await channel.basicConsume({ queue: settings.name }, (message) =>
         this.#receive(channel, message),
       );
+      // What is lost from here on is opened again by `#lost`.
+      if (!channel.active) throw new Error('the channel was lost while it was opened');
+      this.#channel = channel;
       this.#consumerTag = consumerTag;
     } catch (error) {
       await channel.close();
@@ -128,39 +129,28 @@ export class RabbitConsumer implements Consumption {
     this.#channel = undefined;
     this.#consumerTag = undefined;
     this.#retryQueues.clear();
-    this.#wake?.();
+    if (!this.#closing.signal.aborted && this.#left > 0) this.#reopening = this.#reopen();
   }
 
-  /** Opens again whenever the channel is lost, until closed. */
-  async #keepOpen(): Promise<void> {
+  /** Tries until the consumer is closed. */
+  async #reopen(): Promise<void> {
     const { scheduler, logger, settings } = this.#options;
-    let pause = shortestPause;
-    while (!this.#isClosing) {
-      if (this.#channel !== undefined || this.#left <= 0) {
-        await this.#sleep();
-        continue;
-      }
-      const timer = scheduler.after(pause, () => this.#wake?.());
-      await this.#sleep();
-      timer.cancel();
-      if (this.#isClosing) return;
-      try {
-        await this.#open();
-        pause = shortestPause;
-        logger.info({ queue: settings.name }, 'bus.consumer.reopened');
-        // Closing may have begun meanwhile.
-        if (this.#isClosing) await this.#cancel();
-      } catch (error) {
-        pause = Math.min(pause * 2, longestPause);
-        logger.warn({ queue: settings.name, error }, 'bus.consumer.not_reopened');
-      }
+    const { signal } = this.#closing;
+    const queue = settings.name;
+    const wait = (milliseconds: number) => sleep(milliseconds, signal, scheduler);
+    try {
+      // A broker that closes each channel right after it was opened is not asked in a tight loop.
+      await wait(pauses.initialMs);
+      await retry(() => this.#open(), {
+        signal,
+        delays: (failures) => backoff(failures, pauses),
+        sleep: wait,
+        onRetry: ({ error }) => logger.warn({ queue, error }, 'bus.consumer.not_reopened'),
+      });
+      logger.info({ queue }, 'bus.consumer.reopened');
+    } catch (error) {
+      logger.debug({ queue, error }, 'bus.consumer.not_reopened');
     }
-  }
-
-  #sleep(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
   }
 
   async #cancel(): Promise<void> {
@@ -186,7 +176,7 @@ export class RabbitConsumer implements Consumption {
 
   #take(channel: Channel, received: AsyncMessage): void {
     const { settings, scheduler } = this.#options;
-    if (this.#isClosing || this.#left <= 0) return;
+    if (this.#closing.signal.aborted || this.#left <= 0) return;
     const { message, attempt, isRedelivered, refusal, isRejectable } = fromWire(received, {
       newId: () => scheduler.uuid(),
       topics: settings.topics,

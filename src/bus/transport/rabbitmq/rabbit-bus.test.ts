@@ -158,10 +158,10 @@ describe('the bus over RabbitMQ, disturbed', () => {
 
   test('a retry survives the end of its consumer', async () => {
     const bus = await open();
-    const queue = queueOf({ retryDelaysMs: [300] });
+    const queue = queueOf({ retryDelaysMs: [2_000] });
     const first = await bus.consume(queue, async () => retryable);
     await bus.publish(queue.topic, { type: 'task', body: '"x"' });
-    await eventually(async () => (await bus.inspect(`${queue.name}.retry.300`))?.messages).toBe(1);
+    await eventually(async () => (await bus.inspect(`${queue.name}.retry.2000`))?.messages).toBe(1);
     await first.close();
     const attempts: number[] = [];
     await bus.consume(queue, async ({ attempt }) => {

@@ -45,7 +45,6 @@ export interface WireMessage {
   readonly isRejectable: boolean;
 }
 
-/** Made in one go and not by copies: this is on the path of every message. */
 export function toEnvelope(
   message: OutgoingMessage,
   way: {
@@ -57,21 +56,15 @@ export function toEnvelope(
     readonly now: number;
   },
 ): Envelope {
-  const envelope: Envelope = {
+  return {
+    ...commonEnvelope(message),
     exchange: way.exchange,
     routingKey: way.topic,
     mandatory: way.mandatory,
     messageId: way.id,
-    type: message.type,
-    contentType: 'application/json',
-    contentEncoding: 'utf-8',
     durable: message.persistent ?? true,
     timestamp: Math.floor(way.now / 1000),
   };
-  if (message.correlationId !== undefined) envelope.correlationId = message.correlationId;
-  if (message.replyTo !== undefined) envelope.replyTo = message.replyTo;
-  if (message.headers !== undefined) envelope.headers = message.headers;
-  return envelope;
 }
 
 /** The same message once more: on its way to a retry, to the dead, or back from there. */
@@ -87,13 +80,9 @@ export function toEnvelopeAgain(
 ): Envelope {
   const { attempt, reason, diedAt, isRefused = false } = marks;
   return {
+    ...commonEnvelope(message),
     messageId: message.id,
-    type: message.type,
-    contentType: 'application/json',
-    contentEncoding: 'utf-8',
     durable: true,
-    ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
-    ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
     headers: {
       ...message.headers,
       [own.topic]: cutText(message.topic, maxIdBytes),
@@ -102,6 +91,22 @@ export function toEnvelopeAgain(
       ...(diedAt !== undefined && { [own.diedAt]: String(diedAt) }),
       ...(isRefused && { [refusedHeader]: cutText(reason ?? '', maxReasonBytes) }),
     },
+  };
+}
+
+function commonEnvelope({
+  type,
+  correlationId,
+  replyTo,
+  headers,
+}: Pick<OutgoingMessage, 'correlationId' | 'replyTo' | 'headers'> & { type: string }): Envelope {
+  return {
+    type,
+    contentType: 'application/json',
+    contentEncoding: 'utf-8',
+    ...(correlationId !== undefined && { correlationId }),
+    ...(replyTo !== undefined && { replyTo }),
+    ...(headers !== undefined && { headers }),
   };
 }
 
