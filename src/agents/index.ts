@@ -47,6 +47,7 @@ export {
 } from './memory/memory.ts';
 export { loadMemory, type LoadMemoryOptions } from './memory/memory-tool.ts';
 export { openApiTools, type OpenApiToolsOptions } from './openapi/openapi-tools.ts';
+export { LazyClient } from './remote/lazy-client.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';

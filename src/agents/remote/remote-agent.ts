@@ -1,10 +1,11 @@
 import type { Auth, Client, ClientOptions, PollOptions } from '../../client/index.ts';
+import { present } from '../../config/index.ts';
 import { type Authentication, authenticationHeaders } from '../../mcp/index.ts';
 import { type AgentCard, type JsonObject, toLegateError } from '../../protocol/index.ts';
-import { until } from '../../time/index.ts';
 import { traceHeaders } from '../../telemetry/index.ts';
 import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { failure } from '../drive.ts';
+import { LazyClient } from './lazy-client.ts';
 
 /**
  * How an agent elsewhere is called.
@@ -64,37 +65,23 @@ export function remoteAgent(
   address: string | URL | AgentCard | JsonObject,
   options: RemoteAgentOptions = {},
 ): RemoteAgent {
-  const { auth, timeoutMs = 600_000, inactivityTimeoutMs = 120_000 } = options;
-  const { cancelTimeoutMs = 4_000 } = options;
+  const { timeoutMs = 600_000, inactivityTimeoutMs = 120_000, cancelTimeoutMs = 4_000 } = options;
   const limits = { timeoutMs, inactivityTimeoutMs, cancelTimeoutMs };
-  const clientOptions = toClientOptions(options, auth);
-  let client: Client | undefined;
-  let connecting: Promise<Client> | undefined;
-  const connect = async (): Promise<Client> => {
+  const lazy = new LazyClient(async () => {
     // What is needed to call is loaded when somebody is called.
-    const room = await import('../../client/index.ts');
-    client = await room.connect(address, clientOptions);
-    return client;
-  };
-  /** One connection serves all turns, so none of them can take it away from the others. */
-  const reach = (signal: AbortSignal): Promise<Client> => {
-    connecting ??= connect().catch((error: unknown) => {
-      // The next turn may find it.
-      connecting = undefined;
-      throw error;
-    });
-    return until(connecting, signal);
-  };
+    const { connect } = await import('../../client/index.ts');
+    return connect(address, toClientOptions(options));
+  });
   const name = options.name ?? hostOf(address);
   /** For people: a card names its agent better than a host does, and does not tell where it is. */
-  const labelOf = (): string => options.name ?? client?.card.name ?? name;
+  const labelOf = (): string => options.name ?? lazy.current?.card.name ?? name;
   const sender = options.name ?? (isAddress(address) ? String(address) : name);
 
   async function* take(turn: Turn): AsyncGenerator<TurnEvent> {
     const value = await turn.state.load();
     let reached: Client;
     try {
-      reached = await reach(turn.signal);
+      reached = await lazy.get(turn.signal);
     } catch (error) {
       turn.signal.throwIfAborted();
       turn.logger.warn({ peer: labelOf(), error }, 'agents.remote.not_reached');
@@ -110,52 +97,44 @@ export function remoteAgent(
   async function abandon(turn: Turn): Promise<Omit<TurnEnd, 'kind'> | undefined> {
     const value = await turn.state.load();
     const { abandonRemote } = await import('./remote-run.ts');
-    const connect = () => reach(turn.signal);
+    const connect = () => lazy.get(turn.signal);
     return abandonRemote({ name: labelOf(), sender, connect, turn, value, limits });
   }
 
   return {
     name,
     get description() {
-      return options.description ?? client?.card.description ?? name;
+      return options.description ?? lazy.current?.card.description ?? name;
     },
     get skills() {
       return (
-        client?.card.skills ?? [{ id: name, name, description: this.description, tags: [name] }]
+        lazy.current?.card.skills ?? [
+          { id: name, name, description: this.description, tags: [name] },
+        ]
       );
     },
     get inputModes() {
-      return client?.card.defaultInputModes ?? ['*/*'];
+      return lazy.current?.card.defaultInputModes ?? ['*/*'];
     },
     get outputModes() {
-      return client?.card.defaultOutputModes ?? ['text/plain', 'application/json'];
+      return lazy.current?.card.defaultOutputModes ?? ['text/plain', 'application/json'];
     },
     get card() {
-      return client?.card;
+      return lazy.current?.card;
     },
     ...(options.onInterrupted !== undefined && { onInterrupted: options.onInterrupted }),
     take,
     abandon,
-    connect: async ({ signal } = {}) => (await reach(signal ?? new AbortController().signal)).card,
-    close: async () => client?.close(),
+    connect: async ({ signal } = {}) => (await lazy.get(signal)).card,
+    // The card stays known: what is told of the agent does not change.
+    close: async () => lazy.current?.close(),
   };
 }
 
-function toClientOptions(
-  options: RemoteAgentOptions,
-  auth: RemoteAgentOptions['auth'],
-): ClientOptions {
-  const { headers, extensions, binding, bindings, version, retry, poll, fetch, onRequest } =
-    options;
+function toClientOptions({ auth, onRequest, ...options }: RemoteAgentOptions): ClientOptions {
+  const { headers, extensions, binding, bindings, version, retry, poll, fetch } = options;
   return {
-    ...(headers !== undefined && { headers }),
-    ...(extensions !== undefined && { extensions }),
-    ...(binding !== undefined && { binding }),
-    ...(bindings !== undefined && { bindings }),
-    ...(version !== undefined && { version }),
-    ...(retry !== undefined && { retry }),
-    ...(poll !== undefined && { poll }),
-    ...(fetch !== undefined && { fetch }),
+    ...present({ headers, extensions, binding, bindings, version, retry, poll, fetch }),
     onRequest: async (request) => {
       // What the peer does is part of the same trace.
       for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);

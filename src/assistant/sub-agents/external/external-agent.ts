@@ -1,4 +1,4 @@
-import { handsOver } from '../../../agents/index.ts';
+import { handsOver, LazyClient } from '../../../agents/index.ts';
 import type { Client, RemoteTaskOptions, ResumePoint } from '../../../client/index.ts';
 import {
   type JsonObject,
@@ -8,11 +8,10 @@ import {
   toLegateError,
 } from '../../../protocol/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
-import { until } from '../../../time/index.ts';
 import type { Call } from '../../executor/call-handler.ts';
 import type { ExternalAgent } from '../../project/model.ts';
 import type { AgentInput, AgentOutput } from '../model.ts';
-import { AgentConnection, type ExternalParts } from './agent-connection.ts';
+import { connectAgent, type ExternalParts } from './connect-agent.ts';
 import { toMessage } from './external-message.ts';
 import { atWork, failedOutput, isPassing, isSettled, outputOf, textOf } from './external-output.ts';
 
@@ -36,16 +35,16 @@ const limits = { parts: 10_000, characters: 10_000_000 };
  */
 export class ExternalCaller {
   readonly #agent: ExternalAgent;
-  readonly #connection: AgentConnection;
+  readonly #connection: LazyClient;
 
   constructor(parts: ExternalParts) {
     this.#agent = parts.agent;
-    this.#connection = new AgentConnection(parts);
+    this.#connection = new LazyClient(() => connectAgent(parts));
   }
 
   /** Asks the agent for a task that cannot be there: whoever says so is alive and lets us in. */
   async check(signal?: AbortSignal): Promise<void> {
-    const client = await this.#connection.client();
+    const client = await this.#connection.get();
     try {
       await client.getTask('startup-check', { timeoutMs: 10_000, ...(signal && { signal }) });
     } catch (error) {
@@ -58,7 +57,7 @@ export class ExternalCaller {
 
   async run(call: Call, input: AgentInput): Promise<AgentOutput> {
     try {
-      const client = await until(this.#connection.client(), call.signal);
+      const client = await this.#connection.get(call.signal);
       return await this.#send(client, call, input, toMessage(input));
     } catch (error) {
       call.signal.throwIfAborted();
@@ -80,7 +79,7 @@ export class ExternalCaller {
       const point = await pointOf(call.metadata, id);
       const { taskId } = point;
       if (taskId === undefined) throw new LegateError('TASK_NOT_FOUND', 'no task is known');
-      const client = await until(this.#connection.client(), call.signal);
+      const client = await this.#connection.get(call.signal);
       const { signal } = call;
       const task = await client.getTask(taskId, { signal, timeoutMs: lookTimeoutMs });
       if (isSettled(task)) return await this.#answer({ task }, { call, id, point });
@@ -107,7 +106,7 @@ export class ExternalCaller {
       return { id, status: 'input_required', responseMessage: last, metadata: call.metadata };
     }
     try {
-      const client = await until(this.#connection.client(), call.signal);
+      const client = await this.#connection.get(call.signal);
       const message = toMessage(input);
       // Whatever comes of a task that went on without us is told when it is there.
       const quiet = { ...call, say: () => Promise.resolve() };
@@ -121,7 +120,7 @@ export class ExternalCaller {
   /** The conversation has no use for the task any more. An agent that will not stop is left alone. */
   async cancel({ task_id: taskId }: JsonObject, logger: Logger): Promise<void> {
     if (typeof taskId !== 'string') return;
-    const client = await this.#connection.client();
+    const client = await this.#connection.get();
     await client.cancelTask(taskId, { timeoutMs: 4_000 }).catch(this.#cancelFailed(logger));
   }
 
