@@ -64,26 +64,15 @@ export function together(
   };
 }
 
-export function slotWasSet(name: string, value: JsonValue | undefined, position: Position): Check {
-  return happened({ ...slotCheck('slot_was_set', name, value, position), kind: 'slot' });
-}
-
-export function slotWasNotSet(
-  name: string,
-  value: JsonValue | undefined,
-  position: Position,
+/** That a slot was set, or was not: to a value, or to any. */
+export function slotCheck(
+  kind: 'slot_was_set' | 'slot_was_not_set',
+  { name, value, position }: NamedSlot,
 ): Check {
-  return didNotHappen({ ...slotCheck('slot_was_not_set', name, value, position), kind: 'slot' });
-}
-
-function slotCheck(
-  kind: string,
-  name: string,
-  value: JsonValue | undefined,
-  position: Position,
-): Omit<Expected, 'kind'> {
   const shown = value === undefined ? '' : ` = ${JSON.stringify(value)}`;
-  return {
+  const make = kind === 'slot_was_set' ? happened : didNotHappen;
+  return make({
+    kind: 'slot',
     position,
     title: `${kind} ${name}${shown}`,
     uses: [{ kind: 'slot', name }],
@@ -92,7 +81,14 @@ function slotCheck(
       event['name'] === name &&
       // Without a value any will do; that a slot was emptied is no value.
       (value === undefined ? event['value'] !== null : isSameValue(event['value'], value)),
-  };
+  });
+}
+
+export interface NamedSlot {
+  readonly name: string;
+  /** Undefined for any. */
+  readonly value: JsonValue | undefined;
+  readonly position: Position;
 }
 
 function failed(expected: string, kind: Expected['kind'], turn: TestTurn): Verdict {

@@ -55,14 +55,11 @@ ${tasks[kind]}
 Answer with JSON only: {"statements": [{"statement": "...", "holds": true, "reason": "..."}]}`;
 }
 
-/** What a judge answers with. */
-const answered = z.object({
-  statements: z.array(z.object({ statement: z.string(), holds: z.boolean(), reason: z.string() })),
-});
-const schema = z.toJSONSchema(answered, { target: 'draft-7' }) as JSONSchema7;
-const given = z.object({
-  statements: z.array(answered.shape.statements.element.extend({ reason: z.string().catch('') })),
-});
+/** What a judge answers with. One that leaves out its reasons is understood all the same. */
+const statement = z.object({ statement: z.string(), holds: z.boolean(), reason: z.string() });
+const judged = z.object({ statements: z.array(statement) });
+const lenient = statement.extend({ reason: z.string().catch('') });
+const schema = z.toJSONSchema(judged, { target: 'draft-7' }) as JSONSchema7;
 
 /** A model as a judge: it looks at each statement, and the share of those that hold is the score. */
 export function modelJudge(
@@ -116,7 +113,8 @@ export function readJudgement(text: string, kind: Question['kind']): Judgement |
 function statementsIn(text: string) {
   const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   try {
-    return given.parse(parseJson(json)).statements.slice(0, mostStatements);
+    const { statements } = judged.extend({ statements: z.array(lenient) }).parse(parseJson(json));
+    return statements.slice(0, mostStatements);
   } catch {
     return undefined;
   }

@@ -7,8 +7,7 @@ import {
   didNotHappen,
   happened,
   listed,
-  slotWasNotSet,
-  slotWasSet,
+  slotCheck,
   text,
   together,
   utterOf,
@@ -119,14 +118,15 @@ function clarified(event: TrackerEvent): readonly string[] {
 }
 
 function readSlots(field: Field, name: string): readonly Check[] {
-  const make = name === 'slot_was_set' ? slotWasSet : slotWasNotSet;
+  const kind = name === 'slot_was_set' ? name : 'slot_was_not_set';
   const items = field.oneOrMore();
   return items.flatMap((item) => {
     const section = item.section();
     const slot = section?.require('name')?.name();
     const value = section?.has('value') === true ? section.getEvenEmpty('value')?.value : undefined;
     section?.finish();
-    return slot === undefined ? [] : [make(slot, value, item.place.position)];
+    const { position } = item.place;
+    return slot === undefined ? [] : [slotCheck(kind, { name: slot, value, position })];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Field, Section } from '../../config/index.ts';
-import type { JsonObject, JsonValue } from '../../protocol/index.ts';
-import { happened, slotWasNotSet, slotWasSet, utterOf } from './checks.ts';
+import type { JsonObject } from '../../protocol/index.ts';
+import { happened, type NamedSlot, slotCheck, utterOf } from './checks.ts';
 import type { Check, UserStep } from './model.ts';
 import { readAssertions } from './read-assertions.ts';
 
@@ -80,10 +80,8 @@ function readExpectations(section: Section, item: Field): readonly Check[] {
   const checks = [
     ...(bot === undefined ? [] : [botSaid(bot, position)]),
     ...(utter === undefined ? [] : [responseSaid(utter, position)]),
-    ...slotsOf(section.get('slot_was_set')).map(([name, value, at]) => slotWasSet(name, value, at)),
-    ...slotsOf(section.get('slot_was_not_set')).map(([name, value, at]) =>
-      slotWasNotSet(name, value, at),
-    ),
+    ...slotsOf(section.get('slot_was_set')).map((slot) => slotCheck('slot_was_set', slot)),
+    ...slotsOf(section.get('slot_was_not_set')).map((slot) => slotCheck('slot_was_not_set', slot)),
   ];
   section.finish();
   if (Object.keys(item.value as JsonObject).length === 0) {
@@ -113,16 +111,18 @@ function responseSaid(name: string, position: Check['position']): Check {
   });
 }
 
-type NamedSlot = readonly [name: string, value: JsonValue | undefined, position: Check['position']];
-
 /** `- amount: 50` for a value, `- amount` for any. */
 function slotsOf(field: Field | undefined): readonly NamedSlot[] {
   return (field?.oneOrMore() ?? []).flatMap((item): readonly NamedSlot[] => {
     if (!item.isMapping()) {
       const name = item.name();
-      return name === undefined ? [] : [[name, undefined, item.place.position]];
+      return name === undefined ? [] : [{ name, value: undefined, position: item.place.position }];
     }
     const entries = item.section()?.entries() ?? [];
-    return entries.map(([name, value]) => [name, value.value, value.keyPlace.position]);
+    return entries.map(([name, { value, keyPlace }]) => ({
+      name,
+      value,
+      position: keyPlace.position,
+    }));
   });
 }
