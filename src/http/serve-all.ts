@@ -8,7 +8,8 @@ import { cataloguePath, sendCatalogue } from './card.ts';
 import { type Channel, ChannelRoutes } from './channel.ts';
 import { type AgentEndpoints, openEndpoints } from './endpoints.ts';
 import { createHandler } from './handler.ts';
-import { listenFor, type ListenOptions } from './http-server.ts';
+import type { ListenOptions } from './http-server.ts';
+import { listenFor } from './listen.ts';
 import type { HttpOptions, HttpSharedOptions } from './options.ts';
 import { authenticateRequest } from './request.ts';
 

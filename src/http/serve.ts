@@ -1,7 +1,8 @@
 import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Agent } from '../agents/index.ts';
-import { listenFor, type ListenOptions } from './http-server.ts';
+import type { ListenOptions } from './http-server.ts';
+import { listenFor } from './listen.ts';
 import type { InspectorChannel, InspectorOptions } from './inspector/index.ts';
 import type { RouterOptions } from './options.ts';
 import { type Router, router } from './router.ts';
