@@ -1,8 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
 import { postgres } from '../../../test/support/postgres.ts';
+import { admit, append, ending } from '../behaviour/fixtures.contract.ts';
+import { taskStateRows } from '../task-states.ts';
+import { Connections } from './connections.ts';
 import { query } from './database.contract.ts';
 import { migrate, migrationStatus, readMigrations } from './migrations.ts';
+import { Notices } from './notices.ts';
 import { openPostgres } from './open-postgres.ts';
+import { placeOf } from './place.ts';
+import { PostgresStore } from './postgres-store.ts';
 
 const first = {
   version: 1,
@@ -105,4 +111,24 @@ test('a database shared with other programs keeps what is theirs', async () => {
   const store = await openPostgres({ url });
   await store.close();
   expect(await query(url, 'SELECT * FROM public.tasks')).toEqual([]);
+});
+
+test('a database of the former schema keeps its tasks, and states get their names', async () => {
+  await migrate(url, readMigrations().slice(0, -1));
+  const place = placeOf({ url });
+  const options = { readConnections: 1, waitMs: 5_000, statementTimeoutMs: 15_000 };
+  const connections = new Connections(place, options);
+  const former = new PostgresStore(connections, new Notices(place, connections.traffic));
+  await connections.open();
+  const { turn } = await admit(former, { taskId: 't' });
+  await append(former, ending(turn, 1));
+  await former.close();
+  const store = await openPostgres({ url });
+  expect(await store.load('t')).toMatchObject({ state: 'TASK_STATE_COMPLETED', version: 2 });
+  await store.close();
+  const rows = await query(
+    url,
+    'SELECT number, name, is_terminal AS "isTerminal" FROM legate.task_states ORDER BY number',
+  );
+  expect(rows).toEqual(taskStateRows);
 });

@@ -4,7 +4,6 @@ import {
   type JsonValue,
   LegateError,
   type Message,
-  taskStates,
 } from '../../protocol/index.ts';
 import { checkAppend } from '../append-check.ts';
 import type {
@@ -23,6 +22,7 @@ import type {
   TurnRecord,
 } from '../contract.ts';
 import { probeRecords, WriteHealth } from '../store-health.ts';
+import { stateNumber, terminalStates } from '../task-states.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections } from './connections.ts';
 import { ContextRoom } from './context-room.ts';
@@ -56,7 +56,7 @@ const statements = {
     name: 'request_cancel',
     text: `WITH task AS (
         UPDATE legate.tasks SET cancel_requested = true
-        WHERE id = $1 AND state NOT IN (3, 4, 5, 7) RETURNING id, version
+        WHERE id = $1 AND state NOT IN (${terminalStates}) RETURNING id, version
       )
       SELECT version,
         EXISTS (
@@ -69,7 +69,7 @@ const statements = {
     name: 'cancel_requests',
     text: `SELECT DISTINCT tasks.id FROM legate.tasks
       JOIN legate.turns ON turns.task_id = tasks.id AND turns.replica = $1
-      WHERE tasks.cancel_requested AND tasks.state NOT IN (3, 4, 5, 7)`,
+      WHERE tasks.cancel_requested AND tasks.state NOT IN (${terminalStates})`,
   },
   loadTurn: {
     name: 'load_turn',
@@ -317,7 +317,7 @@ function admitValues(admission: Admission, maxContexts: number): Value[] {
     dedupe?.digest ?? null,
     dedupe?.expiresAt ?? null,
     task?.text ?? null,
-    task === undefined ? null : taskStates.indexOf(task.value.status.state),
+    task === undefined ? null : stateNumber(task.value.status.state),
     ...(push === undefined ? [null, null, null] : registrationValues(push)),
     maxContexts,
   ];
@@ -354,7 +354,7 @@ function appendValues(append: Append): Value[] {
     append.version,
     events.map(({ body }) => body.text),
     events.map(({ body }) => !('message' in body.value)),
-    taskStates.indexOf(append.state),
+    stateNumber(append.state),
     append.statusTime,
     snapshot?.version ?? null,
     snapshot?.body.text ?? null,

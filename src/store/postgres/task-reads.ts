@@ -6,6 +6,7 @@ import {
   taskStates,
 } from '../../protocol/index.ts';
 import type { LogEvent, Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
+import { stateNumber, stateOf, terminalStates } from '../task-states.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Row, Statement, Value } from './statement.ts';
 
@@ -91,7 +92,7 @@ const overAll = (() => {
     AND ($7::text IS NULL OR context_id = $7)`;
   const candidates = (kind: string): string =>
     `(SELECT status_time, id FROM legate.tasks
-      WHERE state ${kind} (3, 4, 5, 7) AND ${filter} AND status_time <= $4
+      WHERE state ${kind} (${terminalStates}) AND ${filter} AND status_time <= $4
         AND (status_time, id) < ($4, $5)
       ORDER BY ${order} LIMIT $6)`;
   return {
@@ -101,7 +102,7 @@ const overAll = (() => {
       `SELECT CASE WHEN $8::boolean THEN (
          SELECT coalesce(sum(tasks), 0) FROM legate.task_counts WHERE state = ANY ($2)
        ) + (
-         SELECT count(*) FROM legate.tasks WHERE state NOT IN (3, 4, 5, 7) AND state = ANY ($2)
+         SELECT count(*) FROM legate.tasks WHERE state NOT IN (${terminalStates}) AND state = ANY ($2)
        ) ELSE (SELECT count(*) FROM legate.tasks WHERE ${filter}) END`,
     ),
   };
@@ -157,7 +158,7 @@ export class TaskReads {
 /** The statement for a page and its values: one row more than asked for tells whether there are more. */
 export function pageQuery(query: TaskQuery): [Statement, Value[]] {
   const { owner, contextId, state, statusTimeFrom, after, limit } = query;
-  const states = state === undefined ? allStates : [taskStates.indexOf(state)];
+  const states = state === undefined ? allStates : [stateNumber(state)];
   const values = [
     owner ?? null,
     states,
@@ -184,7 +185,7 @@ function toRecord(row: Row): TaskRecord {
     id: String(row['id']),
     owner: String(row['owner']),
     contextId: String(row['context_id']),
-    state: taskStates[Number(row['state'])] ?? 'TASK_STATE_UNSPECIFIED',
+    state: stateOf(row['state']),
     version,
     statusTime: Number(row['status_time']),
     cancelRequested: row['cancel_requested'] === true,

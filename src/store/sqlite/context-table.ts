@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { ContextRecord, ContextWrite } from '../contract.ts';
 import { writtenUntil } from '../written-until.ts';
+import { terminalStates } from '../task-states.ts';
 import { entryKey, lastKey } from './entry-key.ts';
 
 /** What agents keep of conversations. Methods that write must run inside a transaction. */
@@ -39,7 +40,7 @@ export class ContextTable {
        WHERE written_until <= ? AND NOT EXISTS (
          SELECT 1 FROM tasks
          WHERE tasks.context_id = contexts.context_id AND tasks.owner = contexts.owner
-           AND state NOT IN (3, 4, 5, 7)
+           AND state NOT IN (${terminalStates})
        )
        ORDER BY written_until LIMIT ?`,
     );

@@ -1,6 +1,10 @@
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../test/support/stores.ts';
+import { taskStateRows } from '../task-states.ts';
 import { migrate, readMigrations, schemaVersion } from './migrations.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 const first = { version: 1, sql: 'CREATE TABLE a (n INTEGER); INSERT INTO a VALUES (7)' };
 const second = { version: 2, sql: 'ALTER TABLE a ADD COLUMN m INTEGER; UPDATE a SET m = n + 1' };
@@ -74,4 +78,30 @@ test('writing a row builds no table for the condition of an index, as a list of 
     const built = steps.filter(({ opcode }) => opcode === 'OpenEphemeral');
     expect({ name, built }).toEqual({ name, built: [] });
   }
+});
+
+test('a file of the former schema keeps its tasks, and states get their names', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'former.db');
+  const former = new DatabaseSync(path);
+  migrate(former, readMigrations().slice(0, -1), path);
+  const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
+  former.exec(`INSERT INTO tasks VALUES (1, 't', 'a', 'o', 'c', 3, 1000, 1, 0, 0);
+    INSERT INTO task_counts VALUES ('o', 3, 1);
+    INSERT INTO events VALUES (${2 ** 22 + 1}, '${JSON.stringify({ task })}')`);
+  former.close();
+  const store = openSqlite({ path });
+  expect(await store.load('t')).toMatchObject({ state: 'TASK_STATE_COMPLETED', version: 1 });
+  expect(await store.list({ owner: 'o', limit: 9 })).toMatchObject({ total: 1 });
+  await store.close();
+  const now = new DatabaseSync(path);
+  const rows = now.prepare('SELECT * FROM task_states ORDER BY number').all();
+  now.close();
+  expect(
+    rows.map(({ number, name, is_terminal: terminal }) => ({
+      number,
+      name,
+      isTerminal: terminal === 1,
+    })),
+  ).toEqual(taskStateRows);
 });

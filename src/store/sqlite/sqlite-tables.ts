@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { StoreClock } from '../contract.ts';
+import { terminalStates } from '../task-states.ts';
 import { ContextTable } from './context-table.ts';
 import { EventTable } from './event-table.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -41,7 +42,7 @@ export class SqliteTables implements Tables {
     const { path, clock, onFailure } = options;
     const counts = new TaskCounts(database);
     const unfinished = database.prepare(
-      'SELECT agent, owner, context_id AS contextId FROM tasks WHERE state NOT IN (3, 4, 5, 7)',
+      `SELECT agent, owner, context_id AS contextId FROM tasks WHERE state NOT IN (${terminalStates})`,
     );
     this.openContexts = new OpenContexts(() =>
       unfinished.iterate().map((row) => ({

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { Json, type Task, taskStates } from '../../protocol/index.ts';
+import { Json, type Task } from '../../protocol/index.ts';
 import type { Snapshot, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
+import { stateNumber } from '../task-states.ts';
 import type { EventTable } from './event-table.ts';
 import type { TaskCounts } from './task-counts.ts';
 import type { TaskRow } from '../tables.ts';
@@ -71,7 +72,7 @@ export class TaskList {
 
   #total(query: TaskQuery, { conditions, parameters }: Filter): number {
     if (query.contextId === undefined && query.statusTimeFrom === undefined) {
-      const state = query.state === undefined ? undefined : taskStates.indexOf(query.state);
+      const state = query.state === undefined ? undefined : stateNumber(query.state);
       return this.#counts.total(query.owner, state);
     }
     const sql = `SELECT count(*) AS n FROM tasks AS t WHERE ${conditions.join(' AND ')}`;
@@ -128,7 +129,7 @@ function toFilter(query: TaskQuery): Filter {
   if (query.state !== undefined) {
     // The plus keeps the planner from the index of ended tasks.
     conditions.push('+t.state = ?');
-    parameters.push(taskStates.indexOf(query.state));
+    parameters.push(stateNumber(query.state));
   }
   if (query.statusTimeFrom !== undefined) {
     conditions.push('t.status_time >= ?');

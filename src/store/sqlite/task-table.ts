@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isTerminal, LegateError, type TaskState, taskStates } from '../../protocol/index.ts';
+import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission } from '../contract.ts';
+import { stateNumber, stateOf } from '../task-states.ts';
 import { isConstraint } from './failure.ts';
 import type { OpenContexts } from '../open-contexts.ts';
 import type { TaskRow } from '../tables.ts';
@@ -76,7 +77,7 @@ export class TaskTable {
     };
     this.#writeNew(row);
     this.#keep(row);
-    this.#counts.change(owner, taskStates.indexOf(state), 1);
+    this.#counts.change(owner, stateNumber(state), 1);
     if (!isTerminal(state)) this.#contexts.add(row);
     return row;
   }
@@ -87,11 +88,11 @@ export class TaskTable {
       row.version = version;
       return;
     }
-    const stateNumber = taskStates.indexOf(state);
-    this.#setStatus.run(version, stateNumber, statusTime, row.number);
+    const number = stateNumber(state);
+    this.#setStatus.run(version, number, statusTime, row.number);
     if (state !== row.state) {
-      this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
-      this.#counts.change(row.owner, stateNumber, 1);
+      this.#counts.change(row.owner, stateNumber(row.state), -1);
+      this.#counts.change(row.owner, number, 1);
     }
     row.version = version;
     row.state = state;
@@ -116,7 +117,7 @@ export class TaskTable {
   delete(row: TaskRow): void {
     this.#delete.run(row.number);
     this.#cache.delete(row.id);
-    this.#counts.change(row.owner, taskStates.indexOf(row.state), -1);
+    this.#counts.change(row.owner, stateNumber(row.state), -1);
     if (!isTerminal(row.state)) this.#contexts.remove(row);
   }
 
@@ -139,7 +140,7 @@ export class TaskTable {
         row.agent,
         row.owner,
         row.contextId,
-        taskStates.indexOf(row.state),
+        stateNumber(row.state),
         row.statusTime,
         row.version,
         row.cancelRequested ? 1 : 0,
@@ -174,7 +175,7 @@ export function toTaskRow(row: SqlRow): TaskRow | undefined {
     agent: fields.agent,
     owner: fields.owner,
     contextId: fields.contextId,
-    state: taskStates[Number(fields.state)] ?? 'TASK_STATE_UNSPECIFIED',
+    state: stateOf(fields.state),
     statusTime: fields.statusTime,
     version: fields.version,
     cancelRequested: fields.cancelRequested === 1,
