@@ -10,6 +10,7 @@ import {
   trustName,
 } from '../peers/index.ts';
 import type { Store } from '../store/index.ts';
+import { storeScheduler } from '../tasks/index.ts';
 import type {
   AuditOptions,
   DecisionOptions,
@@ -21,8 +22,8 @@ import { usage } from './usage.ts';
 
 /** Shows who is known, and what they may do. */
 export async function listTrust(options: TrustOptions): Promise<void> {
-  await inStore(options.store, async ({ records }) => {
-    const entries = await new TrustLedger({ records }).list();
+  await inStore(options.store, async (store) => {
+    const entries = await ledgerOf(store).list();
     for (const entry of entries) print(options, entryOf(entry), entryLine(entry));
     if (entries.length === 0 && options.json !== true) console.error('Nobody is known yet.');
   });
@@ -34,8 +35,8 @@ export async function grantTrust(caller: string, options: GrantOptions): Promise
     throw usage('say what to grant: --level, --skill, or both');
   }
   const subject = readTrustName(caller);
-  await inStore(options.store, async ({ records }) => {
-    const entry = await new TrustLedger({ records }).grant(subject, {
+  await inStore(options.store, async (store) => {
+    const entry = await ledgerOf(store).grant(subject, {
       by,
       ...present({ level, skills }),
     });
@@ -46,9 +47,9 @@ export async function grantTrust(caller: string, options: GrantOptions): Promise
 export async function revokeTrust(caller: string, options: GrantOptions): Promise<void> {
   const { skill: skills, by } = options;
   const subject = readTrustName(caller);
-  await inStore(options.store, async ({ records }) => {
+  await inStore(options.store, async (store) => {
     const taken = { by, ...(skills !== undefined && { skills }) };
-    const entry = await new TrustLedger({ records }).revoke(subject, taken);
+    const entry = await ledgerOf(store).revoke(subject, taken);
     print(options, entryOf(entry), entryLine(entry));
   });
 }
@@ -62,8 +63,14 @@ export async function listProposals(options: TrustOptions): Promise<void> {
   });
 }
 
+/** Times are those of the store, as those of the servers that share it. */
+function ledgerOf(store: Store): TrustLedger {
+  return new TrustLedger({ records: store.records, scheduler: storeScheduler(store) });
+}
+
 function proposalsOf(store: Store): Proposals {
-  return new Proposals({ records: store.records, isOver: taskOver(store) });
+  const { records } = store;
+  return new Proposals({ records, scheduler: storeScheduler(store), isOver: taskOver(store) });
 }
 
 export function approveProposal(id: string, options: DecisionOptions): Promise<void> {
@@ -86,8 +93,8 @@ async function decide(
 }
 
 export async function showAudit(options: AuditOptions): Promise<void> {
-  await inStore(options.store, async ({ records }) => {
-    const lines = await new TrustLedger({ records }).audit.read({ limit: options.limit });
+  await inStore(options.store, async (store) => {
+    const lines = await ledgerOf(store).audit.read({ limit: options.limit });
     for (const line of lines) print(options, line, auditLine(line));
   });
 }
