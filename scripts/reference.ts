@@ -1,11 +1,15 @@
 /**
- * Writes docs/reference from the code: `npm run reference`. A test fails when a page is not what this
+ * Writes docs/reference and the module graph of ARCHITECTURE.md from the code: `npm run reference`. A test fails when a page is not what this
  * would write, and when the code has a key, a flag, a metric or an error that nobody describes.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withModuleGraph } from './reference/modules.ts';
 import { referencePages } from './reference/pages.ts';
 
 const folder = join(import.meta.dirname, '../docs/reference');
 mkdirSync(folder, { recursive: true });
 for (const [name, text] of await referencePages()) writeFileSync(join(folder, name), text);
+
+const architecture = join(import.meta.dirname, '../ARCHITECTURE.md');
+writeFileSync(architecture, withModuleGraph(readFileSync(architecture, 'utf8')));

@@ -35,17 +35,15 @@ export function keysReadBy(file: string): ReadonlySet<string> {
 /** Words in those lists that are no keys. */
 const ignored = new Set(['const', 'join', 'legate', 'sqlite', 'store']);
 
+const importsReader = /import[^;]*\b(?:Field|Section)\b[^;]*config\/index\.ts'/;
+
 /** Files that read keys of a project and belong to no table. */
 export function readersWithoutTable(): readonly string[] {
   const described = new Set([...keyTables.flatMap(({ files }) => files), ...besides]);
-  return (
-    [...sources()]
-      .filter(([file, text]) => text.includes('config/index.ts') && !described.has(file))
-      .map(([file]) => file)
-      // Settings of calls, which are no files of a project.
-      .filter((file) => !file.startsWith('src/cli/client/'))
-      .filter((file) => keysReadBy(file).size > 0)
-  );
+  return [...sources()]
+    .filter(([file, text]) => importsReader.test(text) && !described.has(file))
+    .map(([file]) => file)
+    .filter((file) => keysReadBy(file).size > 0);
 }
 
 /** They look again at keys that others read, or at something else. */

@@ -5,6 +5,7 @@ import { mismatches, readersWithoutTable } from '../../scripts/reference/configu
 import { environmentMismatches } from '../../scripts/reference/environment.ts';
 import { keyTables } from '../../scripts/reference/keys.ts';
 import { optionTables } from '../../scripts/reference/options.ts';
+import { withModuleGraph } from '../../scripts/reference/modules.ts';
 import { referencePages } from '../../scripts/reference/pages.ts';
 import { logMeanings } from '../../scripts/reference/log-meanings.ts';
 import {
@@ -86,4 +87,9 @@ test('the metrics and spans of calling peers have their names', () => {
   for (const name of ['poll_loop', 'input_required_loop', 'input_required_round']) {
     expect(startedSpans()).toContain(`legate.a2a.${name}`);
   }
+});
+
+test('ARCHITECTURE.md draws the imports that there are; else: npm run reference', async () => {
+  const text = await readFile(join(root, 'ARCHITECTURE.md'), 'utf8');
+  expect(text).toBe(withModuleGraph(text));
 });
