@@ -16,6 +16,7 @@ import {
   type Task,
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
+import { CancelOnAbort } from './cancel-on-abort.ts';
 import { type FetchedCard, refetchCard } from './card.ts';
 import { Delivery } from './delivery.ts';
 import { awaiting, sending, subscribing } from './following.ts';
@@ -23,11 +24,9 @@ import type { Http } from './http.ts';
 import { within } from './within.ts';
 import type { CallOptions, Settings, StreamOptions } from './options.ts';
 import { Peer } from './peer.ts';
-import { Recalls } from './recalls.ts';
 import { withRetry } from './retry.ts';
 import { type Sendable, toRequest } from './sendable.ts';
 import { type Followed, TaskFollower } from './stream.ts';
-import { taskOfMessage } from './task-of-message.ts';
 import type {
   CallOperation,
   Exchanges,
@@ -59,7 +58,7 @@ export class Client implements AsyncDisposable {
   /** Replaced as a whole, so that a call under way keeps the one it began with. */
   #peer: Peer;
   #fetched: FetchedCard | undefined;
-  readonly #recalls = new Recalls();
+  readonly #cancelOnAbort = new CancelOnAbort();
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
@@ -91,14 +90,22 @@ export class Client implements AsyncDisposable {
     options: StreamOptions = {},
   ): AsyncGenerator<StreamEvent, void> {
     const request = toRequest(input);
-    return this.#follow(sending(this.#peer, request, this.#recalls), deliveryOf(request), options);
+    return this.#follow(
+      sending(this.#peer, request, this.#cancelOnAbort),
+      deliveryOf(request),
+      options,
+    );
   }
 
   /** Sends a message and waits until its task is terminal or waits for its caller. */
   sendAndWait(input: Sendable, options: StreamOptions = {}): Promise<SendMessageResponse> {
     const request = toRequest(input);
     const delivery = deliveryOf(request);
-    const events = this.#follow(sending(this.#peer, request, this.#recalls), delivery, options);
+    const events = this.#follow(
+      sending(this.#peer, request, this.#cancelOnAbort),
+      delivery,
+      options,
+    );
     return settled(events, delivery, request.message.taskId !== undefined);
   }
 
@@ -132,7 +139,7 @@ export class Client implements AsyncDisposable {
     sent: Pick<Message, 'messageId' | 'contextId'>,
     options: CallOptions = {},
   ): Promise<Task | undefined> {
-    return this.#within('listTasks', options, (call) => taskOfMessage(this.#peer, sent, call));
+    return this.#within('listTasks', options, (call) => this.#peer.findTask(sent, call));
   }
 
   cancelTask(request: string | CancelTaskRequest, options: CallOptions = {}): Promise<Task> {
@@ -217,12 +224,12 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Lets go of the connections that its bindings hold, once the calls under way are over; those of
-   * HTTP belong to the runtime. Messages that are being called back are waited for, but no longer than
-   * `graceMs` (@default 5_000). A later call makes new connections.
+   * Closes the connections of its bindings once the calls in flight are over; the runtime manages
+   * those of HTTP. Waits at most `graceMs` (@default 5_000) for `cancelOnAbort` to cancel tasks. A
+   * later call opens new connections.
    */
   async close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    await this.#recalls.end(graceMs);
+    await this.#cancelOnAbort.end(graceMs);
     this.#peer.transport.close?.();
   }
 

@@ -1,33 +1,39 @@
 import { LegateError, type SendMessageRequest } from '../protocol/index.ts';
+import type { CancelOnAbort, InFlightMessage } from './cancel-on-abort.ts';
 import { singleFrame } from './events.ts';
 import type { Peer } from './peer.ts';
-import type { Recall } from './recall.ts';
-import type { Recalls } from './recalls.ts';
 import { withRetry } from './retry.ts';
 import type { Followed, Opened } from './stream.ts';
 import type { TransportCall, TransportStream } from './transport.ts';
 
-/** Sends a message and follows what comes of it. */
-export function sending(peer: Peer, request: SendMessageRequest, recalls: Recalls): Followed {
-  const send = async (call: TransportStream, recall: Recall | undefined): Promise<Opened> => {
-    if (!peer.streams) return sendUnstreamed(peer, request, call, recall);
+/** Sends a message and follows its task. */
+export function sending(
+  peer: Peer,
+  request: SendMessageRequest,
+  cancelOnAbort: CancelOnAbort,
+): Followed {
+  const send = async (
+    call: TransportStream,
+    inFlight: InFlightMessage | undefined,
+  ): Promise<Opened> => {
+    if (!peer.streams) return sendUnstreamed(peer, request, call, inFlight);
     try {
-      return { frames: await peer.sendStreaming(request, call, recall), canSubscribe: true };
+      return { frames: await peer.sendStreaming(request, call, inFlight), canSubscribe: true };
     } catch (error) {
       // The card promised too much; the message was not taken, so sending it plainly is safe.
-      if (isRefusal(error)) return sendUnstreamed(peer, request, call, recall);
+      if (isRefusal(error)) return sendUnstreamed(peer, request, call, inFlight);
       throw error;
     }
   };
   return {
     ...reaching(peer),
-    open: async (call, watch) => {
-      const recall = recalls.watch(peer, request.message, watch);
+    open: async (call, context) => {
+      const inFlight = cancelOnAbort.watch(peer, request.message, context);
       try {
-        return await send(call, recall);
+        return await send(call, inFlight);
       } catch (error) {
-        // Between two attempts there is no connection that would notice.
-        recall?.leave();
+        // Between two attempts no connection sees the abort.
+        inFlight?.checkAbort();
         throw error;
       }
     },
@@ -53,9 +59,9 @@ export function awaiting(peer: Peer, taskId: string): Followed {
   const followed = subscribing(peer, taskId);
   return {
     ...followed,
-    open: async (call, watch) => {
+    open: async (call, context) => {
       try {
-        return await followed.open(call, watch);
+        return await followed.open(call, context);
       } catch (error) {
         if (isRefusal(error)) return fetchAsStream(peer, taskId, call);
         throw error;
@@ -75,12 +81,12 @@ async function sendUnstreamed(
   peer: Peer,
   request: SendMessageRequest,
   call: TransportCall,
-  recall: Recall | undefined,
+  inFlight: InFlightMessage | undefined,
 ): Promise<Opened> {
   // A follow-up is sent blocking: the state returned at once might still be that of the question.
   const { returnImmediately = request.message.taskId === undefined } = request.configuration ?? {};
   const configuration = { ...request.configuration, returnImmediately };
-  const response = await peer.send({ ...request, configuration }, call, recall);
+  const response = await peer.send({ ...request, configuration }, call, inFlight);
   return { frames: singleFrame(response), canSubscribe: false };
 }
 

@@ -5,9 +5,9 @@ export type { BindingCall, BindingChannel, BindingLimits, ClientBinding } from '
 export type {
   BindingName,
   CallOptions,
+  CancelOnAbortOptions,
   ClientOptions,
   PollOptions,
-  RecallOptions,
   RetryOptions,
   StreamOptions,
 } from './options.ts';

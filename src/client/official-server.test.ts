@@ -169,7 +169,7 @@ describe.each(speeches)('the official server over $binding $version', (speech) =
     const sent = client
       .sendStreamingMessage('silent', {
         signal: sender.signal,
-        recall: { onFailure: (error) => failures.push(error) },
+        cancelOnAbort: { onFailure: (error) => failures.push(error) },
       })
       .next();
     await expect.poll(() => executor.held.size).toBe(1);

@@ -130,27 +130,27 @@ export interface StreamOptions extends CallOptions {
   /** Continue after this event, seen in an earlier stream of the same task. */
   readonly lastEventId?: string;
   /**
-   * Calls the message back where the signal aborts, or the time is over, before the peer has named
-   * the task: it is found and cancelled in the background. A task that is known is the caller's to
-   * cancel. @default the peer's task goes on
+   * Cancels the task of a message when the signal aborts, or the timeout expires, before the peer
+   * has named the task: it is found and cancelled in the background. The caller cancels a task that
+   * it knows. @default the peer's task continues
    */
-  readonly recall?: RecallOptions;
+  readonly cancelOnAbort?: CancelOnAbortOptions;
 }
 
 /**
- * How a message is called back whose sender gave up before the peer named its task.
+ * How the task of an aborted message is cancelled when the peer hasn't named it yet.
  * @example
- * const recall: RecallOptions = {
- *   isMeant: (reason) => reason instanceof DOMException && reason.name === 'TimeoutError',
+ * const cancelOnAbort: CancelOnAbortOptions = {
+ *   shouldCancel: (reason) => reason instanceof DOMException && reason.name === 'TimeoutError',
  *   onFailure: (error) => console.warn('a task may still run', error),
  * };
  */
-export interface RecallOptions {
-  /** Asked with the signal's reason. @default whoever gives up has no use for the task */
-  readonly isMeant?: (reason: unknown) => boolean;
-  /** How long it may take, in milliseconds. @default 30_000 */
+export interface CancelOnAbortOptions {
+  /** Decides by the signal's reason. @default every abort cancels */
+  readonly shouldCancel?: (reason: unknown) => boolean;
+  /** How long finding and cancelling may take, in milliseconds. @default 30_000 */
   readonly timeoutMs?: number;
-  /** Told why a task that may be there was not cancelled. */
+  /** Gets the error where a task may still run. */
   readonly onFailure?: (error: unknown) => void;
 }
 

@@ -1,11 +1,13 @@
 import type {
   AgentCard,
+  ListTasksRequest,
+  Message,
   SendMessageRequest,
   SendMessageResponse,
   Task,
 } from '../protocol/index.ts';
+import { type InFlightMessage, taskInFlight } from './cancel-on-abort.ts';
 import type { Settings } from './options.ts';
-import { type Recall, taskInFlight } from './recall.ts';
 import { withRetry } from './retry.ts';
 import { idempotencyHeaders } from './sendable.ts';
 import type {
@@ -16,6 +18,9 @@ import type {
   TransportCall,
   TransportStream,
 } from './transport.ts';
+
+/** A message that was just sent belongs to one of the newest tasks. */
+const MAX_PAGES_SEARCHED = 3;
 
 /** The agent as one client reaches it: every call carries its tenant and is repeated where that is safe. */
 export class Peer {
@@ -47,18 +52,36 @@ export class Peer {
     return this.call('getTask', { id }, call);
   }
 
-  /** Repeats carry the same message id, by which a peer knows them for what they are. */
+  /** The task that has the message in its history, among the newest that the peer lists. */
+  async findTask(
+    { messageId, contextId }: Pick<Message, 'messageId' | 'contextId'>,
+    call: TransportCall,
+  ): Promise<Task | undefined> {
+    let page: ListTasksRequest = { pageSize: 20, historyLength: 20 };
+    if (contextId !== undefined) page = { ...page, contextId };
+    for (let pages = 0; pages < MAX_PAGES_SEARCHED; pages += 1) {
+      const { tasks, nextPageToken } = await this.call('listTasks', page, call);
+      const task = tasks.find(({ history = [] }) =>
+        history.some((message) => message.messageId === messageId),
+      );
+      if (task !== undefined || nextPageToken === '') return task;
+      page = { ...page, pageToken: nextPageToken };
+    }
+    return undefined;
+  }
+
+  /** Retries carry the same message id, by which peers deduplicate them. */
   send(
     request: SendMessageRequest,
     call: TransportCall,
-    recall?: Recall,
+    inFlight?: InFlightMessage,
   ): Promise<SendMessageResponse> {
     const keyed = withKey(request, call);
     const send = (each: TransportCall) =>
       this.transport.call('sendMessage', this.#addressed(request), each);
     return withRetry(this.settings, call.signal, async () => {
       try {
-        return await (recall === undefined ? send(keyed) : recall.call(keyed, send));
+        return await (inFlight === undefined ? send(keyed) : inFlight.call(keyed, send));
       } catch (error) {
         const taskId = taskInFlight(error);
         if (taskId === undefined || request.configuration?.returnImmediately !== true) throw error;
@@ -70,14 +93,14 @@ export class Peer {
   sendStreaming(
     request: SendMessageRequest,
     call: TransportStream,
-    recall?: Recall,
+    inFlight?: InFlightMessage,
   ): Promise<AsyncIterable<Frame>> {
     const keyed = withKey(request, call);
     const send = (each: TransportStream) =>
       this.transport.stream('sendStreamingMessage', this.#addressed(request), each);
     return withRetry(this.settings, call.signal, async () => {
       try {
-        return await (recall === undefined ? send(keyed) : recall.stream(keyed, send));
+        return await (inFlight === undefined ? send(keyed) : inFlight.stream(keyed, send));
       } catch (error) {
         const taskId = taskInFlight(error);
         if (taskId === undefined) throw error;

@@ -1,8 +1,8 @@
 import { LegateError, type Task } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
+import type { SendContext } from './cancel-on-abort.ts';
 import type { Delivery } from './delivery.ts';
 import type { Settings, StreamOptions } from './options.ts';
-import type { WatchOptions } from './recalls.ts';
 import { isTransient, pauseBefore, pollPause } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
 import { timedOut, within } from './within.ts';
@@ -18,7 +18,7 @@ export interface Followed {
   /** Known from the start where an existing task is followed. */
   readonly taskId?: string;
   /** The first connection, by sending or subscribing, with the repetitions that are safe for it. */
-  open(call: TransportStream, watch: WatchOptions): Promise<Opened>;
+  open(call: TransportStream, context: SendContext): Promise<Opened>;
   subscribe(taskId: string, call: TransportStream): Promise<AsyncIterable<Frame>>;
   getTask(taskId: string, call: TransportCall): Promise<Task>;
 }
@@ -147,13 +147,13 @@ export class TaskFollower {
   async #open(
     isResumed: boolean,
     line: Pick<TransportStream, 'signal' | 'onActivity'>,
-    givenUp: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Opened> {
-    const { headers, recall } = this.#options;
+    const { headers, cancelOnAbort } = this.#options;
     const lastEventId = this.#delivery.lastEventId;
     const call = { ...line, headers, lastEventId };
     if (!isResumed || this.#taskId === undefined) {
-      return this.#followed.open(call, { givenUp, recall, headers });
+      return this.#followed.open(call, { signal, cancelOnAbort, headers });
     }
     return { frames: await this.#followed.subscribe(this.#taskId, call), canSubscribe: true };
   }

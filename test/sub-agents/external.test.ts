@@ -563,7 +563,7 @@ test('the time for an answer is limited for an agent that says nothing, and its 
   await expectCanceled(url);
 });
 
-test('a project that is closed has called back what it gave up', async () => {
+test('closing a project cancels the tasks of aborted messages first', async () => {
   const { made, entered } = silent();
   const { url } = await serving(made);
   {

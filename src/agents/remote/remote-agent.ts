@@ -51,7 +51,7 @@ export interface RemoteAgent extends Agent {
   connect(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
   /**
    * Lets go of the connection that a binding holds; the next turn makes another. Waits, for a bounded
-   * time, until messages that were given up have been called back.
+   * time, until the tasks of aborted messages are cancelled.
    */
   close(): Promise<void>;
 }

@@ -185,8 +185,8 @@ export class RemoteTask {
     const { signal } = this.#silence;
     const call: RemoteSend = {
       signal,
-      recall: {
-        isMeant: (reason) => !this.#isKept(reason),
+      cancelOnAbort: {
+        shouldCancel: (reason) => !this.#isKept(reason),
         ...(this.#options.onCancelFailed && { onFailure: this.#options.onCancelFailed }),
       },
     };

@@ -5,7 +5,7 @@ import {
   type Task,
 } from '../../protocol/index.ts';
 import type { Client } from '../client.ts';
-import type { RecallOptions } from '../options.ts';
+import type { CancelOnAbortOptions } from '../options.ts';
 import type { Frame } from '../transport.ts';
 import type { ResumePoint } from './resume-point.ts';
 
@@ -19,7 +19,7 @@ export interface RemoteCall {
 export interface RemoteSend extends RemoteCall {
   readonly signal: AbortSignal;
   /** For transports that can cancel a message whose task is not known yet. */
-  readonly recall: RecallOptions;
+  readonly cancelOnAbort: CancelOnAbortOptions;
 }
 
 /**
@@ -86,7 +86,8 @@ export function clientTransport(client: Client): TaskTransport {
   };
   return {
     resume: 'find',
-    send: (request, { signal, recall }) => client.sendStreamingMessage(request, { signal, recall }),
+    send: (request, { signal, cancelOnAbort }) =>
+      client.sendStreamingMessage(request, { signal, cancelOnAbort }),
     follow: (taskId, { signal }) => client.followTask(taskId, { signal }),
     find,
     async cancel(point, call) {

@@ -72,7 +72,7 @@ export class PeerClients {
     return client;
   }
 
-  /** Closes all clients; messages that are being called back are waited for, for a bounded time. */
+  /** Closes all clients; waits a bounded time until the tasks of aborted messages are cancelled. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const known of this.#known.values()) this.#close(known);

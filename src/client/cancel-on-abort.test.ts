@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LegateError, message, type ListTasksResponse, type Task } from '../protocol/index.ts';
-import { connect, type RecallOptions } from './index.ts';
+import { connect, type CancelOnAbortOptions } from './index.ts';
 import { status, task } from './testing/fixtures.ts';
 import {
   connectTo,
@@ -13,18 +13,21 @@ import {
 const [jsonRpc] = speeches;
 if (jsonRpc === undefined) throw new Error('no speech');
 
-/** Gives up a message that was sent and not answered; `failures` is what came of calling it back. */
-async function giveUp(
+/** Aborts a message that was sent and not answered; `failures` are the errors of the cancellation. */
+async function abortSent(
   agent: ScriptedAgent,
   entered: Promise<unknown>,
-  options: RecallOptions = {},
+  options: CancelOnAbortOptions = {},
 ): Promise<{ failures: unknown[]; close: () => Promise<void> }> {
   const { client } = await connectTo(agent, { retry: false });
   const failures: unknown[] = [];
-  const recall = { onFailure: (error: unknown) => failures.push(error), ...options };
+  const cancelOnAbort = { onFailure: (error: unknown) => failures.push(error), ...options };
   const sender = new AbortController();
   const sent = client
-    .sendStreamingMessage(message('go', { messageId: 'm-1' }), { signal: sender.signal, recall })
+    .sendStreamingMessage(message('go', { messageId: 'm-1' }), {
+      signal: sender.signal,
+      cancelOnAbort,
+    })
     .next();
   await entered;
   sender.abort(new Error('enough'));
@@ -41,9 +44,9 @@ function taskOf(id: string, messageId: string, state: Task['status']['state']): 
 }
 
 describe.each(speeches)(
-  'a message given up before its task was named ($binding $version)',
+  'the task of a message aborted before the peer named it ($binding $version)',
   (speech) => {
-    test('is cancelled when its stream names it', async () => {
+    test('is cancelled when the stream names it', async () => {
       const streams: ScriptedStream[] = [];
       const entered = Promise.withResolvers<void>();
       const canceled: string[] = [];
@@ -57,7 +60,7 @@ describe.each(speeches)(
           return task('TASK_STATE_CANCELED');
         },
       });
-      const { failures, close } = await giveUp(agent, entered.promise);
+      const { failures, close } = await abortSent(agent, entered.promise);
       for (const stream of streams) stream.send(status('TASK_STATE_WORKING'));
       await expect.poll(() => canceled).toEqual(['task-1']);
       await close();
@@ -79,7 +82,7 @@ describe.each(speeches)(
         },
         { streaming: false },
       );
-      const { failures, close } = await giveUp(agent, entered.promise);
+      const { failures, close } = await abortSent(agent, entered.promise);
       answer.resolve({ task: task('TASK_STATE_WORKING') });
       await expect.poll(() => agent.of('cancelTask')).toHaveLength(1);
       await close();
@@ -90,7 +93,7 @@ describe.each(speeches)(
 );
 
 test.each(speeches.filter(({ version }) => version === '1.0'))(
-  'a task that is never named is found among the tasks by its message ($binding)',
+  'a task that the peer never names is found in its task list by the message ($binding)',
   async (speech) => {
     const entered = Promise.withResolvers<void>();
     const canceled: string[] = [];
@@ -98,7 +101,7 @@ test.each(speeches.filter(({ version }) => version === '1.0'))(
       sendStreamingMessage: () => entered.resolve(),
       listTasks: (_, { attempt }) => {
         const others = [taskOf('other', 'm-0', 'TASK_STATE_WORKING'), task('TASK_STATE_WORKING')];
-        // The peer needs its time to take the message in.
+        // The peer lists the task only after a while.
         if (attempt < 3) return page(...others);
         return page(...others, taskOf('mine', 'm-1', 'TASK_STATE_WORKING'));
       },
@@ -107,7 +110,7 @@ test.each(speeches.filter(({ version }) => version === '1.0'))(
         return taskOf(id, 'm-1', 'TASK_STATE_CANCELED');
       },
     });
-    const { failures, close } = await giveUp(agent, entered.promise);
+    const { failures, close } = await abortSent(agent, entered.promise);
     await expect.poll(() => canceled).toEqual(['mine']);
     await close();
     expect(failures).toEqual([]);
@@ -115,7 +118,7 @@ test.each(speeches.filter(({ version }) => version === '1.0'))(
   },
 );
 
-test('a broken connection leaves the tasks to look through', async () => {
+test('after the connection broke, the task is found in the task list', async () => {
   const streams: ScriptedStream[] = [];
   const entered = Promise.withResolvers<void>();
   const canceled: string[] = [];
@@ -130,7 +133,7 @@ test('a broken connection leaves the tasks to look through', async () => {
       return taskOf(id, 'm-1', 'TASK_STATE_CANCELED');
     },
   });
-  const { close } = await giveUp(agent, entered.promise);
+  const { close } = await abortSent(agent, entered.promise);
   for (const stream of streams) stream.cut();
   await expect.poll(() => canceled).toEqual(['mine']);
   await close();
@@ -152,14 +155,14 @@ test.each([
     },
     listTasks: () => page(),
   });
-  const { failures, close } = await giveUp(agent, entered.promise);
+  const { failures, close } = await abortSent(agent, entered.promise);
   answer.resolve();
   await close();
   expect(failures).toEqual([]);
   expect(agent.of('cancelTask')).toEqual([]);
 });
 
-test('a message that goes on elsewhere is let go, and its task left alone', async () => {
+test('shouldCancel keeps the task running', async () => {
   const closed = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   const agent = await scriptedAgent(jsonRpc, {
@@ -169,18 +172,18 @@ test('a message that goes on elsewhere is let go, and its task left alone', asyn
     },
   });
   const reasons: unknown[] = [];
-  const isMeant = (reason: unknown): boolean => {
+  const shouldCancel = (reason: unknown): boolean => {
     reasons.push(reason);
     return false;
   };
-  const { close } = await giveUp(agent, entered.promise, { isMeant });
+  const { close } = await abortSent(agent, entered.promise, { shouldCancel });
   await closed.promise;
   await close();
   expect(reasons).toEqual([new Error('enough')]);
   expect(agent.of('listTasks')).toEqual([]);
 });
 
-test('a message that has not left does not leave any more', async () => {
+test('a message that was not sent yet is not sent after the abort', async () => {
   const agent = await scriptedAgent(jsonRpc, {});
   const asked = Promise.withResolvers<void>();
   const token = Promise.withResolvers<Record<string, string>>();
@@ -197,7 +200,7 @@ test('a message that has not left does not leave any more', async () => {
   const sent = client
     .sendStreamingMessage('go', {
       signal: sender.signal,
-      recall: { onFailure: (error) => failures.push(error) },
+      cancelOnAbort: { onFailure: (error) => failures.push(error) },
     })
     .next();
   await asked.promise;
@@ -209,7 +212,7 @@ test('a message that has not left does not leave any more', async () => {
   expect(agent.received.map(({ operation }) => operation)).toEqual(['card']);
 });
 
-test('a peer that stays silent is waited for within the time, which is told', async () => {
+test('a peer that stays silent is given up at the timeout', async () => {
   const closed = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   const agent = await scriptedAgent(jsonRpc, {
@@ -219,11 +222,11 @@ test('a peer that stays silent is waited for within the time, which is told', as
     },
     listTasks: () => page(),
   });
-  const { failures, close } = await giveUp(agent, entered.promise, { timeoutMs: 50 });
+  const { failures, close } = await abortSent(agent, entered.promise, { timeoutMs: 50 });
   await closed.promise;
   await close();
   expect(failures).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);
-  // Looking is bounded by itself, however short the pauses.
+  // The number of lookups is limited, however short the pauses.
   expect(agent.of('listTasks').length).toBeLessThanOrEqual(12);
 });
 
@@ -239,12 +242,12 @@ test('closing waits until the task is cancelled', async () => {
       return taskOf(id, 'm-1', 'TASK_STATE_CANCELED');
     },
   });
-  const { close } = await giveUp(agent, entered.promise);
+  const { close } = await abortSent(agent, entered.promise);
   await close();
   expect(isCanceled).toBe(true);
 });
 
-test('no more messages are called back at a time than a hundred', async () => {
+test('at most a hundred tasks are cancelled at a time', async () => {
   const all = Promise.withResolvers<void>();
   let entered = 0;
   const agent = await scriptedAgent(jsonRpc, {
@@ -254,7 +257,7 @@ test('no more messages are called back at a time than a hundred', async () => {
     },
     listTasks: () => page(),
   });
-  // Nobody looks for the tasks before the time is up.
+  // No lookup happens before the timeout.
   const sleep = (_: number, signal?: AbortSignal): Promise<void> =>
     new Promise((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
@@ -262,9 +265,9 @@ test('no more messages are called back at a time than a hundred', async () => {
   const { client } = await connectTo(agent, { sleep });
   const failures: unknown[] = [];
   const sender = new AbortController();
-  const recall = { onFailure: (error: unknown) => failures.push(error) };
+  const cancelOnAbort = { onFailure: (error: unknown) => failures.push(error) };
   const sent = Array.from({ length: 101 }, () =>
-    client.sendStreamingMessage('go', { signal: sender.signal, recall }).next(),
+    client.sendStreamingMessage('go', { signal: sender.signal, cancelOnAbort }).next(),
   );
   await all.promise;
   sender.abort(new Error('enough'));

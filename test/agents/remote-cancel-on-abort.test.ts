@@ -221,7 +221,7 @@ test.each(['noted', 'not known yet'])(
   },
 );
 
-test('a process that shuts down ends when it has called back what it gave up', async () => {
+test('a process shuts down after the tasks of aborted messages are cancelled', async () => {
   const { made, entered } = silent();
   const { url } = await start(made);
   const child = fork(join(import.meta.dirname, 'relay-server.ts'), [url], { execArgv: [] });
