@@ -1,6 +1,6 @@
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
 import { keyOf, type PeerRecord, type PeerRecords } from './peer-records.ts';
-import { busNameOf } from './reach.ts';
+import { busNameOf } from './transport-kind.ts';
 
 /**
  * An announcement as it came over the bus.

@@ -14,7 +14,7 @@ import {
   type WellKnownPeer,
 } from './peer.ts';
 import { keyOf, type PeerRecord, PeerRecords } from './peer-records.ts';
-import { anchored, busInterface } from './reach.ts';
+import { anchored, busInterface } from './transport-kind.ts';
 import { type FoundService, searchServices, type ServiceSearchOptions } from './service-search.ts';
 
 /**

@@ -10,8 +10,8 @@ export {
   busInterface,
   busNameOf,
   plainBinding,
-  type Reach,
-  reachesOf,
-  reachOf,
-} from './reach.ts';
+  type TransportKind,
+  transportKindsOf,
+  transportKindOf,
+} from './transport-kind.ts';
 export type { FoundService, KnownToolServer, ServiceSearchOptions } from './service-search.ts';

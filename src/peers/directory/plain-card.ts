@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AgentCard, type AgentSkill } from '../../protocol/index.ts';
-import { plainBinding } from './reach.ts';
+import { plainBinding } from './transport-kind.ts';
 import { skeletonCard } from './peer.ts';
 
 const text = z.string().max(8_192);

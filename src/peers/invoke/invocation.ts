@@ -6,7 +6,7 @@ import type {
   SendMessageResponse,
   TaskState,
 } from '../../protocol/index.ts';
-import type { Reach } from '../directory/index.ts';
+import type { TransportKind } from '../directory/index.ts';
 
 /**
  * On whose behalf a peer is called, and in which conversation.
@@ -83,7 +83,7 @@ export interface Invocation {
   readonly id: string;
   readonly agent: string;
   readonly skill: string;
-  readonly reach: Reach;
+  readonly reach: TransportKind;
   readonly session: InvocationSession;
   /** Whether the conversation is told the outcome, or somebody waits for it. */
   readonly mode: 'notify' | 'wait';
@@ -143,7 +143,7 @@ export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<b
  * ];
  */
 export interface PeerTransport {
-  readonly reach: Reach;
+  readonly reach: TransportKind;
   /** Whether a message may be sent once more with the same id: the peer's side knows it again. */
   readonly knowsRepeats: boolean;
   /** Whether an agent can prove what it sends this way: what is not proved is then not believed. */

@@ -12,7 +12,12 @@ import { Deadline, KeyedQueue } from '../../time/index.ts';
 import { Replica, type Store } from '../../store/index.ts';
 import { type Scheduler, systemScheduler } from '../../tasks/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import { type Directory, type Peer, type Reach, reachesOf } from '../directory/index.ts';
+import {
+  type Directory,
+  type Peer,
+  type TransportKind,
+  transportKindsOf,
+} from '../directory/index.ts';
 import type { WorkingMemory } from '../memory/index.ts';
 import type { TrustLedger } from '../trust/index.ts';
 import { contentOf, textOfParts } from './answer-text.ts';
@@ -185,7 +190,7 @@ export class Invoker {
     const scheduler = this.#scheduler;
     checkRequest(request, name);
     const peer = await directory.require(request.agent.trim());
-    const reach = this.#reachOf(peer);
+    const reach = this.#transportKindOf(peer);
     const skill = skillIdOf(peer, request.skill.trim());
     await this.#checkRoom(session);
     const now = scheduler.now();
@@ -279,9 +284,9 @@ export class Invoker {
     );
   }
 
-  #reachOf(peer: Peer): Reach {
+  #transportKindOf(peer: Peer): TransportKind {
     const available = this.#options.transports.map(({ reach }) => reach);
-    const offered = reachesOf(peer.card);
+    const offered = transportKindsOf(peer.card);
     const reach = offered.find((each) => available.includes(each));
     if (reach !== undefined) return reach;
     throw new LegateError(

@@ -6,7 +6,7 @@ import {
 } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
-import { clientAuth, type Directory, reachOf } from '../directory/index.ts';
+import { clientAuth, type Directory, transportKindOf } from '../directory/index.ts';
 
 export interface PeerClientsOptions {
   readonly directory: Directory;
@@ -41,7 +41,7 @@ export class PeerClients {
     const peer = await directory.require(agent);
     const origin = peer.origin === 'well-known' ? 'operator' : 'stranger';
     const supportedInterfaces = peer.card.supportedInterfaces.filter(
-      (each) => reachOf(each) === reach,
+      (each) => transportKindOf(each) === reach,
     );
     const card = { ...peer.card, supportedInterfaces };
     const credential = await directory.credential(agent);

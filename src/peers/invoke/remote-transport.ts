@@ -5,7 +5,7 @@ import {
   type TaskTransport,
 } from '../../client/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
-import type { Reach } from '../directory/index.ts';
+import type { TransportKind } from '../directory/index.ts';
 import { textOfParts } from './answer-text.ts';
 import type { Invocation, PeerListener, PeerTransport } from './invocation.ts';
 
@@ -24,7 +24,7 @@ interface Running {
  * that the peer may have taken is never sent twice.
  */
 export abstract class RemoteTransport implements PeerTransport {
-  abstract readonly reach: Reach;
+  abstract readonly reach: TransportKind;
   readonly knowsRepeats = false;
   readonly #logger: Logger;
   readonly #running = new Map<string, Running>();

@@ -13,9 +13,9 @@ export const plainBinding = 'urn:legate:binding:tasks-send';
 
 /**
  * The ways to reach a peer.
- * @example const needsAddress = (reach: Reach) => reach !== 'bus';
+ * @example const needsAddress = (reach: TransportKind) => reach !== 'bus';
  */
-export type Reach = 'bus' | 'http' | 'grpc' | 'plain';
+export type TransportKind = 'bus' | 'http' | 'grpc' | 'plain';
 
 const busAddress = 'legate-bus:agent.task.';
 const busName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
@@ -40,17 +40,17 @@ export function busNameOf({ protocolBinding, url }: AgentInterface): string | un
 
 /**
  * The ways by which the agent of a card can be reached, in the order of the card.
- * @example const isOnBus = reachesOf(card).includes('bus');
+ * @example const isOnBus = transportKindsOf(card).includes('bus');
  */
-export function reachesOf(card: AgentCard): readonly Reach[] {
-  return [...new Set(card.supportedInterfaces.flatMap((each) => reachOf(each) ?? []))];
+export function transportKindsOf(card: AgentCard): readonly TransportKind[] {
+  return [...new Set(card.supportedInterfaces.flatMap((each) => transportKindOf(each) ?? []))];
 }
 
 /**
  * How an interface of a card is reached; undefined where it is not.
- * @example reachOf(busInterface('bob')) // 'bus'
+ * @example transportKindOf(busInterface('bob')) // 'bus'
  */
-export function reachOf(offered: AgentInterface): Reach | undefined {
+export function transportKindOf(offered: AgentInterface): TransportKind | undefined {
   if (busNameOf(offered) !== undefined) return 'bus';
   if (isGrpc(offered)) return hostOf(offered) === undefined ? undefined : 'grpc';
   if (!/^https?:/i.test(offered.url)) return undefined;
@@ -83,7 +83,7 @@ export function anchored(card: AgentCard, address: string): AgentCard {
     isGrpc(each) ? hostOf(each) === hostname : URL.parse(each.url)?.origin === origin;
   const own = card.supportedInterfaces.filter(isHere);
   if (own.length > 0) return { ...card, supportedInterfaces: own };
-  const first = card.supportedInterfaces.find((each) => reachOf(each) === 'http');
+  const first = card.supportedInterfaces.find((each) => transportKindOf(each) === 'http');
   const { protocolBinding = 'JSONRPC', protocolVersion = '1.0' } = first ?? {};
   const url = address.replace(/\/+$/, '');
   return { ...card, supportedInterfaces: [{ url, protocolBinding, protocolVersion }] };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentCard, AgentInterface } from '../../protocol/index.ts';
-import { anchored, busInterface, plainBinding, reachOf } from './reach.ts';
+import { anchored, busInterface, plainBinding, transportKindOf } from './transport-kind.ts';
 
 function offered(protocolBinding: string, url: string): AgentInterface {
   return { url, protocolBinding, protocolVersion: '1.0' };
@@ -32,7 +32,7 @@ test.each([
   [offered('JSONRPC', 'bob.example:50051'), undefined],
   [offered('SOAP', 'https://bob.example'), undefined],
 ])('%o is reached over %s', (each, reach) => {
-  expect(reachOf(each)).toBe(reach);
+  expect(transportKindOf(each)).toBe(reach);
 });
 
 test('a fetched card is held to its address, and for gRPC to the machine, which has another port for it', () => {
