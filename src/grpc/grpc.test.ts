@@ -276,7 +276,7 @@ describe('authentication', () => {
     expect(JSON.stringify(denied)).not.toMatch(/wrong|right/);
   });
 
-  test('whoever guesses credentials is soon not even listened to', async () => {
+  test('clients that guess credentials are blocked before they are authenticated', async () => {
     const callerLimits = { failuresPerMinute: 2, clock: { now: () => 0 } };
     const client = await clientOf(await start({ auth, callerLimits }));
     const codes: string[] = [];

@@ -120,7 +120,7 @@ test('a store that does not answer is not waited for', async () => {
   await memory.close();
 });
 
-test('whoever asks often does not ask the store often', async () => {
+test('frequent readiness probes query the store once a second at most', async () => {
   const memory = openMemory();
   const moody = new Moody(memory);
   const scheduler = manual();

@@ -93,7 +93,7 @@ test('a tenant that is not the caller’s own is told of', async () => {
   ]);
 });
 
-test('what operators do is told of: keys made and revoked, deliveries sent again, open doors', async () => {
+test('what operators do is told of: keys made and revoked, deliveries sent again, unauthenticated endpoints', async () => {
   log = new MemoryLog();
   const store = openMemory();
   const keys = new ApiKeys({ records: store.records, logger: log });

@@ -331,7 +331,7 @@ function untilClosed(socket: Socket, until?: string): Promise<string> {
   });
 }
 
-test('whoever guesses credentials is soon not even listened to', async () => {
+test('clients that guess credentials are blocked before they are authenticated', async () => {
   const log = new MemoryLog();
   const url = await start({
     auth: await tokenAuthenticator(),

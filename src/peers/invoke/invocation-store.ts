@@ -110,7 +110,10 @@ export class InvocationStore {
 
   async #entries(prefix: string, limit?: number): Promise<readonly Entry[]> {
     const found: Entry[] = [];
-    for await (const { key, value } of this.#open.list(prefix, limit === undefined ? {} : { limit })) {
+    for await (const { key, value } of this.#open.list(
+      prefix,
+      limit === undefined ? {} : { limit },
+    )) {
       found.push({ id: key.slice(key.lastIndexOf('\n') + 1), ...value });
     }
     return found;
