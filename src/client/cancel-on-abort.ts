@@ -8,9 +8,8 @@ import {
 import { backoff, Deadline, until } from '../time/index.ts';
 import type { CancelOnAbortOptions } from './options.ts';
 import type { Peer } from './peer.ts';
-import { isTransient } from './retry.ts';
+import { isTransient, timeLimit } from './retry.ts';
 import type { Frame, TransportCall, TransportStream } from './transport.ts';
-import { timedOut } from './within.ts';
 
 /** Per client. Further messages are aborted without cancelling their tasks. */
 const MAX_CANCELLING = 100;
@@ -18,6 +17,7 @@ const defaultTimeoutMs = 30_000;
 /** Pauses before each lookup in the task list: most peers name the task sooner over the connection. */
 const lookupPauses = { initialMs: 250, maximumMs: 5_000 };
 const MAX_LOOKUPS = 12;
+const lateFailure = 'the task of an aborted message could not be cancelled';
 
 /** How one message is sent. */
 export interface SendContext {
@@ -67,7 +67,7 @@ export class CancelOnAbort {
   /** Resolves when all cancellations are over, after `graceMs` milliseconds at most. */
   async end(graceMs: number): Promise<void> {
     const ms = Math.max(1, graceMs);
-    for (const deadline of this.#running.values()) deadline.restart(limitOf(ms));
+    for (const deadline of this.#running.values()) deadline.restart(timeLimit(lateFailure, ms));
     await Promise.all(this.#running.keys());
   }
 
@@ -76,7 +76,7 @@ export class CancelOnAbort {
     { timeoutMs = defaultTimeoutMs, onFailure }: CancelOnAbortOptions,
     cancel: (signal: AbortSignal) => Promise<void>,
   ): void {
-    const deadline = new Deadline(limitOf(timeoutMs));
+    const deadline = new Deadline(timeLimit(lateFailure, timeoutMs));
     const run = async (): Promise<void> => {
       try {
         await cancel(deadline.signal);
@@ -273,11 +273,6 @@ async function cancelTask(peer: Peer, id: string, call: TransportCall): Promise<
     // The task ended first.
     if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
   }
-}
-
-function limitOf(milliseconds: number) {
-  const what = 'the task of an aborted message could not be cancelled';
-  return { milliseconds, reason: () => timedOut(what, milliseconds) };
 }
 
 function taskIdOf(response: StreamResponse): string | undefined {

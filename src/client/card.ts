@@ -1,10 +1,9 @@
 import { type AgentCard, LegateError, readAgentCard } from '../protocol/index.ts';
-import { readJson, readText } from './body.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, readJson, readText } from './http-response.ts';
 import { discard, type Http, type HttpRequest, targetOf } from './http.ts';
 import { isCallable } from './interface-choice.ts';
+import { decodeAnswer } from './operation-codecs.ts';
 import type { TransportCall } from './transport.ts';
-import { decodeAnswer } from './wires.ts';
 
 /**
  * A card with what is needed to ask for it again.

@@ -16,16 +16,15 @@ import {
   type Task,
   type TaskPushNotificationConfig,
 } from '../protocol/index.ts';
+import { within } from '../time/index.ts';
 import { CancelOnAbort } from './cancel-on-abort.ts';
 import { type FetchedCard, refetchCard } from './card.ts';
 import { Delivery } from './delivery.ts';
 import { awaiting, sending, subscribing } from './following.ts';
 import type { Http } from './http.ts';
-import { within } from './within.ts';
 import type { CallOptions, Settings, StreamOptions } from './options.ts';
-import { Peer } from './peer.ts';
-import { withRetry } from './retry.ts';
-import { type Sendable, toRequest } from './sendable.ts';
+import { Peer, type Sendable, toRequest } from './peer.ts';
+import { timeLimit, withRetry } from './retry.ts';
 import { type Followed, TaskFollower } from './stream.ts';
 import type {
   CallOperation,
@@ -34,7 +33,6 @@ import type {
   Transport,
   TransportCall,
 } from './transport.ts';
-import { settled } from './wait.ts';
 
 /** Everything a client is made of; `connect` puts it together. */
 export interface ClientParts {
@@ -89,24 +87,12 @@ export class Client implements AsyncDisposable {
     input: Sendable,
     options: StreamOptions = {},
   ): AsyncGenerator<StreamEvent, void> {
-    const request = toRequest(input);
-    return this.#follow(
-      sending(this.#peer, request, this.#cancelOnAbort),
-      deliveryOf(request),
-      options,
-    );
+    return this.#send(toRequest(input), options).events();
   }
 
   /** Sends a message and waits until its task is terminal or waits for its caller. */
   sendAndWait(input: Sendable, options: StreamOptions = {}): Promise<SendMessageResponse> {
-    const request = toRequest(input);
-    const delivery = deliveryOf(request);
-    const events = this.#follow(
-      sending(this.#peer, request, this.#cancelOnAbort),
-      delivery,
-      options,
-    );
-    return settled(events, delivery, request.message.taskId !== undefined);
+    return this.#send(toRequest(input), options).result();
   }
 
   getTask(request: string | GetTaskRequest, options: CallOptions = {}): Promise<Task> {
@@ -153,19 +139,17 @@ export class Client implements AsyncDisposable {
       until: 'task',
       ...(lastEventId !== undefined && { lastEventId }),
     });
-    return this.#follow(subscribing(this.#peer, taskId), delivery, options);
+    return this.#follow(subscribing(this.#peer, taskId), delivery, options).events();
   }
 
   /** As `subscribeToTask`, but a task that has ended is no error: it is delivered as it is. */
   followTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
-    return this.#follow(awaiting(this.#peer, taskId), new Delivery({ until: 'task' }), options);
+    return this.#await(taskId, options).events();
   }
 
   /** Waits until a task is terminal or waits for its caller; returns at once where it already is. */
   async waitForEnd(taskId: string, options: StreamOptions = {}): Promise<Task> {
-    const delivery = new Delivery({ until: 'task' });
-    const events = this.#follow(awaiting(this.#peer, taskId), delivery, options);
-    const result = await settled(events, delivery);
+    const result = await this.#await(taskId, options).result();
     if ('task' in result) return result.task;
     throw new LegateError('PEER_INVALID', `the peer answered with a message about task ${taskId}`);
   }
@@ -248,12 +232,18 @@ export class Client implements AsyncDisposable {
     );
   }
 
-  #follow(
-    followed: Followed,
-    delivery: Delivery,
-    options: StreamOptions,
-  ): AsyncGenerator<StreamEvent, void> {
-    return new TaskFollower(followed, delivery, this.#parts.settings, options).run();
+  #send(request: SendMessageRequest, options: StreamOptions): TaskFollower {
+    const { messageId, taskId } = request.message;
+    const delivery = new Delivery({ until: 'turn', messageId, isAnswer: taskId !== undefined });
+    return this.#follow(sending(this.#peer, request, this.#cancelOnAbort), delivery, options);
+  }
+
+  #await(taskId: string, options: StreamOptions): TaskFollower {
+    return this.#follow(awaiting(this.#peer, taskId), new Delivery({ until: 'task' }), options);
+  }
+
+  #follow(followed: Followed, delivery: Delivery, options: StreamOptions): TaskFollower {
+    return new TaskFollower(followed, delivery, this.#parts.settings, options);
   }
 
   #within<T>(
@@ -263,20 +253,18 @@ export class Client implements AsyncDisposable {
   ): Promise<T> {
     const { timeoutMs = this.#parts.settings.timeoutMs, signal, headers } = options;
     const { settings } = this.#parts;
-    const what = `${operation} at ${placeOf(this.interface)}`;
+    const limit = timeLimit(
+      `${operation} at ${placeOf(this.interface)} was not answered`,
+      timeoutMs,
+    );
     const deadline = timeoutMs > 0 ? settings.clock.now() + timeoutMs : undefined;
-    return within({ what, timeoutMs, signal }, (signal) => run({ signal, headers, deadline }));
+    return within({ signal, ...limit }, (signal) => run({ signal, headers, deadline }));
   }
 }
 
 /** Without the path, which has no place in a text. Not every binding has addresses that are URLs. */
 function placeOf({ url }: AgentInterface): string {
   return /^https?:/i.test(url) ? new URL(url).origin : url;
-}
-
-function deliveryOf(request: SendMessageRequest): Delivery {
-  const { messageId, taskId } = request.message;
-  return new Delivery({ until: 'turn', messageId, isAnswer: taskId !== undefined });
 }
 
 function byId<R extends { readonly id: string }>(request: string | R): R | { id: string } {

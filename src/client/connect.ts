@@ -6,18 +6,18 @@ import {
   v03Rest,
   v1,
 } from '../protocol/index.ts';
-import { BoundTransport } from './bound-transport.ts';
-import { type FetchedCard, fetchCard, refetchCard } from './card.ts';
+import { within } from '../time/index.ts';
+import { BoundTransport } from './binding.ts';
+import { fetchCard, type FetchedCard, refetchCard } from './card.ts';
 import { Client } from './client.ts';
 import { Http } from './http.ts';
-import { type ChosenInterface, chooseInterface } from './interface-choice.ts';
+import { chooseInterface, type ChosenInterface } from './interface-choice.ts';
 import { JsonRpcTransport } from './json-rpc.ts';
-import { within } from './within.ts';
+import { decodeAnswer } from './operation-codecs.ts';
 import { type ClientOptions, type Settings, withDefaults } from './options.ts';
 import { RestTransport } from './rest.ts';
-import { withRetry } from './retry.ts';
+import { timeLimit, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
-import { decodeAnswer } from './wires.ts';
 
 /**
  * How an agent is found and called.
@@ -71,7 +71,8 @@ function fetchWithin(
   { signal }: ConnectOptions,
 ): Promise<FetchedCard> {
   const { timeoutMs } = settings;
-  return within({ what: 'the request for the agent card', timeoutMs, signal }, (signal) =>
+  const limit = timeLimit('the request for the agent card was not answered', timeoutMs);
+  return within({ signal, ...limit }, (signal) =>
     withRetry(settings, signal, () =>
       typeof address === 'string'
         ? fetchCard(address, http, { signal })

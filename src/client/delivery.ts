@@ -37,6 +37,8 @@ export class Delivery {
   #isResumed = false;
   #framesOfConnection = 0;
   #hasEnded = false;
+  /** The opening snapshot may show the question that the message answers. */
+  #showsAnsweredQuestion = false;
 
   constructor(start: DeliveryStart) {
     this.#start = start;
@@ -66,8 +68,10 @@ export class Delivery {
     return this.#view === undefined ? this.#reply : { task: this.#view.toTask() };
   }
 
-  get state(): TaskState | undefined {
-    return this.#view?.status.state;
+  /** Whether the task asks its caller something that the message didn't answer. */
+  get isWaitingForCaller(): boolean {
+    const { state } = this.#view?.status ?? {};
+    return state !== undefined && isInterrupted(state) && !this.#showsAnsweredQuestion;
   }
 
   connected(isResumed: boolean): void {
@@ -95,8 +99,9 @@ export class Delivery {
       this.#hasEnded = true;
     }
     this.#view?.apply(response);
-    if ('statusUpdate' in response && this.#isEnd(response.statusUpdate.status.state)) {
-      this.#hasEnded = true;
+    if ('statusUpdate' in response) {
+      this.#showsAnsweredQuestion = false;
+      if (this.#isEnd(response.statusUpdate.status.state)) this.#hasEnded = true;
     }
     yield eventOf(frame);
   }
@@ -108,11 +113,9 @@ export class Delivery {
 
   *#acceptTask(task: Task, isResumption: boolean, frame: Frame): Generator<StreamEvent> {
     const { state } = task.status;
-    const isFirst = this.#view === undefined;
-    // The question may be the one that was just answered.
-    if (this.#isEnd(state) && !(isFirst && this.#start.isAnswer === true && !isTerminal(state))) {
-      this.#hasEnded = true;
-    }
+    this.#showsAnsweredQuestion =
+      this.#view === undefined && this.#start.isAnswer === true && isInterrupted(state);
+    if (this.#isEnd(state) && !this.#showsAnsweredQuestion) this.#hasEnded = true;
     if (this.#view === undefined) {
       this.#view = new TaskView(task, this.#start.messageId);
     } else {

@@ -14,7 +14,7 @@ export type {
 export type { ApiKey, Auth, CredentialRequest, HeaderProvider } from './credentials.ts';
 export type { OutgoingRequest } from './http.ts';
 export { TaskView } from './task-view.ts';
-export type { Sendable } from './sendable.ts';
+export type { Sendable } from './peer.ts';
 export type { CallOperation, StreamEvent, StreamOperation } from './transport.ts';
 export { chooseInterface, type ChosenInterface } from './interface-choice.ts';
 export type { RemoteEvent } from './remote/remote-events.ts';

@@ -2,15 +2,20 @@ import {
   type AgentInterface,
   type Dialect,
   fromJsonRpcError,
+  isJsonObject,
   LegateError,
   operations,
 } from '../protocol/index.ts';
-import { isObject, readJson, readText } from './body.ts';
 import { afterFirst, isEventStream, readFrames, singleFrame } from './events.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, readJson, readText } from './http-response.ts';
 import { type Http, type HttpRequest, targetOf } from './http.ts';
 import type { ChosenInterface } from './interface-choice.ts';
-import { operationHeaders } from './operation-headers.ts';
+import {
+  decodeAnswer,
+  operationHeaders,
+  type OperationCodecs,
+  operationCodecs,
+} from './operation-codecs.ts';
 import type {
   CallOperation,
   Exchanges,
@@ -20,7 +25,6 @@ import type {
   TransportCall,
   TransportStream,
 } from './transport.ts';
-import { decodeAnswer, type Wires, wiresOf } from './wires.ts';
 
 /** JSON-RPC 2.0 over HTTP, in either version: one address, the method names the operation. */
 export class JsonRpcTransport implements Transport {
@@ -28,7 +32,7 @@ export class JsonRpcTransport implements Transport {
   readonly #url: URL;
   readonly #http: Http;
   readonly #dialect: Dialect;
-  readonly #wires: Wires;
+  readonly #codecs: OperationCodecs;
   readonly #extensions: readonly string[];
 
   constructor(
@@ -41,7 +45,7 @@ export class JsonRpcTransport implements Transport {
     this.#url = chosen.url;
     this.#http = http;
     this.#dialect = dialect;
-    this.#wires = wiresOf(dialect);
+    this.#codecs = operationCodecs(dialect);
     this.#extensions = extensions;
   }
 
@@ -53,7 +57,7 @@ export class JsonRpcTransport implements Transport {
     const sent = this.#request(operation, request, call, 'application/json');
     const response = await this.#http.send(sent);
     const result = await this.#readResult(response, sent);
-    return decodeAnswer(this.#wires[operation].decode, result, targetOf(sent));
+    return decodeAnswer(this.#codecs[operation].decode, result, targetOf(sent));
   }
 
   async stream<O extends StreamOperation>(
@@ -64,7 +68,7 @@ export class JsonRpcTransport implements Transport {
     const sent = this.#request(operation, request, call, 'text/event-stream, application/json');
     const response = await this.#http.send(sent);
     const target = targetOf(sent);
-    const { decode } = this.#wires[operation];
+    const { decode } = this.#codecs[operation];
     if (!response.ok || !isEventStream(response)) {
       // An error known before the first event comes as plain JSON.
       const result = await this.#readResult(response, sent);
@@ -77,7 +81,7 @@ export class JsonRpcTransport implements Transport {
       const response = decodeAnswer(decode, envelope.result, target);
       const isFinal =
         this.#dialect.version === '0.3' &&
-        isObject(envelope.result) &&
+        isJsonObject(envelope.result) &&
         envelope.result.final === true;
       return { response, isFinal };
     });
@@ -91,7 +95,7 @@ export class JsonRpcTransport implements Transport {
     accept: string,
   ): HttpRequest {
     const { version } = this.#dialect;
-    const params = this.#wires[operation].encode(request);
+    const params = this.#codecs[operation].encode(request);
     return {
       method: 'POST',
       url: this.#url,
@@ -132,8 +136,8 @@ export class JsonRpcTransport implements Transport {
    */
   #parseEnvelope(text: string): { result: unknown } | { error: LegateError } | undefined {
     const json = readJson(text);
-    if (!isObject(json)) return undefined;
-    if (isObject(json.error)) return { error: fromJsonRpcError(json.error) };
+    if (!isJsonObject(json)) return undefined;
+    if (isJsonObject(json.error)) return { error: fromJsonRpcError(json.error) };
     return 'result' in json ? { result: json.result } : undefined;
   }
 }

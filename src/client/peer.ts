@@ -1,15 +1,15 @@
-import type {
-  AgentCard,
-  ListTasksRequest,
-  Message,
-  SendMessageRequest,
-  SendMessageResponse,
-  Task,
+import {
+  type AgentCard,
+  type ListTasksRequest,
+  type Message,
+  message,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type Task,
 } from '../protocol/index.ts';
 import { type InFlightMessage, taskInFlight } from './cancel-on-abort.ts';
 import type { Settings } from './options.ts';
 import { withRetry } from './retry.ts';
-import { idempotencyHeaders } from './sendable.ts';
 import type {
   CallOperation,
   Exchanges,
@@ -130,4 +130,34 @@ function withKey<C extends TransportCall>(request: SendMessageRequest, call: C):
   const given = Object.keys(call.headers ?? {}).map((name) => name.toLowerCase());
   if (given.includes('idempotency-key')) return call;
   return { ...call, headers: { ...idempotencyHeaders(request), ...call.headers } };
+}
+
+/**
+ * What can be sent: a text, a message, or a whole request.
+ * @example
+ * const question: Sendable = {
+ *   message: message('Paint a sunset'),
+ *   configuration: { acceptedOutputModes: ['image/png'], returnImmediately: true },
+ * };
+ */
+export type Sendable = string | Message | SendMessageRequest;
+
+export function toRequest(input: Sendable): SendMessageRequest {
+  if (typeof input === 'string') return { message: message(input) };
+  return 'message' in input ? input : { message: input };
+}
+
+/** Longest key that servers take, in characters. */
+const maxKeyLength = 256;
+
+/**
+ * The `Idempotency-Key` of a message: the same for every attempt to send it. Servers can't tell the
+ * first messages of anonymous callers apart by their ids alone, and deduplicate them by this key.
+ */
+export function idempotencyHeaders(request: SendMessageRequest): Record<string, string> {
+  const { messageId } = request.message;
+  const isHeaderValue = /^[\x21-\x7e]+$/.test(messageId);
+  const key = isHeaderValue ? messageId : encodeURIComponent(messageId.toWellFormed());
+  // Servers read the message id as well, so a key that was cut is no worse.
+  return { 'Idempotency-Key': key.slice(0, maxKeyLength) };
 }

@@ -2,15 +2,20 @@ import {
   type AgentInterface,
   type Dialect,
   fromRestError,
+  invalidParams,
+  isJsonObject,
   LegateError,
 } from '../protocol/index.ts';
-import { isObject, readJson, readText } from './body.ts';
 import { afterFirst, isEventStream, readFrames, singleFrame } from './events.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, readJson, readText } from './http-response.ts';
 import { type Http, type HttpRequest, targetOf } from './http.ts';
 import type { ChosenInterface } from './interface-choice.ts';
-import { operationHeaders } from './operation-headers.ts';
-import { routeOf, segment } from './rest-routes.ts';
+import {
+  decodeAnswer,
+  operationHeaders,
+  type OperationCodecs,
+  operationCodecs,
+} from './operation-codecs.ts';
 import type {
   CallOperation,
   Exchanges,
@@ -20,7 +25,6 @@ import type {
   TransportCall,
   TransportStream,
 } from './transport.ts';
-import { decodeAnswer, type Wires, wiresOf } from './wires.ts';
 
 const json = 'application/a2a+json, application/json';
 
@@ -30,7 +34,7 @@ export class RestTransport implements Transport {
   readonly #base: URL;
   readonly #http: Http;
   readonly #dialect: Dialect;
-  readonly #wires: Wires;
+  readonly #codecs: OperationCodecs;
   readonly #extensions: readonly string[];
   /** The specification's text says POST, its definition GET; what a peer takes is remembered. */
   #subscribeMethod: 'POST' | 'GET' = 'POST';
@@ -45,7 +49,7 @@ export class RestTransport implements Transport {
     this.#base = chosen.url;
     this.#http = http;
     this.#dialect = dialect;
-    this.#wires = wiresOf(dialect);
+    this.#codecs = operationCodecs(dialect);
     this.#extensions = extensions;
   }
 
@@ -57,7 +61,7 @@ export class RestTransport implements Transport {
     const sent = this.#request(operation, request, call, json);
     const response = await this.#http.send(sent);
     const body = await this.#readBody(response, sent);
-    return decodeAnswer(this.#wires[operation].decode, body, targetOf(sent));
+    return decodeAnswer(this.#codecs[operation].decode, body, targetOf(sent));
   }
 
   async stream<O extends StreamOperation>(
@@ -75,7 +79,7 @@ export class RestTransport implements Transport {
       sent = this.#request(operation, request, call, accept);
       response = await this.#http.send(sent);
     }
-    const { decode } = this.#wires[operation];
+    const { decode } = this.#codecs[operation];
     const target = targetOf(sent);
     if (!response.ok || !isEventStream(response)) {
       const body = await this.#readBody(response, sent);
@@ -83,7 +87,7 @@ export class RestTransport implements Transport {
     }
     const frames = readFrames(response, sent, this.#http, call, (data, event) => {
       const body = readJson(data);
-      if (event === 'error' || (isObject(body) && isObject(body.error))) {
+      if (event === 'error' || (isJsonObject(body) && isJsonObject(body.error))) {
         throw this.#http.credentials.redact(fromRestError(500, body));
       }
       return { response: decodeAnswer(decode, body, target), isFinal: this.#isFinal(body) };
@@ -92,9 +96,9 @@ export class RestTransport implements Transport {
   }
 
   #isFinal(body: unknown): boolean {
-    if (this.#dialect.version !== '0.3' || !isObject(body)) return false;
+    if (this.#dialect.version !== '0.3' || !isJsonObject(body)) return false;
     const update = body.statusUpdate ?? body.status_update ?? body;
-    return isObject(update) && update.final === true;
+    return isJsonObject(update) && update.final === true;
   }
 
   #request<O extends keyof Exchanges>(
@@ -105,7 +109,7 @@ export class RestTransport implements Transport {
   ): HttpRequest {
     const route = routeOf(operation, request, this.#dialect.version);
     const method = operation === 'subscribeToTask' ? this.#subscribeMethod : route.method;
-    const body = route.hasBody ? this.#wires[operation].encode(request) : {};
+    const body = route.hasBody ? this.#codecs[operation].encode(request) : {};
     const url = new URL(this.#base);
     const prefix = this.#dialect.version === '0.3' ? versionPrefix(url) : tenantPrefix(request);
     url.pathname = url.pathname.replace(/\/+$/, '') + prefix + route.path;
@@ -143,7 +147,7 @@ export class RestTransport implements Transport {
   async #failureOf(response: Response, sent: HttpRequest): Promise<LegateError> {
     const failure = await failureOf(response, sent, this.#http, (text) => {
       const body = readJson(text);
-      return isObject(body) ? fromRestError(response.status, body) : undefined;
+      return isJsonObject(body) ? fromRestError(response.status, body) : undefined;
     });
     return this.#http.credentials.redact(failure);
   }
@@ -162,4 +166,76 @@ function versionPrefix(url: URL): string {
 
 function tenantPrefix(request: { readonly tenant?: string }): string {
   return request.tenant === undefined ? '' : `/${segment(request.tenant)}`;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Below the interface's address, its tenant or version. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** Whether the request itself is the body; a POST without one carries `{}`. */
+  readonly hasBody: boolean;
+}
+
+type Routes = {
+  readonly [O in keyof Exchanges]: (request: Exchanges[O][0], version: '1.0' | '0.3') => Route;
+};
+
+const routes: Routes = {
+  sendMessage: () => post('/message:send', true),
+  sendStreamingMessage: () => post('/message:stream', true),
+  getTask: ({ id, historyLength }) => get(`/tasks/${segment(id)}`, { historyLength }),
+  listTasks: (request) => get('/tasks', { ...request, tenant: undefined }),
+  cancelTask: ({ id, metadata }) => post(`/tasks/${segment(id)}:cancel`, metadata !== undefined),
+  subscribeToTask: ({ id }) => post(`/tasks/${segment(id)}:subscribe`, false),
+  createTaskPushNotificationConfig: ({ taskId }) => post(configs(taskId), true),
+  getTaskPushNotificationConfig: ({ taskId, id }) =>
+    get(`${configs(taskId)}/${segment(required('id', id))}`),
+  listTaskPushNotificationConfigs: ({ taskId, pageSize, pageToken }) =>
+    get(configs(taskId), { pageSize, pageToken }),
+  deleteTaskPushNotificationConfig: ({ taskId, id }) => ({
+    ...get(`${configs(taskId)}/${segment(id)}`),
+    method: 'DELETE',
+  }),
+  getExtendedAgentCard: (_, version) => get(version === '1.0' ? '/extendedAgentCard' : '/card'),
+};
+
+/** Where an operation lives (11.3); 0.3 has the same paths below `/v1`. */
+export function routeOf<O extends keyof Exchanges>(
+  operation: O,
+  request: Exchanges[O][0],
+  version: '1.0' | '0.3',
+): Route {
+  return routes[operation](request, version);
+}
+
+function post(path: string, hasBody: boolean): Route {
+  return { method: 'POST', path, query: {}, hasBody };
+}
+
+type Parameters = { readonly [name: string]: string | number | boolean | undefined };
+
+function get(path: string, parameters: Parameters = {}): Route {
+  const query: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query[name] = String(value);
+  }
+  return { method: 'GET', path, query, hasBody: false };
+}
+
+function configs(taskId: string | undefined): string {
+  return `/tasks/${segment(required('taskId', taskId))}/pushNotificationConfigs`;
+}
+
+/** An id as one segment of a path; dots alone would walk up the tree. */
+export function segment(id: string): string {
+  if (id === '' || id === '.' || id === '..') {
+    throw invalidParams({ field: 'id', description: `${JSON.stringify(id)} is not an id` });
+  }
+  return encodeURIComponent(id);
+}
+
+function required(field: string, value: string | undefined): string {
+  if (value !== undefined) return value;
+  throw invalidParams({ field, description: 'is required over HTTP+JSON' });
 }

@@ -1,6 +1,12 @@
 import { LegateError } from '../protocol/index.ts';
-import { backoff, retry } from '../time/index.ts';
+import { backoff, retry, type TimeLimit } from '../time/index.ts';
 import type { PollOptions, Settings } from './options.ts';
+
+/** The limit of a `Deadline` that rejects with `REQUEST_TIMEOUT`; 0 ms for no limit. */
+export function timeLimit(failure: string, milliseconds: number): TimeLimit {
+  const text = `${failure} within ${milliseconds} ms`;
+  return { milliseconds, reason: () => new LegateError('REQUEST_TIMEOUT', text) };
+}
 
 /** Whether the same request may well succeed a little later. */
 export function isTransient(error: unknown): error is LegateError {

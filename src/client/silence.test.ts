@@ -42,7 +42,7 @@ function peer(frames: Frame[], silences = 0) {
   return {
     calls,
     subscriptions: () => subscriptions,
-    run: () => new TaskFollower(followed, new Delivery({ until: 'turn' }), settings, {}).run(),
+    run: () => new TaskFollower(followed, new Delivery({ until: 'turn' }), settings, {}).events(),
   };
 }
 
@@ -114,7 +114,7 @@ test('a stream that does not open in time is an error', async () => {
     withDefaults({ timeoutMs: 5_000 }),
     {},
   );
-  const outcome = expect(collect(follower.run())).rejects.toMatchObject({
+  const outcome = expect(collect(follower.events())).rejects.toMatchObject({
     code: 'REQUEST_TIMEOUT',
     message: 'the stream did not open within 5000 ms',
   });

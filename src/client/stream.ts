@@ -1,11 +1,10 @@
-import { LegateError, type Task } from '../protocol/index.ts';
-import { Deadline } from '../time/index.ts';
+import { LegateError, type SendMessageResponse, type Task } from '../protocol/index.ts';
+import { Deadline, within } from '../time/index.ts';
 import type { SendContext } from './cancel-on-abort.ts';
 import type { Delivery } from './delivery.ts';
 import type { Settings, StreamOptions } from './options.ts';
-import { isTransient, pauseBefore, pollPause } from './retry.ts';
+import { isTransient, pauseBefore, pollPause, timeLimit } from './retry.ts';
 import type { Frame, StreamEvent, TransportCall, TransportStream } from './transport.ts';
-import { timedOut, within } from './within.ts';
 
 export interface Opened {
   readonly frames: AsyncIterable<Frame>;
@@ -56,18 +55,29 @@ export class TaskFollower {
     this.#options = options;
   }
 
-  async *run(): AsyncGenerator<StreamEvent, void> {
+  /** The events of the task, until it ends. */
+  async *events(): AsyncGenerator<StreamEvent, void> {
     const { signal, timeoutMs = 0 } = this.#options;
     const whole = new Deadline({
       signal,
-      milliseconds: timeoutMs,
-      reason: () => timedOut('the task did not end', timeoutMs),
+      ...timeLimit('the task did not end', timeoutMs),
     });
     try {
       yield* this.#follow(whole.signal);
     } finally {
       whole.close();
     }
+  }
+
+  /** Follows the task until it is terminal or waits for its caller. */
+  async result(): Promise<SendMessageResponse> {
+    for await (const _ of this.events()) {
+      // A terminal task is read to the close of its stream: that keeps the connection reusable.
+      if (this.#delivery.isWaitingForCaller) break;
+    }
+    const { result } = this.#delivery;
+    if (result !== undefined) return result;
+    throw new LegateError('PEER_INVALID', 'the peer answered with neither a task nor a message');
   }
 
   async *#follow(signal: AbortSignal): AsyncGenerator<StreamEvent, void> {
@@ -95,8 +105,7 @@ export class TaskFollower {
     const silenceMs = this.#options.inactivityTimeoutMs ?? this.#settings.inactivityTimeoutMs;
     const deadline = new Deadline({
       signal,
-      milliseconds: timeoutMs,
-      reason: () => timedOut('the stream did not open', timeoutMs),
+      ...timeLimit('the stream did not open', timeoutMs),
     });
     let isOpen = false;
     let frames = 0;
@@ -160,7 +169,8 @@ export class TaskFollower {
 
   #look(taskId: string, signal: AbortSignal): Promise<Task> {
     const { timeoutMs } = this.#settings;
-    return within({ what: `getTask of ${taskId}`, timeoutMs, signal }, (signal) =>
+    const limit = timeLimit(`getTask of ${taskId} was not answered`, timeoutMs);
+    return within({ signal, ...limit }, (signal) =>
       this.#followed.getTask(taskId, { signal, headers: this.#options.headers }),
     );
   }

@@ -1,4 +1,4 @@
-export { Deadline, type DeadlineOptions } from './deadline.ts';
+export { Deadline, type DeadlineOptions, type TimeLimit } from './deadline.ts';
 export { KeyedQueue } from './keyed-queue.ts';
 export { repeat } from './repeat.ts';
 export { backoff, retry, retryAfterMs } from './retry.ts';

@@ -1,4 +1,4 @@
-import { BoundTransport } from '../../src/client/bound-transport.ts';
+import { BoundTransport } from '../../src/client/binding.ts';
 import type { Transport } from '../../src/client/transport.ts';
 import { Http } from '../../src/client/http.ts';
 import { JsonRpcTransport } from '../../src/client/json-rpc.ts';

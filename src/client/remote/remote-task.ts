@@ -1,7 +1,6 @@
 import { isInterrupted, LegateError, type SendMessageRequest } from '../../protocol/index.ts';
 import { Deadline } from '../../time/index.ts';
-import { isTransient } from '../retry.ts';
-import { timedOut } from '../within.ts';
+import { isTransient, timeLimit } from '../retry.ts';
 import { type AnswerLimits, type RemoteEvent, RemoteEvents } from './remote-events.ts';
 import { questionIdOf, type ResumePoint } from './resume-point.ts';
 import type { RemoteFrame, RemoteSend, TaskTransport } from './task-transport.ts';
@@ -84,14 +83,10 @@ export class RemoteTask {
       isLossy: transport.isLossy ?? false,
       limits: options.limits,
     });
-    this.#whole = new Deadline({
-      milliseconds: timeoutMs,
-      reason: () => timedOut('the task did not end', timeoutMs),
-    });
+    this.#whole = new Deadline(timeLimit('the task did not end', timeoutMs));
     this.#silence = new Deadline({
       signal: this.#whole.signal,
-      milliseconds: inactivityTimeoutMs,
-      reason: () => timedOut('the agent told nothing new', inactivityTimeoutMs),
+      ...timeLimit('the agent sent nothing new', inactivityTimeoutMs),
     });
     this.#detach = new Deadline({
       // 0 would be no limit: who does not wait at all leaves the task as soon as it is known.

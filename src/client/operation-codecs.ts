@@ -1,18 +1,20 @@
 import { type Dialect, LegateError, readAgentCard } from '../protocol/index.ts';
-import type { Exchanges } from './transport.ts';
+import type { Exchanges, TransportStream } from './transport.ts';
 
 /** How one operation is spelled. */
-export interface Wire<Request, Response> {
+export interface OperationCodec<Request, Response> {
   readonly encode: (request: Request) => unknown;
   readonly decode: (wire: unknown) => Response;
 }
-export type Wires = { readonly [O in keyof Exchanges]: Wire<Exchanges[O][0], Exchanges[O][1]> };
+export type OperationCodecs = {
+  readonly [O in keyof Exchanges]: OperationCodec<Exchanges[O][0], Exchanges[O][1]>;
+};
 
 /** A peer that forgets the id of a message, or closes an artifact with no parts, is understood. */
 const lenient = { newMessageId: () => crypto.randomUUID(), allowEmptyParts: true };
 
 /** How a dialect spells each operation, seen from the client. */
-export function wiresOf(dialect: Dialect): Wires {
+export function operationCodecs(dialect: Dialect): OperationCodecs {
   const streamResponse = (wire: unknown) => dialect.streamResponse.decode(wire, lenient);
   const task = (wire: unknown) => dialect.task.decode(wire, lenient);
   const config = (wire: unknown) => dialect.taskPushNotificationConfig.decode(wire);
@@ -70,4 +72,25 @@ export function decodeAnswer<T>(decode: (wire: unknown) => T, wire: unknown, tar
       cause: error,
     });
   }
+}
+
+/** The headers of an operation in any binding. */
+export function operationHeaders(
+  version: '1.0' | '0.3',
+  extensions: readonly string[],
+  call: TransportStream,
+): Record<string, string> {
+  return {
+    'A2A-Version': version,
+    ...(extensions.length > 0 && {
+      [version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions']: extensions.join(', '),
+    }),
+    ...(isHeaderValue(call.lastEventId) && { 'Last-Event-ID': call.lastEventId }),
+    ...call.headers,
+  };
+}
+
+/** An id that a header cannot carry is not sent: the peer then begins with the task as it is. */
+function isHeaderValue(id: string | undefined): id is string {
+  return id !== undefined && /^[\x21-\x7e]{1,256}$/.test(id);
 }
