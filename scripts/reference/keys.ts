@@ -176,7 +176,7 @@ export const keyTables: readonly KeyTable[] = [
       'prometheus.path': ['`/metrics`', 'Where metrics are shown'],
       'prometheus.access': [
         '`callers`',
-        '`callers`: whoever may call, and where everybody may, this machine only. `local`: this machine only. `everybody`',
+        '`callers`: authenticated callers, or this machine only where anonymous callers are accepted. `local`: this machine only. `public`: any client',
       ],
       otlp: ['off', 'Where traces and metrics are sent, over HTTP with JSON'],
       'otlp.endpoint': ['required', 'Such as `http://localhost:4318`'],

@@ -11,7 +11,7 @@ const interfaces = [
   ['How an agent is served over HTTP', 'src/http/options.ts', 'HttpOptions'],
   ['What agents share over HTTP', 'src/http/options.ts', 'HttpSharedOptions'],
   ['Turns and tasks', 'src/tasks/options.ts', 'EngineOptions'],
-  ['Metrics for Prometheus', 'src/http/metrics-door.ts', 'PrometheusOptions'],
+  ['Metrics for Prometheus', 'src/http/metrics-endpoint.ts', 'PrometheusOptions'],
   ['Telemetry', 'src/telemetry/telemetry.ts', 'TelemetryOptions'],
   ['where OTLP goes', 'src/telemetry/telemetry.ts', 'OtlpOptions'],
   ['Bounds of requests (`limits`)', 'src/service/service.ts', 'RequestLimits'],

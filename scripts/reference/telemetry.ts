@@ -138,8 +138,8 @@ export function telemetryPage(): string {
     ].join('\n'),
     'A program with an OpenTelemetry SDK of its own needs none of that: everything is told to that SDK, and nothing is sent from here. `startTelemetry()` turns it on for programs that serve nothing, such as workers on the bus; `legate work` reads the same block.',
     '## Who may read /metrics',
-    'Metrics name agents, models, tools, queues and peers, and tell how busy they are, so they are off unless asked for. Asked for, they are for those who may call: where the server verifies callers, Prometheus must prove who it is as they do (`authorization`, `oauth2` or `tls_config` of its scrape configuration). Where everybody may call, they are for this machine only, and what came through a proxy is not from this machine. `access: everybody` is for networks that keep others out themselves.',
-    '`legate work` serves nothing else, so `prometheus` opens a port of its own for it: `http://127.0.0.1:9464/metrics`, or `--metrics-port`. It has no callers, so that it is for this machine only, and is opened to other machines with `access: everybody`. With `--once` there is none unless `--metrics-port` names one.',
+    'Metrics name agents, models, tools, queues and peers, and tell how busy they are, so they are off unless asked for. When they are on, callers may read them: where the server authenticates callers, Prometheus authenticates like any caller (`authorization`, `oauth2` or `tls_config` of its scrape configuration). Where the server accepts anonymous callers, only this machine may read them, and a request through a proxy does not count as this machine. `access: public` is for networks that restrict access themselves.',
+    '`legate work` serves nothing else, so `prometheus` opens a port of its own for it: `http://127.0.0.1:9464/metrics`, or `--metrics-port`. It has no callers, so only this machine may read it; `access: public` opens it to other machines. With `--once` there is none unless `--metrics-port` names one.',
     [
       '```yaml',
       '# prometheus.yml',

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { present, type TelemetrySettings } from '../config/index.ts';
-import { MetricsDoor } from '../http/index.ts';
+import { MetricsEndpoint } from '../http/index.ts';
 import { toLegateError } from '../protocol/index.ts';
 import type { Logger, Telemetry } from '../telemetry/index.ts';
 import { openLocalServer } from './local-server.ts';
@@ -23,16 +23,16 @@ export interface MetricsPort extends AsyncDisposable {
 }
 
 /**
- * Shows the metrics of a process that serves nothing. Other machines reach the port only where
- * everybody may read.
+ * Serves the metrics of a process without an HTTP server. The port listens for other machines only
+ * where `access` is `public`.
  */
 export async function openMetricsPort(options: MetricsPortOptions): Promise<MetricsPort> {
   const { telemetry, settings, port, logger } = options;
-  const door = new MetricsDoor(telemetry, present(settings));
-  const host = settings.access === 'everybody' ? '0.0.0.0' : '127.0.0.1';
+  const endpoint = new MetricsEndpoint(telemetry, present(settings));
+  const host = settings.access === 'public' ? '0.0.0.0' : '127.0.0.1';
   const server = await openLocalServer(
     (request, response) => {
-      answer(door, request, response).catch((error: unknown) => {
+      answer(endpoint, request, response).catch((error: unknown) => {
         const { message, code } = toLegateError(error);
         if (code !== 'PERMISSION_DENIED') logger.warn({ error }, 'cli.metrics.not_shown');
         refuse(response, code === 'PERMISSION_DENIED' ? 403 : 500, message);
@@ -51,23 +51,23 @@ export async function openMetricsPort(options: MetricsPortOptions): Promise<Metr
     },
   );
   return {
-    url: `http://${host}:${server.port}${door.path}`,
+    url: `http://${host}:${server.port}${endpoint.path}`,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
 async function answer(
-  door: MetricsDoor,
+  endpoint: MetricsEndpoint,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const [path] = (request.url ?? '').split('?', 1);
-  if (path !== door.path) return refuse(response, 404, `metrics are at ${door.path}`);
+  if (path !== endpoint.path) return refuse(response, 404, `metrics are at ${endpoint.path}`);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return refuse(response, 405, 'metrics are read with GET');
   }
-  await door.sendAlone(request, response);
+  await endpoint.sendStandalone(request, response);
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

@@ -70,7 +70,7 @@ test('`prometheus: true` gives a worker a port, for this machine only', slow, as
 });
 
 test('a worker shows metrics where and to whom the block says', slow, async () => {
-  const block = '}\ntelemetry: {prometheus: {path: /numbers, access: everybody}';
+  const block = '}\ntelemetry: {prometheus: {path: /numbers, access: public}';
   await using folder = await busFolder({}, block);
   await using working = folder.start(['work', 'agent.ts', '--metrics-port', '0']);
   const url = await metricsOf(working);

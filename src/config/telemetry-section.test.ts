@@ -70,7 +70,7 @@ test.each([
   ],
   [
     'prometheus: {access: all}',
-    'endpoints.yml:1:22 prometheus.access: must be one of callers, local, everybody, but is another text',
+    'endpoints.yml:1:22 prometheus.access: must be one of callers, local, public, but is another text',
   ],
   [
     'sample_ratio: 2',

@@ -1,6 +1,6 @@
 import type { Section } from './section.ts';
 
-const accesses = ['callers', 'local', 'everybody'] as const;
+const accesses = ['callers', 'local', 'public'] as const;
 
 /** `telemetry:` of endpoints.yml, as it was written: what is absent has its default elsewhere. */
 export interface TelemetrySettings {

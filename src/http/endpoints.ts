@@ -11,7 +11,7 @@ import type { Engine } from '../tasks/index.ts';
 import { refuseForeignNames, refuseForeignPages } from './browser-guard.ts';
 import { type ChannelHost, ChannelRoutes, type MountedChannel } from './channel.ts';
 import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
-import { MetricsDoor } from './metrics-door.ts';
+import { MetricsEndpoint } from './metrics-endpoint.ts';
 import type { HttpOptions, RouterOptions } from './options.ts';
 import type { Drain } from './shut-down.ts';
 import type { HttpService } from './service.ts';
@@ -48,7 +48,7 @@ export async function openEndpoints(
 ): Promise<Endpoints> {
   const { prometheus = false } = shared;
   const metrics = prometheus === true ? {} : prometheus === false ? undefined : prometheus;
-  if (metrics !== undefined) MetricsDoor.check(metrics);
+  if (metrics !== undefined) MetricsEndpoint.check(metrics);
   const services = await openServices(
     agents.map(({ agent, options }) => ({
       agent,
@@ -58,10 +58,10 @@ export async function openEndpoints(
     metrics === undefined ? shared : { ...shared, telemetry: shared.telemetry ?? {} },
   );
   const { store, push, readiness, telemetry } = services;
-  const metricsDoor =
+  const metricsEndpoint =
     metrics === undefined || telemetry === undefined
       ? undefined
-      : new MetricsDoor(telemetry, metrics);
+      : new MetricsEndpoint(telemetry, metrics);
   const closing = new AbortController();
   const mounted: MountedChannel[] = [];
   const made: AgentEndpoints[] = [];
@@ -87,7 +87,7 @@ export async function openEndpoints(
         channels = [],
         a2a = true,
       } = options;
-      const service: HttpService = { ...base, corsOrigins, setsContextHints, metricsDoor };
+      const service: HttpService = { ...base, corsOrigins, setsContextHints, metricsEndpoint };
       const routes = new ChannelRoutes();
       const handling: HandlerOptions = {
         closing: closing.signal,

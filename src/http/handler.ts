@@ -61,9 +61,9 @@ async function route(
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   if (allowOrigin(service.corsOrigins, request, response)) return;
-  if (path === service.metricsDoor?.path) {
+  if (path === service.metricsEndpoint?.path) {
     only(method, response, 'GET', 'HEAD');
-    return service.metricsDoor.send(service, request, response, query);
+    return service.metricsEndpoint.send(service, request, response, query);
   }
   if (await routeToChannel(service, options.channels, { request, response, path, query })) return;
   if (path === '/health' || path === '/ready') {

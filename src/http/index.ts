@@ -1,6 +1,6 @@
 export type { Channel, ChannelHost, RouteCall, RouteHandler } from './channel.ts';
 export { type Handler } from './handler.ts';
-export { MetricsDoor, type PrometheusOptions } from './metrics-door.ts';
+export { MetricsEndpoint, type PrometheusOptions } from './metrics-endpoint.ts';
 export type { RouterOptions } from './options.ts';
 export { type Router, router } from './router.ts';
 export { serve, type ServeOptions, type Serving } from './serve.ts';

@@ -1,6 +1,6 @@
 import type { AgentOptions, SharedOptions } from '../service/index.ts';
 import type { Channel } from './channel.ts';
-import type { PrometheusOptions } from './metrics-door.ts';
+import type { PrometheusOptions } from './metrics-endpoint.ts';
 
 /** How one agent is served over HTTP. */
 export interface HttpOptions {

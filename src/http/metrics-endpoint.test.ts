@@ -32,12 +32,12 @@ async function read(url: string, headers: Record<string, string> = {}) {
   };
 }
 
-test('metrics are shown only where that was asked for', async () => {
+test('metrics are off by default', async () => {
   const { url } = await served({});
   expect((await read(`${url}/metrics`)).status).toBe(404);
 });
 
-test('what turns did is shown to Prometheus, with what the process uses', async () => {
+test('metrics of turns and of the process are served to Prometheus', async () => {
   const { url } = await served({ prometheus: true });
   const client = await connect(url);
   await client.sendMessage('one');
@@ -51,7 +51,7 @@ test('what turns did is shown to Prometheus, with what the process uses', async 
   expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
 });
 
-test('one registry shows all agents of a process, at the root', async () => {
+test('one registry serves the metrics of all agents of a process, at the root', async () => {
   const other = agent({ name: 'other' }, async function* () {
     yield artifact('x');
   });
@@ -66,7 +66,7 @@ test('one registry shows all agents of a process, at the root', async () => {
   expect(text).toContain('legate_turns_total{agent="other",outcome="completed"} 1\n');
 });
 
-test('where callers must prove who they are, readers of metrics must too', async () => {
+test('where callers must authenticate, so must readers of metrics', async () => {
   const auth = new Authenticator({
     verifiers: [bearerTokenVerifier({ tokens: [{ token: 's3cret-s3cret-s3cret', subject: 'p' }] })],
   });
@@ -79,14 +79,14 @@ test('where callers must prove who they are, readers of metrics must too', async
   expect(text).toContain('legate_http_denied_total{code="UNAUTHENTICATED"} 1\n');
 });
 
-test('where everybody may call, metrics are for this machine, and a proxy on it is not this machine', async () => {
+test('where anonymous callers are accepted, only this machine reads metrics, and a proxy on it does not count', async () => {
   const { url } = await served({ prometheus: true });
   for (const name of ['x-forwarded-for', 'x-forwarded-host', 'x-client-ip', 'forwarded', 'via']) {
     const { status, text } = await read(`${url}/metrics`, { [name]: '10.0.0.1' });
     expect(status).toBe(403);
     expect(text).not.toContain('legate_turns');
   }
-  const open = await served({ prometheus: { access: 'everybody' } });
+  const open = await served({ prometheus: { access: 'public' } });
   expect((await read(`${open.url}/metrics`, { via: '1.1 proxy' })).status).toBe(200);
 });
 
@@ -101,13 +101,13 @@ test('metrics are read, not written', async () => {
   expect(status).toBe(405);
 });
 
-test('a path that is none is refused when the server starts', async () => {
+test('an invalid path is refused when the server starts', async () => {
   await expect(serve(echo, { prometheus: { path: 'metrics' } })).rejects.toThrow(
-    'prometheus.path: "metrics" is no path; write one like /metrics',
+    'prometheus.path: "metrics" is not a valid path; use one like /metrics',
   );
 });
 
-test('every line that a turn logs bears the same id, and no secret', async () => {
+test('all log lines of a turn have the same id, and no secret', async () => {
   const lines: string[] = [];
   const logger = await createLogger({ level: 'debug', write: (line) => lines.push(line) });
   const noisy = agent({ name: 'noisy' }, async function* (turn) {

@@ -6,40 +6,41 @@ import { authenticateRequest } from './request.ts';
 import type { HttpService } from './service.ts';
 
 /**
- * Where metrics are shown, and to whom.
+ * The path of the metrics endpoint, and who may read it.
  * @example const prometheus: PrometheusOptions = { path: '/internal/metrics', access: 'local' };
  */
 export interface PrometheusOptions {
-  /** Where metrics are shown. @default '/metrics' */
+  /** The path of the endpoint. @default '/metrics' */
   readonly path?: string;
   /**
-   * Who may read. `callers`: whoever may call the agents, and where everybody may, this machine only.
-   * `local`: this machine only. `everybody`: no question asked, for networks that ask it themselves.
+   * Who may read. `callers`: authenticated callers of the agents, or this machine only where agents
+   * accept anonymous callers. `local`: this machine only. `public`: any client, for networks that
+   * restrict access themselves.
    * @default 'callers'
    */
-  readonly access?: 'callers' | 'local' | 'everybody';
+  readonly access?: 'callers' | 'local' | 'public';
 }
 
-/** The metrics of the process, for Prometheus to read. */
-export class MetricsDoor {
+/** Serves the metrics of the process to Prometheus. */
+export class MetricsEndpoint {
   readonly path: string;
   readonly #telemetry: Telemetry;
-  readonly #access: 'callers' | 'local' | 'everybody';
+  readonly #access: 'callers' | 'local' | 'public';
 
   constructor(telemetry: Telemetry, options: PrometheusOptions = {}) {
     const { path = '/metrics', access = 'callers' } = options;
-    MetricsDoor.check(options);
+    MetricsEndpoint.check(options);
     this.path = path;
     this.#telemetry = telemetry;
     this.#access = access;
   }
 
-  /** Throws where the door could not be opened. */
+  /** Throws `CONFIGURATION_INVALID` for an invalid path. */
   static check({ path = '/metrics' }: PrometheusOptions): void {
     if (!/^\/[\w./-]{1,200}$/.test(path)) {
       throw new LegateError(
         'CONFIGURATION_INVALID',
-        `prometheus.path: ${JSON.stringify(path)} is no path; write one like /metrics`,
+        `prometheus.path: ${JSON.stringify(path)} is not a valid path; use one like /metrics`,
       );
     }
   }
@@ -52,17 +53,17 @@ export class MetricsDoor {
   ): Promise<void> {
     if (this.#access === 'callers') await authenticateRequest(service, request, response, query);
     const isOpen = this.#access === 'callers' && service.auth.isOpen;
-    if (isOpen || this.#access === 'local') requireThisMachine(request);
-    await this.#show(request, response);
+    if (isOpen || this.#access === 'local') requireLocal(request);
+    await this.#send(request, response);
   }
 
-  /** For a port that serves nothing else: it has no callers, so that they are those of this machine. */
-  async sendAlone(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#access !== 'everybody') requireThisMachine(request);
-    await this.#show(request, response);
+  /** For a port without agents, and so without callers: this machine may read, unless `public`. */
+  async sendStandalone(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#access !== 'public') requireLocal(request);
+    await this.#send(request, response);
   }
 
-  async #show(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await this.#telemetry.prometheus();
     response.writeHead(200, {
       'content-type': prometheusType,
@@ -73,11 +74,11 @@ export class MetricsDoor {
   }
 }
 
-function requireThisMachine(request: IncomingMessage): void {
+function requireLocal(request: IncomingMessage): void {
   if (isLocalRequest(request)) return;
   throw new LegateError(
     'PERMISSION_DENIED',
-    'metrics are for this machine only, called by a local name and not through a proxy; ' +
-      'set prometheus.access to let others read them',
+    'metrics are served to this machine only, under a local name and not through a proxy; ' +
+      'set prometheus.access to allow other clients',
   );
 }
