@@ -12,7 +12,7 @@ import { present } from '../../config/index.ts';
 import { data, LegateError, text } from '../../protocol/index.ts';
 import { keySegment, sessionNamespace, type WorkingMemory } from '../memory/index.ts';
 import { wrapAgent } from '../wrap-agent.ts';
-import { Gathering } from './gathering.ts';
+import { OutcomeAccumulator } from './outcome-accumulator.ts';
 import type { Proposals } from './proposals.ts';
 import { matchSkill, namedSkill, type SkillAliases } from './skill-match.ts';
 import { isApproved, type TrustLedger } from './trust-ledger.ts';
@@ -106,14 +106,14 @@ async function* act(
   skill: string | undefined,
   options: TrustGateOptions,
 ): AsyncGenerator<TurnEvent> {
-  const gathered = new Gathering();
+  const outcome = new OutcomeAccumulator();
   for await (const event of agent.take(turn)) {
-    gathered.add(event);
+    outcome.add(event);
     // After an end nobody pulls any more.
-    if (gathered.end !== undefined) await keepOutcome(turn, skill, gathered, options);
+    if (outcome.end !== undefined) await keepOutcome(turn, skill, outcome, options);
     yield event;
   }
-  if (gathered.end === undefined) await keepOutcome(turn, skill, gathered, options);
+  if (outcome.end === undefined) await keepOutcome(turn, skill, outcome, options);
 }
 
 /** Asks the user, and goes on when the user approves. An approval holds for the whole task. */
@@ -229,17 +229,17 @@ function tagsOf(who: string, skill: string | undefined): readonly string[] {
 async function keepOutcome(
   turn: Turn,
   skill: string | undefined,
-  gathered: Gathering,
+  outcome: OutcomeAccumulator,
   options: TrustGateOptions,
 ): Promise<void> {
-  if (!gathered.isCompleted) return;
+  if (!outcome.isCompleted) return;
   const { memory, session = 'primary' } = options;
   const who = nameOf(turn.caller);
   const at = new Date(turn.clock.now()).toISOString();
   const key = `${sessionNamespace(session)}/a2a-outcomes/${keySegment(skill ?? 'general')}/${keySegment(turn.contextId)}`;
   const value = [
     `At ${at}, ${who} (${turn.caller.method}) asked${skill === undefined ? '' : ` for '${skill}'`}: ${excerpt(textOf(turn.message))}`,
-    `Outcome: ${gathered.text}`,
+    `Outcome: ${outcome.text}`,
   ].join('\n');
   try {
     await memory.save(key, value, {

@@ -4,7 +4,7 @@ import type { Part } from '../../protocol/index.ts';
 const mostText = 20_000;
 
 /** What an agent said in a turn, as text and within bounds. */
-export class Gathering {
+export class OutcomeAccumulator {
   #text = '';
   #end: string | undefined;
 
