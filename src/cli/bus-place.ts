@@ -29,10 +29,10 @@ import type { BusPlaceOptions } from './commands/options.ts';
 import { namedStore } from './stores.ts';
 import { readNamedFile, usage } from './usage.ts';
 
-/** What endpoints.yml and the command line say of the bus, the store and telemetry. */
+/** The settings for the bus, the store and telemetry, from endpoints.yml and the command line. */
 export interface BusPlace {
   readonly directory: string;
-  /** The section `bus`, with the address in its place; undefined where no bus is named. */
+  /** The section `bus`, with the address filled in; undefined when no bus is configured. */
   readonly bus: JsonObject | undefined;
   /** The section `store`. */
   readonly store: StoreSettings | undefined;
@@ -40,7 +40,7 @@ export interface BusPlace {
   readonly telemetry: TelemetrySettings | undefined;
 }
 
-/** Reads endpoints.yml of a folder, or the file that is named. Other sections are not looked at. */
+/** Reads the endpoints.yml of a folder, or the given file. Ignores other sections. */
 export async function readBusPlace(
   directory: string,
   { endpoints, busUrl }: BusPlaceOptions,
@@ -53,7 +53,7 @@ export async function readBusPlace(
   return { directory, store, telemetry, bus: isGiven ? { ...bus, type: 'rabbitmq', url } : bus };
 }
 
-/** Opens the bus; one in memory only where nobody else has to reach it. */
+/** Opens the bus. A bus in memory is allowed only when no other process has to reach it. */
 export async function openBusAt(
   { bus }: BusPlace,
   { logger, allowsMemory = false }: { readonly logger: Logger; readonly allowsMemory?: boolean },
@@ -78,7 +78,7 @@ export function identityAt({ bus, directory }: BusPlace, issuer: string): Promis
   return readBusIdentity(bus ?? {}, { directory, issuer });
 }
 
-/** Turns on what `telemetry:` asks for, while the process works. */
+/** Turns on the configured `telemetry:` until the process ends. */
 export async function telemetryAt(
   { telemetry }: BusPlace,
   serviceName: string,
@@ -88,11 +88,11 @@ export async function telemetryAt(
   return startTelemetry({ serviceName, logger, ...telemetryOptionsOf(telemetry) });
 }
 
-/** The store that is named, or of endpoints.yml, or beside the project. */
+/** The store of the command line, else of endpoints.yml, else the default beside the project. */
 export function storeAt(
   { store, directory }: BusPlace,
   given: string | undefined,
-  /** The file where nothing is said. */
+  /** The default file of the store. */
   usual?: string,
 ): StoreOptions {
   if (given !== undefined) return namedStore(given);
@@ -102,7 +102,7 @@ export function storeAt(
   return storeOptionsOf(store, directory);
 }
 
-/** `store` and `telemetry` of a file, for agents that are not on the bus: whatever it says of that. */
+/** Reads `store` and `telemetry` for agents that are not on the bus, and ignores the section `bus`. */
 export async function readStoreAndTelemetry(
   file: string,
 ): Promise<Pick<BusPlace, 'store' | 'telemetry'>> {
@@ -117,7 +117,7 @@ async function readSections(file: string): Promise<Pick<BusPlace, 'bus' | 'store
   return { bus: isJsonObject(bus) ? bus : undefined, store: read.store, telemetry: read.telemetry };
 }
 
-/** Mistakes count where the pattern has their path. */
+/** Reports only the mistakes whose path matches the pattern. */
 async function readFileFor(
   file: string,
   concern: RegExp,
@@ -134,7 +134,7 @@ async function readFileFor(
   return { store, telemetry, yaml };
 }
 
-/** An address with a password in it is a secret, and belongs into the environment. */
+/** Refuses an address with a password: secrets belong in the environment. */
 function refuseWrittenPassword(yaml: YamlFile, bus: unknown): void {
   const url = isJsonObject(bus) ? bus['url'] : undefined;
   const path = ['bus', 'url'];

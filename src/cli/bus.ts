@@ -25,7 +25,7 @@ import { loadAgent } from './load-agent.ts';
 import { createLogger } from './logger.ts';
 import { usage } from './usage.ts';
 
-/** Makes the queues of an agent that does not run yet. */
+/** Declares the queues of an agent that does not run yet. */
 export async function declareAgent(place: string, options: DeclareOptions): Promise<void> {
   const isNameOnly = isBusName(place) && options.announce !== true;
   const loaded = isNameOnly
@@ -42,7 +42,7 @@ export async function declareAgent(place: string, options: DeclareOptions): Prom
   console.log(taskQueueName(name));
 }
 
-/** Shows what was given up, and why. */
+/** Lists dead letters with their reasons. */
 export async function listDead(agent: string, options: DeadListOptions): Promise<void> {
   const busPlace = await readBusPlace('.', options);
   await using bus = await openBusAt(busPlace, { logger: createLogger('warn') });
@@ -56,7 +56,7 @@ export async function listDead(agent: string, options: DeadListOptions): Promise
   }
 }
 
-/** Puts dead letters back into their queue. */
+/** Moves dead letters back into their queue. */
 export async function replayDead(
   agent: string,
   ids: readonly string[],
@@ -77,7 +77,7 @@ export async function replayDead(
   );
 }
 
-/** Makes a pair of keys: the private half for its owner, the public one for those who believe it. */
+/** Generates a key pair: the private key for its owner, the public key for agents that verify its signatures. */
 export async function makeKey(name: string, { out }: KeyOptions): Promise<void> {
   checkBusName(name, 'the key');
   const [secret, shown] = [join(out, `${name}.pem`), join(out, `${name}.jwks.json`)];
@@ -92,7 +92,7 @@ export async function makeKey(name: string, { out }: KeyOptions): Promise<void> 
   console.log(`${secret}\n${shown}`);
 }
 
-/** The queue with the tasks of an agent, or the one of that name; a name of an agent has no dots. */
+/** The task queue of an agent, or the queue of that name. Names of agents contain no dots. */
 async function existingQueue(bus: Bus, agent: string): Promise<string> {
   const name = agent.includes('.') ? agent : taskQueueName(agent);
   if ((await bus.inspect(name)) !== undefined) return name;
@@ -121,7 +121,7 @@ function line(letter: DeadLetter, { bodies = false }: DeadListOptions): string {
   const { id, reason, diedAt, attempts, message } = letter;
   const died = diedAt > 0 ? new Date(diedAt).toISOString() : 'time unknown';
   const facts = [id, died, message.type, `attempts ${attempts}`, reason];
-  // Senders choose most of these: what steers a terminal is shown, not obeyed.
+  // Senders choose most of these values: control sequences are escaped.
   const head = facts
     .join('  ')
     .replaceAll(/[\p{Cc}\p{Cf}]/gu, (sign) => JSON.stringify(sign).slice(1, -1));

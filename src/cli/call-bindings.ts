@@ -1,7 +1,7 @@
 import type { BuildOptions } from '../assistant/index.ts';
 import { grpcBinding } from '../grpc/index.ts';
 
-/** How sub agents are called beside HTTP, within `outbound`. gRPC itself is loaded with the first call. */
+/** The bindings beside HTTP for calls to sub agents, limited by `outbound`. gRPC is loaded on the first call. */
 export const callBindings: NonNullable<BuildOptions['bindings']> = (policy) => [
   grpcBinding({ policy }),
 ];

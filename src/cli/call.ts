@@ -21,7 +21,7 @@ import { readNamedFile, usage } from './usage.ts';
 
 const session = { id: 'call', caller: { tenant: '', subject: 'user', method: 'local' } };
 
-/** Gives an agent one task and waits for what comes of it, asking whoever sits here if need be. */
+/** Sends one task to an agent, answers its questions from the terminal, and prints the result. */
 export async function call(
   agent: string,
   skill: string,
@@ -49,7 +49,7 @@ export async function call(
   process.exitCode = exitCodes[ended.outcome?.end ?? 'error'];
 }
 
-/** Until the task is over: what is asked on the way is answered, or the task cancelled. */
+/** Answers the questions of the agent until the task ends, or cancels the task. */
 async function converse(
   { invoker }: PeerNetwork,
   request: InvokeRequest,
@@ -84,7 +84,7 @@ async function converse(
   }
 }
 
-/** Answers given beforehand, then those of standard input, line by line. */
+/** Yields the answers of the command line, then the lines of standard input. */
 class Answers implements Disposable {
   readonly #given: string[];
   readonly #readsInput: boolean;
@@ -169,7 +169,7 @@ function readPair(pair: string): [string, string] {
   throw usage(`--metadata ${pair}: write name=value`);
 }
 
-/** The agent that is called is known by what the command says: nobody has to announce it. */
+/** A peer whose address the command line gives, so that it needs no announcement. */
 async function peersOf(
   agent: string,
   { wellKnown }: CallCommandOptions,

@@ -2,26 +2,26 @@ import type { Command, Option } from 'commander';
 import { catalogue } from './commands/catalogue.ts';
 import type { Shell } from './commands/operations.ts';
 
-/** A command as completion sees it. */
+/** A command for completion. */
 interface Completed {
-  /** Words that lead to it: `task push-config list`; empty for `legate` itself. */
+  /** The path of the command: `task push-config list`; empty for `legate` itself. */
   readonly path: string;
   readonly commands: readonly Word[];
   readonly flags: readonly Flag[];
 }
 
-/** Without quotes and backslashes, which mean something to shells. */
+/** Without quotes and backslashes, which shells interpret. */
 interface Word {
   readonly word: string;
   readonly summary: string;
 }
 
 interface Flag extends Word {
-  /** The values that it may have, where they are few. */
+  /** The allowed values, if they are few. */
   readonly choices: readonly string[];
 }
 
-/** Prints what makes a shell complete the commands and flags of `legate`. */
+/** Prints the completion script of a shell. */
 export async function completion(shell: Shell): Promise<void> {
   const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
   process.stdout.write(scripts[shell](completedCommands()));
@@ -59,7 +59,7 @@ function plain(text: string): string {
   return text.replaceAll(/[\\']/g, '');
 }
 
-/** Flags with few values; those that have the same name have the same values. */
+/** Flags with few values; flags of the same name have the same values. */
 function choicesOf(
   commands: readonly Completed[],
 ): readonly (readonly [string, readonly string[]])[] {
@@ -70,7 +70,7 @@ function choicesOf(
   return [...found];
 }
 
-/** The words typed so far lead to a command; it offers its commands, its flags, or files. */
+/** The words typed so far select a command; completes its subcommands, its flags, or files. */
 function bashScript(commands: readonly Completed[]): string {
   const cases = commands.map(
     ({ path, commands: inner, flags }) =>
@@ -109,7 +109,7 @@ complete -o filenames -F _legate legate
 `;
 }
 
-/** The words typed so far lead to a command; it offers its commands and flags with their summaries. */
+/** The words typed so far select a command; completes its subcommands and flags with their summaries. */
 function zshScript(commands: readonly Completed[]): string {
   const cases = commands.map(({ path, commands: inner, flags }) => {
     const described = (words: readonly Word[]): string =>
@@ -149,7 +149,7 @@ compdef _legate legate
 `;
 }
 
-/** The words typed so far lead to a command; it offers its commands, its flags, or files. */
+/** The words typed so far select a command; completes its subcommands, its flags, or files. */
 function fishScript(commands: readonly Completed[]): string {
   const described = ({ word, summary }: Word): string => `'${word}'\\t'${summary}'`;
   const cases = commands.flatMap(({ path, commands: inner, flags }) => [

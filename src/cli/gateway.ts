@@ -33,7 +33,7 @@ import { checkListenFlags, listenOptions } from './serving.ts';
 import { untilSignal } from './signals.ts';
 import { readNamedFile, usage } from './usage.ts';
 
-/** Serves agents of the bus over HTTP until told to stop. */
+/** Serves agents of the bus over HTTP until the process is stopped. */
 export async function serveGateway(
   agents: readonly string[],
   options: GatewayCommandOptions,
@@ -45,7 +45,7 @@ export async function serveGateway(
   const place = await readBusPlace('.', options);
   const store = storeAt(place, options.store, join('.legate', 'gateway.db'));
   const identity = await identityAt(place, options.name);
-  // Before anything that counts.
+  // Before anything records metrics.
   await using _telemetry = (await telemetryAt(place, options.name, logger)) ?? null;
   const hosted = options.work ?? [];
   await using bus = await openBusAt(place, { logger, allowsMemory: hosted.length > 0 });
@@ -61,7 +61,7 @@ export async function serveGateway(
     ...telemetryOf(place.telemetry, options.name),
     ...listenOptions(options),
     ...(options.url !== undefined && { url: options.url.replace(/\/+$/, '') }),
-    // Where callers are known, they can ask for the card that is theirs.
+    // Only authenticated callers can ask for their extended card.
     ...(verifiers.length > 0 && {
       auth: new Authenticator({ verifiers, logger }),
       extendedCard: true as const,
@@ -86,7 +86,7 @@ interface HostContext {
   readonly logger: Logger;
 }
 
-/** Hosts the workers in order; disposing stops them in reverse order. */
+/** Starts the workers in order; disposing stops them in reverse order. */
 async function hostAll(workers: readonly string[], from: HostContext): Promise<AsyncDisposable> {
   const hosts: AsyncDisposable[] = [];
   const stop = async (): Promise<void> => {
@@ -109,7 +109,7 @@ async function hostHere(worker: string, from: HostContext): Promise<AsyncDisposa
     logger,
     ...retentionOf(place.store),
     ...(await identityAt(place, agent.name)),
-    // One process owns a file; the databases of others can be shared.
+    // Only one process can own a SQLite file; databases can be shared.
     store:
       store.type === 'sqlite'
         ? { type: 'sqlite', path: join(dirname(store.path), `work-${agent.name}.db`) }
@@ -145,7 +145,7 @@ const keyFile = z
   .min(1)
   .max(10_000);
 
-/** Says where the file is wrong, and never what is in it. */
+/** Reports the path of the mistake, and never the content of the file. */
 async function readKeys(file: string) {
   const text = await readNamedFile(file, '--api-keys');
   let value: unknown;
@@ -172,7 +172,7 @@ function algorithmOf(method: string): JwtAlgorithm {
 function limitsOf(options: GatewayCommandOptions): CallerLimitsOptions {
   const { requestsPerSecond, concurrentRequests, openStreams } = options;
   return {
-    // Guessing tokens is slow from the first minute on.
+    // Limits guesses of tokens from the start.
     failuresPerMinute: 60,
     ...present({ requestsPerSecond, concurrentRequests, openStreams }),
   };
@@ -193,8 +193,8 @@ function pushOf(
 const hostPattern = /^(?:[\w-]+(?:\.[\w-]+)*|\[[\da-f:.]+\])$/i;
 
 /**
- * The hosts that the operator lists, by exactly these names and wherever they lead: in a cluster,
- * webhooks are at private addresses. `*` adds every public host.
+ * The hosts that the operator lists, by exact name and regardless of their addresses: in a cluster,
+ * webhooks have private addresses. `*` adds every public host.
  */
 export function pushPolicy(hosts: readonly string[]): UrlPolicy {
   const allowedNames = hosts

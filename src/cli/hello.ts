@@ -12,7 +12,7 @@ const greeter = agent(
   },
 );
 
-/** Serves the greeting agent until told to stop. */
+/** Serves the greeting agent until the process is stopped. */
 export async function hello({ port, data }: HelloOptions): Promise<void> {
   const path = resolve(data, 'hello.db');
   const store = { type: 'sqlite', path } as const;

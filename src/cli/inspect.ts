@@ -9,7 +9,7 @@ import { Progress } from './progress.ts';
 import { run } from './run.ts';
 import { greetUntilSignal, inspectorOptions, serveAgent } from './serving.ts';
 
-/** Opens the inspector for an agent: one of this machine, or any other by its address. */
+/** Opens the inspector for a local agent, or for any agent by its URL. */
 export async function inspect(place: string, options: InspectCommandOptions): Promise<void> {
   const isLocal = options.agentCard === undefined && existsSync(place);
   if (isLocal) {

@@ -12,7 +12,7 @@ import { usage } from './usage.ts';
 
 export interface LoadedAgent {
   readonly agent: Agent;
-  /** Where its endpoints.yml is. */
+  /** The folder of its endpoints.yml. */
   readonly directory: string;
 }
 
@@ -23,7 +23,7 @@ export interface LoadAgentOptions {
 
 /**
  * The agent of a module (`agent.ts`, or `agents.ts#bob` for one of several exports), of an
- * assistant's folder, or of a packed model, whose endpoints are those of the present folder.
+ * assistant's folder, or of a packed model with the endpoints of the current folder.
  */
 export async function loadAgent(place: string, options: LoadAgentOptions): Promise<LoadedAgent> {
   const isThere = (path: string) => statSync(path, { throwIfNoEntry: false });
@@ -94,7 +94,7 @@ async function importModule(file: string): Promise<Record<string, unknown>> {
   try {
     return (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
   } catch (error) {
-    // Whatever else is wrong with a module is its author's to read, trace and all.
+    // Other errors of a module are for its author: shows them with their stack trace.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
     throw usage(
       `${file} is no module; name one that exports an agent, such as agent.ts, or the folder of an assistant`,

@@ -2,17 +2,17 @@ import { createServer, type RequestListener, type ServerOptions } from 'node:htt
 import type { AddressInfo } from 'node:net';
 
 interface LocalServerOptions extends ServerOptions {
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   /** @default '127.0.0.1' */
   readonly host?: string;
-  /** What is said where the port cannot be had. */
+  /** The error message when the port is not available. */
   readonly refused: (cause: NodeJS.ErrnoException) => Error;
-  /** Milliseconds that answers under way have when it closes. @default 0 */
+  /** Grace period for responses in flight on close, in milliseconds. @default 0 */
   readonly graceMs?: number;
 }
 
-/** A small server of a command, for as long as the command needs it. */
+/** A small HTTP server that lives as long as its command needs it. */
 export interface LocalServer extends AsyncDisposable {
   readonly port: number;
 }
@@ -29,7 +29,7 @@ export async function openLocalServer(
   return {
     port: (server.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {
-      // Browsers open connections that they may never use; those are not waited for.
+      // Browsers open connections that they may never use: closes them after the grace period.
       const impatient = setTimeout(() => server.closeAllConnections(), graceMs);
       await new Promise((resolve) => server.close(resolve));
       clearTimeout(impatient);

@@ -4,8 +4,8 @@ import type { LogLevel } from './commands/options.ts';
 import { usage } from './usage.ts';
 
 /**
- * Logs to standard error: for people on a terminal, as one JSON object a line elsewhere, and as
- * `LOG_FORMAT` says where it says anything.
+ * Logs to standard error: as text on a terminal, else as one JSON object a line; `LOG_FORMAT`
+ * overrides this.
  */
 export function createLogger(level: LogLevel): Logger {
   const { stderr, env } = process;

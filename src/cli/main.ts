@@ -4,8 +4,8 @@ import { isServer } from './commands/declare.ts';
 import { packageVersion } from './commands/version.ts';
 
 /**
- * The `legate` command. What a subcommand does is loaded when it is called, so that help is quick.
- * Standard output has the result and nothing else; whatever is said about it goes to standard error.
+ * The `legate` command. The code of a subcommand is loaded when it runs, so that help is fast.
+ * Standard output carries the result and nothing else; diagnostics go to standard error.
  */
 export async function main(args: readonly string[]): Promise<void> {
   const program = new Command('legate')
@@ -27,14 +27,14 @@ Examples:
     );
   for (const command of catalogue()) program.addCommand(command);
   throwInsteadOfExit(program);
-  // The list of commands names them; what each takes is in its own help.
+  // The list of commands shows names only; the help of each command shows its options.
   program.configureHelp({ subcommandTerm: (one) => [one.name(), ...one.aliases()].join('|') });
   const find = (name = ''): Command | undefined =>
     program.commands.find((one) => one.name() === name || one.aliases().includes(name));
   const called = find(args.find((arg) => !arg.startsWith('-')));
   leaveWithReaders(called !== undefined && isServer(called));
   try {
-    // Help for an unknown command is answered like the command itself: with what may be meant.
+    // Help for an unknown command fails like the command itself, with the nearest known ones.
     const [first, second, ...rest] = args;
     const isUnknown = first === 'help' && second !== undefined && second !== 'help';
     const typed = isUnknown && find(second) === undefined ? [second, ...rest] : args;
@@ -45,8 +45,8 @@ Examples:
 }
 
 /**
- * A reader that has seen enough, as in `legate list | head`, is no failure: whoever wrote for it is
- * done. Servers go on; nobody has to read what they say.
+ * A reader that closes the pipe early, as in `legate list | head`, is not a failure: the command
+ * ends. Servers keep running without a reader.
  */
 function leaveWithReaders(isServing: boolean): void {
   const leave = (error: NodeJS.ErrnoException): void => {
@@ -65,7 +65,7 @@ function throwInsteadOfExit(command: Command): void {
   }
 }
 
-/** Says what went wrong, in as few words as possible, and gives the exit code. */
+/** Prints the error in one line and returns the exit code. */
 async function report(
   error: unknown,
   args: readonly string[],

@@ -6,18 +6,18 @@ import type { Logger, Telemetry } from '../telemetry/index.ts';
 import { openLocalServer } from './local-server.ts';
 import { usage } from './usage.ts';
 
-/** Where OpenTelemetry's own exporters for Prometheus listen, unless told otherwise. */
+/** The default port of OpenTelemetry's Prometheus exporters. */
 export const usualMetricsPort = 9464;
 
 export interface MetricsPortOptions {
   readonly telemetry: Telemetry;
   readonly settings: NonNullable<TelemetrySettings['prometheus']>;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly logger: Logger;
 }
 
-/** A port for Prometheus, of a process that has no other. */
+/** A port for Prometheus in a process without an HTTP server. */
 export interface MetricsPort extends AsyncDisposable {
   readonly url: string;
 }

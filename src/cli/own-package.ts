@@ -5,8 +5,8 @@ const extension = extname(import.meta.url);
 let isRegistered = false;
 
 /**
- * Lets modules that are loaded from now on import `legate` where they have none of their own: a new
- * agent runs before anything was installed, with the package that the command is part of.
+ * Lets modules loaded from now on import `legate` when they have no installed package: a new agent
+ * runs before anything is installed, with the package of the command.
  */
 export function offerOwnPackage(): void {
   if (isRegistered) return;

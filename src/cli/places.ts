@@ -10,14 +10,14 @@ import { LegateError } from '../protocol/index.ts';
 import type { PlaceOptions } from './commands/options.ts';
 import { usage } from './usage.ts';
 
-/** Where the parts of a project are, as the command line says it. */
+/** The paths of the parts of a project, from the command line. */
 export function placesOf(directory: string, options: PlaceOptions): ProjectPlaces {
   if (!isFolder(directory)) throw noFolder(directory);
   const { config, domain, data, endpoints, credentials, subAgents } = options;
   return { directory, config, domain, data, endpoints, credentials, subAgents };
 }
 
-/** The same, of a project that must be there. */
+/** The same, for a project that must exist. */
 export function projectPlacesOf(directory: string, options: PlaceOptions): ProjectPlaces {
   const places = placesOf(directory, options);
   const isNamed = options.domain !== undefined || options.data !== undefined;
@@ -50,7 +50,7 @@ export async function loadFrom(
   return loadPacked(file, { directory, endpoints }, process.env);
 }
 
-/** The packed model that is meant: the file itself, or the newest of a folder. */
+/** The packed model: the file itself, or the newest of a folder. */
 export function modelFile(path: string | undefined): string | undefined {
   if (path === undefined || !isFolder(path)) return path;
   const models = readdirSync(path)

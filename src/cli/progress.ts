@@ -1,12 +1,12 @@
 import { styleText } from 'node:util';
 
-/** Shorter waits are not worth a word. */
+/** Shows nothing for shorter waits. */
 const patienceMs = 1_000;
 const everyMs = 500;
 
 /**
- * One line on a terminal's standard error that says what is waited for, and for how long; it comes
- * after a second and leaves no trace. Elsewhere there is none.
+ * One line on a terminal's standard error that shows what the command waits for, and for how long. It
+ * appears after a second and is erased at the end. Without a terminal, prints nothing.
  */
 export class Progress implements Disposable {
   readonly #isShown = process.stderr.isTTY;
@@ -31,7 +31,7 @@ export class Progress implements Disposable {
     if (this.#isOnScreen) this.#draw();
   }
 
-  /** Makes room for a line of output. */
+  /** Erases the line before other output. */
   clear(): void {
     if (!this.#isOnScreen) return;
     process.stderr.write('\r\u001B[K');

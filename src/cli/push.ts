@@ -6,10 +6,10 @@ import type { PushListOptions, PushRetryOptions } from './commands/operations.ts
 import { inStore } from './stores.ts';
 import { usage } from './usage.ts';
 
-/** Deliveries read at once. */
+/** Page size of reads. */
 const pageSize = 100;
 
-/** Shows deliveries of a store, also of one that a server has open. */
+/** Lists the deliveries of a store, even while a server has it open. */
 export async function listDeliveries(options: PushListOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     let shown = 0;
@@ -21,7 +21,7 @@ export async function listDeliveries(options: PushListOptions): Promise<void> {
   });
 }
 
-/** Gives dead deliveries another round of attempts. */
+/** Schedules dead deliveries for another round of attempts. */
 export async function retryDeliveries(
   ids: readonly number[],
   options: PushRetryOptions,
@@ -34,10 +34,10 @@ export async function retryDeliveries(
     const wanted = isAll ? await deadOnes(store) : ids;
     const missing: number[] = [];
     for (const id of wanted) {
-      // Another process may have been faster; with --all that is no failure.
+      // Another process may have been faster; with --all this is not a failure.
       if (await store.push.revive(id)) {
         console.log(`delivery ${id} is due again`);
-        // As the server logs it, for whoever collects what this command says.
+        // The same log event as the server's, for log collectors.
         const event = { audit: 'action', event: 'audit.push.revived', deliveryId: id };
         console.error(JSON.stringify(event));
       } else if (!isAll) missing.push(id);
@@ -75,7 +75,7 @@ async function deadOnes(store: Store): Promise<readonly number[]> {
   return ids;
 }
 
-/** Neither secrets nor the path of the address, which may be one. */
+/** Shows neither secrets nor the path of the URL, which may be one. */
 function shownRecord(record: DeliveryRecord): object {
   const { id, state, taskId, sequence, attempts, nextAttemptAt, lastError, push } = record;
   const { url: _url, id: config, ...rest } = redactPushConfig(push.config);

@@ -12,9 +12,9 @@ import { Progress } from './progress.ts';
 import { eachLine, isTerminal, note, payloadOf } from './terminal.ts';
 import { Transcript } from './transcript.ts';
 
-/** A conversation with any A2A agent: one line is one message, and answers show up as they come. */
+/** A conversation with any A2A agent: one line is one message, and answers are streamed. */
 export async function remoteShell(agent: string, options: ShellCommandOptions): Promise<void> {
-  // Of the same name, but the file of a project.
+  // The option has the same name, but means the file of a project here.
   const { config: _, ...rest } = options;
   const flags = { ...rest, agentCard: agent };
   await calling(flags, [], async (session) => {
@@ -23,7 +23,7 @@ export async function remoteShell(agent: string, options: ShellCommandOptions): 
   });
 }
 
-/** Old agents are talked to, as well: a person sees which version it is. */
+/** Accepts agents of older versions, as well: the user sees the version. */
 async function connected(session: Session, flags: ClientCommandOptions): Promise<Client> {
   try {
     return await session.connect();
@@ -40,8 +40,8 @@ const help = `/history  show the conversation  /state   show the state of the ta
 /stop     leave the shell`;
 
 /**
- * Waits for a line (**listening**), sends it and shows what comes of it (**answering**), and listens
- * again. While a task waits for its caller, the next line answers it; else it begins a new one.
+ * Waits for a line (**listening**), sends it and shows the answer (**answering**), and listens
+ * again. While a task waits for its caller, the next line answers it; else it starts a new one.
  */
 class RemoteConversation {
   readonly #client: Client;
@@ -51,7 +51,7 @@ class RemoteConversation {
   /** The task that waits for an answer. */
   #taskId: string | undefined;
   #state = 'no task yet';
-  /** The task that is being worked on. */
+  /** The running task. */
   #running: string | undefined;
 
   constructor(client: Client, session: Session, contextId: string | undefined) {
@@ -64,7 +64,7 @@ class RemoteConversation {
     const { name } = this.#client.card;
     const { protocolBinding, protocolVersion } = this.#client.interface;
     this.#note(`${name}, A2A ${protocolVersion} over ${protocolBinding}; /help for commands`);
-    // Before the input is opened: lines that nobody waits for yet are lost.
+    // Before the input is opened: lines without a listener are lost.
     if (this.#contextId !== undefined) await this.#recall(this.#contextId);
     await eachLine((text) => this.#answer(text), {
       ends: ['/stop', '/exit', '/quit'],
@@ -91,7 +91,7 @@ class RemoteConversation {
       await this.#send(await partsOf(said, flags));
     } catch (error) {
       if (!(error instanceof LegateError)) throw error;
-      // The conversation goes on: the next message may fare better.
+      // The conversation continues: the next message may succeed.
       this.#session.warn(error.message);
       if (!isTerminal()) process.exitCode = 1;
     }
@@ -109,7 +109,7 @@ class RemoteConversation {
     await this.#follow(this.#client.sendStreamingMessage(said, { signal }), isAnswer);
   }
 
-  /** The agent goes on by itself once somebody was let in. */
+  /** The agent continues by itself once the user authorized it. */
   async #awaitAuthorization(taskId: string): Promise<void> {
     await this.#follow(afterAuthorization(taskId, this.#client, this.#session), false);
   }
@@ -148,7 +148,7 @@ class RemoteConversation {
     }
   }
 
-  /** What was said before, of a conversation that is taken up again. */
+  /** Shows the history of a resumed conversation. */
   async #recall(contextId: string): Promise<void> {
     const request = { contextId, includeArtifacts: true };
     const { tasks } = await this.#client.listTasks(request, { signal: this.#session.signal });
@@ -166,7 +166,7 @@ class RemoteConversation {
   #cancelRunning(): boolean {
     if (this.#running === undefined) return false;
     this.#note('(canceling)');
-    // What comes of it, the stream tells; a refusal changes nothing.
+    // The stream shows the result; a refused cancellation changes nothing.
     void this.#client.cancelTask(this.#running).catch((error: unknown) => {
       this.#session.warn(error instanceof Error ? error.message : String(error));
     });

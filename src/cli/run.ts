@@ -21,10 +21,10 @@ import {
 } from './serving.ts';
 import { usage } from './usage.ts';
 
-/** Serves an assistant, or the agent of a module, until told to stop. */
+/** Serves an assistant, or the agent of a module, until the process is stopped. */
 export async function run(
   place: string,
-  /** `open` shows the inspector in a browser: what `inspect` does. */
+  /** `open` opens the inspector in a browser, as `inspect` does. */
   options: RunCommandOptions & { readonly open?: boolean },
 ): Promise<void> {
   const found = statSync(place, { throwIfNoEntry: false });
@@ -49,14 +49,14 @@ function serveOptions(options: RunCommandOptions) {
   };
 }
 
-/** Tasks are kept beside the module, unless endpoints.yml says more. */
+/** Stores tasks beside the module, unless endpoints.yml configures a store. */
 async function startModule(place: string, options: RunCommandOptions): Promise<Started> {
   checkListenFlags(options, options.authToken !== undefined);
   const serving = serveOptions(options);
   const { agent, directory } = await loadAgent(place, serving);
   const file = options.endpoints ?? join(directory, 'endpoints.yml');
   const isSaid = options.endpoints !== undefined || existsSync(file);
-  // The rest of the file is for others.
+  // Other commands read the rest of the file.
   const { store, telemetry } = isSaid
     ? await (await import('./bus-place.ts')).readStoreAndTelemetry(file)
     : {};
@@ -75,7 +75,7 @@ async function startAssistant(directory: string, options: RunCommandOptions): Pr
   const { authToken: token, jwtSecret: secret, jwtMethod: algorithm } = options;
   const model = modelFile(options.model);
   using progress = new Progress('Loading the assistant');
-  // Agents of modules need none of it.
+  // Loaded on demand: agents of modules do not need it.
   const { serveAssistant } = await import('../assistant/index.ts');
   const serving = await serveAssistant({
     ...serveOptions(options),

@@ -9,7 +9,7 @@ import { openPage } from './open-page.ts';
 import { untilSignal } from './signals.ts';
 import { usage } from './usage.ts';
 
-/** The flags of a command that listens. */
+/** The options of a command that listens. */
 export type ListenFlags = Pick<
   RunCommandOptions,
   | 'port'
@@ -22,7 +22,7 @@ export type ListenFlags = Pick<
   | 'dangerouslyAllowUnauthenticatedRemote'
 >;
 
-/** The flags as `serve` takes them. */
+/** The options for `serve`. */
 export function listenOptions(flags: ListenFlags) {
   const { sslCertificate: certificate, sslKeyfile: key, sslCaFile: ca, sslPassword } = flags;
   if ((certificate === undefined) !== (key === undefined)) {
@@ -41,8 +41,8 @@ export function listenOptions(flags: ListenFlags) {
 }
 
 /**
- * Refuses what `checkBind` would refuse, before anything starts, and names the flags of the command
- * line instead of the options in code.
+ * Refuses what `checkBind` would refuse, before anything starts, and names flags of the command line
+ * instead of options in code.
  */
 export function checkListenFlags(flags: ListenFlags, isAuthenticated: boolean): void {
   const { interface: host, dangerouslyAllowUnauthenticatedRemote = false } = flags;
@@ -53,19 +53,19 @@ export function checkListenFlags(flags: ListenFlags, isAuthenticated: boolean): 
   );
 }
 
-/** The page may call other agents, too: it is for whoever runs the command. */
+/** The inspector may call other agents, too: it is for the operator who runs the command. */
 export function inspectorOptions({
   inspectToken: token,
 }: Pick<RunCommandOptions, 'inspectToken'>): InspectorOptions {
   return { proxy: true, version: packageVersion(), ...present({ token }) };
 }
 
-/** A server that has started. */
+/** A running server. */
 export interface Started extends AsyncDisposable {
   /** @example 'the assistant "bank"' */
   readonly what: string;
   readonly url: string;
-  /** The link to the inspector, where it is served. */
+  /** The link to the inspector, if it is served. */
   readonly inspectorUrl: string | undefined;
   readonly hasCard: boolean;
   readonly store: StoreOptions | Store;
@@ -73,7 +73,7 @@ export interface Started extends AsyncDisposable {
   readonly command: string;
 }
 
-/** Serves an agent; where there is a token, to those who have it. */
+/** Serves an agent; with a token, only to callers who send it. */
 export async function serveAgent(
   agent: Agent,
   { token, ...options }: ServeOptions & { readonly store: StoreOptions; readonly token?: string },
@@ -97,7 +97,7 @@ export async function serveAgent(
   };
 }
 
-/** Says where the server is, and waits until it is told to stop. The only place that prints the link to the inspector. */
+/** Prints the URL of the server, and waits until the process is stopped. The only code that prints the link to the inspector. */
 export async function greetUntilSignal(started: Started, { open = false } = {}): Promise<void> {
   const { what, url, inspectorUrl, hasCard, store, command } = started;
   console.log(
@@ -118,7 +118,7 @@ export async function greetUntilSignal(started: Started, { open = false } = {}):
   await untilSignal();
 }
 
-/** Where data is stored, for people; URLs of databases may contain a password. */
+/** The location of the store, for people; without passwords of database URLs. */
 function placeOf(store: StoreOptions | Store): string {
   if (!('type' in store)) return 'a custom store';
   if (store.type === 'sqlite') return store.path;

@@ -21,8 +21,8 @@ const help = `/slots    show slot values              /stack    show active flow
 /stop     leave the shell               1, 2, …   select a button`;
 
 /**
- * A conversation over standard input and output: one line is one message. On a terminal there is a
- * prompt; with a pipe only what the assistant says is printed.
+ * A conversation over standard input and output: one line is one message. On a terminal it shows a
+ * prompt; in a pipe it prints only the messages of the assistant.
  */
 export async function shell(place: string, options: ShellCommandOptions): Promise<void> {
   const agent = options.agentCard ?? (isAgent(place) ? place : undefined);
@@ -31,7 +31,7 @@ export async function shell(place: string, options: ShellCommandOptions): Promis
   return remoteShell(agent, options);
 }
 
-/** A URL, the card of an agent, or a host; folders are projects, whatever their names look like. */
+/** A URL, an agent card, or a host; existing folders are projects, whatever their names look like. */
 function isAgent(text: string): boolean {
   if (/^(?:https?|file):/i.test(text)) return true;
   if (statSync(text, { throwIfNoEntry: false })?.isDirectory() === true) return false;
@@ -42,7 +42,7 @@ function isAgent(text: string): boolean {
 async function assistantShell(directory: string, options: ShellCommandOptions): Promise<void> {
   await using assistant = await load(directory, options);
   const conversation = new ShellConversation(assistant, options.sender);
-  // Before the input is opened: lines that nobody waits for yet are lost.
+  // Before the input is opened: lines without a listener are lost.
   await conversation.open();
   note('Type a message, or /help for commands.');
   await eachLine((text) => conversation.answer(text), { ends: ['/stop'] });
@@ -60,7 +60,7 @@ async function load(directory: string, options: ShellCommandOptions): Promise<As
   });
 }
 
-/** What of a conversation's state is shown. */
+/** The conversation state to show. */
 interface ShownTracker {
   readonly slots?: JsonObject;
   readonly stack?: readonly { readonly flowId: string; readonly stepId: string }[];
@@ -79,7 +79,7 @@ class ShellConversation {
     this.#senderId = senderId;
   }
 
-  /** Starts a new conversation; the assistant says its welcome. */
+  /** Starts a new conversation; the assistant sends its welcome. */
   async open(): Promise<void> {
     this.#tracker = undefined;
     this.#log.length = 0;
@@ -91,7 +91,7 @@ class ShellConversation {
     else if (!this.#tell(text)) await this.#say(payloadOf(text, this.#buttons));
   }
 
-  /** Answers questions about the conversation itself; false for what is part of it. */
+  /** Runs a command of the shell; false when the text is a message for the assistant. */
   #tell(text: string): boolean {
     const { slots = {}, stack = [], transcript = [] } = (this.#tracker ?? {}) as ShownTracker;
     if (text === '/help') {
@@ -105,7 +105,7 @@ class ShellConversation {
       if (stack.length === 0) console.log('no active flow');
     } else if (text === '/history') {
       for (const { speaker, text: said } of transcript) {
-        // Not said by anybody: it opened the conversation.
+        // Not a message of the user: it opened the conversation.
         if (said === sessionStart) continue;
         console.log(`${speaker === 'user' ? 'you' : 'assistant'}: ${said}`);
       }

@@ -1,4 +1,4 @@
-/** Resolves when the process is asked to stop; asked a second time, it stops at once. */
+/** Resolves on the first SIGINT or SIGTERM; the second ends the process at once. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {

@@ -4,14 +4,14 @@ import { openStore, type Store, type StoreOptions } from '../store/index.ts';
 import { Progress } from './progress.ts';
 import { usage } from './usage.ts';
 
-/** A file, or the address of a database. */
+/** A file, or the URL of a database. */
 export function namedStore(place: string): Exclude<StoreOptions, { type: 'memory' }> {
   return /^postgres(?:ql)?:\/\//.test(place)
     ? { type: 'postgres', url: place }
     : { type: 'sqlite', path: resolve(place) };
 }
 
-/** Works on a store that an agent may have open. */
+/** Opens a store that an agent may have open, too. */
 export async function inStore(
   place: string,
   action: (store: Store) => Promise<void>,

@@ -11,7 +11,7 @@ const words: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
 };
 
-/** What the operating system refused, in one line; undefined for errors that are not its own. */
+/** An error of the operating system in one line; undefined for other errors. */
 export function systemFailure(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, path, syscall } = error as NodeJS.ErrnoException;

@@ -1,17 +1,17 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 
-/** Whether a person types and reads; a pipe gets what is said, and nothing else. */
+/** Whether a person types and reads; in a pipe, only messages are printed. */
 export function isTerminal(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
-/** A remark for a person, beside the conversation. */
+/** A hint for a person, apart from the conversation. */
 export function note(text: string): void {
   if (isTerminal()) console.error(styleText('gray', text, { stream: process.stderr }));
 }
 
-/** What a number stands for: the button that was shown with it. */
+/** The button of that number, as shown before. */
 export function payloadOf(
   text: string,
   buttons: readonly { readonly payload?: string | undefined }[],
@@ -21,8 +21,8 @@ export function payloadOf(
 }
 
 /**
- * Reads lines until the input ends or one of `ends` is typed, and answers each before it reads the
- * next. `onInterrupt` tells whether Ctrl+C was for something else than the conversation.
+ * Reads lines until the input ends or one of `ends` is typed, and handles each before it reads the
+ * next. `onInterrupt` returns true when it handled Ctrl+C, so that the conversation continues.
  */
 export async function eachLine(
   answer: (text: string) => Promise<void>,

@@ -20,7 +20,7 @@ import { createLogger } from './logger.ts';
 import { loadFrom } from './places.ts';
 import { usage } from './usage.ts';
 
-/** Holds the conversations of test files, and says which of them did not go as expected. */
+/** Runs end-to-end conversation tests and prints the failed ones. */
 export async function testEndToEnd(path: string, options: TestCommandOptions): Promise<void> {
   const directory = options.project ?? projectAbove(path);
   const { project, problems } = await loadFrom(directory, options);
@@ -62,7 +62,7 @@ function tell({ test, failures }: CaseResult): void {
   console.log(`${mark}  ${relative('.', test.position.file)} ${test.name}`);
 }
 
-/** The folder that is a project, from the tests upwards. */
+/** The nearest project folder, from the tests upwards. */
 function projectAbove(path: string): string {
   const tests = resolve(path.split('::', 1)[0] ?? path);
   const marks = ['config.yml', 'domain.yml', 'domain'];

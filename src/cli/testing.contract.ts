@@ -1,4 +1,4 @@
-/** What the tests of commands on the bus share: the command as a process, and folders with a bus. */
+/** Shared by the tests of bus commands: the command as a process, and folders with a bus. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -8,7 +8,7 @@ import { type Bus, openBus } from '../bus/index.ts';
 import { environment } from './testing/environment.ts';
 import { giveInput } from './testing/input.ts';
 
-/** For tests of many processes, one after the other. */
+/** For tests that run many processes in sequence. */
 export const slow = { timeout: 300_000 };
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
@@ -25,7 +25,7 @@ export interface Running extends AsyncDisposable {
   readonly out: () => string;
   readonly err: () => string;
   readonly ended: Promise<Ended>;
-  /** Waits for words on standard output or standard error. */
+  /** Waits for a text on standard output or standard error. */
   says(words: string | RegExp): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
@@ -73,7 +73,7 @@ export function legate(args: readonly string[], options: LegateOptions = {}): Pr
   return start(args, { input: '', ...options }).ended;
 }
 
-/** A folder with an exchange of its own on the broker of the tests. */
+/** A folder with its own exchange on the test broker. */
 export interface BusFolder extends ProjectFolder {
   readonly bus: Bus;
   /** Unique on the broker. */
@@ -119,7 +119,7 @@ export async function busFolder(
   };
 }
 
-/** An agent that does as it is told: `fail`, `ask`, `hang`, or anything to be said again. */
+/** An agent with scripted behaviour: `fail`, `ask`, `hang`, or any text to echo. */
 export function agentModule(name: string, exported = 'agent'): string {
   return `
 import { agent as define, completed, failed, inputRequired, textOf, working } from '${source}/agents/index.ts';

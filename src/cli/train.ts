@@ -4,7 +4,7 @@ import { formatProblem } from '../config/index.ts';
 import type { TrainCommandOptions } from './commands/assistants.ts';
 import { isAcceptable, loadChecked } from './validate.ts';
 
-/** Checks a project and packs it; prints the path of the package. */
+/** Validates a project and packs it; prints the path of the package. */
 export async function train(directory: string, options: TrainCommandOptions): Promise<void> {
   const loaded = await loadChecked(directory, options);
   for (const problem of loaded.problems.all) console.error(formatProblem(problem));

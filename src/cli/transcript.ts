@@ -3,23 +3,23 @@ import type { StreamResponse, Task } from '../protocol/index.ts';
 import { buttonsOf, type ShownButton, shownParts } from './client/shown-parts.ts';
 import { plain } from './client/text.ts';
 
-/** Lines that are kept to be shown again. */
+/** Number of lines to keep for replay. */
 const mostLines = 2_000;
 
-/** Writes what an agent says to standard output as it comes, and keeps what was said by whom. */
+/** Streams the agent's messages to standard output, and keeps the transcript with its speakers. */
 export class Transcript {
   readonly #lines: string[] = [];
   /** Messages that were shown: snapshots repeat them. */
   readonly #shown = new Set<string>();
   #isFirst = true;
-  /** The artifact that the present line belongs to. */
+  /** The artifact of the current line. */
   #artifactId: string | undefined;
   #line = '';
-  /** Texts that streamed in this answer: the message at its end may repeat them. */
+  /** Texts that streamed in this answer: the final message may repeat them. */
   readonly #streamed = new Set<string>();
   #buttons: readonly ShownButton[] = [];
 
-  /** What the caller said. */
+  /** A message of the user. */
   add(said: Message): void {
     this.#isFirst = true;
     this.#streamed.clear();
@@ -28,12 +28,12 @@ export class Transcript {
     this.#keep(`you: ${said.parts.map(wordsOf).join(' ')}`);
   }
 
-  /** Those that were shown, in the order of their numbers. */
+  /** The buttons that were shown, in the order of their numbers. */
   get buttons(): readonly ShownButton[] {
     return this.#buttons;
   }
 
-  /** Shows an event; returns the words of an agent that is only on its way. */
+  /** Shows an event; returns the text of an interim status message. */
   take(response: StreamResponse): string | undefined {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
@@ -45,7 +45,7 @@ export class Transcript {
     }
     if ('task' in response) {
       const { artifacts = [], status } = response.task;
-      // Later ones repeat what was told by events of its own.
+      // Later snapshots repeat what earlier events contained.
       if (isFirst && isTerminal(status.state)) {
         for (const { artifactId, parts } of artifacts) this.#pieces(artifactId, parts, false);
       }
@@ -59,7 +59,7 @@ export class Transcript {
     return message.parts.map(wordsOf).join(' ');
   }
 
-  /** Takes over what a task of the past holds, without showing it. */
+  /** Records the messages of a past task without showing them. */
   recall({ history = [], status, artifacts = [] }: Task): void {
     const said = status.message === undefined ? history : [...history, status.message];
     for (const { messageId, role, parts } of said) {

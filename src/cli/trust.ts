@@ -20,7 +20,7 @@ import type {
 import { inStore } from './stores.ts';
 import { usage } from './usage.ts';
 
-/** Shows who is known, and what they may do. */
+/** Lists the known peers and their trust levels. */
 export async function listTrust(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const entries = await ledgerOf(store).list();
@@ -54,7 +54,7 @@ export async function revokeTrust(caller: string, options: GrantOptions): Promis
   });
 }
 
-/** Shows what waits for the user. */
+/** Lists the pending approvals. */
 export async function listProposals(options: TrustOptions): Promise<void> {
   await inStore(options.store, async (store) => {
     const open = await proposalsOf(store).list();

@@ -5,7 +5,7 @@ import type { PlaceOptions } from './commands/options.ts';
 import { projectPlacesOf } from './places.ts';
 import { Progress } from './progress.ts';
 
-/** Prints everything that is wrong with a project. */
+/** Prints all problems of a project. */
 export async function validateProject(
   directory: string,
   options: ValidateCommandOptions,
@@ -25,7 +25,7 @@ export async function validateProject(
   if (!isFine) process.exitCode = 1;
 }
 
-/** A project with everything that is wrong with it. */
+/** A project with all its problems. */
 export async function loadChecked(
   directory: string,
   options: PlaceOptions,
@@ -36,7 +36,7 @@ export async function loadChecked(
   return loaded;
 }
 
-/** Whether a project may run: warnings count as errors when they are asked to. */
+/** Whether a project may run; in strict mode, warnings count as errors. */
 export function isAcceptable(problems: Problems, failOnWarnings = false): boolean {
   return problems.errors.length === 0 && !(failOnWarnings && problems.warnings.length > 0);
 }

@@ -28,10 +28,10 @@ import { type MetricsPort, openMetricsPort, usualMetricsPort } from './metrics-p
 import { untilSignal } from './signals.ts';
 import { usage } from './usage.ts';
 
-/** How long turns under way may take when the process is asked to stop. */
+/** Grace period for turns in flight on shutdown. */
 const graceMs = 10_000;
 
-/** Hosts an agent on the bus, until told to stop or, with `--once`, for one task. */
+/** Hosts an agent on the bus until the process is stopped or, with `--once`, for one task. */
 export async function work(place: string, options: WorkCommandOptions): Promise<void> {
   const logger = createLogger(options.logLevel);
   const { agent, directory } = await loadAgent(place, { ...options, logger });
@@ -61,8 +61,8 @@ export async function work(place: string, options: WorkCommandOptions): Promise<
 }
 
 /**
- * Opens a port for Prometheus, where `telemetry:` asks for it. A worker of one task is gone before
- * anybody reads, and several of them may be on one machine: it has a port only when one is named.
+ * Opens a port for Prometheus, if `telemetry:` configures one. A worker with `--once` ends before a
+ * scrape, and several of them may run on one machine: it opens a port only when one is given.
  */
 async function showMetrics(
   { telemetry: settings }: BusPlace,
@@ -89,7 +89,7 @@ interface Hosting extends Omit<WorkCommandOptions, 'store'> {
   readonly retention: ReturnType<typeof retentionOf>;
   readonly identity: BusIdentity;
   readonly logger: Logger;
-  /** Where metrics are shown. */
+  /** The URL of the metrics. */
   readonly metrics: string | undefined;
 }
 
@@ -103,7 +103,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     logger,
     ...options.retention,
     ...identity,
-    // A worker of one task makes itself known only when it is asked to: it is gone in a moment.
+    // A worker with `--once` announces itself only on request: it ends soon.
     announces: options.announce && !once,
     ...present({ concurrency: options.concurrency, prefetch: options.prefetch }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout * 1000 }),
@@ -123,7 +123,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
   return hosting.finished;
 }
 
-/** The agent, as far as its callers are trusted; what they ask is kept for the user. */
+/** The agent, restricted by the trust in its callers; their requests wait for the user's approval. */
 export function gated(agent: Agent, name: string, store: Store): Agent {
   const { records } = store;
   const scheduler = storeScheduler(store);
@@ -139,7 +139,7 @@ export function gated(agent: Agent, name: string, store: Store): Agent {
   });
 }
 
-/** What the user is told when somebody asks. Words of others must not steer the terminal. */
+/** The notice for the user about a request for approval. Escapes control sequences of the sender. */
 function noteLine({ kind, caller, skill, summary, taskId }: InboundNote): string {
   const who = trustName(caller);
   const asked = skill === undefined ? '' : ` (${skill})`;
@@ -148,7 +148,7 @@ function noteLine({ kind, caller, skill, summary, taskId }: InboundNote): string
   return kind === 'fact' ? `Kept as a fact: ${said}` : `Noted, not carried out: ${said}`;
 }
 
-/** Says how one task went, and gives the exit code. */
+/** Prints the result of one task and returns the exit code. */
 function report(outcome: HostOutcome, { once = false, json = false }: WorkCommandOptions): number {
   if (!once) return 0;
   const isSuccess = outcome.kind === 'idle' || (outcome.kind === 'answered' && outcome.isSuccess);

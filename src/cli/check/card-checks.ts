@@ -2,7 +2,7 @@ import { cardProblems, isLegacyCard, isJsonObject, readAgentCard } from '../../p
 import { type Check, type Finding, skip } from './finding.ts';
 import type { Answer, Probe } from './probe.ts';
 
-/** The card's place, and what was found there. */
+/** The URL of the card, and the responses from there. */
 export interface CardSubject {
   readonly probe: Probe;
   readonly url: string;
@@ -72,7 +72,7 @@ export const cardChecks: readonly Check<CardSubject>[] = [
   },
 ];
 
-/** One finding for each problem of the card, or one that says that there is none. */
+/** One finding for each problem of the card, or one finding that there is none. */
 export function cardFindings(card: unknown): readonly Finding[] {
   const about = { id: 'card.valid', subject: 'card', specification: '4.4' };
   const problems = cardProblems(card);
@@ -123,7 +123,7 @@ export const cachingChecks: readonly Check<CardSubject>[] = [
     fix: 'answer 304 to If-None-Match with the present ETag',
     run: async ({ probe, url, answer }) => {
       const etag = answer.headers.get('ETag') ?? skip('the card has no ETag');
-      // Said outright, or fetch asks every cache to look again: then 200 is right, too.
+      // Set explicitly: fetch would otherwise add `no-cache`, and then 200 is a valid answer, too.
       const cached = { 'Cache-Control': 'max-age=0', 'If-None-Match': etag };
       const headers = { 'A2A-Version': '1.0', ...cached };
       const { status } = await probe.send({ url, headers });

@@ -15,22 +15,22 @@ import { GrpcSpeaker } from './grpc-speaker.ts';
 import { HttpSpeaker, type Speaker } from './speaker.ts';
 
 export interface CheckOptions extends ProbeOptions {
-  /** What is said to the agent. */
+  /** The text of the test messages. */
   readonly text: string;
-  /** Whether no message may be sent: the card and its caching are looked at alone. @default false */
+  /** Sends no messages: checks only the card and its caching. @default false */
   readonly isReadOnly?: boolean;
-  /** Credentials, for what the card demands. */
+  /** Credentials for the security schemes of the card. */
   readonly authFor: (card: AgentCard) => Promise<Auth | undefined>;
-  /** Bindings beside those over HTTP, for what the card offers. */
+  /** Bindings beside HTTP, for the interfaces of the card. */
   readonly bindingsOf: (card: AgentCard) => Promise<readonly ClientBinding[]>;
-  /** Credentials for a card that is not for everybody, after it was refused. */
+  /** Credentials for a protected card, used after the server refused an anonymous request. */
   readonly challengedAuth: () => Auth | undefined;
   readonly onFinding?: (finding: Finding) => void;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Tries an agent from outside, and reports what it gets right and wrong. */
+/** Tests an agent from outside and reports what passes and what fails. */
 export async function checkAgent(address: string, options: CheckOptions): Promise<Report> {
   const findings: Finding[] = [];
   const tell = (finding: Finding): void => {
@@ -98,13 +98,13 @@ function readable(json: unknown): AgentCard | undefined {
   try {
     return readAgentCard(json);
   } catch (error) {
-    // Told by the checks of the card.
+    // The checks of the card report it.
     if (error instanceof LegateError) return undefined;
     throw error;
   }
 }
 
-/** The interfaces that are spoken here, each binding and version once. */
+/** The interfaces that Legate supports, each binding and version once. */
 function speakersOf(
   card: AgentCard,
   probe: Probe,

@@ -10,7 +10,7 @@ import { findingText, summaryText } from './render-text.ts';
 import { runTck } from './tck.ts';
 import { usage } from '../usage.ts';
 
-/** Tries an agent, and reports what it gets right and wrong. */
+/** Tests an agent and reports what passes and what fails. */
 export async function check(
   agent: string | undefined,
   options: CheckCommandOptions,
@@ -47,7 +47,7 @@ export async function check(
   });
 }
 
-/** Leaves the judgement to the kit of the A2A project; what it says is passed on as it comes. */
+/** Runs the compatibility kit of the A2A project instead, and passes its output through. */
 async function checkByTck(session: Session, url: string, folder: string): Promise<void> {
   const { transports, isJson, bearer, apiKey } = session.choices;
   if (bearer !== undefined || apiKey !== undefined) {

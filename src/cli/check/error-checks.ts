@@ -3,7 +3,7 @@ import { type Check, skip } from './finding.ts';
 import { endedTask, type InterfaceSubject, sendRequest } from './operation-checks.ts';
 import { type HttpSpeaker, overHttp, type Speaker, type Spoken } from './speaker.ts';
 
-/** Undefined where the error is one of these; else what came instead. */
+/** Undefined when the error is one of the expected ones; else a description of the actual answer. */
 function expects({ error, answer, code }: Spoken, codes: readonly ErrorCode[]): string | undefined {
   if (error === undefined) {
     return answer.json === undefined
@@ -18,7 +18,7 @@ interface Refusal extends Omit<Check<InterfaceSubject>, 'run'> {
   readonly codes: readonly ErrorCode[];
 }
 
-/** A request that must be refused with one of these errors. */
+/** A request that the agent must refuse with one of these errors. */
 function refusal({ ask, codes, ...check }: Refusal): Check<InterfaceSubject> {
   return { ...check, run: async (subject) => expects(await ask(subject), codes) };
 }
@@ -34,7 +34,7 @@ function onlyV1({ speaker }: InterfaceSubject, why: string): Speaker {
   return speaker.version === '1.0' ? speaker : skip(why);
 }
 
-/** Sends these bytes where the interface takes its messages. */
+/** Sends these bytes to the endpoint that takes messages. */
 async function posted(
   speaker: HttpSpeaker,
   body: string,
@@ -106,7 +106,7 @@ export const errorChecks: readonly Check<InterfaceSubject>[] = [
     fix: 'answer InvalidParams: a message has at least one part',
     ask: (subject) => {
       const request = sendRequest(subject);
-      // As they are called in the version that is spoken.
+      // The method names of the version under test.
       const key = request['message'] === undefined ? 'request' : 'message';
       const given = request[key] as Readonly<Record<string, unknown>>;
       const parts = 'content' in given ? 'content' : 'parts';

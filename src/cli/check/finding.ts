@@ -1,20 +1,20 @@
-/** What was found about one thing that an agent should do. */
+/** The result of one check. */
 export interface Finding {
   /** Stable, for scripts: `errors.unknown-task`. */
   readonly id: string;
-  /** What was looked at: `card`, or an interface such as `JSONRPC 1.0`. */
+  /** The subject of the check: `card`, or an interface such as `JSONRPC 1.0`. */
   readonly subject: string;
   readonly title: string;
   readonly outcome: Outcome;
-  /** What was seen; absent where all is well. */
+  /** What the agent did instead; absent when the check passed. */
   readonly detail?: string;
-  /** How to fix it, where it is not well. */
+  /** How to fix it, when the check did not pass. */
   readonly fix?: string;
-  /** Where the specification says so. */
+  /** The section of the specification. */
   readonly specification?: string;
 }
 
-/** `warning`: the specification recommends it, or caution does. `skipped`: it could not be tried. */
+/** `warning`: recommended by the specification or good practice. `skipped`: the check could not run. */
 export type Outcome = 'passed' | 'failed' | 'warning' | 'skipped';
 
 export interface Report {
@@ -25,19 +25,19 @@ export interface Report {
   readonly findings: readonly Finding[];
 }
 
-/** One thing to try on a subject. `Subject` is what it is tried on. */
+/** One check. `Subject` is what it runs on. */
 export interface Check<Subject> {
   readonly id: string;
   readonly title: string;
   readonly specification?: string;
   readonly fix: string;
-  /** Whether a failure is only a warning. @default false */
+  /** Reports a failure as a warning. @default false */
   readonly isAdvice?: boolean;
-  /** Undefined: as it should be. A text: what was seen instead. */
+  /** Undefined when the check passes; else what the agent did instead. */
   readonly run: (subject: Subject) => Promise<string | undefined> | string | undefined;
 }
 
-/** Thrown by a check that cannot be tried here. */
+/** Thrown by a check that cannot run here. */
 export class CheckSkipped extends Error {
   override readonly name = 'CheckSkipped';
 }
@@ -46,7 +46,7 @@ export function skip(why: string): never {
   throw new CheckSkipped(why);
 }
 
-/** Runs checks one after the other: later ones may build on what earlier ones did. */
+/** Runs checks in order: later ones may depend on earlier ones. */
 export async function runChecks<Subject>(
   checks: readonly Check<Subject>[],
   subject: Subject,

@@ -17,7 +17,7 @@ import { type Answer, mostBytes, type Probe } from './probe.ts';
 import type { Speaker, SpeakOptions, Spoken } from './speaker.ts';
 import { usage } from '../usage.ts';
 
-/** gRPC. What it answers is looked at as the JSON that it means, as if it had come over HTTP. */
+/** Speaks gRPC. Answers are converted to JSON, so that the checks for HTTP apply to them. */
 export class GrpcSpeaker implements Speaker {
   readonly binding = 'GRPC';
   readonly name: string;
@@ -86,7 +86,7 @@ export class GrpcSpeaker implements Speaker {
     this.#channel.close();
   }
 
-  /** In 0.3 tasks go by names that hold their ids. */
+  /** In 0.3 the name of a task contains its id. */
   #request(parameters: Readonly<Record<string, unknown>>): unknown {
     const { id, ...rest } = parameters;
     const isNamed = this.version === '0.3' && typeof id === 'string';
@@ -124,7 +124,7 @@ async function readStream(
       }
     }
   } catch {
-    // Cut off, or out of time: what came is looked at, and that it did not end is told.
+    // Cut off, or timed out: returns the events so far; the caller reports that the stream did not end.
     isComplete = false;
   }
   return { ...answerOf(200, undefined), text: '', events, isComplete };

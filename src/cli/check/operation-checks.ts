@@ -13,17 +13,17 @@ import { type Check, skip } from './finding.ts';
 import type { Answer } from './probe.ts';
 import { overHttp, type Speaker, type Spoken } from './speaker.ts';
 
-/** One interface of an agent, and what became of the messages sent to it. */
+/** One interface of an agent, and the results of the messages sent to it. */
 export interface InterfaceSubject {
   readonly speaker: Speaker;
   readonly card: AgentCard;
-  /** What is said to the agent. */
+  /** The text of the test messages. */
   readonly text: string;
-  /** The task that came of the first message. */
+  /** The task that the first message created. */
   task?: Task;
 }
 
-/** Lenient in nothing: what our own client forgives is told here. */
+/** Encodes the test message strictly in the version of the interface. */
 export function sendRequest({
   speaker,
   text,
@@ -32,7 +32,7 @@ export function sendRequest({
   return speaker.dialect.sendMessageRequest.encode(request) as Readonly<Record<string, unknown>>;
 }
 
-/** What was seen instead of a result. */
+/** Describes an answer that is not a result. */
 export function failureText({ answer, error }: Spoken): string | undefined {
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (answer.json === undefined) return `HTTP ${answer.status} with a body that is no JSON`;
@@ -127,7 +127,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
       const { result } = spoken;
       if (!isJsonObject(result)) return 'the answer is no object';
       for (const name of ['tasks', 'nextPageToken', 'pageSize', 'totalSize']) {
-        // In protobuf nothing is missing: what is not sent is empty.
+        // Protobuf has no missing fields: an unset field is empty.
         if (speaker.binding !== 'GRPC' && result[name] === undefined) return `${name} is missing`;
       }
       const page = decoded(() => speaker.dialect.listTasksResponse.decode(result));
@@ -137,7 +137,7 @@ export const operationChecks: readonly Check<InterfaceSubject>[] = [
   },
 ];
 
-/** The streams of one interface. */
+/** The checks of the streams of one interface. */
 export interface StreamSubject extends InterfaceSubject {
   answer?: Answer;
   events?: readonly StreamResponse[];
@@ -294,7 +294,7 @@ export const streamChecks: readonly Check<StreamSubject>[] = [
   },
 ];
 
-/** The task of the first message, where it has ended by now. */
+/** The task of the first message, if it has ended. */
 export async function endedTask(subject: InterfaceSubject): Promise<Task> {
   const task = subject.task ?? skip('no task came of the message');
   const { speaker } = subject;

@@ -2,16 +2,16 @@ import { type Auth } from '../../client/index.ts';
 import { LegateError, parseJson, type SseEvent, SseParser } from '../../protocol/index.ts';
 import { usage } from '../usage.ts';
 
-/** An answer as it came, however wrong. */
+/** An answer as received, valid or not. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Undefined where the body is no JSON. */
+  /** Undefined when the body is not JSON. */
   readonly json: unknown;
-  /** Of an event stream: what was read until it closed, or until there was no more time. */
+  /** The events of a stream, until it closed or timed out. */
   readonly events?: readonly SseEvent[];
-  /** Whether the peer closed its stream by itself. */
+  /** Whether the peer closed the stream. */
   readonly isComplete: boolean;
 }
 
@@ -20,15 +20,15 @@ export interface ProbeRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Leaves the credentials at home. @default false */
+  /** Sends no credentials. @default false */
   readonly isAnonymous?: boolean;
-  /** Stops reading a stream when this says so. */
+  /** Stops reading a stream when this returns true. */
   readonly isEnough?: (events: readonly SseEvent[]) => boolean;
 }
 
 export interface ProbeOptions {
   readonly fetch: typeof globalThis.fetch;
-  /** For each request, its whole answer included. */
+  /** Timeout of each request, including its whole answer. */
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface ProbeOptions {
 
 export const mostBytes = 4 * 1024 * 1024;
 
-/** Sends requests as they are, right or wrong, and takes every answer, right or wrong. */
+/** Sends requests as given and returns answers as received, valid or not. */
 export class Probe {
   readonly #options: ProbeOptions;
   readonly #answers: Answer[] = [];
@@ -51,7 +51,7 @@ export class Probe {
     return this.#answers;
   }
 
-  /** From now on requests carry these credentials. */
+  /** Adds these credentials to all further requests. */
   authenticate(auth: Auth | undefined): void {
     this.#auth = auth;
   }
@@ -60,7 +60,7 @@ export class Probe {
     return this.#auth !== undefined;
   }
 
-  /** What goes with every request. */
+  /** Headers of every request. */
   get limits(): Pick<ProbeOptions, 'timeoutMs' | 'signal'> {
     return this.#options;
   }
@@ -90,7 +90,7 @@ export class Probe {
     return answer;
   }
 
-  /** With credentials, unless they are to stay at home; refuses to put them on an open wire. */
+  /** Adds the credentials, unless the request is anonymous; refuses to send them unencrypted. */
   prepare(request: ProbeRequest): { readonly url: string; readonly headers: Headers } {
     const url = new URL(request.url);
     const headers = new Headers({ ...this.#options.headers, ...request.headers });
@@ -139,7 +139,7 @@ async function readAnswer(response: Response, isEnough: ProbeRequest['isEnough']
       }
     }
   } catch {
-    // Cut off, or out of time: what came is looked at, and that it did not end is told.
+    // Cut off, or timed out: returns the events so far; the caller reports that the stream did not end.
     isComplete = false;
   }
   const text = Buffer.concat(pieces).toString('utf8');

@@ -7,7 +7,7 @@ const words: Readonly<Record<Outcome, string>> = {
   skipped: 'not tried',
 };
 
-/** The report as one page without scripts and without anything from elsewhere. */
+/** The report as one page without scripts and external resources. */
 export function reportHtml(report: Report): string {
   const { agent, name, checkedAt, counts, findings } = report;
   const subjects = [...new Set(findings.map(({ subject }) => subject))];

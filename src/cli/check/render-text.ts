@@ -9,7 +9,7 @@ const marks: Readonly<Record<Outcome, readonly [string, 'green' | 'red' | 'yello
   skipped: ['skip', 'gray'],
 };
 
-/** One finding, as it is found: a line, and below it what was seen and how to fix it. */
+/** One finding: a line, and below it the actual behaviour and how to fix it. */
 export function findingText(finding: Finding, stream: NodeJS.WriteStream): string {
   const { outcome, title, subject, id, detail, fix, specification } = finding;
   const [word, colour] = marks[outcome];

@@ -4,7 +4,7 @@ import { type InterfaceSubject, sendRequest } from './operation-checks.ts';
 import { isProtected, type Probe } from './probe.ts';
 import { HttpSpeaker, overHttp, type Speaker, type SpeakOptions } from './speaker.ts';
 
-/** The whole agent, after everything else was tried. */
+/** The whole agent, after all other checks ran. */
 export interface SecuritySubject {
   readonly probe: Probe;
   readonly card: AgentCard;
@@ -13,16 +13,16 @@ export interface SecuritySubject {
   readonly text: string;
 }
 
-/** Larger than what web frameworks take unless told otherwise, smaller than any document. */
+/** Larger than the default body limit of web frameworks, smaller than any document. */
 const largeText = 200 * 1024;
 
-/** The first interface over HTTP, or the first of all. */
+/** The first HTTP interface, else the first interface. */
 function firstOf({ speakers, card, text }: SecuritySubject): InterfaceSubject {
   const first = speakers.find((one) => one instanceof HttpSpeaker) ?? speakers[0];
   return { speaker: first ?? skip('there is no interface to call'), card, text };
 }
 
-/** Undefined where every interface refuses the caller; else what the first that does not answers. */
+/** Undefined when every interface refuses the caller; else the answer of the first that does not. */
 async function refusedBy(
   { speakers }: SecuritySubject,
   options: SpeakOptions,

@@ -15,12 +15,12 @@ import {
 import { skip } from './finding.ts';
 import type { Answer, Probe, ProbeRequest } from './probe.ts';
 
-/** What an answer amounts to: a result, an error, or neither. */
+/** The meaning of an answer: a result, an error, or neither. */
 export interface Spoken {
   readonly answer: Answer;
   readonly result?: unknown;
   readonly error?: LegateError;
-  /** The JSON-RPC code or the HTTP status, as it came. */
+  /** The JSON-RPC code or the HTTP status, as received. */
   readonly code?: number;
 }
 
@@ -30,26 +30,26 @@ export interface SpeakOptions {
   readonly isEnough?: (events: readonly SseEvent[]) => boolean;
 }
 
-/** Speaks one binding in one version with one interface of an agent. */
+/** Speaks one binding in one version to one interface of an agent. */
 export interface Speaker {
   /** `JSONRPC 1.0` */
   readonly name: string;
   readonly version: '1.0' | '0.3';
   readonly binding: BindingName;
-  /** Its scheme tells whether the wire is encrypted. */
+  /** Its scheme shows whether the connection is encrypted. */
   readonly url: string;
   readonly dialect: Dialect;
-  /** Requests an operation with these parameters, as they are. */
+  /** Calls an operation with these parameters, unchecked. */
   speak(
     operation: Operation,
     parameters: Readonly<Record<string, unknown>>,
     options?: SpeakOptions,
   ): Promise<Spoken>;
-  /** What one event of a stream holds. */
+  /** The content of one event of a stream. */
   eventOf(data: string): unknown;
 }
 
-/** For what can be tried over HTTP alone. */
+/** For checks that exist only for HTTP. */
 export function overHttp(speaker: Speaker): HttpSpeaker {
   return speaker instanceof HttpSpeaker ? speaker : skip(`not of ${speaker.binding}`);
 }
@@ -103,12 +103,12 @@ export class HttpSpeaker implements Speaker {
     );
   }
 
-  /** A JSON-RPC request for a method, whatever it may be. */
+  /** A JSON-RPC request for any method. */
   envelope(method: string, params: unknown): ProbeRequest {
     return this.post(JSON.stringify({ jsonrpc: '2.0', id: 'check-1', method, params }));
   }
 
-  /** A POST of these bytes to the interface, or below it. */
+  /** Posts these bytes to the URL of the interface, or to a path below it. */
   post(body: string, path = ''): ProbeRequest {
     return { method: 'POST', url: this.url + path, headers: this.headers, body };
   }

@@ -4,26 +4,26 @@ import { join, resolve } from 'node:path';
 import type { BindingName } from '../../client/index.ts';
 import { usage } from '../usage.ts';
 
-/** How the Technology Compatibility Kit of the A2A project is run against an agent. */
+/** How to run the Technology Compatibility Kit of the A2A project against an agent. */
 export interface TckRun {
   /** A checkout of a2aproject/a2a-tck. */
   readonly folder: string;
-  /** Where the agent is. */
+  /** The URL of the agent. */
   readonly url: string;
-  /** Only over these bindings. @default all */
+  /** Limits the run to these bindings. @default all */
   readonly transports: readonly BindingName[];
   readonly signal: AbortSignal;
-  /** Whether what it says goes to standard error: another has standard output. */
+  /** Sends the output of the kit to standard error: standard output carries something else. */
   readonly isAside: boolean;
 }
 
-/** What came of it; the kit itself tells what it found. */
+/** The exit code of the kit, which prints its own findings. */
 export interface TckResult {
   readonly suite: '1.0' | '0.3';
   readonly exit: number;
 }
 
-/** Runs the demands of the kit, those of its capabilities included where the card declares them. */
+/** Runs the mandatory tests of the kit, and the tests of the capabilities that the card declares. */
 export async function runTck(run: TckRun): Promise<TckResult> {
   const folder = resolve(run.folder);
   const script = join(folder, 'run_tck.py');
@@ -53,7 +53,7 @@ export async function runTck(run: TckRun): Promise<TckResult> {
   return { suite, exit };
 }
 
-/** The kit's own environment where somebody made one, else whatever can make one. */
+/** The virtual environment of the checkout if there is one, else a tool that can create one. */
 function pythonOf(folder: string): readonly [string, ...string[]] {
   const own = join(folder, '.venv/bin/python');
   if (existsSync(own)) return [own];

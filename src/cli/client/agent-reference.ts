@@ -6,12 +6,12 @@ import { quoted } from './choices.ts';
 import { CommandFailure, type LocalCode } from './failure.ts';
 import { plain } from './text.ts';
 
-/** Where an agent's card is to be had: at an address, or it was read. */
+/** A card that was read, or the URL to fetch it from. */
 export type AgentReference =
   | { readonly kind: 'address'; readonly url: string }
   | { readonly kind: 'file'; readonly path: string; readonly card: JsonObject };
 
-/** How catalogues are fetched. */
+/** The `fetch` for catalogues. */
 interface Reach {
   readonly fetch: typeof globalThis.fetch;
   readonly signal: AbortSignal;
@@ -19,13 +19,13 @@ interface Reach {
 
 const largestCard = 4 * 1024 * 1024;
 const largestCatalogue = 16 * 1024 * 1024;
-/** Where the catalogue of a host is: the AI Catalog, and RFC 9727. */
+/** The well-known paths of a host's catalogue: the AI Catalog, and RFC 9727. */
 const wellKnownPaths = ['/.well-known/ai-catalog.json', '/.well-known/api-catalog'] as const;
 
 /**
- * Finds what names an agent: `https://host/…`, a bare host, `file://…` or a path; each followed by
- * `#name` where it is a catalogue and one of its agents is meant. Hosts are called by https, save
- * those of this machine.
+ * Resolves a reference to an agent: `https://host/…`, a bare host, `file://…` or a path; each followed
+ * by `#name` to select one agent of a catalogue. Bare hosts are called by https, except loopback
+ * hosts.
  */
 export async function resolveReference(reference: string, reach: Reach): Promise<AgentReference> {
   const text = reference.trim();
@@ -45,13 +45,13 @@ export async function resolveReference(reference: string, reach: Reach): Promise
   const entries = entriesOf(catalogue.document, path === undefined ? catalogue.place : undefined);
   if (entries === undefined) throw noCatalogue(catalogue.place);
   const { card, url } = entryNamed(entries, decoded(text.slice(at + 1)), catalogue.place);
-  // Without credentials: those of an agent that a catalogue lists are not the catalogue's.
+  // Without credentials: those are for an agent in the catalogue, not for the catalogue.
   if (card !== undefined) return { kind: 'file', path: catalogue.place, card };
   if (url !== undefined) return { kind: 'address', url };
   throw catalogueNotFound(catalogue.place);
 }
 
-/** Undefined for what is no path. */
+/** Undefined when the reference is not a path. */
 function pathIn(text: string): string | undefined {
   if (/^https?:\/\//i.test(text)) return undefined;
   if (!/^file:/i.test(text)) return /^[./~]|\.json$/.test(text) || isFile(text) ? text : undefined;
@@ -94,7 +94,7 @@ function cardFile(path: string): AgentReference {
   throw invalidFile(path, 'is not an agent card: it must be a JSON object');
 }
 
-/** A card, or a catalogue of them, from a file. */
+/** Reads a card, or a catalogue of cards, from a file. */
 function readDocument(path: string): unknown {
   if (statSync(path).size > largestCard) throw invalidFile(path, 'is too large for an agent card');
   try {
@@ -105,7 +105,7 @@ function readDocument(path: string): unknown {
   }
 }
 
-/** The catalogue at an address, or the well-known one of a host. */
+/** The catalogue at an address, or the well-known catalogue of a host. */
 async function fetchCatalogue(
   address: string,
   reach: Reach,
@@ -119,7 +119,7 @@ async function fetchCatalogue(
   throw catalogueNotFound(address);
 }
 
-/** What an address holds where a card was expected; undefined where that is no catalogue either. */
+/** The catalogue at an address where a card was expected; undefined if it is not a catalogue either. */
 export async function catalogueAt(
   url: string,
   reach: Reach,
@@ -132,7 +132,7 @@ export async function catalogueAt(
   }
 }
 
-/** Undefined where there is nothing. */
+/** Undefined when nothing is there. */
 async function fetchDocument(url: string, { fetch, signal }: Reach): Promise<unknown> {
   const { origin, pathname, username } = new URL(url);
   const where = origin + pathname;
@@ -166,7 +166,7 @@ async function fetchDocument(url: string, { fetch, signal }: Reach): Promise<unk
   }
 }
 
-/** Where a card should be, there is a catalogue of agents. */
+/** The error for a catalogue of agents in place of a card. */
 export function severalAgents(place: string, entries: readonly CatalogueEntry[]): CommandFailure {
   const [name = 'name'] = entries[0]?.names ?? [];
   return failure(

@@ -15,10 +15,10 @@ import type { Session } from './session.ts';
 import { type StoredToken, TokenFile } from './token-file.ts';
 import { usage } from '../usage.ts';
 
-/** How long somebody may take in a browser, in milliseconds. */
+/** How long a login in the browser may take, in milliseconds. */
 const patience = 300_000;
 
-/** Gets a token for an agent, and keeps it for the calls to come. */
+/** Gets a token for an agent, and stores it for later calls. */
 export async function login(
   agent: string | undefined,
   options: LoginCommandOptions,
@@ -48,7 +48,7 @@ export async function login(
 
 interface Granted {
   readonly token: StoredToken;
-  /** Whom the provider says it let in. */
+  /** The identity that the provider confirmed. */
   readonly subject: string | undefined;
 }
 
@@ -111,7 +111,7 @@ async function granted(
   return { token, subject };
 }
 
-/** Forgets the token for an agent. */
+/** Deletes the token for an agent. */
 export async function logout(
   agent: string | undefined,
   options: ClientCommandOptions,

@@ -6,24 +6,24 @@ import type { StoredToken } from './token-file.ts';
 
 export interface CodeRequest extends TokenRequest {
   readonly authorizationUrl: string;
-  /** Who answers; one that says so in its answer and is another is refused (RFC 9207). */
+  /** The expected issuer; an answer that names another one is refused (RFC 9207). */
   readonly issuer?: string;
-  /** Bound to the identity that comes back, so that it cannot be an older one. */
+  /** Binds the ID token to this login, so that an older one is refused. */
   readonly nonce?: string;
-  /** Where the browser comes back to. @default any port that is free */
+  /** The port of the redirect URI. @default any free port */
   readonly port?: number;
   /** Milliseconds to wait for the browser. */
   readonly patienceMs: number;
-  /** Shows the page where somebody says yes. */
+  /** Shows the login page to the user. */
   readonly tell: (url: string) => void;
 }
 
-/** For what the browser is told last, in milliseconds. */
+/** Grace period for the last response to the browser, in milliseconds. */
 const lastWordsMs = 500;
 
 /**
- * Somebody says yes in a browser of this machine, which comes back to a port of it (RFC 8252), with a
- * code that only the asker of the question can use (PKCE, RFC 7636).
+ * Authorization code flow of a native app: the browser redirects to a loopback port (RFC 8252), with
+ * a code that only this process can redeem (PKCE, RFC 7636).
  */
 export async function byAuthorizationCode(request: CodeRequest): Promise<StoredToken> {
   const verifier = randomBytes(32).toString('base64url');
@@ -53,11 +53,11 @@ interface Inlet extends AsyncDisposable {
   readonly code: Promise<string>;
 }
 
-/** Waits on the loopback interface for the browser to come back, once. */
+/** Waits on the loopback interface for one redirect of the browser. */
 async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
   const { signal, patienceMs } = request;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  // Told to whoever awaits it; until then a failure waits, too.
+  // Awaited by the caller later; marked as handled so that an early failure does not end the process.
   promise.catch(() => undefined);
   const listener: RequestListener = (incoming, response) => {
     const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://127.0.0.1');
@@ -72,7 +72,7 @@ async function openInlet(request: CodeRequest, state: string): Promise<Inlet> {
       response.end(`${words}\n`);
     };
     if (pathname !== '/callback') return page(404, 'There is nothing here.');
-    // Whoever else finds the port cannot bring a code of their own.
+    // Another local program that finds the port cannot inject a code of its own.
     if (searchParams.get('state') !== state) return page(400, 'This is not what was asked for.');
     const code = searchParams.get('code');
     const failure = failureOf(searchParams, request);

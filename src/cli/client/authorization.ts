@@ -15,8 +15,8 @@ const longestPause = 30_000;
 const mostAddresses = 3;
 
 /**
- * The events of a task, also of what comes after somebody was let in elsewhere (A2A 7.6): an agent
- * that waits for that goes on by itself, and may have closed its stream meanwhile.
+ * The events of a task, including those after the user authorized it elsewhere (A2A 7.6): an agent in
+ * auth-required continues by itself, and may have closed its stream meanwhile.
  */
 export async function* throughAuthorization(
   events: AsyncIterable<StreamEvent>,
@@ -38,7 +38,7 @@ export async function* throughAuthorization(
   }
 }
 
-/** What comes of a task that waits for somebody to be let in, once it goes on. */
+/** Yields the events of a task in auth-required, once it continues. */
 export async function* afterAuthorization(
   taskId: string,
   client: Client,
@@ -52,13 +52,13 @@ export async function* afterAuthorization(
   try {
     for await (const event of client.subscribeToTask(taskId, { signal })) yield event;
   } catch (error) {
-    // It has ended meanwhile: streams are for what goes on.
+    // The task has ended meanwhile: only running tasks can be subscribed to.
     if (!(error instanceof LegateError) || error.code !== 'UNSUPPORTED_OPERATION') throw error;
     yield { response: { task: await client.getTask(taskId, { signal }) } };
   }
 }
 
-/** Looks at a task, less and less often, until it waits for nobody to be let in. */
+/** Polls a task with growing intervals until it leaves auth-required. */
 export async function authorized(taskId: string, client: Client, session: Session): Promise<Task> {
   const { signal, choices } = session;
   for (let ms = choices.pollMs ?? usualPause; ; ms = Math.min(ms * 1.5, longestPause)) {
@@ -69,7 +69,7 @@ export async function authorized(taskId: string, client: Client, session: Sessio
   }
 }
 
-/** Where an agent says that somebody can be let in: addresses that stand in its words. */
+/** The URLs in the agent's message, where the user can authorize the task. */
 export function authorizationPlaces({ message }: Task['status']): readonly string[] {
   const found = (message?.parts ?? []).flatMap(addressesIn);
   return [...new Set(found)].slice(0, mostAddresses).map((address) => plain(address));
@@ -78,7 +78,7 @@ export function authorizationPlaces({ message }: Task['status']): readonly strin
 function addressesIn({ text, url, data }: Part): readonly string[] {
   const words = [text ?? '', url ?? '', data === undefined ? '' : JSON.stringify(data)].join(' ');
   const addresses = words.match(/https?:\/\/[^\s"'<>\\]+/g) ?? [];
-  // A sentence ends after its last word, and a bracket that was not opened does not belong to it.
+  // Excludes the punctuation at the end of a sentence, and a closing bracket without an opening one.
   return addresses
     .map((address) => address.replace(/[.,;:!?)\]}]+$/, ''))
     .filter((address) => URL.canParse(address));

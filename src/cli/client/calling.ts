@@ -4,7 +4,7 @@ import { describeFailure } from './failure.ts';
 import { Session } from './session.ts';
 
 /**
- * Runs a command that calls an agent, and tells of its failure as the A2A CLI specification wants it
+ * Runs a command that calls an agent, and reports its failure as the A2A CLI specification requires
  * (11.4): as one JSON object on standard output with `--output json`, else as text on standard error.
  */
 export async function calling(
@@ -20,7 +20,7 @@ export async function calling(
     await run(session);
     session.hasResult();
   } catch (error) {
-    // One that is not there is not to be seen later.
+    // A task that does not exist cannot be seen later.
     if (!(error instanceof LegateError && error.code === 'TASK_NOT_FOUND')) session?.nameTask();
     if (session?.signal.aborted === true) {
       session.warn('interrupted');
@@ -33,7 +33,7 @@ export async function calling(
   }
 }
 
-/** What was asked for counts even where the rest of the command line could not be read. */
+/** Finds the requested output format, even when the rest of the command line is invalid. */
 function isJson({ json, output }: ClientCommandOptions, session: Session | undefined): boolean {
   return session?.choices.isJson ?? (json === true || output === 'json');
 }

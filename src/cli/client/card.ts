@@ -48,7 +48,7 @@ async function extended(session: Session, card: AgentCard): Promise<{ readonly c
   return { card: await session.answered(client.getExtendedAgentCard({ signal })) };
 }
 
-/** What is wrong goes to standard error: the card itself is the payload. */
+/** Problems go to standard error: the card itself is the payload. */
 function validate(session: Session, json: unknown): void {
   const problems = cardProblems(json);
   for (const { level, path, problem, fix } of problems) {

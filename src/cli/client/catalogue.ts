@@ -3,9 +3,9 @@ import { isJsonObject, type JsonObject } from '../../protocol/index.ts';
 import { CommandFailure } from './failure.ts';
 import { plain } from './text.ts';
 
-/** An agent of a catalogue: its card, or where that is. */
+/** An agent of a catalogue: its card, or the URL of its card. */
 export interface CatalogueEntry {
-  /** What it goes by, the id first. */
+  /** Its names, the id first. */
   readonly names: readonly string[];
   readonly card?: JsonObject;
   readonly url?: string;
@@ -19,7 +19,7 @@ const urlKeys = ['agentCardUrl', 'agent_card_url', 'cardUrl', 'card_url', 'url',
 /** Relations of a link set (RFC 9264) that lead to a description of a service. */
 const relations = ['item', 'service-desc', 'describedby'] as const;
 
-/** The agents that a document lists; undefined where it is no catalogue. */
+/** The agents of a document; undefined when it is not a catalogue. */
 export function entriesOf(
   document: unknown,
   base: string | undefined,
@@ -30,7 +30,7 @@ export function entriesOf(
   return list.slice(0, mostEntries).flatMap((item) => entryOf(item, base) ?? []);
 }
 
-/** The one entry of that name. */
+/** The only entry of that name. */
 export function entryNamed(
   entries: readonly CatalogueEntry[],
   name: string,
@@ -53,7 +53,7 @@ export function entryNamed(
   });
 }
 
-/** What a catalogue holds, for whoever has to choose. */
+/** Lists the agents of a catalogue, for error messages. */
 export function listing(entries: readonly CatalogueEntry[]): string {
   const names = entries.slice(0, 20).map(({ names }) => plain(names[0] ?? '?'));
   const more = entries.length > names.length ? ', …' : '';
@@ -92,7 +92,7 @@ function entryOf(item: unknown, base: string | undefined): CatalogueEntry | unde
   return placed(names.length === 0 ? [url] : names, url, base);
 }
 
-/** Catalogues list more than agents: what says that it is something else is left out. */
+/** Catalogues list more than agents: skips entries that declare another type. */
 function isOfAnotherKind(item: Readonly<Record<string, unknown>>): boolean {
   const type = item['mediaType'] ?? item['type'];
   return typeof type === 'string' && /mcp|openapi|skill/i.test(type) && !/a2a|agent/i.test(type);

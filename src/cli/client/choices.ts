@@ -7,12 +7,12 @@ import { type SettingName, Settings } from './setting.ts';
 import { isExposed, readTls, type TlsFiles, type TlsMaterial } from './tls-material.ts';
 import { usage } from '../usage.ts';
 
-/** What was chosen by flags, environment, files and defaults, in that order. */
+/** The settings of a call, from flags, environment, files and defaults, in that order. */
 export interface Choices {
   readonly agent: string;
-  /** Arguments without the agent. */
+  /** Operands without the agent. */
   readonly operands: readonly string[];
-  /** To repeat it in a command: `-a <agent>`. */
+  /** For commands in hints: `-a <agent>`. */
   readonly agentFlag: string;
   readonly transports: readonly BindingName[];
   readonly version: '1.0' | '0.3';
@@ -27,13 +27,13 @@ export interface Choices {
   readonly isJson: boolean;
   readonly isVerbose: boolean;
   readonly isDebug: boolean;
-  /** Files with credentials that others can read. */
+  /** Files with credentials that other users can read. */
   readonly exposedFiles: readonly string[];
-  /** A setting without a flag of its own here. */
+  /** A setting that has no flag in this command. */
   readonly setting: (name: SettingName) => string | undefined;
 }
 
-/** Flags that carry a value of their own, by the names that commander gives them. */
+/** The options of all client commands, and those that only some of them have. */
 type Flags = ClientCommandOptions & { readonly pollInterval?: string };
 
 /** `given`: the operands of the command, or its only one. */
@@ -86,7 +86,7 @@ export function choicesOf(options: Flags, given: readonly string[] | string | un
   };
 }
 
-/** A folder may name an agent, but not have the caller's own credentials sent to it. */
+/** A folder may name an agent, but must not send the user's credentials to it. */
 function refuseForeignAgent(options: Flags, settings: Settings): void {
   if (options.agentCard !== undefined) return;
   const agent = settings.get('agent-card');
@@ -101,7 +101,7 @@ function refuseForeignAgent(options: Flags, settings: Settings): void {
   }
 }
 
-/** Nor may a folder say whose word for who an agent is counts. */
+/** A folder must not choose the certificate authorities to trust. */
 function tlsFilesOf(options: Flags, settings: Settings): TlsFiles {
   const authority = settings.get('ca');
   if (options.ca === undefined && authority?.isFound === true) {
@@ -112,7 +112,7 @@ function tlsFilesOf(options: Flags, settings: Settings): TlsFiles {
   const cert = options.cert ?? settings.get('cert')?.value;
   return {
     cert,
-    // A key that is set for a certificate is not that of another.
+    // A key belongs to the certificate that it is set with.
     key: options.key ?? (options.cert === undefined ? settings.get('key')?.value : undefined),
     ca: options.ca ?? authority?.value,
     passphrase: process.env['A2ACLI_KEY_PASSPHRASE'],
@@ -123,7 +123,7 @@ function exposedKeys({ cert, key = cert }: TlsFiles): readonly string[] {
   return key !== undefined && isExposed(key) ? [key] : [];
 }
 
-/** Nor may a folder turn off the verification of certificates. */
+/** A folder must not turn off the verification of certificates. */
 function isInsecure(settings: Settings): boolean {
   const setting = settings.get('insecure');
   return setting !== undefined && !setting.isFound && isOn(setting.value);
@@ -133,7 +133,7 @@ export function isOn(value: string | undefined): boolean {
   return value !== undefined && /^(?:1|true|yes|on)$/i.test(value);
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a word for the shell. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

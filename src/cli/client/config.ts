@@ -18,7 +18,7 @@ const defaults: Partial<Record<SettingName, string>> = {
 };
 const secret = new Set<SettingName>(['bearer', 'api-key', 'svc-param']);
 
-/** Shows the effective value of every setting, and where it comes from. */
+/** Shows the effective value and the source of every setting. */
 export function showConfig(options: ConfigCommandOptions): void {
   const settings = new Settings(process.env, {
     directory: process.cwd(),

@@ -7,7 +7,7 @@ import { taskIdOf } from './tasks.ts';
 import { Output } from './output.ts';
 import { usage } from '../usage.ts';
 
-/** Saves what a task made, one file for each part; its name is the agent's, its place is ours. */
+/** Saves the artifacts of a task, one file for each part. The agent chooses names, the user the folder. */
 export async function download(
   operands: readonly string[],
   options: DownloadCommandOptions,
@@ -48,7 +48,7 @@ const endings: readonly (readonly [keyof Part, string])[] = [
   ['raw', '.bin'],
 ];
 
-/** Never a path: a name that could lead elsewhere, or hide, loses what leads. */
+/** Never a path: drops leading folders and dots, which could escape the folder or hide the file. */
 function fileName(part: Part, base: string): string {
   const ending = endings.find(([kind]) => part[kind] !== undefined)?.[1] ?? '';
   const wanted = part.filename ?? `${base}${ending}`;

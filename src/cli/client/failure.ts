@@ -14,7 +14,7 @@ export const localCodes = {
 } as const;
 export type LocalCode = keyof typeof localCodes;
 
-/** What is told of a failure (appendix B). */
+/** The report of a failure (appendix B). */
 export interface ErrorEnvelope {
   readonly code: string;
   readonly message: string;
@@ -22,7 +22,7 @@ export interface ErrorEnvelope {
   readonly a2aCode: number | null;
 }
 
-/** A failure that the protocol has no name for. */
+/** A failure without a name in the protocol. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly code: LocalCode;
@@ -40,7 +40,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The names that A2A 3.3.2 and JSON-RPC have for their errors. */
+/** The names of errors in A2A 3.3.2 and JSON-RPC. */
 const protocolNames: Partial<Record<ErrorCode, string>> = {
   TASK_NOT_FOUND: 'TaskNotFoundError',
   TASK_NOT_CANCELABLE: 'TaskNotCancelableError',
@@ -65,23 +65,23 @@ const localNames: Partial<Record<ErrorCode, LocalCode>> = {
   REQUEST_TIMEOUT: 'A2ACLI_ERR_TIMEOUT',
 };
 
-/** What a failure is judged by besides itself. */
+/** The context that decides about the hint. */
 export interface FailureCircumstances {
   readonly hasCredentials: boolean;
-  /** How the agent may be authenticated to, from its card. */
+  /** The security schemes of the card. */
   readonly schemes: readonly DeclaredScheme[];
-  /** To repeat it in a command: `-a <agent>`. */
+  /** For commands in hints: `-a <agent>`. */
   readonly agentFlag?: string;
 }
 
 /** A security scheme of a card. */
 export interface DeclaredScheme {
   readonly name: string;
-  /** As the card has it: `oauth2SecurityScheme`. */
+  /** As in the card: `oauth2SecurityScheme`. */
   readonly kind: string;
 }
 
-/** A failure as it is told, and the exit code that goes with it. */
+/** The report of a failure, with its exit code. */
 export function describeFailure(
   error: unknown,
   circumstances: FailureCircumstances,
@@ -148,7 +148,7 @@ function credentialsHint({ hasCredentials, schemes, agentFlag }: FailureCircumst
   return `${ways.join(', or ')}${declared}`;
 }
 
-/** What TLS says when a connection fails, and the flag that mends it. */
+/** Error codes of TLS connections, and the flag that fixes each. */
 const tlsHints: readonly (readonly [RegExp, string])[] = [
   [
     /certificate required|handshake failure|bad certificate|unknown ca/i,

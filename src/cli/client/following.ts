@@ -8,9 +8,9 @@ import {
 } from '../../protocol/index.ts';
 
 /**
- * Takes events until the task is terminal or waits for its caller, and gives what came of it.
- * `isAnswer`: the message continued a task, whose opening snapshot may still show the question.
- * `awaitsAuthorization`: a task that waits for somebody to be let in elsewhere goes on by itself.
+ * Reads events until the task is terminal or waits for its caller, and returns the result.
+ * `isAnswer`: the message continued a task, whose first snapshot may still show the question.
+ * `awaitsAuthorization`: a task in auth-required continues by itself once the user authorized it.
  */
 export async function follow(
   events: AsyncIterable<StreamEvent>,
@@ -32,7 +32,7 @@ export async function follow(
     isFirst = false;
     const state = view?.status.state;
     const goesOn = options.awaitsAuthorization === true && state === 'TASK_STATE_AUTH_REQUIRED';
-    // Terminal tasks are read to the end of their stream.
+    // Reads the stream of a terminal task to its end.
     if (state !== undefined && isInterrupted(state) && !isOldQuestion && !goesOn) break;
   }
   if (view !== undefined) return { task: view.toTask() };
@@ -40,7 +40,7 @@ export async function follow(
   throw new LegateError('PEER_INVALID', 'the agent answered with neither a task nor a message');
 }
 
-/** Streams begin with the task; from those that do not, as much of it as is told. */
+/** Streams start with the task. For streams that don't, creates the task from the first event. */
 function firstTask(response: StreamResponse): Task {
   if ('task' in response) return response.task;
   if ('statusUpdate' in response) {

@@ -45,7 +45,7 @@ export async function listTasks(
   });
 }
 
-/** One document has to hold all pages. */
+/** Merges all pages into one document. */
 async function allOf(
   first: ListTasksResponse,
   request: ListTasksRequest,

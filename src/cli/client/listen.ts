@@ -10,7 +10,7 @@ import { taskIdOf } from './tasks.ts';
 
 const mostBytes = 4 * 1024 * 1024;
 
-/** Receives the webhooks of a task until it ends, and shows each as it comes. */
+/** Receives the webhook calls of a task until it ends, and prints each. */
 export async function listen(
   operands: readonly string[],
   { port, host, ...options }: ListenCommandOptions,
@@ -22,7 +22,7 @@ export async function listen(
     const output = new Output(session);
     const token = crypto.randomUUID();
     session.redactor.add(token);
-    // At the end of the task, after the last call, or when it is interrupted.
+    // At the end of the task, after the last call, or on an interrupt.
     const ended = Promise.withResolvers<void>();
     signal.addEventListener('abort', () => ended.resolve(), { once: true });
     let left = options.count ?? Infinity;
@@ -82,7 +82,7 @@ async function readEvent(request: IncomingMessage): Promise<StreamResponse | und
     }
     return v1.streamResponse.decode(parseJson(Buffer.concat(pieces).toString('utf8')));
   } catch {
-    // Cut off, or not a StreamResponse: the caller is told that it is none.
+    // Cut off, or not a StreamResponse: the sender gets an error.
     return undefined;
   }
 }

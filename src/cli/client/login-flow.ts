@@ -3,12 +3,12 @@ import type { LoginFlow } from '../commands/agents.ts';
 import { CommandFailure } from './failure.ts';
 import type { OpenIdProvider } from './openid.ts';
 
-/** How a token is got from the authority of an agent. */
+/** How to get a token from the authorization server of an agent. */
 export type Flow = FlowKind & {
   readonly tokenUrl: string;
-  /** What is asked for, unless somebody says otherwise. */
+  /** The default scopes. */
   readonly scopes: readonly string[];
-  /** Where the authority is an OpenID provider. */
+  /** Set when the authorization server is an OpenID provider. */
   readonly provider?: OpenIdProvider;
 };
 
@@ -17,7 +17,7 @@ type FlowKind =
   | { readonly kind: 'authorization-code'; readonly authorizationUrl: string }
   | { readonly kind: 'client-credentials' };
 
-/** The first flow of the card that is spoken here, or the one that was asked for. */
+/** The requested flow, else the first supported flow of the card. */
 export async function flowOf(
   card: AgentCard,
   wanted: LoginFlow | undefined,
@@ -67,7 +67,7 @@ function openIdFlows(provider: OpenIdProvider, required: readonly string[]): rea
     ...(authorizationUrl === undefined
       ? []
       : [{ ...common, kind: 'authorization-code' as const, authorizationUrl }]),
-    // A program is nobody whose identity could be told.
+    // Client credentials identify a program: there is no user identity to verify.
     ...(grants.includes('client_credentials')
       ? [{ ...common, kind: 'client-credentials' as const, scopes: required }]
       : []),
@@ -80,7 +80,7 @@ function withScopes<F extends { readonly scopes: Readonly<Record<string, string>
   return { ...flow, scopes: Object.keys(flow.scopes) };
 }
 
-/** What the card demands of tokens by this scheme. */
+/** The scopes that the card requires with this scheme. */
 function requiredScopes(card: AgentCard, name: string): readonly string[] {
   return (card.securityRequirements ?? []).flatMap(({ schemes }) =>
     Object.hasOwn(schemes, name) ? (schemes[name]?.list ?? []) : [],

@@ -6,19 +6,19 @@ import type { StoredToken } from './token-file.ts';
 type Fetch = typeof globalThis.fetch;
 type Fields = Readonly<Record<string, string>>;
 
-/** What an authority answered, as it came. */
+/** A response of the authorization server, as received. */
 export type TokenAnswer = Readonly<Record<string, unknown>>;
 
-/** Who asks for a token, and where. */
+/** The client, and the endpoint that issues tokens. */
 export interface TokenRequest {
   readonly fetch: Fetch;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret?: string;
-  /** How the secret is shown: in a header, or among the fields. @default 'basic' */
+  /** How to send the client secret: in a header, or among the fields. @default 'basic' */
   readonly secretPlace?: 'basic' | 'post';
   readonly scope: string;
-  /** Sees what was granted, and rejects where it is not to be believed. */
+  /** Verifies the granted token; rejects when it is not trusted. */
   readonly verify?: (answer: TokenAnswer) => Promise<void>;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -28,7 +28,7 @@ export interface TokenRequest {
 
 const longestAnswer = 256 * 1024;
 
-/** OAuth 2.1, section 4.2: the program itself is the one who is let in. */
+/** OAuth 2.1, section 4.2: client credentials. */
 export async function byClientCredentials(request: TokenRequest): Promise<StoredToken> {
   return tokenOf(
     request,
@@ -39,7 +39,7 @@ export async function byClientCredentials(request: TokenRequest): Promise<Stored
   );
 }
 
-/** RFC 8628: somebody says yes in a browser, wherever that is. */
+/** RFC 8628: device authorization; the user confirms in a browser on any device. */
 export async function byDeviceCode(
   request: TokenRequest & {
     readonly deviceAuthorizationUrl: string;
@@ -71,7 +71,7 @@ export async function byDeviceCode(
   throw refused('nobody confirmed the code in time');
 }
 
-/** OAuth 2.1, section 4.1: what somebody said yes to in a browser that comes back here. */
+/** OAuth 2.1, section 4.1: authorization code; the browser redirects to this process. */
 export async function byCode(
   request: TokenRequest,
   code: { readonly value: string; readonly verifier: string; readonly redirectUri: string },
@@ -85,7 +85,7 @@ export async function byCode(
   return tokenOf(request, answer);
 }
 
-/** Another token for one that has run out. */
+/** Refreshes an expired token. */
 export async function refreshed(request: TokenRequest, refreshToken: string): Promise<StoredToken> {
   const answer = await post(request, request.tokenUrl, {
     grant_type: 'refresh_token',
@@ -145,14 +145,14 @@ async function post(
   return readAnswer(response, target);
 }
 
-/** An address of an authority; refused where anybody on the way could read what is sent there. */
+/** A URL of the authorization server; refuses unencrypted ones. */
 export function protectedUrl(url: string): URL {
   const target = URL.parse(url);
   if (target !== null && isProtected(target)) return target;
   throw refused(`the card names ${url}, which is not https: credentials are not sent there`);
 }
 
-/** The JSON object of an answer. */
+/** The JSON object of a response. */
 export async function readAnswer(response: Response, { origin }: URL): Promise<TokenAnswer> {
   const text = await response.text();
   try {

@@ -4,7 +4,7 @@ import { protectedUrl, readAnswer, refused, type TokenAnswer } from './oauth.ts'
 
 type Fetch = typeof globalThis.fetch;
 
-/** What an OpenID provider says of itself. */
+/** The metadata of an OpenID provider. */
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly tokenUrl: string;
@@ -17,13 +17,13 @@ export interface OpenIdProvider {
 
 const wellKnown = '/.well-known/openid-configuration';
 
-/** OpenID Connect Discovery 1.0, section 4: asks a provider where it does what. */
+/** OpenID Connect Discovery 1.0, section 4: fetches the endpoints of a provider. */
 export async function discover(
   address: string,
   { fetch, signal }: { readonly fetch: Fetch; readonly signal: AbortSignal },
 ): Promise<OpenIdProvider> {
   const url = protectedUrl(address);
-  // A card may name the issuer instead of its document.
+  // A card may name the issuer instead of the URL of its metadata.
   if (!url.pathname.includes('/.well-known/')) {
     url.pathname = `${url.pathname.replace(/\/+$/, '')}${wellKnown}`;
   }
@@ -39,7 +39,7 @@ export async function discover(
   return providerOf(await readAnswer(response, url), url);
 }
 
-/** The document must be the issuer's own, or anybody could speak for it (section 4.3). */
+/** The metadata must name the issuer it was fetched from, or any host could claim to be it (section 4.3). */
 function providerOf(document: TokenAnswer, url: URL): OpenIdProvider {
   const issuer = textOf(document['issuer']);
   const tokenUrl = textOf(document['token_endpoint']);
@@ -65,8 +65,8 @@ function providerOf(document: TokenAnswer, url: URL): OpenIdProvider {
 }
 
 /**
- * OpenID Connect Core 1.0, section 3.1.3.7: whom the provider says it let in. Undefined where it says
- * nothing; rejects where what it says does not hold.
+ * OpenID Connect Core 1.0, section 3.1.3.7: verifies the ID token and returns its subject. Undefined
+ * without an ID token; rejects an invalid one.
  */
 export async function identityOf(
   { id_token: token }: TokenAnswer,

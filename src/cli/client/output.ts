@@ -10,19 +10,19 @@ import type { Session } from './session.ts';
 import { StreamText } from './stream-text.ts';
 import { TextWriter } from './text.ts';
 
-/** What of a task is shown besides what came of it. */
+/** What to show of a task besides its result. */
 interface Shown {
   readonly withHistory?: boolean;
 }
 
-/** Puts results on standard output, in the format that was asked for. */
+/** Prints results on standard output, in the requested format. */
 export class Output {
   readonly text: TextWriter;
   readonly #stream: StreamText;
   readonly #session: Session;
   readonly #indent: number | undefined;
 
-  /** `isStream`: JSON stands on one line, so that whoever reads lines can read it. */
+  /** `isStream`: JSON on one line per event, for line-based readers. */
   constructor(session: Session, { isStream = false }: { readonly isStream?: boolean } = {}) {
     this.#session = session;
     this.#indent = isStream ? undefined : 2;
@@ -42,18 +42,18 @@ export class Output {
     else render(this.text);
   }
 
-  /** One of several, each on a line of its own. */
+  /** One of several documents, each on its own line. */
   line(value: unknown, render: (text: TextWriter) => void): void {
     if (this.isJson) process.stdout.write(`${JSON.stringify(value)}\n`);
     else render(this.text);
   }
 
-  /** One event of a stream; `closeStream` or `endStream` follows on the last. */
+  /** One event of a stream; call `closeStream` or `endStream` after the last. */
   event(response: StreamResponse): void {
     this.line(response, () => this.#stream.event(response));
   }
 
-  /** Where the task of a stream stands at its end, and what its caller has to do. */
+  /** Prints the state of the task at the end of its stream, and the next step for the caller. */
   endStream(task: Task): void {
     this.closeStream();
     if (!this.isJson) this.text.place(task.id, task.contextId, task.status);
@@ -77,7 +77,7 @@ export class Output {
     this.next(task);
   }
 
-  /** What the caller has to know, or to do, about the state of a task. */
+  /** What the caller has to know, or do, in this state of the task. */
   next(task: Pick<Task, 'id' | 'status'>): void {
     const { state } = task.status;
     const { agentFlag } = this.#session.choices;
@@ -97,7 +97,7 @@ export class Output {
     }
   }
 
-  /** Where to be let in, and how to wait for what comes then: an agent may go on by itself (A2A 7.6). */
+  /** Where to authorize, and how to wait for the rest: the agent may continue by itself (A2A 7.6). */
   #authorize({ id, status }: Pick<Task, 'id' | 'status'>): void {
     const { agentFlag } = this.#session.choices;
     for (const place of authorizationPlaces(status)) this.#hint('Authorize', place);
@@ -107,7 +107,7 @@ export class Output {
     this.#hint('Follow', `legate get ${agentFlag} --wait --await-auth ${quoted(id)}`);
   }
 
-  /** A field of the text; beside JSON it goes to standard error. */
+  /** A field of the text output; with JSON it goes to standard error. */
   #hint(label: string, command: string): void {
     if (this.isJson) this.#session.warn(`${label.toLowerCase()}: ${command}`);
     else this.text.field(label, command);

@@ -5,10 +5,10 @@ import type { PartFlag } from '../commands/agents.ts';
 import { usage } from '../usage.ts';
 
 const mebibyte = 1024 * 1024;
-/** Larger things are better sent by their address. */
+/** Send larger files by URL. */
 const largestPart = 64 * mebibyte;
 
-/** Types that are told from the end of a file's name, where none was given. */
+/** Media types by file extension, where none is given. */
 const mediaTypes: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
   '.gif': 'image/gif',
@@ -32,7 +32,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 };
 
-/** The parts of a message, in the order of the command line: its words first, then the flags. */
+/** The parts of a message, in the order of the command line: the text first, then the flags. */
 export async function partsOf(
   words: readonly string[],
   flags: readonly PartFlag[],
@@ -69,7 +69,7 @@ async function partOf({ kind, value, mediaType }: PartFlag, input: StandardInput
   return file({ bytes, mediaType: type, ...(value !== '-' && { filename: basename(value) }) });
 }
 
-/** Data may be written out, where that is shorter than a file. */
+/** Data may be given inline instead of in a file. */
 function dataText(value: string): string {
   return /^\s*[[{]/.test(value) ? value : read(value).toString('utf8');
 }

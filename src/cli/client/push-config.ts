@@ -13,14 +13,14 @@ import type { Session } from './session.ts';
 import { taskIdOf } from './tasks.ts';
 import type { TextWriter } from './text.ts';
 
-/** A task whose webhooks are looked at, and the agent that has it. */
+/** A task, and the agent that has it. */
 interface Subject {
   readonly taskId: string;
   readonly client: Client;
   readonly session: Session;
 }
 
-/** Does something with the webhooks of a task, and shows the answer. */
+/** Calls an operation on the webhooks of a task, and prints the answer. */
 async function withTask<Answer>(
   operands: readonly string[],
   options: ClientCommandOptions,

@@ -1,13 +1,13 @@
 const censored = '[redacted]';
 
-/** Shorter values would black out ordinary words. */
+/** Shorter values would redact ordinary words. */
 const shortestSecret = 3;
 
-/** Blacks out credentials in whatever is said about a call; no flag turns it off. */
+/** Redacts credentials in all output about a call; no flag turns it off. */
 export class Redactor {
   readonly #secrets: string[] = [];
 
-  /** In every spelling in which a wire may carry it. */
+  /** In every encoding that may occur on the wire. */
   add(secret: string): void {
     if (secret.length < shortestSecret) return;
     const spellings = new Set([
@@ -18,7 +18,7 @@ export class Redactor {
       Buffer.from(secret).toString('base64'),
     ]);
     this.#secrets.push(...spellings);
-    // The longest first, lest a part of one be blacked out and the rest stay.
+    // The longest first: a secret that contains another one must be redacted as a whole.
     this.#secrets.sort((left, right) => right.length - left.length);
   }
 
@@ -26,7 +26,7 @@ export class Redactor {
     return this.#secrets.reduce((result, secret) => result.replaceAll(secret, censored), text);
   }
 
-  /** A header's value; those that carry credentials by their name are never shown. */
+  /** The value of a header; headers that carry credentials by their name are never shown. */
   header(name: string, value: string): string {
     return credentialHeader.test(name) ? censored : this.clean(value);
   }

@@ -8,7 +8,7 @@ import { partsOf } from './parts.ts';
 import type { Session } from './session.ts';
 import { followed, notStreaming } from './tasks.ts';
 
-/** Sends a message, and shows what comes of it. */
+/** Sends a message and prints the result. */
 export async function send(
   words: readonly string[],
   flags: readonly PartFlag[],

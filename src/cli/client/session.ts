@@ -25,20 +25,20 @@ import { Redactor } from './redactor.ts';
 import { tlsFetch } from './tls-fetch.ts';
 import { WireLog } from './wire-log.ts';
 
-/** One call of a command: whom it calls, how, and how it tells of it. */
+/** One run of a client command: its agent, its settings, and its output. */
 export class Session {
   readonly choices: Choices;
   readonly redactor = new Redactor();
-  /** Every request of this command goes through it. */
+  /** All requests of the command use it. */
   readonly fetch: typeof fetch;
   readonly #wireLog: WireLog | undefined;
   readonly #began = Date.now();
   readonly #interrupt = new AbortController();
   #resolved: Promise<AgentReference> | undefined;
-  /** Known once the card was read. */
+  /** Known once the card is read. */
   #card: AgentCard | undefined;
   #isCardAnswered = false;
-  /** What the place of the card asked for when it refused to give it. */
+  /** The challenge of the server that refused to give the card. */
   #challenge = '';
   #hasStoredToken = false;
   #waitedFor: string | undefined;
@@ -51,7 +51,7 @@ export class Session {
     const passphrase = process.env['A2ACLI_KEY_PASSPHRASE'];
     for (const secret of [bearer, apiKey, passphrase])
       if (secret !== undefined) this.redactor.add(secret);
-    // Whatever travels in a service parameter may be a credential.
+    // Any service parameter may contain a credential.
     for (const value of Object.values(serviceParameters)) this.redactor.add(value);
     const own = tls === undefined ? globalThis.fetch : tlsFetch(tls);
     const watched: typeof fetch = async (input, init) => {
@@ -64,7 +64,7 @@ export class Session {
     this.fetch = this.#wireLog?.fetch(watched) ?? watched;
   }
 
-  /** What is left of the caller's time, in milliseconds. */
+  /** The remaining time of the call, in milliseconds. */
   get remainingMs(): number {
     const { timeoutMs } = this.choices;
     return timeoutMs === undefined ? Infinity : Math.max(0, this.#began + timeoutMs - Date.now());
@@ -112,13 +112,13 @@ export class Session {
     if (this.choices.isDebug) console.error(`legate: ${this.redactor.clean(text)}`);
   }
 
-  /** The same answer; whoever sits at a terminal sees that it is waited for. */
+  /** Awaits the answer and shows progress on a terminal. */
   async answered<T>(answer: Promise<T>): Promise<T> {
     using _progress = new Progress('Waiting for the agent');
     return await answer;
   }
 
-  /** Names the task that is waited for, so that whoever loses patience can go on with it later. */
+  /** Remembers the task that the command waits for, and prints its id after a second. */
   waitsFor(taskId: string): void {
     if (this.#waitedFor === taskId) return;
     this.#waitedFor = taskId;
@@ -127,7 +127,7 @@ export class Session {
     this.#naming = setTimeout(() => this.nameTask(), 1_000).unref();
   }
 
-  /** Names the task that was waited for, once. */
+  /** Prints the id of that task, once. */
   nameTask(): void {
     clearTimeout(this.#naming);
     if (this.#waitedFor === undefined || this.#isNamed) return;
@@ -136,13 +136,13 @@ export class Session {
     this.warn(`task ${id}; to see it later: legate get ${this.choices.agentFlag} ${id}`);
   }
 
-  /** It came to something. */
+  /** The wait succeeded. */
   hasResult(): void {
     clearTimeout(this.#naming);
     this.#waitedFor = undefined;
   }
 
-  /** The card as it came, and as it is understood. */
+  /** The card as received, and as parsed. */
   async fetchCard(): Promise<{ readonly card: AgentCard; readonly json: unknown }> {
     this.warnOfDanger();
     using _progress = new Progress('Reading the card');
@@ -151,7 +151,7 @@ export class Session {
     return fetched;
   }
 
-  /** Where the card of the agent is to be had; one of a catalogue is looked up there. */
+  /** The location of the card; resolves an entry of a catalogue. */
   resolve(): Promise<AgentReference> {
     this.#resolved ??= resolveReference(this.choices.agent, this);
     return this.#resolved;
@@ -162,7 +162,7 @@ export class Session {
     return this.clientOf(card);
   }
 
-  /** A client of the agent that a card describes. */
+  /** A client for the agent of a card. */
   async clientOf(card: AgentCard): Promise<Client> {
     const { version } = this.choices;
     const bindings = await this.bindingsOf(card);
@@ -182,7 +182,7 @@ export class Session {
     return client;
   }
 
-  /** Bindings beside those over HTTP, where a card offers them: they take their time to load. */
+  /** Loads the bindings beside HTTP only for cards that offer them: loading them is slow. */
   async bindingsOf(card: AgentCard): Promise<readonly ClientBinding[]> {
     const isOffered = card.supportedInterfaces.some(
       ({ protocolBinding }) => protocolBinding.toUpperCase() === 'GRPC',
@@ -207,7 +207,7 @@ export class Session {
     }
   }
 
-  /** Cards are asked for without credentials, unless their place says which ones it takes. */
+  /** Requests cards without credentials, unless the server of the card demands some. */
   async #fetchCardAt(url: string): Promise<FetchedCard> {
     const options = this.#connectOptions();
     try {
@@ -220,7 +220,7 @@ export class Session {
     }
   }
 
-  /** Credentials that the place of the card asked for when it refused to give it. */
+  /** Credentials for the challenge of the server that refused to give the card. */
   challengedAuth(): Auth | undefined {
     const { bearer, apiKey } = this.choices;
     if (bearer !== undefined && /\bbearer\b/i.test(this.#challenge)) return { bearer };
@@ -259,7 +259,7 @@ export class Session {
     };
   }
 
-  /** What was given, where the card says that it goes; else what "legate auth login" has kept. */
+  /** The given credentials, for the scheme of the card; else the token that "legate auth login" stored. */
   async authFor(card: AgentCard): Promise<Auth | undefined> {
     const { bearer, apiKey } = this.choices;
     if (bearer !== undefined) return { bearer };
@@ -272,7 +272,7 @@ export class Session {
     return { apiKey: { name: 'X-API-Key', value: apiKey } };
   }
 
-  /** A token that was got for this agent. */
+  /** A token that was issued for this agent. */
   async #storedAuth(card: AgentCard): Promise<Auth | undefined> {
     const reference = await this.resolve();
     if (reference.kind === 'file') return undefined;
@@ -289,7 +289,7 @@ export class Session {
       this.warn(`WARNING: ${file} holds a credential and others can read it; chmod 600 ${file}`);
     }
     if (!this.choices.isInsecure) return;
-    // Read by Node whenever it opens a connection.
+    // Node reads it whenever it opens a connection.
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     this.warn(
       this.hasCredentials
@@ -316,7 +316,7 @@ function isOffered(
   }
 }
 
-/** Versions before 1.0 are spoken only where they are asked for (A2A CLI specification 13.2). */
+/** Versions before 1.0 are used only on request (A2A CLI specification 13.2). */
 function refuseOldVersion(
   { name }: AgentCard,
   version: Version,

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { settingsFolder } from './token-file.ts';
 import { usage } from '../usage.ts';
 
-/** What can be set by flag, by environment and by file; the names are those of the flags. */
+/** Settings by flag, environment and file; named like the flags. */
 export const settingNames = [
   'agent-card',
   'transport',
@@ -36,7 +36,7 @@ export interface Setting {
   readonly value: string;
   /** For people: `the flag`, `the environment`, or the path of a file. */
   readonly source: string;
-  /** Whether it stands in a file that was found and not named: whoever made the folder wrote it. */
+  /** Whether it is from a file that was found, not named: the author of the folder wrote it. */
   readonly isFound: boolean;
 }
 
@@ -54,8 +54,8 @@ export function variableOf(name: SettingName): string {
 }
 
 /**
- * Settings beside the flags: the environment, then the nearest `.env` file upwards (or the one that
- * is named), then the one of the user (A2A CLI specification 8.3).
+ * Settings without flags: the environment, then the nearest `.env` file upwards (or the given one),
+ * then the file of the user (A2A CLI specification 8.3).
  */
 export class Settings {
   readonly #environment: NodeJS.ProcessEnv;
@@ -83,7 +83,7 @@ export class Settings {
     return undefined;
   }
 
-  /** Files that hold a credential and can be read by others. */
+  /** Files that contain a credential and are readable by other users. */
   get exposed(): readonly string[] {
     const holding = this.#files.filter(({ values }) =>
       (['bearer', 'api-key'] as const).some((name) => values[variableOf(name)] !== undefined),
@@ -106,7 +106,7 @@ function nearest(directory: string): SettingsFile | undefined {
   }
 }
 
-/** Undefined where there is none, or where it is somebody else's to write. */
+/** Undefined when there is none, or when it belongs to another user. */
 function read(path: string): SettingsFile | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() !== true || found.size > largestFile) return undefined;

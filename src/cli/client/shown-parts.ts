@@ -1,22 +1,22 @@
 import { isJsonObject, type Part } from '../../protocol/index.ts';
 
-/** Something that an assistant offers to choose. */
+/** A button of an assistant. */
 export interface ShownButton {
   readonly title: string;
-  /** What is sent for it. */
+  /** The message that it sends. */
   readonly payload: string;
 }
 
 /**
- * The parts of a message that a person reads: without the state that assistants send along for orchestrators
- * (state, flow and slots as data), and without texts that were shown while they streamed.
+ * The parts of a message to show to a person: without the state that assistants attach for orchestrators
+ * (state, flow and slots as data), and without texts that were streamed already.
  */
 export function shownParts(
   parts: readonly Part[],
   streamed: ReadonlySet<string> = new Set(),
 ): readonly Part[] {
   const shown = parts.filter((part) => !isConversationState(part) && !isStreamed(part, streamed));
-  // A message that is nothing but data has been sent for its data.
+  // A message that contains only data was sent for its data.
   return parts.every(isConversationState) ? parts : shown;
 }
 

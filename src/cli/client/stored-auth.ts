@@ -4,14 +4,14 @@ import { refreshed } from './oauth.ts';
 import type { Session } from './session.ts';
 import { type StoredToken, TokenFile } from './token-file.ts';
 
-/** Whether tokens of "legate auth login" are for agents with this card. */
+/** Whether tokens of "legate auth login" apply to agents with this card. */
 export function takesTokens(card: AgentCard): boolean {
   return Object.values(card.securitySchemes ?? {}).some(
     (scheme) => 'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme,
   );
 }
 
-/** The token that was kept for an agent, renewed where it has run out; undefined where there is none. */
+/** The stored token of an agent, refreshed if expired; undefined when there is none. */
 export async function storedToken(
   origin: string,
   session: Pick<Session, 'fetch' | 'signal' | 'redactor' | 'warn'>,

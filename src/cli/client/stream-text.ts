@@ -3,18 +3,18 @@ import { shownParts } from './shown-parts.ts';
 import { plain, TextWriter } from './text.ts';
 
 /**
- * A stream as text for people (A2A CLI specification 11.2): the pieces of a text are one block, which grows as
- * they arrive; everything else closes it.
+ * A stream as text for people (A2A CLI specification 11.2): the chunks of a text form one block that
+ * grows; any other event closes it.
  */
 export class StreamText {
   readonly #write: (text: string) => void;
   readonly #text: TextWriter;
-  /** Task and artifact whose block is open, or was the last one. */
+  /** Task and artifact of the open block, or of the last one. */
   #artifact: string | undefined;
-  /** What the open block holds; undefined while none is open. */
+  /** The content of the open block; undefined when none is open. */
   #block: string | undefined;
   #state: string | undefined;
-  /** Texts that were shown: the message at the end may repeat them. */
+  /** Texts that were shown: the final message may repeat them. */
   readonly #shown = new Set<string>();
 
   constructor(options: { readonly write: (text: string) => void; readonly isVerbose: boolean }) {
@@ -48,7 +48,7 @@ export class StreamText {
     this.#state = stateOf(response) ?? this.#state;
   }
 
-  /** Ends a block that is open, so that something else can be written. */
+  /** Closes the open block, so that other output can follow. */
   close(): void {
     if (this.#block === undefined) return;
     if (this.#block.trim() !== '') this.#shown.add(this.#block.trim());

@@ -15,7 +15,7 @@ import { Output } from './output.ts';
 import type { Session } from './session.ts';
 import { usage } from '../usage.ts';
 
-/** Shows a task, as it is or as it ends. */
+/** Prints a task, now or once it ends. */
 export async function getTask(
   operands: readonly string[],
   options: GetCommandOptions,
@@ -38,7 +38,7 @@ export async function getTask(
         await authorized(id, client, session);
       }
     }
-    // Asked for again after the wait: what was waited for has a history of its own length.
+    // Fetched after the wait, with the requested history length.
     const request = { id, ...(historyLength !== undefined && { historyLength }) };
     const task = await session.answered(client.getTask(request, call));
     new Output(session, { isStream }).task(
@@ -48,7 +48,7 @@ export async function getTask(
   });
 }
 
-/** Cancels a task, and shows what became of it. */
+/** Cancels a task and prints its state. */
 export async function cancelTask(
   operands: readonly string[],
   options: CancelCommandOptions,
@@ -60,7 +60,7 @@ export async function cancelTask(
     const { signal } = session;
     const request = { id, ...(metadata !== undefined && { metadata }) };
     const canceling = client.cancelTask(request, { signal }).catch(async (error: unknown) => {
-      // Asked twice, the second answer is that of the first.
+      // Cancel is idempotent: a task that is already canceled is a success.
       if (!(error instanceof LegateError) || error.code !== 'TASK_NOT_CANCELABLE') throw error;
       const task = await client.getTask(id, { signal });
       if (task.status.state === 'TASK_STATE_CANCELED') return task;
@@ -103,13 +103,13 @@ interface FollowedStream {
   readonly client: Client;
   readonly options: Pick<SubscribeCommandOptions, 'stream' | 'awaitAuth'>;
   readonly output: Output;
-  /** What is waited for, in words. */
+  /** What the command waits for, for progress output. */
   readonly what: 'agent' | 'task';
   /** See `follow`. */
   readonly isAnswer?: boolean;
 }
 
-/** Follows a stream to its end, shows its events where that was asked for, and gives what came of it. */
+/** Reads a stream to its end, prints its events if requested, and returns the result. */
 export async function followed(
   events: AsyncIterable<StreamEvent>,
   { session, client, options, output, what, isAnswer = false }: FollowedStream,
@@ -132,7 +132,7 @@ export async function followed(
   return result;
 }
 
-/** The one argument that a command about a task has, or the setting. */
+/** The task id: the only operand, or the setting. */
 export function taskIdOf({ choices: { operands, setting } }: Session): string {
   const [id = setting('task-id'), ...rest] = operands;
   if (id === undefined) throw usage('which task? Give its id');

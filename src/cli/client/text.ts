@@ -2,9 +2,9 @@ import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/i
 import { buttonsOf, shownParts } from './shown-parts.ts';
 
 /**
- * Text for people that programs can read too (A2A CLI specification 11.2): one `Label: value` a
- * line; what does not fit on one is a block below its label, indented and closed by a blank line.
- * What agents send never reaches the terminal as a control sequence.
+ * Text for people that programs can parse too (A2A CLI specification 11.2): one `Label: value` a
+ * line; longer values are blocks below their label, indented and closed by a blank line.
+ * Control sequences from agents are escaped.
  */
 export class TextWriter {
   readonly #write: (line: string) => void;
@@ -30,7 +30,7 @@ export class TextWriter {
     this.#write('');
   }
 
-  /** With its past only where that was asked for: what came of it is what counts. */
+  /** Shows the result; the history only on request. */
   task(
     task: Task,
     { withHistory = this.#isVerbose }: { readonly withHistory?: boolean } = {},
@@ -44,7 +44,7 @@ export class TextWriter {
     }
   }
 
-  /** What identifies a task, and where it stands. */
+  /** The id and the state of a task. */
   place(taskId: string, contextId: string, status: TaskStatus): void {
     this.field('Task', taskId);
     this.field('Context', contextId);
@@ -71,7 +71,7 @@ export class TextWriter {
     for (const part of this.#isVerbose ? parts : joined(shownParts(parts))) this.#part(part);
   }
 
-  /** A plain message: no task came of it. */
+  /** A message without a task. */
   reply(message: Message): void {
     this.field('Context', message.contextId);
     this.message(message);
@@ -97,7 +97,7 @@ export class TextWriter {
   }
 }
 
-/** Pieces of one text, as streams leave them, as one text. */
+/** Joins the chunks of one text. */
 function joined(parts: readonly Part[]): readonly Part[] {
   const result: Part[] = [];
   for (const part of parts) {
@@ -115,14 +115,14 @@ function isBare({ filename, mediaType, metadata }: Part): boolean {
   return filename === undefined && mediaType === undefined && metadata === undefined;
 }
 
-/** Line feeds and tabs stay; other controls, and marks that reorder text, do not. */
+/** Keeps line feeds and tabs; escapes other control characters and marks that reorder text. */
 const hidden = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 export function plain(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(hidden, '');
 }
 
-/** `TASK_STATE_INPUT_REQUIRED` as people say it. */
+/** `TASK_STATE_INPUT_REQUIRED` as `input required`. */
 export function stateWords(state: string): string {
   return state
     .replace(/^TASK_STATE_/, '')

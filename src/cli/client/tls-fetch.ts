@@ -6,13 +6,13 @@ import type { TlsMaterial } from './tls-material.ts';
 type Fetch = typeof globalThis.fetch;
 
 /**
- * A `fetch` that shows a client certificate to whoever asks for one, and trusts the given
- * authorities; Node's own takes neither. Redirects are returned, or refused with `redirect: 'error'`.
+ * A `fetch` with a client certificate and custom certificate authorities, which Node's own does not
+ * support. Redirects are returned, or refused with `redirect: 'error'`.
  */
 export function tlsFetch({ certificate, key, ca }: TlsMaterial): Fetch {
   const agent = new Agent({ keepAlive: true, cert: certificate, key, ca });
   return async (input, init = {}) => {
-    // Knows every kind of body and header that fetch takes.
+    // Request normalizes every kind of body and header that fetch takes.
     const request = new Request(input, { ...init, signal: null });
     if (!request.url.startsWith('https:')) return globalThis.fetch(input, init);
     const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer());
@@ -22,7 +22,7 @@ export function tlsFetch({ certificate, key, ca }: TlsMaterial): Fetch {
         agent,
         method: request.method,
         headers: {
-          // What is compressed is not unpacked here.
+          // Compressed bodies are not decoded here.
           'accept-encoding': 'identity',
           ...Object.fromEntries(request.headers),
           ...(body !== undefined && { 'content-length': String(body.length) }),

@@ -3,28 +3,28 @@ import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { usage } from '../usage.ts';
 
-/** For encrypted connections. All of it is PEM. */
+/** Certificates and keys for TLS connections, in PEM. */
 export interface TlsMaterial {
-  /** Who we are to agents that ask for a client certificate. */
+  /** The client certificate, for agents that request one. */
   readonly certificate?: string;
   readonly key?: string;
-  /** Authorities to trust instead of those of Node. */
+  /** Certificate authorities to trust instead of those of Node. */
   readonly ca?: string;
 }
 
-/** Where it is. */
+/** Path of the file. */
 export interface TlsFiles {
   readonly cert?: string | undefined;
   /** @default the file of the certificate */
   readonly key?: string | undefined;
   readonly ca?: string | undefined;
-  /** Of a key that is encrypted. */
+  /** The passphrase of an encrypted key. */
   readonly passphrase?: string | undefined;
 }
 
 const largestFile = 1024 * 1024;
 
-/** Reads certificates and keys, and refuses what cannot be used; undefined where none are named. */
+/** Reads certificates and keys, and rejects unusable ones; undefined when none are given. */
 export function readTls({ cert, key, ca, passphrase }: TlsFiles): TlsMaterial | undefined {
   if (cert === undefined && key !== undefined) {
     throw usage('--key goes with a certificate: name it with --cert');
@@ -46,7 +46,7 @@ export function readTls({ cert, key, ca, passphrase }: TlsFiles): TlsMaterial | 
   return material;
 }
 
-/** Whether others than its owner can read a file. */
+/** Whether other users can read a file. */
 export function isExposed(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && (found.mode & 0o077) !== 0;
@@ -66,7 +66,7 @@ function readPem(path: string, flag: string): string {
   throw usage(`${flag}: ${path} is no PEM file`);
 }
 
-/** Decrypted, for not everything that takes a key takes a passphrase. */
+/** Decrypts the key: not every API that takes a key takes a passphrase. */
 function readKey(path: string, passphrase: string | undefined): string {
   const text = readPem(path, '--key');
   const [pem] =

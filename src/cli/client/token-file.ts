@@ -3,25 +3,25 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isJsonObject, type JsonValue, parseJson } from '../../protocol/index.ts';
 
-/** A token for one agent, and what is needed to renew it. */
+/** A token for one agent, and the data to refresh it. */
 export interface StoredToken {
   readonly accessToken: string;
-  /** Milliseconds since 1970; without it, it holds until it is refused. */
+  /** Milliseconds since 1970; without it, the token is used until it is refused. */
   readonly expiresAt?: number;
   readonly refreshToken?: string;
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** How the secret of the client is shown. @default 'basic' */
+  /** How to send the client secret. @default 'basic' */
   readonly secretPlace?: 'basic' | 'post';
 }
 
-/** Where the settings of the user are. */
+/** The folder of the user's settings. */
 export function settingsFolder(environment: NodeJS.ProcessEnv): string {
   const base = environment['XDG_CONFIG_HOME'] ?? join(environment['HOME'] ?? homedir(), '.config');
   return join(base, 'a2a-cli');
 }
 
-/** Tokens by the origin of the agent they are for, in a file that only its owner can read. */
+/** Tokens by origin of their agent, in a file that only its owner can read. */
 export class TokenFile {
   readonly path: string;
 
@@ -29,7 +29,7 @@ export class TokenFile {
     this.path = join(settingsFolder(environment), 'tokens.json');
   }
 
-  /** Undefined for what is no token: the file may have been changed by hand. */
+  /** Undefined when the entry is not a token: users may edit the file. */
   get(origin: string): StoredToken | undefined {
     const stored = this.#read()[origin];
     if (!isJsonObject(stored)) return undefined;
@@ -49,14 +49,14 @@ export class TokenFile {
     this.#write({ ...this.#read(), [origin]: token });
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   delete(origin: string): boolean {
     const { [origin]: known, ...rest } = this.#read();
     if (known !== undefined) this.#write(rest);
     return known !== undefined;
   }
 
-  /** What others can read or write is not believed: it may be theirs. */
+  /** Ignores a file that other users can read or write. */
   #read(): Readonly<Record<string, JsonValue | undefined>> {
     const found = statSync(this.path, { throwIfNoEntry: false });
     if (found === undefined || (found.mode & 0o077) !== 0) return {};
@@ -64,7 +64,7 @@ export class TokenFile {
       const value = parseJson(readFileSync(this.path, 'utf8'));
       return isJsonObject(value) ? value : {};
     } catch {
-      // A file that was broken by hand is as good as none: one logs in again.
+      // A broken file counts as empty: the user logs in again.
       return {};
     }
   }

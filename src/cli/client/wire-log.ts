@@ -3,10 +3,10 @@ import type { Redactor } from './redactor.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** Characters of one line of a body that are shown. */
+/** Maximum length of a line of a body, in characters. */
 const longestLine = 4_096;
 
-/** Tells every message on the wire, line by line, with credentials blacked out. */
+/** Logs every message on the wire, line by line, with credentials redacted. */
 export class WireLog {
   readonly #redactor: Redactor;
   readonly #log: (line: string) => void;
@@ -17,7 +17,7 @@ export class WireLog {
     this.#log = log;
   }
 
-  /** The same `fetch`, told of. */
+  /** Wraps `fetch` with logging. */
   fetch(fetch: Fetch): Fetch {
     return async (input, init) => {
       const url = input instanceof Request ? input.url : String(input);
@@ -30,7 +30,7 @@ export class WireLog {
     };
   }
 
-  /** The same binding, told of: its messages as the JSON that they mean. */
+  /** Wraps a binding with logging: its messages as JSON. */
   binding(binding: ClientBinding): ClientBinding {
     return {
       binding: binding.binding,
@@ -71,7 +71,7 @@ export class WireLog {
     };
   }
 
-  /** Tells of a request; what is returned tells of its answer. */
+  /** Logs a request; the returned object logs its answer. */
   #begin(line: string, sent: Headers): Exchange {
     const number = (this.#count += 1);
     const startedAt = performance.now();
@@ -102,11 +102,11 @@ interface Exchange {
   readonly passed: () => string;
   readonly tell: (mark: string, text: string) => void;
   readonly headers: (mark: string, headers: Headers) => void;
-  /** Tells of a failure, and passes it on. */
+  /** Logs a failure and rethrows it. */
   readonly watch: <T>(answer: Promise<T>) => Promise<T>;
 }
 
-/** Whole lines only: a credential that two pieces share must not slip through. */
+/** Logs whole lines only: a credential that spans two chunks must be redacted, too. */
 function withLoggedBody(response: Response, tell: (line: string) => void): Response {
   if (response.body === null) return response;
   const decoder = new TextDecoder();

@@ -12,14 +12,14 @@ import {
 } from './options.ts';
 import { agentCommand } from './tasks.ts';
 
-/** One part of a message, as its flags say it. */
+/** One part of a message, from its flags. */
 export interface PartFlag {
   readonly kind: 'text' | 'file' | 'data';
   readonly value: string;
   readonly mediaType?: string;
 }
 
-/** The flags of parts share one list, for their order is the order of the parts. */
+/** The flags of parts share one list, because their order is the order of the parts. */
 function sendOptions(parts: PartFlag[]) {
   const part = (kind: PartFlag['kind']) => ({
     parse: (text: string): string => {

@@ -113,7 +113,7 @@ const shellOptions = {
   ...grouped('Connection to an agent:', {
     ...shellConnection,
     contextId: value('id', 'continue this conversation'),
-    // Old agents are talked to as well: a person sees which version it is.
+    // Accepts agents of older versions: the user sees the version.
     a2aVersion: value(
       'version',
       'protocol version: 1.0 or 0.3 (default: the newest that the agent supports)',

@@ -52,7 +52,7 @@ export function catalogue(): readonly Command[] {
   );
 }
 
-/** Whether a command's failures are told as the A2A CLI specification wants them. */
+/** Whether the command reports failures as the A2A CLI specification requires. */
 export function callsAgents(command: Command): boolean {
   return command.helpGroup() === callingAgents && command.name() !== 'config';
 }

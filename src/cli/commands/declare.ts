@@ -4,14 +4,14 @@ import type { Present } from '../../config/index.ts';
 declare const given: unique symbol;
 
 /**
- * An option of a command; `Value` is what the command gets for it. Its name in code is its flag:
+ * An option of a command; `Value` is its type in code. Its name in code gives its flag:
  * `lastEventId` is `--last-event-id`.
  */
 export interface OptionSpec<Value> extends Extras<Value> {
   /** Never set: carries the type of the value. */
   readonly [given]?: Value;
   readonly description: string;
-  /** Stands for the value in help, `count` or `path...`; absent where the flag has none. */
+  /** The placeholder of the value in help, `count` or `path...`; absent for a boolean flag. */
   readonly placeholder?: string;
   readonly isNegated?: boolean;
 }
@@ -31,7 +31,7 @@ interface Extras<Value> {
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
 
-/** What a command gets that takes these options. */
+/** The type of the parsed options. */
 export type OptionsOf<Specs> = Present<{
   readonly [Name in keyof Specs]: Specs[Name] extends { readonly [given]?: infer Value }
     ? Value
@@ -68,7 +68,7 @@ export function value<Value>(
   return { placeholder, description, ...extras };
 }
 
-/** A value without which there is nothing to do. */
+/** A required option. */
 export function required(placeholder: string, description: string): OptionSpec<string> {
   return { placeholder, description, isRequired: true };
 }
@@ -81,7 +81,7 @@ export function values(
   return { placeholder: `${placeholder}...`, description };
 }
 
-/** One value for each time that the flag is given. */
+/** A repeatable flag with one value each. */
 export function repeated(
   placeholder: string,
   description: string,
@@ -103,18 +103,18 @@ export function operand(syntax: string, description: string, standard?: string):
   return new Argument(syntax, description).default(standard);
 }
 
-/** `Args` are those of the function that does it: its operands, then its options. */
+/** `Args` are the parameters of the handler: its operands, then its options. */
 export interface CommandSpec<Args extends readonly unknown[]> {
   readonly summary?: string;
-  /** Other names, for instance of the A2A CLI specification. */
+  /** Aliases, for instance those of the A2A CLI specification. */
   readonly aliases?: readonly string[];
   readonly operands?: readonly Argument[];
   readonly options?: OptionSpecs;
   readonly commands?: readonly Command[];
-  /** Stands in help below the options. */
+  /** Text below the options in help. */
   readonly notes?: string;
   readonly examples: readonly string[];
-  /** Loaded when the command is called, so that help is quick. */
+  /** Loaded when the command runs, so that help is fast. */
   readonly run?: () => Promise<(...args: Args) => Promise<void> | void>;
   /** Whether it runs until it is stopped. @default false */
   readonly isServer?: boolean;

@@ -58,7 +58,7 @@ export function logLevel(standard: LogLevel) {
   });
 }
 
-/** Where the parts of a project are, when not in their usual places. */
+/** Paths of the parts of a project, where they differ from the defaults. */
 export const places = {
   config: value('file', 'configuration file (default: config.yml)'),
   domain: value('path', 'domain file or folder (default: domain.yml and domain/)'),
@@ -77,7 +77,7 @@ export const model = value('file', 'packed model, or a folder whose newest model
   short: 'm',
 });
 
-/** The flags of a command that serves. */
+/** The options of commands that serve. */
 export const listening = {
   sslCertificate: value('file', 'TLS certificate (PEM); enables HTTPS'),
   sslKeyfile: value('file', 'private key of the certificate (PEM)'),
@@ -95,7 +95,7 @@ export const inspectToken = value(
   { env: 'INSPECT_TOKEN' },
 );
 
-/** Which bus, and where more is said about it. */
+/** The bus, and the file that configures it. */
 export const bus = {
   busUrl: value('url', 'RabbitMQ URL; overrides bus: in endpoints.yml and AMQP_URL'),
   endpoints: value('file', 'file with the sections bus: and store: (default: endpoints.yml)'),
@@ -104,13 +104,13 @@ export type BusPlaceOptions = OptionsOf<typeof bus>;
 
 const storeText = 'SQLite file or PostgreSQL URL of the store';
 export const store = value('store', storeText, { env: 'LEGATE_STORE' });
-/** Of commands that look into the store of an agent. */
+/** For commands that open the store of an agent. */
 export const existingStore = value('store', storeText, {
   default: '.legate/store.db',
   env: 'LEGATE_STORE',
 });
 
-/** How agents are reached. */
+/** How to reach agents. */
 export const connection = {
   agentCard: value('ref', 'the agent: host, URL, card URL or card file', { short: 'a' }),
   transport: repeated(
@@ -137,7 +137,7 @@ export const connection = {
 };
 
 /**
- * What every command that calls an agent takes. Each flag has an environment variable of the same
+ * The options of every command that calls an agent. Each flag has an environment variable of the same
  * name, `--agent-card` for instance `A2ACLI_AGENT_CARD`; defaults are filled in when it runs.
  */
 export const client = {
@@ -154,7 +154,7 @@ export const client = {
 };
 export type ClientCommandOptions = OptionsOf<typeof client>;
 
-/** Closes the help of every command that calls an agent. */
+/** The end of the help of every command that calls an agent. */
 export const clientNotes = `Name the agent with --agent-card, A2ACLI_AGENT_CARD or the first argument. Every flag can also be set
 as A2ACLI_<FLAG> in the environment or in a .env file (see "legate config show").`;
 
@@ -164,7 +164,7 @@ export const taskOperand = operand(
   'the agent (unless --agent-card names it) and the task id',
 );
 
-/** Of commands whose result is one object anyway (A2A CLI specification, appendix B). */
+/** For commands whose result is always one object (A2A CLI specification, appendix B). */
 export const oneLine = flag('print JSON on one line');
 export const eventStream = flag('print events as they arrive; with --json, one object per line');
 export const history = value('count', 'maximum number of history messages to print');

@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from './options.ts';
 
-/** A command that calls an agent: it takes the options of all of them besides its own. */
+/** A command that calls an agent: adds the common client options to its own. */
 export function agentCommand<Args extends readonly unknown[]>(
   name: string,
   { options, notes, ...spec }: CommandSpec<Args>,

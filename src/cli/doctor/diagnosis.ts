@@ -1,11 +1,11 @@
 import { LegateError } from '../../protocol/index.ts';
 
-/** What was found about one thing that a server needs. */
+/** The result of one check of the environment. */
 export interface Diagnosis {
   readonly what: string;
   readonly outcome: 'passed' | 'failed' | 'warning' | 'skipped';
   readonly found: string;
-  /** How to fix it, where it is not good. */
+  /** How to fix it, when it did not pass. */
   readonly fix?: string;
 }
 
@@ -25,16 +25,16 @@ export function skipped(what: string, found: string): Diagnosis {
   return { what, outcome: 'skipped', found };
 }
 
-/** Nothing is waited for longer, in milliseconds. */
+/** Timeout of each check, in milliseconds. */
 export const patienceMs = 5_000;
 
-/** For what is waited for. */
+/** The time limit of each check. */
 export const timeLimit = {
   milliseconds: patienceMs,
   reason: () => new Error(`no answer within ${patienceMs} ms`),
 };
 
-/** The words of a failure, without what an address may hold of user and password. */
+/** The message of a failure, without user and password of URLs. */
 export function wordsOf(error: unknown): string {
   const text = error instanceof Error ? deepest(error) : String(error);
   return text.replaceAll(/\/\/[^/@\s]+@/g, '//');

@@ -14,7 +14,7 @@ import { examineClock, examineNode, examinePort } from './examine-machine.ts';
 import { examineModels } from './examine-models.ts';
 import { examineBroker, examineStore } from './examine-places.ts';
 
-/** Looks at everything that a server needs, and says how to fix what is wrong. */
+/** Checks everything that a server needs, and prints how to fix problems. */
 export async function doctor(directory: string, options: DoctorCommandOptions): Promise<void> {
   const all: Diagnosis[] = [];
   using progress = new Progress('Looking');

@@ -19,7 +19,7 @@ export function examineNode(version = process.versions.node): Diagnosis {
       );
 }
 
-/** Whether a server could listen; where one already does, whether it is an agent with a card in order. */
+/** Whether a server could listen on the port; if one already does, whether it is an agent with a valid card. */
 export async function examinePort(port: number): Promise<readonly Diagnosis[]> {
   const problem = await portProblem(port);
   if (problem === undefined) {
@@ -59,7 +59,7 @@ async function cardAt(port: number): Promise<Diagnosis | undefined> {
     if (!response.ok) return undefined;
     card = await response.json();
   } catch {
-    // Whatever listens there does not speak HTTP, or not JSON: it is no agent.
+    // The listener does not speak HTTP or JSON: it is not an agent.
     return undefined;
   }
   const errors = cardProblems(card).filter(({ level }) => level === 'error');
@@ -69,12 +69,12 @@ async function cardAt(port: number): Promise<Diagnosis | undefined> {
   return failed('Card', `${first.path} ${first.problem}${more}`, `${first.fix}; all: legate check`);
 }
 
-/** Skews up to this are nobody's trouble, in milliseconds. */
+/** Ignores smaller clock skews, in milliseconds. */
 const smallSkew = 30_000;
 
 /**
- * The clock, by what there is to compare it with: the time that servers gave with their answers, and
- * files that were written before now.
+ * Checks the clock against the available references: the times in answers of servers, and files that
+ * were written before now.
  */
 export function examineClock(
   directory: string,

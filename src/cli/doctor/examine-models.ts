@@ -10,14 +10,14 @@ import {
   wordsOf,
 } from './diagnosis.ts';
 
-/** What is found, and how far the clock is from that of the server. */
+/** The diagnosis, and the clock skew against the server. */
 export interface ModelDiagnosis {
   readonly diagnosis: Diagnosis;
   readonly skewMs?: number;
   readonly server?: string;
 }
 
-/** Every model that the project names: whether its endpoint is there, takes the key, and has it. */
+/** Checks every model of the project: whether its endpoint is reachable, accepts the key, and has the model. */
 export async function examineModels(
   groups: ReadonlyMap<string, JsonObject>,
   environment: NodeJS.ProcessEnv,

@@ -15,10 +15,10 @@ import {
 } from './diagnosis.ts';
 
 const mebibyte = 1024 * 1024;
-/** Less than this is soon full. */
+/** Warns below this free space. */
 const littleSpace = 100 * mebibyte;
 
-/** The store: whether it can be reached, is whole, and is up to date. */
+/** The store: whether it is reachable, intact, and migrated. */
 export async function examineStore(store: StoreOptions): Promise<Diagnosis> {
   if (store.type === 'memory') {
     return warning(
@@ -51,7 +51,7 @@ async function examineFile(path: string): Promise<Diagnosis> {
   return failed('Store', `${path}: ${problem}`, 'put back a copy of it, or move it away');
 }
 
-/** Looks without a lock, so that a server that runs is not disturbed. */
+/** Reads without a lock, so as not to disturb a running server. */
 async function fileProblem(path: string): Promise<string | undefined> {
   const { DatabaseSync } = await import('node:sqlite');
   try {
@@ -94,7 +94,7 @@ async function examineDatabase(url: string): Promise<Diagnosis> {
   }
 }
 
-/** The broker, where one is named. */
+/** The broker, if one is configured. */
 export async function examineBroker(
   directory: string,
   endpoints: string | undefined,

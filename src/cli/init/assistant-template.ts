@@ -1,7 +1,7 @@
 import type { Plan } from './questions.ts';
 import type { Template } from './templates.ts';
 
-/** An assistant that needs no model, with a conversation that tests it. */
+/** An assistant without a model, and an end-to-end test of it. */
 export function assistantTemplate({ name, description }: Plan): Template {
   return {
     files: {

@@ -35,7 +35,7 @@ export async function init(folder: string, options: InitCommandOptions): Promise
   console.error(`\nCreated the ${plan.kind} "${plan.name}". Next steps:\n${steps.join('\n')}`);
 }
 
-/** Looks at all files before the first is written: half a project is worse than none. */
+/** Checks all files before it writes the first: half a project is worse than none. */
 function refuseLoss(directory: string, paths: readonly string[]): void {
   const taken = paths.filter((path) => existsSync(join(directory, path)));
   if (taken.length === 0) return;

@@ -4,7 +4,7 @@ import { didYouMean } from '../../config/index.ts';
 import { type ProjectKind, projectKinds } from '../commands/assistants.ts';
 import { usage } from '../usage.ts';
 
-/** What has to be known to make a project. */
+/** The choices for a new project. */
 export interface Plan {
   readonly kind: ProjectKind;
   readonly name: string;
@@ -22,7 +22,7 @@ const descriptions: Readonly<Record<ProjectKind, string>> = {
   worker: 'Counts the words of a message.',
 };
 
-/** What is usual for what was not said. */
+/** The default choices. */
 export function usualPlan(given: Partial<Plan>, folder: string): Plan {
   const { kind = 'assistant' } = given;
   return {
@@ -32,7 +32,7 @@ export function usualPlan(given: Partial<Plan>, folder: string): Plan {
   };
 }
 
-/** Asks for what was not said: three questions at most, each with an answer that Enter gives. */
+/** Asks for the choices that the command line lacks: at most three questions, each with a default. */
 export async function askPlan(
   given: Partial<Plan>,
   folder: string,
@@ -40,7 +40,7 @@ export async function askPlan(
 ): Promise<Plan> {
   const lines = createInterface({ input, output });
   const ended = new AbortController();
-  // Without it a question whose input ends would be waited for without end.
+  // Otherwise a question would wait forever once the input ends.
   lines.once('close', () => ended.abort());
   try {
     const ask = async (question: string, usual: string): Promise<string> => {

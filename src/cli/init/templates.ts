@@ -13,7 +13,7 @@ export function templateOf(plan: Plan): Template {
   return plan.kind === 'assistant' ? assistantTemplate(plan) : codeTemplate(plan, plan.kind);
 }
 
-/** An agent in code: what starts it, and what to type then. */
+/** An agent in code: the command that starts it, and what to type then. */
 const starts = {
   agent: {
     start: 'legate run agent.ts --inspect',
@@ -77,7 +77,7 @@ store:
 `;
 }
 
-/** The package is not published: its archive has to be installed by path. */
+/** The package is not published: install its archive by path. */
 function installation(): string {
   const archive = `legate-${packageVersion()}.tgz`;
   return `Install Legate first. It isn't on npm yet: run \`npm ci && npm pack\` in a checkout of Legate,

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 
 /**
- * Gives a program all of its input. One that ends without reading closes the pipe, be it before the
- * first byte; how it ended is told by its exit code, so the broken pipe says nothing more.
+ * Writes all input of a program. A program that ends without reading closes the pipe, even before the
+ * first byte; its exit code shows how it ended, so the broken pipe is ignored.
  */
 export function giveInput(stdin: Writable | null, input = ''): void {
   stdin?.on('error', () => undefined);

@@ -7,7 +7,7 @@ import { giveInput } from './input.ts';
 
 const command = join(import.meta.dirname, '../../../bin/legate.cjs');
 
-/** For tests that start processes, on machines that have much else to do. */
+/** For tests that start processes on busy machines. */
 export const patient = { timeout: 180_000 };
 
 export interface Ended {
@@ -22,7 +22,7 @@ export interface ProcessOptions {
   readonly directory?: string;
 }
 
-/** A command that runs, with what it has said so far. */
+/** A running command, with its output so far. */
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
@@ -30,7 +30,7 @@ export interface Running {
   readonly err: string;
 }
 
-/** Runs the command as a user would, in an empty folder and with nothing set but what is given. */
+/** Runs the command as a user would, in an empty folder and with only the given environment. */
 export function legate(args: readonly string[], options: ProcessOptions = {}): Promise<Ended> {
   return start(args, options).ended;
 }
@@ -63,7 +63,7 @@ export function start(args: readonly string[], options: ProcessOptions = {}): Ru
   };
 }
 
-/** The fields of a text output, blocks left out; of repeated ones the last. */
+/** The fields of a text output without blocks; of repeated ones the last. */
 export function fieldsOf(out: string): Readonly<Record<string, string>> {
   const fields = out
     .split('\n')

@@ -1,12 +1,12 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as the script of a raw agent sees it. */
+/** A request, for the script of a raw agent. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The body as it came. */
+  /** The body as received. */
   readonly text: string;
   readonly body: { readonly id?: unknown; readonly method?: string; readonly params?: object };
   readonly response: ServerResponse;
@@ -18,7 +18,7 @@ export interface RawAgent extends AsyncDisposable {
   readonly requests: readonly RawRequest[];
 }
 
-/** A server that does exactly what a script says, however wrong. */
+/** A server that returns exactly what a script says, valid or not. */
 export async function rawAgent(script: (request: RawRequest) => void): Promise<RawAgent> {
   const requests: RawRequest[] = [];
   const server = createServer((request, response) => {
@@ -63,12 +63,12 @@ export function sendJson(response: ServerResponse, value: unknown, status = 200)
   response.end(JSON.stringify(value));
 }
 
-/** The answer to a JSON-RPC request. */
+/** The response to a JSON-RPC request. */
 export function result({ body, response }: RawRequest, value: unknown): void {
   sendJson(response, { jsonrpc: '2.0', id: body.id, result: value });
 }
 
-/** A card that is right, with one interface; `more` makes it wrong. */
+/** A valid card with one interface; `more` can make it invalid. */
 export function rawCard(url: string, more: object = {}): object {
   return {
     name: 'Raw',

@@ -56,7 +56,7 @@ async function* answers(text: string, signal: AbortSignal, message: object): Ans
       yield chunk('c', 'two', { append: true, last: true });
       break;
     case 'assistant': {
-      // As an assistant answers: its state for orchestrators, and again what it streamed.
+      // Like an assistant: sends its state for orchestrators, and repeats what it streamed.
       const buttons = ['Send money', 'Show my balance'].map((title) => ({ title, payload: title }));
       const state = { state: 'input_required', active_flow: null, slots: { balance: 1250 } };
       yield chunk('s', 'Rent -780\n');
