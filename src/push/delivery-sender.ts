@@ -93,6 +93,7 @@ export class DeliverySender {
 
   /** Never rejects. Undefined when `stop` broke the call off. */
   async send(delivery: Delivery, stop: AbortSignal): Promise<DeliveryOutcome | undefined> {
+    if (delivery.unreadable !== undefined) return { kind: 'dead', error: delivery.unreadable };
     using deadline = new Deadline({
       signal: stop,
       milliseconds: this.timeout,

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
+import { temporaryDirectory } from '../../test/support/stores.ts';
 import { type Task, v03 } from '../protocol/index.ts';
-import { type DeliveryRecord, openMemory, type Store } from '../store/index.ts';
+import { type DeliveryRecord, openMemory, openStore, type Store } from '../store/index.ts';
 import { verifyBodySignature, bodySigner } from './body-signature.ts';
 import { PushDispatcher, type PushDispatcherOptions, type PushScheduler } from './outbox.ts';
 import { sustainedDelivery, TaskWithPush } from './outbox.contract.ts';
@@ -444,6 +447,40 @@ test('one failing configuration does not hold up another of the same task', asyn
       respond: (call, response) => void response.writeHead(call.path === '/bad' ? 500 : 200).end(),
     },
   );
+});
+
+test('a configuration that cannot be decoded is dead at once and does not hold up the others', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'store.db');
+  await using receiver = await startReceiver();
+  const former = await openStore({ type: 'sqlite', path });
+  const task = await TaskWithPush.create(former, 't', [
+    { id: 'unreadable', url: `${receiver.url}/unreadable` },
+    { id: 'good', url: `${receiver.url}/good` },
+  ]);
+  await task.append(1);
+  await former.close();
+  const database = new DatabaseSync(path);
+  database.exec(`UPDATE push_configs SET body = '{"v":99}' WHERE id = 'unreadable'`);
+  database.close();
+
+  const store = await openStore({ type: 'sqlite', path });
+  await using _closing = { [Symbol.asyncDispose]: () => store.close() };
+  const policy = { ...sealedPolicy, allowLoopback: true };
+  const taskAt = async (): Promise<undefined> => undefined;
+  const dispatcher = new PushDispatcher({ store, replica: 'one', policy, taskAt });
+  dispatcher.start();
+  await expect.poll(() => receiver.calls.map((call) => call.path)).toEqual(['/good']);
+  await expect
+    .poll(() => deliveries(store))
+    .toMatchObject([
+      {
+        state: 'dead',
+        push: { config: { id: 'unreadable', url: '' } },
+        lastError: expect.stringContaining(`can't read push configuration "unreadable"`),
+      },
+    ]);
+  await dispatcher.stop();
 });
 
 test('what a process that died had claimed is delivered by the next one when the claim ends', async () => {

@@ -96,9 +96,9 @@ const busyPause = 40;
  * A delivery is *pending* in the store; *claimed* by this process for the length of a lease (only
  * the oldest of its configuration can be, which keeps the order); *under way*, at most so many at
  * once and so many per host; and then settled: *delivered* on any 2xx, *pending* again until its
- * next attempt, or *dead* after the last one. What waiting cannot mend is dead at once: an address
- * that the policy refuses, 410 Gone, a task that no longer exists. A dead delivery is kept, no
- * longer holds up those behind it, and can be revived.
+ * next attempt, or *dead* after the last one. What a retry can't fix is dead at once: an address
+ * that the policy refuses, 410 Gone, a task that no longer exists, a configuration that can't be
+ * decoded. A dead delivery is kept, no longer holds up those behind it, and can be revived.
  *
  * A process that dies settles nothing: its claims end with their lease, and the calls are made
  * again under the same `Idempotency-Key`. A claim that waits too long for its turn is dropped here

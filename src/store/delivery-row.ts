@@ -37,14 +37,26 @@ export function toRegistration(row: Row): PushRegistration {
   };
 }
 
+/** One configuration that can't be decoded must not fail the claims and lists of all others. */
 export function toDelivery(row: Row): Delivery {
   return {
     id: Number(row['id']),
     taskId: String(row['task_id']),
     sequence: Number(row['sequence']),
     attempts: Number(row['attempts']),
-    push: toRegistration(row),
+    ...readRegistration(row),
   };
+}
+
+function readRegistration(row: Row): Pick<Delivery, 'push' | 'unreadable'> {
+  try {
+    return { push: toRegistration(row) };
+  } catch (error) {
+    return {
+      push: { config: { id: String(row['config_id']), url: '' }, wireVersion: '1.0' },
+      unreadable: error instanceof Error ? error.message : String(error),
+    };
+  }
 }
 
 export function toDeliveryRecord(row: Row): DeliveryRecord {

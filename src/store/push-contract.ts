@@ -13,6 +13,8 @@ export interface Delivery {
   /** Attempts made so far. */
   readonly attempts: number;
   readonly push: PushRegistration;
+  /** Why the stored configuration can't be decoded; `push` then has its id and an empty URL. */
+  readonly unreadable?: string;
 }
 
 export type DeliveryState = 'pending' | 'dead';
