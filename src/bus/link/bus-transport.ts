@@ -61,7 +61,7 @@ export interface BusTransportOptions extends Identification {
  */
 export class BusTransport implements PeerTransport {
   readonly reach = 'bus';
-  readonly knowsRepeats = true;
+  readonly deduplicates = true;
   readonly #options: BusTransportOptions;
   readonly #sender: Sender;
   readonly #strayLogger: LogSummary;

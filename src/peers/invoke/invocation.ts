@@ -144,8 +144,8 @@ export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<b
  */
 export interface PeerTransport {
   readonly reach: TransportKind;
-  /** Whether a message may be sent once more with the same id: the peer's side knows it again. */
-  readonly knowsRepeats: boolean;
+  /** Whether the peer deduplicates messages by id, so that one may be sent again. */
+  readonly deduplicates: boolean;
   /** Whether an agent can prove what it sends this way: what is not proved is then not believed. */
   proves?(invocation: Invocation): boolean;
   /** From now on events go to the listener. */

@@ -50,7 +50,7 @@ const session = { id: 'c1', caller };
 /** A transport whose peer is the test. */
 class FakeTransport implements PeerTransport {
   readonly reach = 'bus';
-  readonly knowsRepeats: boolean;
+  readonly deduplicates: boolean;
   readonly sent: { id: string; message: Message; remote: Invocation['remote'] }[] = [];
   readonly cancelled: string[] = [];
   readonly resumed: string[] = [];
@@ -58,8 +58,8 @@ class FakeTransport implements PeerTransport {
   cancelFailure: Error | undefined;
   #listener: PeerListener | undefined;
 
-  constructor(knowsRepeats = true) {
-    this.knowsRepeats = knowsRepeats;
+  constructor(deduplicates = true) {
+    this.deduplicates = deduplicates;
   }
   async start(listener: PeerListener): Promise<void> {
     this.#listener = listener;

@@ -25,7 +25,7 @@ interface Running {
  */
 export abstract class RemoteTransport implements PeerTransport {
   abstract readonly reach: TransportKind;
-  readonly knowsRepeats = false;
+  readonly deduplicates = false;
   readonly #logger: Logger;
   readonly #running = new Map<string, Running>();
   #listener: PeerListener | undefined;

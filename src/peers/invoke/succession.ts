@@ -59,7 +59,7 @@ export class Succession {
     }
     const transport = calls.transportOf(invocation);
     if (state === 'asking') await questions.ask(invocation);
-    else if (state === 'sending' && transport.knowsRepeats) await calls.send(invocation);
+    else if (state === 'sending' && transport.deduplicates) await calls.send(invocation);
     else await transport.resume(invocation);
   }
 
