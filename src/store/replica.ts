@@ -34,7 +34,7 @@ export interface ReplicaMember {
  * The lease of one process. It is renewed while the process has members, so that other replicas
  * leave alone what they work on, and ends when the last one leaves.
  * @example
- * const leave = await replica.join({ takeOver: () => succession.takeUp() });
+ * const leave = await replica.join({ takeOver: () => takeover.takeOver() });
  * await leave();
  */
 export class Replica {

@@ -23,7 +23,7 @@ import type { TrustLedger } from '../trust/index.ts';
 import { contentOf, textOfParts } from './answer-text.ts';
 import { Calls, type WaitOptions } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import { Endings } from './endings.ts';
+import { Outcomes } from './outcomes.ts';
 import type { Invocation, InvocationSession, PeerEvent, PeerTransport } from './invocation.ts';
 import { InvocationStore } from './invocation-store.ts';
 import {
@@ -36,7 +36,7 @@ import {
 import { InvokeTelemetry } from './invoke-telemetry.ts';
 import type { LoopLimits } from './loop-guard.ts';
 import { Questions } from './questions.ts';
-import { Succession } from './succession.ts';
+import { Takeover } from './takeover.ts';
 
 /**
  * Whom, over what, and within which bounds peers are called.
@@ -92,9 +92,9 @@ export class Invoker {
   readonly #calls: Calls;
   /** What happens to one invocation happens in order. */
   readonly #queue = new KeyedQueue();
-  readonly #endings: Endings;
+  readonly #outcomes: Outcomes;
   readonly #questions: Questions;
-  readonly #succession: Succession;
+  readonly #takeover: Takeover;
   readonly #closing = new AbortController();
   #leave: (() => Promise<void>) | undefined;
 
@@ -124,10 +124,10 @@ export class Invoker {
     this.#calls = new Calls({ store, transports, telemetry, scheduler, logger, closing, onDue });
     const shared = { calls: this.#calls, replica: this.#replica, conversations, logger };
     const resultTtlMs = options.resultTtlMs ?? 60 * minute;
-    this.#endings = new Endings({ ...shared, memory, resultTtlMs });
+    this.#outcomes = new Outcomes({ ...shared, memory, resultTtlMs });
     this.#questions = new Questions({
       ...shared,
-      endings: this.#endings,
+      outcomes: this.#outcomes,
       trust,
       telemetry,
       queue: this.#queue,
@@ -137,10 +137,10 @@ export class Invoker {
       maxInputRequiredRounds: options.maxInputRequiredRounds ?? 20,
       repetitionThreshold: options.repetitionThreshold ?? 3,
     });
-    this.#succession = new Succession({
+    this.#takeover = new Takeover({
       ...shared,
       store,
-      endings: this.#endings,
+      outcomes: this.#outcomes,
       questions: this.#questions,
       closing,
     });
@@ -155,7 +155,7 @@ export class Invoker {
     for (const transport of this.#options.transports) {
       await transport.start((id, event) => this.#accept(id, event));
     }
-    this.#leave = await this.#replica.join({ takeOver: () => this.#succession.takeOver() });
+    this.#leave = await this.#replica.join({ takeOver: () => this.#takeover.takeOver() });
   }
 
   /** Takes no more answers. What is under way is taken up by the next process. */
@@ -223,7 +223,7 @@ export class Invoker {
       // Whoever asked is told right here.
       const error = toLegateError(thrown);
       const outcome = { end: 'error', text: error.message, data: [] } as const;
-      const ended = await this.#endings.close(invocation.id, outcome, { isQuiet: true });
+      const ended = await this.#outcomes.close(invocation.id, outcome, { isQuiet: true });
       // Its time was up, or it was cancelled, before it left: that is its end, and known.
       const known = ended === undefined ? await this.find(invocation.id) : undefined;
       if (known !== undefined) return known;
@@ -272,7 +272,7 @@ export class Invoker {
   async cancel(id: string): Promise<void> {
     const text = 'The task was cancelled.';
     const outcome = { end: 'TASK_STATE_CANCELED', text, data: [] } as const;
-    await this.#endings.abandon(id, outcome, { isQuiet: true });
+    await this.#outcomes.abandon(id, outcome, { isQuiet: true });
   }
 
   async #checkRoom(session: InvocationSession): Promise<void> {
@@ -312,7 +312,7 @@ export class Invoker {
       if (event.kind === 'progress') await this.#progress(invocation, event.text);
       else if (event.kind === 'known') await this.#known(id, event);
       else if (event.kind === 'answer') await this.#answered(id, event.response);
-      else await this.#endings.fail(invocation, event.error);
+      else await this.#outcomes.fail(invocation, event.error);
       return true;
     });
   }
@@ -349,7 +349,7 @@ export class Invoker {
         : await this.#known(id, { contextId, ...(taskId !== undefined && { taskId }) });
     if (invocation === undefined) return;
     if (isInterrupted(state)) await this.#questions.take(invocation, content);
-    else if (isTerminal(state)) await this.#endings.finish(invocation, content);
+    else if (isTerminal(state)) await this.#outcomes.finish(invocation, content);
   }
 
   /** Not in the lane of the invocation: what holds that up may be the very thing that takes too long. */
@@ -359,7 +359,7 @@ export class Invoker {
       if (invocation === undefined || invocation.state === 'ended') return;
       if (invocation.deadline > this.#scheduler.now()) return this.#calls.time(invocation);
       const text = `Agent '${invocation.agent}' did not answer in time; the task was cancelled.`;
-      await this.#endings.abandon(id, { end: 'timed-out', text, data: [] });
+      await this.#outcomes.abandon(id, { end: 'timed-out', text, data: [] });
     };
     expire().catch((error: unknown) => {
       this.#logger.error({ invocation: id, error }, 'peers.timeout.failed');

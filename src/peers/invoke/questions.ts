@@ -7,7 +7,7 @@ import { peerSubject, type TrustLedger } from '../trust/index.ts';
 import { type AnswerContent, textOfParts } from './answer-text.ts';
 import type { Calls } from './calls.ts';
 import type { Conversations } from './conversations.ts';
-import type { Endings } from './endings.ts';
+import type { Outcomes } from './outcomes.ts';
 import type { Invocation } from './invocation.ts';
 import { invalid } from './invoke-request.ts';
 import type { InvokeTelemetry } from './invoke-telemetry.ts';
@@ -17,7 +17,7 @@ type Question = NonNullable<Invocation['question']>;
 
 export interface QuestionsOptions extends Required<LoopLimits> {
   readonly calls: Calls;
-  readonly endings: Endings;
+  readonly outcomes: Outcomes;
   readonly replica: Replica;
   readonly conversations: Conversations;
   readonly trust: TrustLedger | undefined;
@@ -180,6 +180,6 @@ export class Questions {
   async #break(invocation: Invocation, reason: keyof typeof loopTexts): Promise<void> {
     this.#options.telemetry.broke(invocation, reason);
     const outcome = { end: 'TASK_STATE_FAILED', text: loopTexts[reason], data: [] } as const;
-    await this.#options.endings.abandon(invocation.id, outcome);
+    await this.#options.outcomes.abandon(invocation.id, outcome);
   }
 }

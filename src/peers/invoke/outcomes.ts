@@ -17,7 +17,7 @@ interface CloseOptions {
   readonly mustCancel?: boolean;
 }
 
-export interface EndingsOptions {
+export interface OutcomesOptions {
   readonly calls: Calls;
   readonly replica: Replica;
   readonly conversations: Conversations;
@@ -28,10 +28,10 @@ export interface EndingsOptions {
 }
 
 /** How invocations end, and how their conversations hear of it. */
-export class Endings {
-  readonly #options: EndingsOptions;
+export class Outcomes {
+  readonly #options: OutcomesOptions;
 
-  constructor(options: EndingsOptions) {
+  constructor(options: OutcomesOptions) {
     this.#options = options;
   }
 

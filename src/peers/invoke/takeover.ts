@@ -1,15 +1,15 @@
 import type { Replica } from '../../store/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Calls } from './calls.ts';
-import type { Endings } from './endings.ts';
+import type { Outcomes } from './outcomes.ts';
 import type { Invocation } from './invocation.ts';
 import { type InvocationStore, isDone } from './invocation-store.ts';
 import type { Questions } from './questions.ts';
 
-export interface SuccessionOptions {
+export interface TakeoverOptions {
   readonly store: InvocationStore;
   readonly calls: Calls;
-  readonly endings: Endings;
+  readonly outcomes: Outcomes;
   readonly questions: Questions;
   readonly replica: Replica;
   readonly logger: Logger;
@@ -18,12 +18,12 @@ export interface SuccessionOptions {
 }
 
 /** How a replica goes on with what dead replicas left behind. */
-export class Succession {
-  readonly #options: SuccessionOptions;
+export class Takeover {
+  readonly #options: TakeoverOptions;
   /** Invocations that this replica claimed and could not go on with. */
   readonly #failed = new Set<string>();
 
-  constructor(options: SuccessionOptions) {
+  constructor(options: TakeoverOptions) {
     this.#options = options;
   }
 
@@ -45,7 +45,7 @@ export class Succession {
   }
 
   async #takeUp(id: string, process: string | undefined): Promise<void> {
-    const { store, calls, endings, questions } = this.#options;
+    const { store, calls, outcomes, questions } = this.#options;
     const left = await store.find(id);
     // Another replica may have taken it over since the list was read.
     if (left === undefined || left.process !== process || isDone(left)) return;
@@ -53,7 +53,7 @@ export class Succession {
     if (invocation === undefined) return;
     const { state } = invocation;
     if (state === 'ended') {
-      if (invocation.isTold !== true) await endings.tell(invocation);
+      if (invocation.isTold !== true) await outcomes.tell(invocation);
       if (invocation.mustCancel === true) await calls.cancelRemote(invocation);
       return;
     }
