@@ -6,7 +6,7 @@ import type {
   OutgoingMessage,
   PublishOptions,
   Queue,
-  Verdict,
+  AckDecision,
 } from '../../src/bus/index.ts';
 import { LegateError } from '../../src/protocol/index.ts';
 import type { BusConditions } from './conditions.ts';
@@ -74,7 +74,7 @@ export class FaultyBus implements Bus {
 
   async consume(
     queue: Queue,
-    handler: (delivery: Delivery) => Promise<Verdict>,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
     options?: ConsumeOptions,
   ): Promise<Consumption> {
     const { inner, lane } = this.#options;
@@ -118,20 +118,23 @@ export class FaultyBus implements Bus {
     return this.close();
   }
 
-  #handle(delivery: Delivery, handler: (delivery: Delivery) => Promise<Verdict>): Promise<Verdict> {
+  #handle(
+    delivery: Delivery,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
+  ): Promise<AckDecision> {
     const { lane, conditions, random, history, replica } = this.#options;
     return new Promise((resolve) => {
-      const settle = (verdict: Verdict): void => {
+      const settle = (decision: AckDecision): void => {
         this.#inHand.delete(giveBack);
-        resolve(verdict);
+        resolve(decision);
       };
       const giveBack = (): void => settle({ kind: 'release' });
       if (this.#isGone) return giveBack();
       this.#inHand.add(giveBack);
-      const settled = (verdict: Verdict): void => {
-        history.note(replica, () => `settles ${brief(delivery)}: ${verdict.kind}`);
+      const settled = (decision: AckDecision): void => {
+        history.note(replica, () => `settles ${brief(delivery)}: ${decision.kind}`);
         const isUnheard = random.chance(conditions.repeated);
-        lane.after(random.next(), () => (isUnheard ? giveBack() : settle(verdict)));
+        lane.after(random.next(), () => (isUnheard ? giveBack() : settle(decision)));
       };
       lane.after(random.next(), () => {
         history.note(replica, () => `takes ${delivery.type} ${brief(delivery)}`);

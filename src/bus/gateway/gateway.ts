@@ -19,7 +19,7 @@ import {
   type Delivery,
   discoveryQueue,
   done,
-  type Verdict,
+  type AckDecision,
 } from '../transport/index.ts';
 import { busAgent } from './bus-agent.ts';
 import { ReplyBox } from './reply-box.ts';
@@ -229,7 +229,7 @@ function followCards(
 ): Promise<Consumption> {
   /** When each agent last announced itself, as it signed it: what it signed earlier is no news. */
   const latest = new Map<string, number>();
-  const take = async (delivery: Delivery): Promise<Verdict> => {
+  const take = async (delivery: Delivery): Promise<AckDecision> => {
     const { isGone, at = 0 } = readPresence(delivery.correlationId, delivery.headers);
     if (isGone) return done;
     try {

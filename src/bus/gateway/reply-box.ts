@@ -8,7 +8,7 @@ import {
   done,
   ownResponseQueue,
   topics,
-  type Verdict,
+  type AckDecision,
 } from '../transport/index.ts';
 
 /** Updates that wait for a slow reader; beyond, they are dropped, and the result makes up for them. */
@@ -74,7 +74,7 @@ export class ReplyBox {
     const { bus, name } = this.#options;
     const queue = ownResponseQueue(name);
     // In order, so that a task is told as it happened.
-    const take = (delivery: Delivery): Promise<Verdict> => this.#take(delivery);
+    const take = (delivery: Delivery): Promise<AckDecision> => this.#take(delivery);
     this.#consumption = await bus.consume(queue, take, { prefetch: 200, concurrency: 1 });
   }
 
@@ -93,7 +93,7 @@ export class ReplyBox {
     await this.#consumption?.close();
   }
 
-  async #take(delivery: Delivery): Promise<Verdict> {
+  async #take(delivery: Delivery): Promise<AckDecision> {
     const { correlationId = '', headers, type } = delivery;
     const inbox = this.#inboxes.get(correlationId);
     if (headers[headerNames.answers] !== undefined) return done;

@@ -13,7 +13,7 @@ import {
   type Delivery,
   done,
   ownCancelQueue,
-  type Verdict,
+  type AckDecision,
 } from '../transport/index.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replies } from './replies.ts';
@@ -113,7 +113,7 @@ export class CancelConsumer {
   }
 
   /** A copy for this process: stops the turn if it runs here. Its end is told by the task's consumer. */
-  async #overhear(delivery: Delivery): Promise<Verdict> {
+  async #overhear(delivery: Delivery): Promise<AckDecision> {
     const { service, jobs } = this.#options;
     try {
       const sender = await this.#identify(delivery);
@@ -130,7 +130,7 @@ export class CancelConsumer {
   }
 
   /** The one copy that all processes share: it is answered. */
-  async #handle(delivery: Delivery): Promise<Verdict> {
+  async #handle(delivery: Delivery): Promise<AckDecision> {
     const { service, jobs, replies } = this.#options;
     const { correlationId, headers, replyTo = '', topic } = delivery;
     if (headers[echo] !== undefined) return done;

@@ -18,7 +18,13 @@ import {
 } from '../../service/index.ts';
 import type { Call, EventStream, Scheduler, SendOutcome } from '../../tasks/index.ts';
 import { headerNames, type Identification, identify, readTask } from '../exchange/index.ts';
-import { type BusMessage, type Delivery, done, release, type Verdict } from '../transport/index.ts';
+import {
+  type BusMessage,
+  type Delivery,
+  done,
+  release,
+  type AckDecision,
+} from '../transport/index.ts';
 import type { PendingCancellations } from './cancellations.ts';
 import type { Job, Jobs } from './jobs.ts';
 import type { Replies } from './replies.ts';
@@ -67,7 +73,7 @@ export class TaskConsumer {
     for (const stream of this.#streams) stream.close();
   }
 
-  async handle(delivery: Delivery): Promise<Verdict> {
+  async handle(delivery: Delivery): Promise<AckDecision> {
     const { service, identification, replies, onAnswered, jobs } = this.#options;
     let caller: Caller | undefined;
     let job: Job | undefined;
@@ -243,7 +249,11 @@ export class TaskConsumer {
     replies.broadcast(job.ids, state, job.delivery.correlationId);
   }
 
-  async #refuse(delivery: Delivery, caller: Caller | undefined, thrown: unknown): Promise<Verdict> {
+  async #refuse(
+    delivery: Delivery,
+    caller: Caller | undefined,
+    thrown: unknown,
+  ): Promise<AckDecision> {
     const { service, replies, onAnswered } = this.#options;
     if (thrown instanceof Stopping || this.#isStopped) return release;
     const isUnusable = thrown instanceof Unusable;

@@ -29,7 +29,7 @@ import {
   done,
   type Queue,
   responseQueue,
-  type Verdict,
+  type AckDecision,
 } from '../transport/index.ts';
 
 /**
@@ -86,7 +86,7 @@ export class BusTransport implements PeerTransport {
   async start(listener: PeerListener): Promise<void> {
     const { bus } = this.#options;
     this.#listener = listener;
-    const take = (delivery: Delivery): Promise<Verdict> => this.#take(delivery);
+    const take = (delivery: Delivery): Promise<AckDecision> => this.#take(delivery);
     this.#consumption = await bus.consume(this.#replies, take, { prefetch: 50 });
   }
 
@@ -126,13 +126,13 @@ export class BusTransport implements PeerTransport {
     throw new LegateError('PEER_UNREACHABLE', `${agent} is not on the bus any more`);
   }
 
-  async #take(delivery: Delivery): Promise<Verdict> {
+  async #take(delivery: Delivery): Promise<AckDecision> {
     const { correlationId } = delivery;
     if (correlationId === undefined) return { kind: 'dead', reason: 'it answers nothing' };
     return this.#queue.run(correlationId, () => this.#hear(delivery, correlationId));
   }
 
-  async #hear(delivery: Delivery, correlationId: string): Promise<Verdict> {
+  async #hear(delivery: Delivery, correlationId: string): Promise<AckDecision> {
     // The task was given up: how that went does not matter any more.
     if (delivery.headers[headerNames.answers] !== undefined) return done;
     let events: readonly PeerEvent[];

@@ -1,14 +1,14 @@
 /** What every bus does. Each driver's test calls this with a way to open it. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { LegateError } from '../../protocol/index.ts';
-import { type Bus, type Delivery, done, release, type Queue, type Verdict } from './bus.ts';
+import { type Bus, type Delivery, done, release, type Queue, type AckDecision } from './bus.ts';
 
 export interface BusPlace {
   /** A connection of its own to the same broker. */
   open(options?: { maxBodyBytes?: number }): Promise<Bus>;
 }
 
-const retry: Verdict = { kind: 'retry', reason: 'not yet' };
+const retry: AckDecision = { kind: 'retry', reason: 'not yet' };
 
 let unique = 0;
 /** Names of this run and test: brokers keep queues. */
@@ -57,7 +57,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
     async function collect(
       bus: Bus,
       queue: Queue,
-      verdict: (delivery: Delivery) => Verdict | Promise<Verdict> = () => done,
+      decision: (delivery: Delivery) => AckDecision | Promise<AckDecision> = () => done,
       options = {},
     ) {
       const seen: Delivery[] = [];
@@ -65,7 +65,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
         queue,
         async (delivery) => {
           seen.push(delivery);
-          return verdict(delivery);
+          return decision(delivery);
         },
         options,
       );
@@ -275,7 +275,7 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       expect(letters.every(({ diedAt }) => diedAt > 0)).toBe(true);
     });
 
-    test('a dead verdict is final at once, and concerns its own queue only', async () => {
+    test('a dead decision is final at once, and concerns its own queue only', async () => {
       const bus = await open();
       const queue = queueOf();
       const other = { ...queue, name: nameOf('other') };
@@ -294,15 +294,15 @@ export function describeBus(title: string, place: () => Promise<BusPlace>): void
       const queue = queueOf();
       const other = { ...queue, name: nameOf('other') };
       await bus.declare(other);
-      let verdict: Verdict = { kind: 'dead', reason: 'first' };
-      const { seen } = await collect(bus, queue, () => verdict);
+      let decision: AckDecision = { kind: 'dead', reason: 'first' };
+      const { seen } = await collect(bus, queue, () => decision);
       for (const id of ['a', 'b', 'c']) await bus.publish(queue.topic, { ...say(id), id });
       await eventually(async () => (await bus.deadLetters(queue.name)).length).toBe(3);
       const listed = async () => (await bus.deadLetters(queue.name)).map(({ id }) => id);
       expect(await listed()).toEqual(['a', 'b', 'c']);
       expect(await listed()).toEqual(['a', 'b', 'c']);
       expect((await bus.deadLetters(queue.name, { limit: 2 })).length).toBe(2);
-      verdict = done;
+      decision = done;
       expect(await bus.replay(queue.name, { ids: ['b'] })).toBe(1);
       await eventually(() => seen.length).toBe(4);
       expect(seen[3]).toMatchObject({ id: 'b', attempt: 1, topic: queue.topic });

@@ -5,7 +5,7 @@
  * - **queue**: where messages wait. Consumers of one queue share its messages among them.
  * - **delivery**: a message in the hands of a consumer. It stays the broker's until it is settled; a
  *   consumer that dies gives it back.
- * - **verdict**: how a delivery is settled: done, again later, or dead.
+ * - **ack decision**: how a delivery is settled: done, released, retried later, or dead.
  * - **dead letter**: a message that was given up, kept with the reason beside its queue.
  *
  * Delivery is at least once: whoever takes messages must recognise one that comes again.
@@ -74,9 +74,9 @@ export interface BusMessage {
  * };
  */
 export interface Delivery extends BusMessage {
-  /** 1, and more after each verdict `retry`. */
+  /** 1, and more after each decision `retry`. */
   readonly attempt: number;
-  /** After another verdict `retry` the message is dead. */
+  /** After another decision `retry` the message is dead. */
   readonly isLastAttempt: boolean;
   /** It was in somebody's hands before, who may have done all or nothing of it. */
   readonly isRedelivered: boolean;
@@ -85,10 +85,10 @@ export interface Delivery extends BusMessage {
 /**
  * How a delivery is settled. Throwing is `retry`, with the error's words as the reason.
  * @example
- * const later: Verdict = { kind: 'retry', reason: 'the warehouse does not answer' };
- * const never: Verdict = { kind: 'dead', reason: 'the body is not JSON' };
+ * const later: AckDecision = { kind: 'retry', reason: 'the warehouse does not answer' };
+ * const never: AckDecision = { kind: 'dead', reason: 'the body is not JSON' };
  */
-export type Verdict =
+export type AckDecision =
   | { readonly kind: 'done' }
   /** Given back at once and uncounted, for another consumer to take. */
   | { readonly kind: 'release' }
@@ -99,12 +99,12 @@ export type Verdict =
  * The message is done with.
  * @example await bus.consume(queue, async () => done);
  */
-export const done: Verdict = Object.freeze({ kind: 'done' });
+export const done: AckDecision = Object.freeze({ kind: 'done' });
 /**
  * Gives a message back at once, for somebody else.
  * @example await bus.consume(queue, async () => (isBusy ? release : done));
  */
-export const release: Verdict = Object.freeze({ kind: 'release' });
+export const release: AckDecision = Object.freeze({ kind: 'release' });
 
 /**
  * Where messages wait. Declaring a queue again changes nothing; one that exists is never deleted.
@@ -225,7 +225,7 @@ export interface Bus extends AsyncDisposable {
   /** Declares the queue and takes its messages; resolves once it does. */
   consume(
     queue: Queue,
-    handler: (delivery: Delivery) => Promise<Verdict>,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
     options?: ConsumeOptions,
   ): Promise<Consumption>;
   /** Undefined when there is no such queue. */

@@ -1,11 +1,11 @@
 import type { Logger } from '../../telemetry/index.ts';
-import type { Delivery, Verdict } from './bus.ts';
+import type { Delivery, AckDecision } from './bus.ts';
 
 export interface IntakeOptions<D extends Delivery> {
-  readonly handler: (delivery: Delivery) => Promise<Verdict>;
+  readonly handler: (delivery: Delivery) => Promise<AckDecision>;
   readonly concurrency: number;
-  /** Carries a verdict out. Its failure leaves the delivery to be given out again. */
-  readonly settle: (delivery: D, verdict: Verdict) => Promise<void>;
+  /** Carries a decision out. Its failure leaves the delivery to be given out again. */
+  readonly settle: (delivery: D, decision: AckDecision) => Promise<void>;
   readonly logger: Logger;
 }
 
@@ -61,9 +61,9 @@ export class Intake<D extends Delivery> {
 
   async #handle(delivery: D): Promise<void> {
     const { settle, logger } = this.#options;
-    const verdict = await this.#verdict(delivery);
+    const decision = await this.#decide(delivery);
     try {
-      await settle(delivery, verdict);
+      await settle(delivery, decision);
     } catch (error) {
       logger.warn({ messageId: delivery.id, topic: delivery.topic, error }, 'bus.settle.failed');
     }
@@ -72,7 +72,7 @@ export class Intake<D extends Delivery> {
     this.#next();
   }
 
-  async #verdict(delivery: D): Promise<Verdict> {
+  async #decide(delivery: D): Promise<AckDecision> {
     const { handler, logger } = this.#options;
     try {
       return await handler(delivery);

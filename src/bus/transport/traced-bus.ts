@@ -27,7 +27,7 @@ import {
   type PublishOptions,
   type Queue,
   type QueueState,
-  type Verdict,
+  type AckDecision,
 } from './bus.ts';
 
 const library = 'legate.bus';
@@ -99,7 +99,7 @@ export class TracedBus implements Bus {
 
   consume(
     queue: Queue,
-    handler: (delivery: Delivery) => Promise<Verdict>,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
     options?: ConsumeOptions,
   ): Promise<Consumption> {
     if (queue.deadLetters !== false) this.#watched.add(queue.name);
@@ -147,8 +147,8 @@ export class TracedBus implements Bus {
   async #process(
     queue: Queue,
     delivery: Delivery,
-    handler: (delivery: Delivery) => Promise<Verdict>,
-  ): Promise<Verdict> {
+    handler: (delivery: Delivery) => Promise<AckDecision>,
+  ): Promise<AckDecision> {
     const labels = {
       'legate.messaging.queue': withoutInstance(queue.name),
       'legate.messaging.type': typeOf(delivery),
@@ -170,12 +170,12 @@ export class TracedBus implements Bus {
     this.#active.add(1, labels);
     let status = 'error';
     try {
-      const verdict = await (isTraced(span)
+      const decision = await (isTraced(span)
         ? context.with(trace.setSpan(parent, span), () => handler(delivery))
         : handler(delivery));
-      status = verdict.kind;
-      if ('reason' in verdict) span.setAttribute('legate.messaging.reason', verdict.reason);
-      return verdict;
+      status = decision.kind;
+      if ('reason' in decision) span.setAttribute('legate.messaging.reason', decision.reason);
+      return decision;
     } catch (error) {
       fail(span, error);
       throw error;

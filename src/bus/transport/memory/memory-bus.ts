@@ -13,7 +13,7 @@ import {
   type PublishOptions,
   type Queue,
   type QueueState,
-  type Verdict,
+  type AckDecision,
   withDefaults,
 } from '../bus.ts';
 import { busClosed, checkOutgoing, checkQueue, queueFull, unroutable } from '../refusals.ts';
@@ -83,7 +83,7 @@ export class MemoryBus implements Bus {
 
   async consume(
     queue: Queue,
-    handler: (delivery: Delivery) => Promise<Verdict>,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
     options: ConsumeOptions = {},
   ): Promise<Consumption> {
     this.#requireOpen();

@@ -7,7 +7,7 @@ import {
   type DeadLetter,
   type Delivery,
   type QueueSettings,
-  type Verdict,
+  type AckDecision,
 } from '../bus.ts';
 import { Intake } from '../intake.ts';
 
@@ -77,7 +77,10 @@ export class MemoryQueue {
     this.#dispatch();
   }
 
-  consume(handler: (delivery: Delivery) => Promise<Verdict>, options: ConsumeOptions): Consumption {
+  consume(
+    handler: (delivery: Delivery) => Promise<AckDecision>,
+    options: ConsumeOptions,
+  ): Consumption {
     const { prefetch = 10, concurrency = prefetch, limit = Number.POSITIVE_INFINITY } = options;
     const consumer: Consumer = {
       prefetch,
@@ -87,9 +90,9 @@ export class MemoryQueue {
         handler,
         concurrency,
         logger: this.#logger,
-        settle: async (held, verdict) => {
+        settle: async (held, decision) => {
           consumer.inHand -= 1;
-          this.#settle(held, verdict);
+          this.#settle(held, decision);
           this.#dispatch();
         },
       }),
@@ -187,16 +190,16 @@ export class MemoryQueue {
     }
   }
 
-  #settle(held: Held, verdict: Verdict): void {
+  #settle(held: Held, decision: AckDecision): void {
     const { message, attempt } = held.waiting;
-    if (verdict.kind === 'done') return;
-    if (verdict.kind === 'release') {
+    if (decision.kind === 'done') return;
+    if (decision.kind === 'release') {
       this.#giveBack([held]);
       return;
     }
     const delay = this.settings.retryDelaysMs[attempt - 1];
-    if (verdict.kind === 'dead' || delay === undefined) {
-      this.#bury(message, verdict.reason, attempt);
+    if (decision.kind === 'dead' || delay === undefined) {
+      this.#bury(message, decision.reason, attempt);
       return;
     }
     const timer = this.#scheduler.after(delay, () => {

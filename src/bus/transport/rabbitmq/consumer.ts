@@ -3,7 +3,7 @@ import { LegateError } from '../../../protocol/index.ts';
 import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry, sleep } from '../../../time/index.ts';
-import type { ConsumeOptions, Consumption, Delivery, QueueSettings, Verdict } from '../bus.ts';
+import type { ConsumeOptions, Consumption, Delivery, QueueSettings, AckDecision } from '../bus.ts';
 import { Intake } from '../intake.ts';
 import type { RabbitPublisher } from './publisher.ts';
 import {
@@ -28,7 +28,7 @@ export interface RabbitConsumerOptions {
   readonly exchange: string;
   readonly queueType: QueueType;
   readonly settings: QueueSettings;
-  readonly handler: (delivery: Delivery) => Promise<Verdict>;
+  readonly handler: (delivery: Delivery) => Promise<AckDecision>;
   readonly consume: ConsumeOptions;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
@@ -68,7 +68,7 @@ export class RabbitConsumer implements Consumption {
       handler: options.handler,
       concurrency,
       logger: options.logger,
-      settle: (held, verdict) => this.#settle(held, verdict),
+      settle: (held, decision) => this.#settle(held, decision),
     });
   }
 
@@ -226,30 +226,30 @@ export class RabbitConsumer implements Consumption {
     settle(channel, tag, 'ack');
   }
 
-  async #settle(held: Held, verdict: Verdict): Promise<void> {
+  async #settle(held: Held, decision: AckDecision): Promise<void> {
     const { channel, tag, isRejectable } = held;
-    if (verdict.kind === 'done') return settle(channel, tag, 'ack');
-    if (verdict.kind === 'release') return settle(channel, tag, 'requeue');
+    if (decision.kind === 'done') return settle(channel, tag, 'ack');
+    if (decision.kind === 'release') return settle(channel, tag, 'requeue');
     try {
-      await this.#moveOn(held, verdict);
+      await this.#moveOn(held, decision);
     } catch (error) {
       // The broker itself can always move it; it then says "rejected", and the log says why.
-      const mustGo = this.#isDead(held, verdict) || isRefusedMessage(error);
+      const mustGo = this.#isDead(held, decision) || isRefusedMessage(error);
       settle(channel, tag, !mustGo ? 'requeue' : isRejectable ? 'reject' : 'ack');
       throw error;
     }
     return settle(channel, tag, 'ack');
   }
 
-  #isDead({ attempt }: Held, { kind }: Verdict): boolean {
+  #isDead({ attempt }: Held, { kind }: AckDecision): boolean {
     return kind === 'dead' || attempt > this.#options.settings.retryDelaysMs.length;
   }
 
-  async #moveOn(held: Held, verdict: Extract<Verdict, { reason: string }>): Promise<void> {
+  async #moveOn(held: Held, decision: Extract<AckDecision, { reason: string }>): Promise<void> {
     const { settings, publisher, logger } = this.#options;
     const { attempt } = held;
     const delay = settings.retryDelaysMs[attempt - 1];
-    if (!this.#isDead(held, verdict) && delay !== undefined) {
+    if (!this.#isDead(held, decision) && delay !== undefined) {
       await this.#declareRetry(delay);
       const routingKey = retryQueueName(settings.name, delay);
       const envelope = toEnvelopeAgain(held, { attempt: attempt + 1 });
@@ -264,7 +264,7 @@ export class RabbitConsumer implements Consumption {
       }
       return;
     }
-    const { reason } = verdict;
+    const { reason } = decision;
     logger.warn({ queue: settings.name, messageId: held.id, reason }, 'bus.dead_letter');
     await this.#bury(held, { reason });
   }

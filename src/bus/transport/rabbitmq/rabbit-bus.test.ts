@@ -2,7 +2,7 @@ import { Connection } from 'rabbitmq-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { rabbitMq } from '../../../../test/support/rabbitmq.ts';
 import { describeBus, nameOf, eventually } from '../bus.contract.ts';
-import { type Bus, type Delivery, done, type Queue, type Verdict } from '../bus.ts';
+import { type Bus, type Delivery, done, type Queue, type AckDecision } from '../bus.ts';
 import { RabbitBus, type RabbitBusOptions } from './rabbit-bus.ts';
 
 for (const queueType of ['quorum', 'classic'] as const) {
@@ -12,7 +12,7 @@ for (const queueType of ['quorum', 'classic'] as const) {
   });
 }
 
-const retryable: Verdict = { kind: 'retry', reason: 'again' };
+const retryable: AckDecision = { kind: 'retry', reason: 'again' };
 
 describe('the bus over RabbitMQ, disturbed', () => {
   const cleanups: (() => Promise<void>)[] = [];

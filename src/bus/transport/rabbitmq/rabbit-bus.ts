@@ -15,7 +15,7 @@ import {
   type PublishOptions,
   type Queue,
   type QueueState,
-  type Verdict,
+  type AckDecision,
   withDefaults,
 } from '../bus.ts';
 import { busClosed, checkOutgoing, checkQueue, checkQueueName } from '../refusals.ts';
@@ -143,7 +143,7 @@ export class RabbitBus implements Bus {
 
   async consume(
     queue: Queue,
-    handler: (delivery: Delivery) => Promise<Verdict>,
+    handler: (delivery: Delivery) => Promise<AckDecision>,
     options: ConsumeOptions = {},
   ): Promise<Consumption> {
     this.#requireOpen();
