@@ -9,7 +9,7 @@ import {
   type QueueSettings,
   type AckDecision,
 } from '../bus.ts';
-import { Intake } from '../intake.ts';
+import { ConsumerPool } from '../consumer-pool.ts';
 
 interface Waiting {
   readonly message: BusMessage;
@@ -24,7 +24,7 @@ interface Held extends Delivery {
 }
 
 interface Consumer {
-  readonly intake: Intake<Held>;
+  readonly pool: ConsumerPool<Held>;
   readonly prefetch: number;
   /** How many more it may take. */
   left: number;
@@ -86,7 +86,7 @@ export class MemoryQueue {
       prefetch,
       left: limit,
       inHand: 0,
-      intake: new Intake({
+      pool: new ConsumerPool({
         handler,
         concurrency,
         logger: this.#logger,
@@ -137,10 +137,10 @@ export class MemoryQueue {
   async #closeConsumer(consumer: Consumer): Promise<void> {
     const index = this.#consumers.indexOf(consumer);
     if (index >= 0) this.#consumers.splice(index, 1);
-    this.#giveBack(consumer.intake.withdraw());
+    this.#giveBack(consumer.pool.withdraw());
     this.#watchUse();
     this.#dispatch();
-    await consumer.intake.close();
+    await consumer.pool.close();
   }
 
   #giveBack(held: readonly Held[]): void {
@@ -180,7 +180,7 @@ export class MemoryQueue {
       this.#consumers.push(...this.#consumers.splice(index, 1));
       consumer.inHand += 1;
       consumer.left -= 1;
-      consumer.intake.offer({
+      consumer.pool.offer({
         ...waiting.message,
         attempt: waiting.attempt,
         isLastAttempt: waiting.attempt > this.settings.retryDelaysMs.length,

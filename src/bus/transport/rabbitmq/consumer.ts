@@ -4,7 +4,7 @@ import type { Scheduler } from '../../../tasks/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry, sleep } from '../../../time/index.ts';
 import type { ConsumeOptions, Consumption, Delivery, QueueSettings, AckDecision } from '../bus.ts';
-import { Intake } from '../intake.ts';
+import { ConsumerPool } from '../consumer-pool.ts';
 import type { RabbitPublisher } from './publisher.ts';
 import {
   deadQueueName,
@@ -41,7 +41,7 @@ const pauses = { initialMs: 100, maximumMs: 10_000 };
  * Takes the messages of one queue.
  *
  * - **opening**: declares what is needed and starts to consume; once it has, tried again with growing pauses.
- * - **consuming**: deliveries go to the intake, and are settled on the channel they came by.
+ * - **consuming**: deliveries go to the pool, and are settled on the channel they came by.
  * - **lost**: the channel is gone. What was not begun is forgotten, since the broker gives it out
  *   again; what was begun goes on, and can no longer be settled. Leads to **opening** at once: turns
  *   under way must not keep a consumer from new ones.
@@ -49,7 +49,7 @@ const pauses = { initialMs: 100, maximumMs: 10_000 };
  */
 export class RabbitConsumer implements Consumption {
   readonly #options: RabbitConsumerOptions;
-  readonly #intake: Intake<Held>;
+  readonly #pool: ConsumerPool<Held>;
   readonly #retryQueues = new Set<number>();
   readonly #prefetch: number;
   #left: number;
@@ -64,7 +64,7 @@ export class RabbitConsumer implements Consumption {
     const { prefetch = 10, concurrency = prefetch, limit } = options.consume;
     this.#left = limit ?? Number.POSITIVE_INFINITY;
     this.#prefetch = Math.min(prefetch, this.#left);
-    this.#intake = new Intake({
+    this.#pool = new ConsumerPool({
       handler: options.handler,
       concurrency,
       logger: options.logger,
@@ -88,8 +88,8 @@ export class RabbitConsumer implements Consumption {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    const settled = this.#intake.close();
-    this.#intake.withdraw();
+    const settled = this.#pool.close();
+    this.#pool.withdraw();
     await this.#reopening;
     await this.#cancel();
     await settled;
@@ -124,7 +124,7 @@ export class RabbitConsumer implements Consumption {
   }
 
   #lost(channel: Channel): void {
-    this.#intake.withdraw((held) => held.channel === channel);
+    this.#pool.withdraw((held) => held.channel === channel);
     if (this.#channel !== channel) return;
     this.#channel = undefined;
     this.#consumerTag = undefined;
@@ -197,7 +197,7 @@ export class RabbitConsumer implements Consumption {
     this.#left -= 1;
     // Before the first acknowledgement, so that the broker hands out nothing more meanwhile.
     if (this.#left <= 0) void this.#cancel();
-    this.#intake.offer(held);
+    this.#pool.offer(held);
   }
 
   /**

@@ -1,30 +1,30 @@
 import type { Logger } from '../../telemetry/index.ts';
 import type { Delivery, AckDecision } from './bus.ts';
 
-export interface IntakeOptions<D extends Delivery> {
+export interface ConsumerPoolOptions<D extends Delivery> {
   readonly handler: (delivery: Delivery) => Promise<AckDecision>;
   readonly concurrency: number;
-  /** Carries a decision out. Its failure leaves the delivery to be given out again. */
+  /** Acknowledges or rejects the delivery. If it fails, the broker redelivers the message. */
   readonly settle: (delivery: D, decision: AckDecision) => Promise<void>;
   readonly logger: Logger;
 }
 
 /**
- * Handles the deliveries of one consumer, so many at a time.
+ * Runs the handler for the deliveries of one consumer, at most `concurrency` at a time.
  *
- * - **open**: what is offered waits its turn and is handled.
- * - **closed**: nothing more is begun; `close` resolves once what was begun is settled.
+ * - **open**: deliveries wait for a free slot and are handled.
+ * - **closed**: no delivery is started; `close` resolves once the started ones are settled.
  */
-export class Intake<D extends Delivery> {
-  readonly #options: IntakeOptions<D>;
+export class ConsumerPool<D extends Delivery> {
+  readonly #options: ConsumerPoolOptions<D>;
   #running = 0;
-  /** From `close` on. */
+  /** Set by `close`. */
   #settled: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
   #waiting: D[] = [];
   #isClosed = false;
 
-  constructor(options: IntakeOptions<D>) {
+  constructor(options: ConsumerPoolOptions<D>) {
     this.#options = options;
   }
 
@@ -33,14 +33,14 @@ export class Intake<D extends Delivery> {
     this.#next();
   }
 
-  /** Forgets deliveries that were not begun, and returns them. */
-  withdraw(isMeant: (delivery: D) => boolean = () => true): readonly D[] {
-    const withdrawn = this.#waiting.filter(isMeant);
-    this.#waiting = this.#waiting.filter((delivery) => !isMeant(delivery));
+  /** Removes deliveries that were not started, and returns them. */
+  withdraw(matches: (delivery: D) => boolean = () => true): readonly D[] {
+    const withdrawn = this.#waiting.filter(matches);
+    this.#waiting = this.#waiting.filter((delivery) => !matches(delivery));
     return withdrawn;
   }
 
-  /** Begins nothing more; resolves once what was begun is settled. */
+  /** Starts no more deliveries; resolves once the started ones are settled. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#settled ??= new Promise((resolve) => {
