@@ -159,7 +159,7 @@ export {
   type ServeAssistantOptions,
 } from './serve-assistant.ts';
 export type { TlsFiles } from './service/index.ts';
-export { grpcBinding, type GrpcBindingOptions, type GrpcDoor, serveGrpc } from './grpc/index.ts';
+export { grpcBinding, type GrpcBindingOptions, type GrpcServer, serveGrpc } from './grpc/index.ts';
 export {
   Client,
   type ClientBinding,

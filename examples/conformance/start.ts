@@ -45,13 +45,13 @@ export async function startConformance(options: StartOptions = {}): Promise<Serv
     // The suites use one messageId for many messages of one conversation.
     messageCacheTtlMs: 0,
   });
-  const door = await serveGrpc(serving.router, {
+  const grpcServer = await serveGrpc(serving.router, {
     port: grpcPort,
     // The 0.3 suite reads the address of every interface as an http one.
     ...(options.profile === '0.3' && grpcPort > 0 && { url: `http://localhost:${grpcPort}` }),
   });
   const close = async (): Promise<void> => {
-    await door.close();
+    await grpcServer.close();
     await serving.close();
   };
   return { ...serving, close, [Symbol.asyncDispose]: close };

@@ -1,4 +1,4 @@
-import type { PeerCertificate, TLSSocket } from 'node:tls';
+import type { PeerCertificate } from 'node:tls';
 import { CredentialRefused } from './auth-error.ts';
 import { type Identity, isSubject, toCaller, type Verifier } from './verifier.ts';
 
@@ -23,11 +23,12 @@ export interface TlsPeer {
  * The verified client certificate of a connection; undefined without one.
  * @example const peer = tlsPeer(request.socket);
  */
-export function tlsPeer(
-  socket: Pick<TLSSocket, 'authorized' | 'getPeerCertificate'>,
-): TlsPeer | undefined {
+export function tlsPeer(socket: {
+  readonly authorized: boolean;
+  getPeerCertificate(): Partial<PeerCertificate>;
+}): TlsPeer | undefined {
   if (!socket.authorized) return undefined;
-  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  const certificate = socket.getPeerCertificate();
   if (certificate.fingerprint256 === undefined) return undefined;
   const commonName: unknown = certificate.subject?.CN;
   return {

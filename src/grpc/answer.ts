@@ -11,18 +11,18 @@ import {
   statedVersion,
 } from '../service/index.ts';
 import { callerGone, type EventStream, type StreamEvent } from '../tasks/index.ts';
-import type { Entrance } from './entrance.ts';
+import type { CallAdmission } from './admission.ts';
 import type { RpcMethod } from './methods.ts';
 import { Outflow } from './outflow.ts';
 import { metadataOf } from './status.ts';
 
-/** What answering a call needs to know of the door. */
-export interface DoorContext {
+/** What answering a call needs. */
+export interface CallContext {
   readonly service: Service;
-  readonly entrance: Entrance;
-  /** Bytes that may wait for the caller of a stream to read. */
-  readonly maxWaitingBytes: number;
-  /** Aborts when the door has drained: streams that are left are then ended. */
+  readonly admission: CallAdmission;
+  /** Bytes of a stream buffered for a slow caller. */
+  readonly maxBufferedBytes: number;
+  /** Aborts when the server has drained; streams that are still open then end. */
   readonly closing: AbortSignal;
 }
 
@@ -30,9 +30,9 @@ type Incoming = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, B
 
 const dialects = { '1.0': v1, '0.3': v03Rest } as const;
 
-/** Answers a call that has one answer; rejects with the reason why it has none. */
+/** Answers a unary call. */
 export function answerOnce(
-  context: DoorContext,
+  context: CallContext,
   method: RpcMethod,
   call: ServerUnaryCall<Buffer, Buffer>,
 ): Promise<Buffer> {
@@ -41,13 +41,13 @@ export function answerOnce(
   );
 }
 
-/** Sends a stream to its end; rejects with the reason of a bad one. */
+/** Answers a call with a stream of events; resolves when the stream has ended. */
 export function answerStream(
-  context: DoorContext,
+  context: CallContext,
   method: RpcMethod,
   call: ServerWritableStream<Buffer, Buffer>,
 ): Promise<void> {
-  const { closing, maxWaitingBytes } = context;
+  const { closing, maxBufferedBytes } = context;
   return perform(context, method, call, async (result) => {
     if (result.kind !== 'stream') throw new TypeError(`${method.operation} did not give a stream`);
     const { stream } = result;
@@ -55,10 +55,10 @@ export function answerStream(
     closing.addEventListener('abort', stop, { once: true });
     if (closing.aborted) stop();
     try {
-      const isComplete = await pour(stream, new Outflow(call, maxWaitingBytes), (event) =>
+      const isComplete = await pour(stream, new Outflow(call, maxBufferedBytes), (event) =>
         encodeEvent(method, event),
       );
-      if (!isComplete && closing.aborted) throw stopping();
+      if (!isComplete && closing.aborted) throw shuttingDown();
     } finally {
       closing.removeEventListener('abort', stop);
       stream.close();
@@ -84,18 +84,18 @@ export async function pour(
   return false;
 }
 
-/** Runs the operation of a call, and sends what it answers. */
+/** Runs the operation of a call and sends its result. */
 async function perform<T>(
-  { service, entrance }: DoorContext,
+  { service, admission }: CallContext,
   method: RpcMethod,
   call: Incoming,
   send: (result: OperationResult) => Promise<T>,
 ): Promise<T> {
   const { version, operation, path } = method;
-  using admission = entrance.take(call.metadata);
-  const { caller, address, headers, isLocal } = admission;
+  using admitted = admission.take(call.metadata);
+  const { caller, address, headers, isLocal } = admitted;
   try {
-    using _stream = method.streams ? admitStream(service, caller, address, admission) : undefined;
+    using _stream = method.streams ? admitStream(service, caller, address, admitted) : undefined;
     checkVersion(service, statedVersion(headers), { expected: version, what: 'service' });
     const params = method.request.decode(call.request);
     const asked = callOf(headers, { caller, version, isLocal, signal: () => signalOf(call) });
@@ -108,7 +108,7 @@ async function perform<T>(
   }
 }
 
-/** Aborts when the caller cancels or its deadline passes: waiting ends, and the task goes on. */
+/** Aborts when the caller cancels or its deadline passes. The task continues. */
 function signalOf(call: Incoming): AbortSignal {
   const controller = new AbortController();
   if (call.cancelled) controller.abort(callerGone());
@@ -124,19 +124,19 @@ function encodeEvent(method: RpcMethod, { body, isLast }: StreamEvent): Buffer {
   );
 }
 
-/** Protobuf readers stop at a hundred levels, where JSON of ours may go a little deeper. */
+/** Throws for JSON nested deeper than the 100 levels that protobuf readers accept. */
 function encode(method: RpcMethod, json: unknown): Buffer {
   try {
     return method.response.encode(json);
   } catch (cause) {
     throw new LegateError(
       'INVALID_AGENT_RESPONSE',
-      'the answer cannot be written in protobuf; ask for it over JSON-RPC or HTTP+JSON',
+      'the response cannot be encoded in protobuf; request it over JSON-RPC or HTTP+JSON',
       { cause },
     );
   }
 }
 
-function stopping(): LegateError {
-  return new LegateError('UNAVAILABLE', 'the server is stopping; subscribe again to go on');
+function shuttingDown(): LegateError {
+  return new LegateError('UNAVAILABLE', 'the server is shutting down; subscribe again to continue');
 }

@@ -10,7 +10,7 @@ import { artifact, type JsonObject, type LegateError, type Task } from '../proto
 import { openStore } from '../store/index.ts';
 import { anonymous } from '../tasks/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { type GrpcDoor, type ServeGrpcOptions, serveGrpc } from './index.ts';
+import { type GrpcServer, type ServeGrpcOptions, serveGrpc } from './index.ts';
 import { GrpcClient, type GrpcClientOptions } from './testing/grpc-client.ts';
 
 /** Lets a turn go on when told to. */
@@ -33,7 +33,7 @@ afterEach(async () => {
 
 interface Opened {
   readonly router: Router;
-  readonly door: GrpcDoor;
+  readonly grpcServer: GrpcServer;
 }
 
 async function start(
@@ -43,16 +43,16 @@ async function start(
 ): Promise<Opened> {
   const made = await router(served, options);
   open.push(made);
-  const door = await serveGrpc(made, grpc);
-  open.push({ [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) });
-  return { router: made, door };
+  const grpcServer = await serveGrpc(made, grpc);
+  open.push({ [Symbol.asyncDispose]: () => grpcServer.close({ graceMs: 0 }) });
+  return { router: made, grpcServer };
 }
 
 async function clientOf(
-  { door }: Opened,
+  { grpcServer }: Opened,
   options: Partial<GrpcClientOptions> = {},
 ): Promise<GrpcClient> {
-  const client = await GrpcClient.connect({ url: door.url, version: '1.0', ...options });
+  const client = await GrpcClient.connect({ url: grpcServer.url, version: '1.0', ...options });
   clients.push(client);
   return client;
 }
@@ -62,7 +62,7 @@ const say = (text: string, more: JsonObject = {}) => ({
   message: { messageId: `m${(messages += 1)}`, role: 'ROLE_USER', parts: [{ text }], ...more },
 });
 
-/** The states of a task, watched past the door. */
+/** The states of a task, watched past the server. */
 async function stateOf({ router: made }: Opened, id: string): Promise<string> {
   const task = await made.engine.getTask({ id }, { caller: anonymous, version: '1.0' });
   return task.value.status.state;
@@ -168,8 +168,8 @@ describe('GRPC-ERR: statuses', () => {
     ['1.0.1', grpcStatus.FAILED_PRECONDITION],
     ['1.0.0', grpcStatus.UNIMPLEMENTED],
   ] as const)('follow the error table of %s', async (errorProfile, code) => {
-    const { door } = await start({ errorProfile });
-    const headers = await rawCall(door, '/lf.a2a.v1.A2AService/GetExtendedAgentCard', {});
+    const { grpcServer } = await start({ errorProfile });
+    const headers = await rawCall(grpcServer, '/lf.a2a.v1.A2AService/GetExtendedAgentCard', {});
     expect(headers['grpc-status']).toBe(String(code));
     const details = Buffer.from(String(headers['grpc-status-details-bin']), 'base64');
     expect(details.toString('latin1')).toContain('type.googleapis.com/google.rpc.ErrorInfo');
@@ -190,11 +190,11 @@ describe('GRPC-ERR: statuses', () => {
 
 /** One call over bare HTTP/2, whose trailers come with its headers when it fails. */
 async function rawCall(
-  door: GrpcDoor,
+  grpcServer: GrpcServer,
   path: string,
   options: { readonly ends?: boolean; readonly headers?: Record<string, string> },
 ): Promise<Record<string, unknown>> {
-  const session = connectHttp2(`http://127.0.0.1:${door.port}`);
+  const session = connectHttp2(`http://127.0.0.1:${grpcServer.port}`);
   try {
     const stream = session.request({
       ':method': 'POST',
@@ -225,7 +225,7 @@ describe('authentication', () => {
 
   test('a stranger is refused before anything of the request is read', async () => {
     const opened = await start({ auth });
-    const headers = await rawCall(opened.door, '/lf.a2a.v1.A2AService/SendMessage', {
+    const headers = await rawCall(opened.grpcServer, '/lf.a2a.v1.A2AService/SendMessage', {
       ends: false,
     });
     expect(headers).toMatchObject({
@@ -242,7 +242,7 @@ describe('authentication', () => {
     expect((await asked('Bearer wrong')).code).toBe('UNAUTHENTICATED');
   });
 
-  test('tasks belong to their caller over every door', async () => {
+  test('tasks belong to their caller over every transport', async () => {
     const opened = await start({ auth });
     const client = await clientOf(opened, { metadata: { authorization: 'Bearer right' } });
     const { task } = (await client.call('sendMessage', say('x'))) as { task: Task };
@@ -328,12 +328,12 @@ describe('limits', () => {
   });
 
   test('a request that does not arrive in time is DEADLINE_EXCEEDED', async () => {
-    const { door } = await start({}, { limits: { arrivalTimeoutMs: 20 } });
-    const headers = await rawCall(door, '/lf.a2a.v1.A2AService/SendMessage', { ends: false });
+    const { grpcServer } = await start({}, { limits: { arrivalTimeoutMs: 20 } });
+    const headers = await rawCall(grpcServer, '/lf.a2a.v1.A2AService/SendMessage', { ends: false });
     expect(headers['grpc-status']).toBe(String(grpcStatus.DEADLINE_EXCEEDED));
   });
 
-  test('streams of one caller count together over all doors, and their places come back', async () => {
+  test('streams of a caller are counted over all transports, and their permits are released', async () => {
     const opened = await start({ callerLimits: { openStreams: 1 } });
     const client = await clientOf(opened);
     const elsewhere = opened.router.service.callerLimits.stream(anonymous, '127.0.0.1');
@@ -488,9 +488,9 @@ test('an answer that nests deeper than protobuf can tell is refused as such', as
   expect(error.code).toBe('INVALID_AGENT_RESPONSE');
 });
 
-describe('the door', () => {
+describe('the gRPC server', () => {
   test('stands in the card while it is open: 1.0 before 0.3, after the HTTP interfaces', async () => {
-    const { router: made, door } = await start({ url: 'http://e.com' }, { url: 'e.com:443' });
+    const { router: made, grpcServer } = await start({ url: 'http://e.com' }, { url: 'e.com:443' });
     const listed = () =>
       made.cards.current.supportedInterfaces.map(
         ({ url, protocolBinding, protocolVersion }) =>
@@ -504,7 +504,7 @@ describe('the door', () => {
       'HTTP+JSON 0.3 http://e.com',
       'GRPC 0.3 e.com:443',
     ]);
-    await door.close({ graceMs: 0 });
+    await grpcServer.close({ graceMs: 0 });
     expect(listed().join()).not.toContain('GRPC');
   });
 
@@ -514,7 +514,7 @@ describe('the door', () => {
     const streamed = Array.fromAsync(client.stream('sendStreamingMessage', say('wait')));
     const sent = client.call('sendMessage', say('wait'));
     await expect.poll(() => opened.router.engine.runningTurns).toBe(2);
-    const closed = opened.door.close({ graceMs: 60_000 });
+    const closed = opened.grpcServer.close({ graceMs: 60_000 });
     const late = await failure(client.call('getTask', { id: 'no' }));
     expect((late as unknown as ServiceError).code).toBe(grpcStatus.UNAVAILABLE);
     gate.resolve();
@@ -530,10 +530,10 @@ describe('the door', () => {
     const client = await clientOf(opened);
     const streamed = failure(Array.fromAsync(client.stream('sendStreamingMessage', say('wait'))));
     await expect.poll(() => opened.router.engine.runningTurns).toBe(1);
-    await opened.door.close({ graceMs: 100 });
+    await opened.grpcServer.close({ graceMs: 100 });
     expect(await streamed).toMatchObject({
       code: 'UNAVAILABLE',
-      message: 'the server is stopping; subscribe again to go on',
+      message: 'the server is shutting down; subscribe again to continue',
     });
   });
 
@@ -542,19 +542,22 @@ describe('the door', () => {
     const client = await clientOf(opened);
     const sent = failure(client.call('sendMessage', say('wait')));
     await expect.poll(() => opened.router.engine.runningTurns).toBe(1);
-    await Promise.all([opened.door.close({ graceMs: 10 }), opened.door.close({ graceMs: 10 })]);
+    await Promise.all([
+      opened.grpcServer.close({ graceMs: 10 }),
+      opened.grpcServer.close({ graceMs: 10 }),
+    ]);
     expect((await sent).code).toBeOneOf([grpcStatus.UNAVAILABLE, grpcStatus.CANCELLED]);
   });
 
   test('a port in use is said to be', async () => {
     const opened = await start();
-    await expect(serveGrpc(opened.router, { port: opened.door.port })).rejects.toMatchObject({
+    await expect(serveGrpc(opened.router, { port: opened.grpcServer.port })).rejects.toMatchObject({
       code: 'CONFIGURATION_INVALID',
       message: expect.stringContaining('in use'),
     });
   });
 
-  test('gRPC is loaded when a door opens, not before', async () => {
+  test('gRPC is loaded when a server starts, not before', async () => {
     const program = `
       import { createRequire } from 'node:module';
       await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});

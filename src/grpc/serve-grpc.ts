@@ -9,11 +9,11 @@ export interface GrpcLimits {
   readonly maxMessageBytes: number;
   /** Longest time a request may take to arrive, in milliseconds. @default the service's `bodyTimeoutMs` */
   readonly arrivalTimeoutMs: number;
-  /** Calls under way on one connection. @default 1_000 */
+  /** Concurrent calls on one connection. @default 1_000 */
   readonly maxConcurrentCalls: number;
-  /** Bytes that may wait for the caller of a stream to read. @default 64 KiB */
-  readonly maxWaitingBytes: number;
-  /** How often a silent connection is asked whether it is still there, in milliseconds. @default 60_000 */
+  /** Bytes of a stream buffered for a slow caller. @default 64 KiB */
+  readonly maxBufferedBytes: number;
+  /** Interval of keep-alive pings on silent connections, in milliseconds. @default 60_000 */
   readonly keepAliveMs: number;
   /** How long a connection without calls stays open, in milliseconds. @default 300_000 */
   readonly maxIdleMs: number;
@@ -29,7 +29,7 @@ export interface ServeGrpcOptions {
   readonly url?: string;
   /** Serves TLS; the files are read again when they change. */
   readonly tls?: TlsFiles;
-  /** Listens where others can reach without asking who they are. @default false */
+  /** Listens on addresses that other machines can reach without authenticating callers. @default false */
   readonly dangerouslyAllowUnauthenticatedRemote?: boolean;
   readonly limits?: Partial<GrpcLimits>;
   /** @default the service's */
@@ -37,21 +37,21 @@ export interface ServeGrpcOptions {
 }
 
 /**
- * An open gRPC door.
+ * A running gRPC server.
  * @example
- * const door: GrpcDoor = await serveGrpc(server.router, { port: 50051 });
- * door.url; // 'localhost:50051', without a scheme
- * await door.close({ graceMs: 2_000 });
+ * const grpcServer: GrpcServer = await serveGrpc(server.router, { port: 50051 });
+ * grpcServer.url; // 'localhost:50051', without a scheme
+ * await grpcServer.close({ graceMs: 2_000 });
  */
-export interface GrpcDoor extends AsyncDisposable {
+export interface GrpcServer extends AsyncDisposable {
   readonly port: number;
   /** `host:port`, as in the card. */
   readonly url: string;
-  /** What the card says of the door: 1.0, then 0.3. */
+  /** Its entries in the card: 1.0, then 0.3. */
   readonly interfaces: readonly AgentInterface[];
   /**
-   * Takes no new calls (GOAWAY) and lets calls, streams and turns end for `graceMs`, then ends what is
-   * left. @default graceMs 20_000
+   * Accepts no new calls (GOAWAY) and waits up to `graceMs` for calls, streams and turns, then ends
+   * the rest. @default graceMs 20_000
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -59,15 +59,15 @@ export interface GrpcDoor extends AsyncDisposable {
 /**
  * Serves an agent over gRPC beside HTTP, with the services of A2A 1.0 (`lf.a2a.v1`) and 0.3 (`a2a.v1`)
  * on one port, and lists it in the agent's card for as long as it is open. Callers are authenticated
- * and limited as over HTTP. gRPC is loaded only now. Close it before the router.
+ * and limited as over HTTP. grpc-js is loaded by this call. Close the server before the router.
  * @example
  * await using server = await serve(agent, { port: 8080 });
- * await using door = await serveGrpc(server.router, { port: 50051 });
+ * await using grpcServer = await serveGrpc(server.router, { port: 50051 });
  */
 export async function serveGrpc(
   { service }: { readonly service: Service },
   options: ServeGrpcOptions = {},
-): Promise<GrpcDoor> {
+): Promise<GrpcServer> {
   const { host = '127.0.0.1', dangerouslyAllowUnauthenticatedRemote = false } = options;
   const { cards, limits } = service;
   checkBind({
@@ -87,7 +87,7 @@ export async function serveGrpc(
       maxMessageBytes: limits.maxBodyBytes,
       arrivalTimeoutMs: limits.bodyTimeoutMs,
       maxConcurrentCalls: 1_000,
-      maxWaitingBytes: 64 * 1024,
+      maxBufferedBytes: 64 * 1024,
       keepAliveMs: 60_000,
       maxIdleMs: 300_000,
       ...options.limits,
@@ -104,7 +104,7 @@ export async function serveGrpc(
     await server.close(0);
     throw error;
   }
-  const close: GrpcDoor['close'] = async ({ graceMs = 20_000 } = {}) => {
+  const close: GrpcServer['close'] = async ({ graceMs = 20_000 } = {}) => {
     try {
       await cards.replace(unlisting(cards.current, interfaces));
     } finally {

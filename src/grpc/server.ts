@@ -10,8 +10,8 @@ import { LegateError, toLegateError } from '../protocol/index.ts';
 import type { Service, TlsFiles } from '../service/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { waitAtMost } from '../time/index.ts';
-import { answerOnce, answerStream, type DoorContext } from './answer.ts';
-import { Entrance } from './entrance.ts';
+import { answerOnce, answerStream, type CallContext } from './answer.ts';
+import { CallAdmission } from './admission.ts';
 import { loadMethods, type RpcMethod } from './methods.ts';
 import type { GrpcLimits } from './serve-grpc.ts';
 import { type CallStatus, Statuses } from './status.ts';
@@ -24,7 +24,7 @@ export interface RunningServer {
 
 type Fail = (thrown: unknown) => CallStatus;
 
-/** The server behind the door. This module and those it imports load gRPC. */
+/** Starts the gRPC server. This module and its imports load grpc-js. */
 export async function startServer(options: {
   readonly service: Service;
   readonly host: string;
@@ -43,11 +43,11 @@ export async function startServer(options: {
     return statuses.of(error, service.errorProfile);
   };
   const closing = new AbortController();
-  const entrance = new Entrance({ service, fail, arrivalTimeoutMs: limits.arrivalTimeoutMs });
-  const context: DoorContext = {
+  const admission = new CallAdmission({ service, fail, arrivalTimeoutMs: limits.arrivalTimeoutMs });
+  const context: CallContext = {
     service,
-    entrance,
-    maxWaitingBytes: limits.maxWaitingBytes,
+    admission,
+    maxBufferedBytes: limits.maxBufferedBytes,
     closing: closing.signal,
   };
   const server = new Server({
@@ -55,7 +55,7 @@ export async function startServer(options: {
     'grpc.max_concurrent_streams': limits.maxConcurrentCalls,
     'grpc.keepalive_time_ms': limits.keepAliveMs,
     'grpc.max_connection_idle_ms': limits.maxIdleMs,
-    interceptors: [entrance.interceptor],
+    interceptors: [admission.interceptor],
   });
   for (const method of methods) register(server, context, method, fail);
   const credentials = tls === undefined ? undefined : new TlsCredentials(tls, logger);
@@ -77,10 +77,10 @@ export async function startServer(options: {
   }
 }
 
-/** Messages stay bytes until their caller is known, so that nothing of a stranger's is parsed. */
+/** Messages stay bytes until their caller is authenticated, so requests of unknown callers are never parsed. */
 const asBytes = (bytes: Buffer): Buffer => bytes;
 
-function register(server: Server, context: DoorContext, method: RpcMethod, fail: Fail): void {
+function register(server: Server, context: CallContext, method: RpcMethod, fail: Fail): void {
   const { path, streams } = method;
   const definition: ServiceDefinition = {
     method: {
@@ -121,18 +121,18 @@ function bind(
       if (cause === null) return resolve(bound);
       const why = /EADDRINUSE/.test(cause.message)
         ? `port ${port} is in use; choose another or stop the other program`
-        : `${address}:${port} cannot be listened on: ${cause.message}`;
+        : `${address}:${port} can't be opened: ${cause.message}`;
       return reject(new LegateError('CONFIGURATION_INVALID', why, { cause }));
     });
   });
 }
 
-/** How long streams may take to send what is left of them, in milliseconds. */
+/** How long streams may take to send their buffered events, in milliseconds. */
 const flushMs = 1_000;
 
 /**
- * Takes no new calls (GOAWAY), and lets those under way end for `graceMs`. Streams that are left when
- * no turn runs here any more are then ended; their callers resume on another replica.
+ * Accepts no new calls (GOAWAY) and waits up to `graceMs` for calls in flight. Streams that are still
+ * open when the engine is idle are then ended; their callers resume on another replica.
  */
 async function shutDown(
   server: Server,

@@ -10,7 +10,7 @@ import { Authenticator, mtlsVerifier } from '../auth/index.ts';
 import { router, type RouterOptions } from '../http/index.ts';
 import type { TlsFiles } from '../service/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { type GrpcDoor, serveGrpc } from './index.ts';
+import { type GrpcServer, serveGrpc } from './index.ts';
 import { GrpcClient } from './testing/grpc-client.ts';
 
 const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
@@ -37,22 +37,22 @@ afterEach(async () => {
   for (const resource of open.splice(0).toReversed()) await resource[Symbol.asyncDispose]();
 });
 
-async function start(tls: TlsFiles, options: RouterOptions = {}): Promise<GrpcDoor> {
+async function start(tls: TlsFiles, options: RouterOptions = {}): Promise<GrpcServer> {
   const silent = agent({ name: 'silent' }, async function* () {
     yield completed();
   });
   const made = await router(silent, options);
   open.push(made);
-  const door = await serveGrpc(made, { tls });
-  open.push({ [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) });
-  return door;
+  const grpcServer = await serveGrpc(made, { tls });
+  open.push({ [Symbol.asyncDispose]: () => grpcServer.close({ graceMs: 0 }) });
+  return grpcServer;
 }
 
-async function codeOf(door: GrpcDoor, client?: TestCertificate): Promise<unknown> {
+async function codeOf(grpcServer: GrpcServer, client?: TestCertificate): Promise<unknown> {
   const ca = Buffer.from(authority.certificate);
   const own = client && ([Buffer.from(client.key), Buffer.from(client.certificate)] as const);
   using caller = await GrpcClient.connect({
-    url: door.url,
+    url: grpcServer.url,
     version: '1.0',
     credentials: own === undefined ? credentials.createSsl(ca) : credentials.createSsl(ca, ...own),
   });
@@ -65,17 +65,19 @@ async function codeOf(door: GrpcDoor, client?: TestCertificate): Promise<unknown
 const auth = new Authenticator({ verifiers: [mtlsVerifier()] });
 
 test('a client certificate tells who calls; one of another authority tells nothing', async () => {
-  const door = await start(write(issue('localhost')), { auth });
-  expect(await codeOf(door, issue('partner'))).toBe('TASK_NOT_FOUND');
-  expect(await codeOf(door)).toBe('UNAUTHENTICATED');
-  expect(await codeOf(door, makeCertificate({ commonName: 'partner' }))).toBe('UNAUTHENTICATED');
+  const grpcServer = await start(write(issue('localhost')), { auth });
+  expect(await codeOf(grpcServer, issue('partner'))).toBe('TASK_NOT_FOUND');
+  expect(await codeOf(grpcServer)).toBe('UNAUTHENTICATED');
+  expect(await codeOf(grpcServer, makeCertificate({ commonName: 'partner' }))).toBe(
+    'UNAUTHENTICATED',
+  );
 });
 
 test('where client certificates are required, nobody connects without one', async () => {
   const files = { ...write(issue('localhost')), requireClientCertificate: true };
-  const door = await start(files, { auth });
-  expect(await codeOf(door, issue('partner'))).toBe('TASK_NOT_FOUND');
-  expect(await codeOf(door)).toBe(status.UNAVAILABLE);
+  const grpcServer = await start(files, { auth });
+  expect(await codeOf(grpcServer, issue('partner'))).toBe('TASK_NOT_FOUND');
+  expect(await codeOf(grpcServer)).toBe(status.UNAVAILABLE);
 });
 
 test('a changed certificate is taken up, and one that cannot be used is not', async () => {
@@ -83,15 +85,15 @@ test('a changed certificate is taken up, and one that cannot be used is not', as
   const note = (_fields: object, event: string): void => void events.push(event);
   const logger: Logger = { ...silentLogger, info: note, error: note };
   const files = write(issue('first'));
-  const door = await start(files, { logger });
-  expect(await servedBy(door)).toBe('first');
+  const grpcServer = await start(files, { logger });
+  expect(await servedBy(grpcServer)).toBe('first');
   write(issue('second'));
   touch(files);
-  await expect.poll(() => servedBy(door), { timeout: 10_000 }).toBe('second');
+  await expect.poll(() => servedBy(grpcServer), { timeout: 10_000 }).toBe('second');
   writeFileSync(files.certificate, 'no certificate');
   touch(files);
   await expect.poll(() => events, { timeout: 10_000 }).toContain('tls.reload_failed');
-  expect(await servedBy(door)).toBe('second');
+  expect(await servedBy(grpcServer)).toBe('second');
 });
 
 test('files that cannot be read are named', async () => {
@@ -109,12 +111,12 @@ function touch(files: TlsFiles): void {
 }
 
 /** The common name of the certificate that a new connection is shown. */
-function servedBy(door: GrpcDoor): Promise<string> {
+function servedBy(grpcServer: GrpcServer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(
       {
         host: '127.0.0.1',
-        port: door.port,
+        port: grpcServer.port,
         servername: 'localhost',
         ca: authority.certificate,
         ALPNProtocols: ['h2'],

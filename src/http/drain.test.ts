@@ -154,7 +154,7 @@ test('a stream whose turn ends while the server drains ends with its last event'
   gate.resolve();
   const text = await stream.text();
   expect(text).toContain('TASK_STATE_COMPLETED');
-  expect(text).not.toContain('the server is stopping');
+  expect(text).not.toContain('the server is shutting down');
   await closed;
 });
 
@@ -174,7 +174,7 @@ test('a stream whose turn does not end in time gets a comment, and goes on at an
   const stream = await streaming(leaving);
   await leaving.close();
   const text = await stream.text();
-  expect(text).toMatch(/: the server is stopping; subscribe again to go on\n\n$/);
+  expect(text).toMatch(/: the server is shutting down; subscribe again to continue\n\n$/);
   const last = [...text.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? '';
   const id = /"id":"([^"]+)"/.exec(text)?.[1] ?? '';
   const resumed = await fetch(`http://127.0.0.1:${staying.port}/tasks/${id}:subscribe`, {

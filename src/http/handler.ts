@@ -18,7 +18,7 @@ import type { HttpService } from './service.ts';
  * const timed: Handler = (request, response) => {
  *   const start = performance.now();
  *   response.once('close', () => histogram.record(performance.now() - start));
- *   doors.handler(request, response);
+ *   endpoints.handler(request, response);
  * };
  */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;

@@ -246,7 +246,7 @@ function listen(server: Server | SecureServer, port: number, host: string): Prom
       const why =
         cause.code === 'EADDRINUSE'
           ? `port ${port} is in use; choose another or stop the other program`
-          : `${host}:${port} cannot be listened on: ${cause.message}`;
+          : `${host}:${port} can't be opened: ${cause.message}`;
       reject(new LegateError('CONFIGURATION_INVALID', why, { cause }));
     });
     server.listen(port, host, () => resolve());

@@ -232,7 +232,7 @@ describe('streams', () => {
     const response = await fetch(`${url}/tasks/${id}:subscribe`, { headers: v1Headers });
     const text = response.text();
     await server?.close();
-    expect(await text).toMatch(/: the server is stopping/);
+    expect(await text).toMatch(/: the server is shutting down/);
   });
 });
 

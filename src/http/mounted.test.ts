@@ -17,9 +17,9 @@ afterEach(async () => {
 });
 
 async function made(): Promise<Router> {
-  const doors = await router(echo, { url: 'http://localhost/agent' });
-  cleanups.push(() => doors.close());
-  return doors;
+  const endpoints = await router(echo, { url: 'http://localhost/agent' });
+  cleanups.push(() => endpoints.close());
+  return endpoints;
 }
 
 function listen(server: Server): Promise<string> {

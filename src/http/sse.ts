@@ -149,7 +149,7 @@ class EventSender {
     clearInterval(this.#keepAlive);
     this.#stream.close();
     if (closing?.aborted === true && !this.#isComplete)
-      this.#pending += ': the server is stopping; subscribe again to go on\n\n';
+      this.#pending += ': the server is shutting down; subscribe again to continue\n\n';
     const text = this.#pending;
     if (this.#state === 'new') {
       if (!this.#response.destroyed) {

@@ -12,7 +12,7 @@ import {
 } from '../../src/agents/index.ts';
 import { Authenticator, bearerTokenVerifier } from '../../src/auth/index.ts';
 import type { Transport } from '../../src/client/transport.ts';
-import { type GrpcDoor, serveGrpc } from '../../src/grpc/index.ts';
+import { type GrpcServer, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type ServeOptions, type Serving } from '../../src/http/index.ts';
 import { type AgentCard, artifact } from '../../src/protocol/index.ts';
 import { type Binding, bindings, transportOf } from './transports.ts';
@@ -62,25 +62,25 @@ const actor = agent(
   },
 );
 
-/** One server with all its doors, and a way through each. */
+/** One server with all its transports, and a client of each. */
 export class TestServer implements AsyncDisposable {
   readonly serving: Serving;
-  readonly #door: GrpcDoor;
+  readonly #grpcServer: GrpcServer;
   readonly #transports: ReadonlyMap<string, Transport & Disposable>;
 
   private constructor(
     serving: Serving,
-    door: GrpcDoor,
+    grpcServer: GrpcServer,
     transports: ReadonlyMap<string, Transport & Disposable>,
   ) {
     this.serving = serving;
-    this.#door = door;
+    this.#grpcServer = grpcServer;
     this.#transports = transports;
   }
 
   static async start(kind: ServerKind): Promise<TestServer> {
     const serving = await serve(actor, { ...kinds[kind](), drainMs: 0 });
-    const door = await serveGrpc(serving.router);
+    const grpcServer = await serveGrpc(serving.router);
     const { supportedInterfaces } = serving.router.cards.current;
     const transports = new Map<string, Transport & Disposable>();
     for (const { name, protocolBinding, version } of bindings) {
@@ -91,7 +91,7 @@ export class TestServer implements AsyncDisposable {
       if (offered === undefined) throw new Error(`the card does not list ${name}`);
       transports.set(name, transportOf(offered));
     }
-    return new TestServer(serving, door, transports);
+    return new TestServer(serving, grpcServer, transports);
   }
 
   through({ name }: Binding): Transport {
@@ -102,7 +102,7 @@ export class TestServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const transport of this.#transports.values()) transport[Symbol.dispose]();
-    await this.#door.close({ graceMs: 0 });
+    await this.#grpcServer.close({ graceMs: 0 });
     await this.serving.close();
   }
 }

@@ -398,8 +398,8 @@ describe('the default policy, by who can reach the server', () => {
   test('gRPC: metadata of a proxy counts as its headers do', async () => {
     await start();
     if (server === undefined) throw new Error('not started');
-    await using door = await serveGrpc(server.router);
-    using client = await GrpcClient.connect({ url: `127.0.0.1:${door.port}`, version: '1.0' });
+    await using grpcServer = await serveGrpc(server.router);
+    using client = await GrpcClient.connect({ url: `127.0.0.1:${grpcServer.port}`, version: '1.0' });
     const request = {
       message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'ask' }] },
       configuration: { taskPushNotificationConfig: { url: 'http://127.0.0.1:8099/hook' } },

@@ -289,25 +289,25 @@ describe('§3.6', () => {
   });
 });
 
-test('GRPC-SVC-003: the gRPC door speaks HTTP/2 over TLS', async () => {
+test('GRPC-SVC-003: the gRPC server speaks HTTP/2 over TLS', async () => {
   await using directory = await temporaryDirectory();
   const authority = makeCertificate({ commonName: 'Authority', isAuthority: true });
   const pair = makeCertificate({
-    commonName: 'door',
+    commonName: 'server',
     issuer: authority,
     alternativeNames: ['DNS:localhost'],
   });
   const tls = {
-    certificate: join(directory.path, 'door.pem'),
-    key: join(directory.path, 'door-key.pem'),
+    certificate: join(directory.path, 'server.pem'),
+    key: join(directory.path, 'server-key.pem'),
   };
   await writeFile(tls.certificate, pair.certificate);
   await writeFile(tls.key, pair.key);
   await start();
   if (server === undefined) throw new Error('no server');
-  const door = await serveGrpc(server.router, { tls });
+  const grpcServer = await serveGrpc(server.router, { tls });
   const socket = tlsConnect({
-    port: door.port,
+    port: grpcServer.port,
     host: '127.0.0.1',
     servername: 'localhost',
     ca: authority.certificate,
@@ -319,5 +319,5 @@ test('GRPC-SVC-003: the gRPC door speaks HTTP/2 over TLS', async () => {
   });
   expect([socket.alpnProtocol, socket.getProtocol()]).toEqual(['h2', 'TLSv1.3']);
   socket.destroy();
-  await door.close({ graceMs: 0 });
+  await grpcServer.close({ graceMs: 0 });
 });

@@ -12,7 +12,7 @@ import {
   type Verifier,
 } from '../../src/auth/index.ts';
 import { GrpcClient } from '../../src/grpc/testing/grpc-client.ts';
-import { type GrpcDoor, serveGrpc } from '../../src/grpc/index.ts';
+import { type GrpcServer, serveGrpc } from '../../src/grpc/index.ts';
 import { serve, type Serving } from '../../src/http/index.ts';
 import { SignJWT } from 'jose';
 import { actor } from './support/agents.ts';
@@ -68,7 +68,7 @@ const pairs = credentials.flatMap((one, index) =>
 
 let auth: Authenticator;
 let server: Serving;
-let door: GrpcDoor;
+let grpcServer: GrpcServer;
 let jwt: string;
 beforeAll(async () => {
   jwt = await new SignJWT({ sub: 'bob' })
@@ -88,10 +88,10 @@ beforeAll(async () => {
     ],
   });
   server = await serve(actor, { auth, drainMs: 0 });
-  door = await serveGrpc(server.router);
+  grpcServer = await serveGrpc(server.router);
 });
 afterAll(async () => {
-  await door.close({ graceMs: 0 });
+  await grpcServer.close({ graceMs: 0 });
   await server.close();
 });
 
@@ -120,7 +120,7 @@ function overHttp(given: readonly Credential[]): Promise<number | undefined> {
 }
 
 async function overGrpc(given: readonly Credential[]): Promise<string> {
-  using client = await GrpcClient.connect({ url: door.url, version: '1.0' });
+  using client = await GrpcClient.connect({ url: grpcServer.url, version: '1.0' });
   const metadata = Object.fromEntries(given.flatMap(headerOf));
   return await client.call('listTasks', {}, { metadata }).then(
     () => 'ok',

@@ -83,7 +83,7 @@ test('TX_005: gRPC is tried as the other bindings are, in both versions', patien
     verifiers: [bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] })],
   });
   await using server = await serve(triedAgent, { auth });
-  const door = await serveGrpc(server.router);
+  const grpcServer = await serveGrpc(server.router);
   try {
     const env = { A2ACLI_BEARER: 'sesame-open' };
     const { code, report } = await checked(server.url, [], env);
@@ -108,7 +108,7 @@ test('TX_005: gRPC is tried as the other bindings are, in both versions', patien
       'security security.credentials-demanded': 'passed',
     });
   } finally {
-    await door.close({ graceMs: 0 });
+    await grpcServer.close({ graceMs: 0 });
   }
 });
 

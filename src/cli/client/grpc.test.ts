@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiKeyVerifier, Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
-import { type GrpcDoor, serveGrpc } from '../../grpc/index.ts';
+import { type GrpcServer, serveGrpc } from '../../grpc/index.ts';
 import { serve, type Serving } from '../../http/index.ts';
 import type { Task } from '../../protocol/index.ts';
 import { fieldsOf, legate, patient, start } from '../testing/legate-process.ts';
 import { triedAgent } from '../testing/tried-agent.ts';
 
 let server: Serving;
-let door: GrpcDoor;
+let grpcServer: GrpcServer;
 let guarded: Serving;
-let guardedDoor: GrpcDoor;
+let guardedGrpcServer: GrpcServer;
 let folder: string;
 /** The card of an agent that is spoken to over gRPC alone. */
 let card: string;
@@ -21,8 +21,8 @@ let guardedCard: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'legate-grpc-verbs-'));
   server = await serve(triedAgent);
-  door = await serveGrpc(server.router);
-  card = cardFile('card.json', server, door);
+  grpcServer = await serveGrpc(server.router);
+  card = cardFile('card.json', server, grpcServer);
   const auth = new Authenticator({
     verifiers: [
       bearerTokenVerifier({ tokens: [{ token: 'sesame-open', subject: 'ali' }] }),
@@ -30,16 +30,16 @@ beforeAll(async () => {
     ],
   });
   guarded = await serve(triedAgent, { auth });
-  guardedDoor = await serveGrpc(guarded.router);
-  guardedCard = cardFile('guarded.json', guarded, guardedDoor);
+  guardedGrpcServer = await serveGrpc(guarded.router);
+  guardedCard = cardFile('guarded.json', guarded, guardedGrpcServer);
 });
 afterAll(async () => {
-  await Promise.all([door.close({ graceMs: 0 }), guardedDoor.close({ graceMs: 0 })]);
+  await Promise.all([grpcServer.close({ graceMs: 0 }), guardedGrpcServer.close({ graceMs: 0 })]);
   await Promise.all([server.close(), guarded.close()]);
   rmSync(folder, { recursive: true, force: true });
 });
 
-function cardFile(name: string, { router }: Serving, { interfaces }: GrpcDoor): string {
+function cardFile(name: string, { router }: Serving, { interfaces }: GrpcServer): string {
   const path = join(folder, name);
   const only = { ...router.cards.current, supportedInterfaces: interfaces };
   writeFileSync(path, JSON.stringify(only));
@@ -152,7 +152,7 @@ test(
 
 test('TX_005: the card shows gRPC, and a conversation is held over it', patient, async () => {
   const shown = await legate(['card', server.url]);
-  expect(shown.out).toContain(`Interface: GRPC 1.0 at localhost:${door.port}`);
+  expect(shown.out).toContain(`Interface: GRPC 1.0 at localhost:${grpcServer.port}`);
   const input = 'ask\nthe blue one\n';
   const talked = await legate(['shell', server.url, '--transport', 'grpc'], { input });
   expect(talked).toMatchObject({ code: 0, err: '' });

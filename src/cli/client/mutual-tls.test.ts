@@ -109,12 +109,12 @@ test('AUTH_009: an authority that is not trusted is no agent: exit 3', patient, 
 
 test('AUTH_009: over gRPC, too', patient, async () => {
   const tls = { certificate: place('host.pem'), key: place('host.key'), ca: place('ca.pem') };
-  const door = await serveGrpc(server.router, { tls });
+  const grpcServer = await serveGrpc(server.router, { tls });
   try {
     const only = {
       ...server.router.cards.current,
       supportedInterfaces: [
-        { url: `https://localhost:${door.port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+        { url: `https://localhost:${grpcServer.port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
       ],
     };
     writeFileSync(place('grpc.json'), JSON.stringify(only));
@@ -130,7 +130,7 @@ test('AUTH_009: over gRPC, too', patient, async () => {
     expect(insecure.code).toBe(0);
     expect(insecure.err).toContain('WARNING: certificates are not verified');
   } finally {
-    await door.close({ graceMs: 0 });
+    await grpcServer.close({ graceMs: 0 });
   }
 });
 

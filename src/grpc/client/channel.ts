@@ -101,7 +101,7 @@ export class GrpcChannel implements BindingChannel {
     } catch (cause) {
       throw new LegateError(
         'INVALID_PARAMS',
-        'the request cannot be written in protobuf; send it over JSON-RPC or HTTP+JSON',
+        'the request cannot be encoded in protobuf; send it over JSON-RPC or HTTP+JSON',
         { cause },
       );
     }

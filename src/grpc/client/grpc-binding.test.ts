@@ -42,10 +42,10 @@ const writer = agent({ name: 'writer' }, async function* (turn) {
 async function serveWriter(options: RouterOptions = {}): Promise<AgentCard> {
   const made = await router(writer, options);
   open.push(made);
-  const door = await serveGrpc(made);
-  open.push({ [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) });
+  const grpcServer = await serveGrpc(made);
+  open.push({ [Symbol.asyncDispose]: () => grpcServer.close({ graceMs: 0 }) });
   const { current } = made.cards;
-  return { ...current, supportedInterfaces: door.interfaces };
+  return { ...current, supportedInterfaces: grpcServer.interfaces };
 }
 
 async function script(

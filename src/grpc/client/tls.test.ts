@@ -41,9 +41,9 @@ async function serve({ certificate, key }: TestCertificate): Promise<number> {
   const verifiers = [mtlsVerifier(), bearerTokenVerifier({ tokens: [{ token, subject: 'us' }] })];
   const made = await router(silent, { auth: new Authenticator({ verifiers }) });
   open.push(made);
-  const door = await serveGrpc(made, { tls });
-  open.push({ [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) });
-  return door.port;
+  const grpcServer = await serveGrpc(made, { tls });
+  open.push({ [Symbol.asyncDispose]: () => grpcServer.close({ graceMs: 0 }) });
+  return grpcServer.port;
 }
 
 async function reach(url: string, grpc: GrpcBindingOptions, bearer?: string): Promise<Client> {

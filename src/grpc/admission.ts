@@ -10,30 +10,30 @@ import { LegateError, toLegateError } from '../protocol/index.ts';
 import { admit, authenticate, type Service } from '../service/index.ts';
 import type { CallStatus } from './status.ts';
 
-/** A call that may be read and answered. Dispose of it once it is. */
-export interface Admission extends Disposable {
+/** An admitted call. Dispose of it once it is answered. */
+export interface AdmittedCall extends Disposable {
   readonly caller: Caller;
-  /** A program on this machine called, and no proxy forwarded it. */
+  /** A program on this machine called, not through a proxy. */
   readonly isLocal: () => boolean;
   readonly headers: ReturnType<typeof headersOf>;
-  /** The address of the other end of the connection. */
+  /** The remote address of the connection. */
   readonly address: string;
 }
 
 /**
- * Establishes who calls, and whether the caller has a place, before anything of the request is read:
- * until then the connection's window is all that an unknown caller can fill. A request that does
- * not arrive in time is refused.
+ * Authenticates callers and takes their permits before the request is read: until then an unknown
+ * caller can fill no more than the flow-control window of its connection. A request that does not
+ * arrive in time is refused.
  *
- * A call is **waiting** until its caller is admitted, then **arriving** until its request is whole,
- * then **taken** by the one who answers it, who gives the place back. A call that ends before it is
- * taken gives it back by itself.
+ * A call is **waiting** until its caller is admitted, then **arriving** until its request is complete,
+ * then **taken** by its handler, which releases the permit. A call that ends before it is taken
+ * releases its permit itself.
  */
-export class Entrance {
+export class CallAdmission {
   readonly #service: Service;
   readonly #fail: (thrown: unknown) => CallStatus;
   readonly #arrivalTimeoutMs: number;
-  readonly #admitted = new WeakMap<Metadata, Admission>();
+  readonly #admitted = new WeakMap<Metadata, AdmittedCall>();
 
   constructor(options: {
     readonly service: Service;
@@ -57,9 +57,9 @@ export class Entrance {
             received = metadata;
             timer = setTimeout(() => call.sendStatus(this.#fail(late())), this.#arrivalTimeoutMs);
             this.#admit(call, metadata, path)
-              .then((admission) => {
-                if (isOver) return admission[Symbol.dispose]();
-                this.#admitted.set(metadata, admission);
+              .then((admitted) => {
+                if (isOver) return admitted[Symbol.dispose]();
+                this.#admitted.set(metadata, admitted);
                 return proceed(metadata);
               })
               .catch((error: unknown) => call.sendStatus(this.#fail(error)));
@@ -79,19 +79,19 @@ export class Entrance {
     });
   };
 
-  /** The admission of a call whose request is there; the taker disposes of it. */
-  take(metadata: Metadata): Admission {
-    const admission = this.#admitted.get(metadata);
-    if (admission === undefined) throw new TypeError('the call did not come by the entrance');
+  /** The admission of a call whose request has arrived. The handler disposes of it. */
+  take(metadata: Metadata): AdmittedCall {
+    const admitted = this.#admitted.get(metadata);
+    if (admitted === undefined) throw new TypeError('the call was not admitted');
     this.#admitted.delete(metadata);
-    return admission;
+    return admitted;
   }
 
   async #admit(
     call: ServerInterceptingCallInterface,
     metadata: Metadata,
     what: string,
-  ): Promise<Admission> {
+  ): Promise<AdmittedCall> {
     const peer = peerOf(call);
     const address = call.getConnectionInfo().remoteAddress ?? '';
     const headers = headersOf(metadata);
@@ -121,15 +121,14 @@ function late(): LegateError {
   return new LegateError('REQUEST_TIMEOUT', 'the request did not arrive in time');
 }
 
-/** The client certificate, if the connection proved one against the configured authorities. */
+/** The client certificate, if the configured authorities signed it. */
 function peerOf(call: ServerInterceptingCallInterface): TlsPeer | undefined {
   const { sslPeerCertificate: certificate } = call.getAuthContext();
   if (certificate === undefined) return undefined;
-  const socket = { authorized: true, getPeerCertificate: () => certificate };
-  return tlsPeer(socket as unknown as Parameters<typeof tlsPeer>[0]);
+  return tlsPeer({ authorized: true, getPeerCertificate: () => certificate });
 }
 
-/** Metadata as HTTP headers, for those who read headers. Binary values are none. */
+/** Metadata as HTTP headers, without binary values. */
 function headersOf(metadata: Metadata): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = {};
   for (const [name, values] of Object.entries(metadata.toJSON())) {
