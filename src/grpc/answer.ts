@@ -13,7 +13,6 @@ import {
 import { callerGone, type EventStream, type StreamEvent } from '../tasks/index.ts';
 import type { CallAdmission } from './admission.ts';
 import type { RpcMethod } from './methods.ts';
-import { Outflow } from './outflow.ts';
 import { metadataOf } from './status.ts';
 
 /** What answering a call needs. */
@@ -55,8 +54,10 @@ export function answerStream(
     closing.addEventListener('abort', stop, { once: true });
     if (closing.aborted) stop();
     try {
-      const isComplete = await pour(stream, new Outflow(call, maxBufferedBytes), (event) =>
-        encodeEvent(method, event),
+      const isComplete = await sendEvents(
+        stream,
+        new BufferedWriter(call, maxBufferedBytes),
+        (event) => encodeEvent(method, event),
       );
       if (!isComplete && closing.aborted) throw shuttingDown();
     } finally {
@@ -66,22 +67,70 @@ export function answerStream(
   });
 }
 
-/**
- * Sends events as fast as the caller reads, pulling no more meanwhile. True when the stream came to
- * its end.
- */
-export async function pour(
+/** Sends events at the pace of the caller. True when the stream was sent to its last event. */
+export async function sendEvents(
   stream: Pick<EventStream, 'next'>,
-  outflow: Outflow,
+  writer: BufferedWriter,
   encodeOne: (event: StreamEvent) => Buffer,
 ): Promise<boolean> {
-  while (!outflow.isOver) {
+  while (!writer.isOver) {
     const event = await stream.next();
     if (event === undefined) return false;
-    await outflow.send(encodeOne(event));
+    await writer.send(encodeOne(event));
     if (event.isLast) return true;
   }
   return false;
+}
+
+/** The part of a server stream that `BufferedWriter` uses. */
+interface Sink {
+  readonly cancelled: boolean;
+  on(event: 'cancelled', listener: () => void): unknown;
+  write(message: Buffer, onWritten: () => void): unknown;
+}
+
+/**
+ * Writes messages to one caller. At most `limit` bytes beyond one message are buffered; `send` resolves
+ * once the buffer is below the limit, or the call has ended.
+ *
+ * grpc-js applies backpressure by the number of messages, whatever their size, so this counts bytes.
+ */
+export class BufferedWriter {
+  readonly #sink: Sink;
+  readonly #limit: number;
+  #buffered = 0;
+  #isOver: boolean;
+  #wake: (() => void) | undefined;
+
+  constructor(sink: Sink, limit: number) {
+    this.#sink = sink;
+    this.#limit = limit;
+    this.#isOver = sink.cancelled;
+    // grpc-js drops the messages of an ended call without calling their write callbacks.
+    sink.on('cancelled', () => {
+      this.#isOver = true;
+      this.#wake?.();
+    });
+  }
+
+  /** The caller cancelled, or its deadline passed. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  async send(message: Buffer): Promise<void> {
+    if (this.#isOver) return;
+    this.#buffered += message.length;
+    this.#sink.write(message, () => {
+      this.#buffered -= message.length;
+      if (this.#buffered <= this.#limit) this.#wake?.();
+    });
+    if (this.#buffered <= this.#limit) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+  }
 }
 
 /** Runs the operation of a call and sends its result. */

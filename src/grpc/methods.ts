@@ -4,8 +4,7 @@ import {
   operations,
   type ProtocolVersion,
 } from '../protocol/index.ts';
-import type { WireType } from './proto-json.ts';
-import { loadPackages } from './protos.ts';
+import { loadPackages, type WireType } from './proto-json.ts';
 
 /** One method of one of the two services. */
 export interface RpcMethod {

@@ -1,5 +1,11 @@
-import type { MessageTypeDefinition, PackageDefinition } from '@grpc/proto-loader';
-import { LegateError } from '../protocol/index.ts';
+import {
+  load,
+  type MessageTypeDefinition,
+  type Options,
+  type PackageDefinition,
+} from '@grpc/proto-loader';
+import { join } from 'node:path';
+import { LegateError, type ProtocolVersion } from '../protocol/index.ts';
 import { bytes, type Converter, wellKnown } from './well-known.ts';
 
 /** One type of message on the wire, seen as ProtoJSON. */
@@ -170,4 +176,42 @@ function mapConverter(item: Converter): Converter {
     toJson: (map) => convert(map, (value) => item.toJson(value)),
     fromJson: (map) => convert(map, (value) => item.fromJson(value)),
   };
+}
+
+/** Decodes only the fields that are on the wire, with the names and values of ProtoJSON. */
+const loadOptions: Options = { keepCase: false, longs: Number, enums: String };
+
+/** Fields with a `json_name`, which the loader ignores. */
+const legacyNames = {
+  'SendMessageRequest.request': 'message',
+  'TaskStatus.update': 'message',
+  'SendMessageResponse.msg': 'message',
+  'StreamResponse.msg': 'message',
+};
+
+interface LoadedPackage {
+  readonly name: string;
+  readonly types: ProtoPackage;
+}
+
+/** The packages of both versions of the protocol. */
+export async function loadPackages(): Promise<Record<ProtocolVersion, LoadedPackage>> {
+  const [v1, v03] = await Promise.all([
+    loadPackage('lf.a2a.v1'),
+    loadPackage('a2a.v1', legacyNames),
+  ]);
+  return { '1.0': v1, '0.3': v03 };
+}
+
+/** The package of error details. */
+export async function loadStatusPackage(): Promise<ProtoPackage> {
+  return (await loadPackage('google.rpc')).types;
+}
+
+async function loadPackage(
+  name: string,
+  jsonNames?: Readonly<Record<string, string>>,
+): Promise<LoadedPackage> {
+  const file = join(import.meta.dirname, 'protos', `${name}.proto`);
+  return { name, types: new ProtoPackage(await load(file, loadOptions), name, jsonNames) };
 }

@@ -7,7 +7,7 @@ import {
   type handleUnaryCall,
 } from '@grpc/grpc-js';
 import { LegateError, toLegateError } from '../protocol/index.ts';
-import type { Service, TlsFiles } from '../service/index.ts';
+import { readTls, type Service, type TlsFiles, watchTls } from '../service/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { waitAtMost } from '../time/index.ts';
 import { answerOnce, answerStream, type CallContext } from './answer.ts';
@@ -15,7 +15,6 @@ import { CallAdmission } from './admission.ts';
 import { loadMethods, type RpcMethod } from './methods.ts';
 import type { GrpcLimits } from './serve-grpc.ts';
 import { type CallStatus, Statuses } from './status.ts';
-import { TlsCredentials } from './tls-credentials.ts';
 
 export interface RunningServer {
   readonly port: number;
@@ -107,6 +106,27 @@ function register(server: Server, context: CallContext, method: RpcMethod, fail:
   };
   const implementation: UntypedServiceImplementation = { method: streams ? stream : once };
   server.addService(definition, implementation);
+}
+
+/** The certificate of the server, reloaded when its files change. */
+class TlsCredentials extends ServerCredentials {
+  /** Stops watching the files. */
+  readonly stop: () => void;
+
+  constructor(files: TlsFiles, logger: Logger) {
+    super(
+      {
+        requestCert: files.ca !== undefined,
+        rejectUnauthorized: files.requireClientCertificate === true,
+      },
+      readTls(files),
+    );
+    this.stop = watchTls(files, logger, (context) => this.updateSecureContextOptions(context));
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
 }
 
 function bind(

@@ -9,8 +9,7 @@ import {
   statusOf,
   toPublicError,
 } from '../protocol/index.ts';
-import type { WireType } from './proto-json.ts';
-import { loadStatusPackage } from './protos.ts';
+import { loadStatusPackage, type WireType } from './proto-json.ts';
 
 /** How a call ends, as gRPC has it. */
 export interface CallStatus {

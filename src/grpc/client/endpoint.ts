@@ -1,9 +1,38 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { isIPv4 } from 'node:net';
+import { isLoopbackHost } from '../../auth/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import { checkUrl, resolveChecked, systemResolver, type UrlPolicy } from '../../push/index.ts';
 
-/** What gRPC is told to connect to. */
+const schemes: Readonly<Record<string, 'http' | 'https'>> = {
+  'http:': 'http',
+  'grpc:': 'http',
+  'https:': 'https',
+  'grpcs:': 'https',
+};
+
+/**
+ * Parses the address of a card: `host:port`, with TLS except on loopback, or a URL whose scheme decides.
+ * Undefined for other addresses: credentials in a URL would end up in logs, and a gRPC service has no
+ * path.
+ */
+export function locate(address: string): URL | undefined {
+  const bare = /^(?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(address);
+  const text = bare ? `https://${address}` : withKnownScheme(address);
+  const url = text === undefined ? null : URL.parse(text);
+  if (url === null || url.port === '0' || url.href !== `${url.origin}/`) return undefined;
+  if (!bare || !isLoopbackHost(url.hostname)) return url;
+  // Parsed again, since changing the protocol of a URL drops a port 443.
+  return URL.parse(`http://${address}`) ?? undefined;
+}
+
+function withKnownScheme(address: string): string | undefined {
+  const [, scheme = '', rest = ''] = /^([a-z]+:)\/\/(.+)$/i.exec(address) ?? [];
+  const name = scheme.toLowerCase();
+  return Object.hasOwn(schemes, name) ? `${schemes[name] ?? ''}://${rest}` : undefined;
+}
+
+/** The target of a grpc-js client. */
 export interface Endpoint {
   readonly target: string;
   readonly options: ChannelOptions;
@@ -13,8 +42,8 @@ export interface Endpoint {
 const dnsTimeout = 5_000;
 
 /**
- * Where a connection goes. Under a policy that is to addresses which were checked, by the name they
- * were found under: looked up again, the name could mean others. Those of IPv4 go first.
+ * The target of a connection. Under a policy it is the list of checked addresses, IPv4 first: a second
+ * lookup of the name could return others.
  */
 export async function endpointOf(url: URL, policy: UrlPolicy | undefined): Promise<Endpoint> {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
@@ -22,9 +51,9 @@ export async function endpointOf(url: URL, policy: UrlPolicy | undefined): Promi
   const host = url.hostname;
   if (policy === undefined) {
     return {
-      // Names the resolver, for otherwise a host by the name of one would be taken for it.
+      // With the scheme of the resolver, since a host could have the name of one.
       target: `dns:${host}:${port}`,
-      // Through a proxy, what is meant for this machine would leave it in plain text.
+      // A proxy would receive plain-text calls that are meant for this machine.
       options: { 'grpc.enable_http_proxy': scheme === 'https' ? 1 : 0 },
     };
   }

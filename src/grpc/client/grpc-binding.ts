@@ -1,21 +1,22 @@
-import type { ClientBinding } from '../../client/index.ts';
+import type { BindingCall, BindingChannel, ClientBinding } from '../../client/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import type { UrlPolicy } from '../../push/index.ts';
-import { locate } from './address.ts';
-import { LazyChannel } from './lazy-channel.ts';
+import { until } from '../../time/index.ts';
+import { locate } from './endpoint.ts';
 
-/** For encrypted connections. All of it is PEM. */
+/** TLS of connections, PEM. */
 export interface GrpcTls {
   /** Authorities to trust. @default those of Node */
   readonly ca?: string;
-  /** Who we are to peers that ask for a client certificate. */
+  /** The client certificate. */
   readonly certificate?: string;
   readonly key?: string;
-  /** Speaks to whoever answers, whatever certificate they show. For development. @default false */
+  /** Accepts any certificate of the peer. For development. @default false */
   readonly dangerouslyAllowUnverified?: boolean;
 }
 
 /**
- * How agents are called over gRPC.
+ * Options of the gRPC binding.
  * @example
  * const options: GrpcBindingOptions = { tls: { ca: await readFile('partners.pem', 'utf8') } };
  * const client = await connect('https://agent.example', { bindings: [grpcBinding(options)] });
@@ -51,4 +52,46 @@ export function grpcBinding({ tls = {}, policy }: GrpcBindingOptions = {}): Clie
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => (made ??= make());
+}
+
+/**
+ * Opens a channel with the first call and keeps it until it is closed or cannot reach the peer. The
+ * next call then opens another and resolves the peer's name again.
+ */
+export class LazyChannel implements BindingChannel {
+  readonly #open: () => Promise<BindingChannel>;
+  #channel: Promise<BindingChannel> | undefined;
+
+  constructor(open: () => Promise<BindingChannel>) {
+    this.#open = open;
+  }
+
+  call(...request: Parameters<BindingChannel['call']>): Promise<unknown> {
+    return this.#with(request[2], (channel) => channel.call(...request));
+  }
+
+  stream(...request: Parameters<BindingChannel['stream']>): Promise<AsyncIterable<unknown>> {
+    return this.#with(request[2], (channel) => channel.stream(...request));
+  }
+
+  close(): void {
+    const former = this.#channel;
+    this.#channel = undefined;
+    // The calls that waited for a failed channel have reported its error.
+    former?.then((channel) => channel.close()).catch(() => undefined);
+  }
+
+  async #with<T>(
+    { signal }: BindingCall,
+    use: (channel: BindingChannel) => Promise<T>,
+  ): Promise<T> {
+    const opened = (this.#channel ??= this.#open());
+    try {
+      return await use(await until(opened, signal));
+    } catch (error) {
+      const isLost = error instanceof LegateError && error.code === 'PEER_UNREACHABLE';
+      if (this.#channel === opened && isLost) this.close();
+      throw error;
+    }
+  }
 }

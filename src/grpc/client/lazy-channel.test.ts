@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { BindingChannel } from '../../client/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { LazyChannel } from './lazy-channel.ts';
+import { LazyChannel } from './grpc-binding.ts';
 
 const headers = new Headers();
 

@@ -2,8 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { Json } from '../protocol/index.ts';
 import type { StreamEvent } from '../tasks/index.ts';
-import { pour } from './answer.ts';
-import { Outflow, type Sink } from './outflow.ts';
+import { BufferedWriter, sendEvents } from './answer.ts';
 
 /** A caller that reads when told to. */
 class Caller extends EventEmitter {
@@ -21,8 +20,6 @@ class Caller extends EventEmitter {
     return next?.bytes;
   }
 }
-
-const sinkOf = (caller: Caller): Sink => caller as unknown as Sink;
 
 function eventsOf(count: number) {
   const stream = {
@@ -44,7 +41,7 @@ const settled = () => new Promise<void>((resolve) => void setImmediate(resolve))
 test('a caller that does not read is sent what fits, and nothing more is pulled', async () => {
   const caller = new Caller();
   const stream = eventsOf(100);
-  const poured = pour(stream, new Outflow(sinkOf(caller), 1_000), () => Buffer.alloc(300));
+  const poured = sendEvents(stream, new BufferedWriter(caller, 1_000), () => Buffer.alloc(300));
   await settled();
   expect(stream.pulled).toBe(4);
   caller.read();
@@ -62,7 +59,7 @@ test('a caller that does not read is sent what fits, and nothing more is pulled'
 test('one message may be larger than what may wait', async () => {
   const caller = new Caller();
   const stream = eventsOf(2);
-  const poured = pour(stream, new Outflow(sinkOf(caller), 10), () => Buffer.alloc(5_000));
+  const poured = sendEvents(stream, new BufferedWriter(caller, 10), () => Buffer.alloc(5_000));
   await settled();
   expect(stream.pulled).toBe(1);
   caller.read();
@@ -75,7 +72,7 @@ test('one message may be larger than what may wait', async () => {
 test('a caller that leaves while it is waited for ends the pouring, though nothing was read', async () => {
   const caller = new Caller();
   const stream = eventsOf(100);
-  const poured = pour(stream, new Outflow(sinkOf(caller), 10), () => Buffer.alloc(20));
+  const poured = sendEvents(stream, new BufferedWriter(caller, 10), () => Buffer.alloc(20));
   await settled();
   caller.cancelled = true;
   caller.emit('cancelled');
@@ -87,12 +84,16 @@ test('nothing is sent to a caller that left before', async () => {
   const caller = new Caller();
   caller.cancelled = true;
   const stream = eventsOf(3);
-  expect(await pour(stream, new Outflow(sinkOf(caller), 10), () => Buffer.alloc(20))).toBe(false);
+  expect(await sendEvents(stream, new BufferedWriter(caller, 10), () => Buffer.alloc(20))).toBe(
+    false,
+  );
   expect(caller.unread).toEqual([]);
 });
 
 test('a stream that closes before its last event is not complete', async () => {
   const caller = new Caller();
   const stream = { next: async () => undefined };
-  expect(await pour(stream, new Outflow(sinkOf(caller), 10), () => Buffer.alloc(1))).toBe(false);
+  expect(await sendEvents(stream, new BufferedWriter(caller, 10), () => Buffer.alloc(1))).toBe(
+    false,
+  );
 });

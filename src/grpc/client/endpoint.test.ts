@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { locate } from './address.ts';
+import { locate } from './endpoint.ts';
 
 test.each([
   ['agent.example:50051', 'https://agent.example:50051'],
