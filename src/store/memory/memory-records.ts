@@ -1,11 +1,17 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
 import { counterValue } from '../counter-value.ts';
-import { compareText } from '../text-order.ts';
+import { compareText, lowerBound } from '../order.ts';
+
+interface Space {
+  readonly records: Map<string, StoredRecord>;
+  /** In the order of lists: a page costs a binary search and its own length. */
+  readonly keys: string[];
+}
 
 /** Small documents by space and key. */
 export class MemoryRecords implements RecordStore {
-  readonly #spaces = new Map<string, Map<string, StoredRecord>>();
+  readonly #spaces = new Map<string, Space>();
 
   async get(space: string, key: string, now: number): Promise<StoredRecord | undefined> {
     return this.#live(space, key, now);
@@ -28,7 +34,7 @@ export class MemoryRecords implements RecordStore {
   apply(writes: readonly RecordWrite[], now: number): void {
     for (const { space, key, value, expiresAt } of writes) {
       if (value === undefined) {
-        this.#spaces.get(space)?.delete(key);
+        this.#delete(space, key);
         continue;
       }
       const version = (this.#live(space, key, now)?.version ?? 0) + 1;
@@ -49,13 +55,20 @@ export class MemoryRecords implements RecordStore {
     readonly limit: number;
     readonly now: number;
   }): Promise<readonly StoredRecord[]> {
-    const { prefix = '', after } = query;
+    const { prefix = '', after, limit, now } = query;
+    const { records, keys } = this.#spaces.get(query.space) ?? { records: undefined, keys: [] };
     const found: StoredRecord[] = [];
-    for (const record of this.#spaces.get(query.space)?.values() ?? []) {
-      if (!record.key.startsWith(prefix) || isExpired(record, query.now)) continue;
-      if (after === undefined || compareText(record.key, after) > 0) found.push(record);
+    const from = Math.max(
+      positionOf(keys, prefix),
+      after === undefined ? 0 : lowerBound(keys, (key) => compareText(key, after) <= 0),
+    );
+    for (let index = from; index < keys.length && found.length < limit; index += 1) {
+      const key = keys[index] ?? '';
+      if (!key.startsWith(prefix)) break;
+      const record = records?.get(key);
+      if (record !== undefined && !isExpired(record, now)) found.push(record);
     }
-    return found.sort((a, b) => compareText(a.key, b.key)).slice(0, query.limit);
+    return found;
   }
 
   async increment(counter: {
@@ -80,11 +93,11 @@ export class MemoryRecords implements RecordStore {
 
   sweep(now: number, limit: number): number {
     let swept = 0;
-    for (const records of this.#spaces.values()) {
+    for (const [space, { records }] of this.#spaces) {
       for (const record of records.values()) {
         if (swept === limit) return swept;
         if (isExpired(record, now)) {
-          records.delete(record.key);
+          this.#delete(space, record.key);
           swept += 1;
         }
       }
@@ -93,15 +106,28 @@ export class MemoryRecords implements RecordStore {
   }
 
   #live(space: string, key: string, now: number): StoredRecord | undefined {
-    const record = this.#spaces.get(space)?.get(key);
+    const record = this.#spaces.get(space)?.records.get(key);
     return record === undefined || isExpired(record, now) ? undefined : record;
   }
 
-  #set(space: string, record: StoredRecord): void {
-    let records = this.#spaces.get(space);
-    if (records === undefined) this.#spaces.set(space, (records = new Map()));
+  #set(name: string, record: StoredRecord): void {
+    let space = this.#spaces.get(name);
+    if (space === undefined) this.#spaces.set(name, (space = { records: new Map(), keys: [] }));
+    const { records, keys } = space;
+    if (!records.has(record.key)) keys.splice(positionOf(keys, record.key), 0, record.key);
     records.set(record.key, record);
   }
+
+  #delete(name: string, key: string): void {
+    const space = this.#spaces.get(name);
+    if (space?.records.delete(key) !== true) return;
+    space.keys.splice(positionOf(space.keys, key), 1);
+    if (space.keys.length === 0) this.#spaces.delete(name);
+  }
+}
+
+function positionOf(keys: readonly string[], key: string): number {
+  return lowerBound(keys, (each) => compareText(each, key) < 0);
 }
 
 function isExpired(record: StoredRecord, now: number): boolean {

@@ -1,16 +1,22 @@
 import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts';
 import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
+import { lowerBound } from '../order.ts';
 import type { OpenContexts } from '../open-contexts.ts';
+import { scoped } from '../scoped.ts';
 import type { TaskRow } from '../tables.ts';
 import type { MemoryEvents } from './memory-tables.ts';
 
-/** Where a task stands in a list. */
-type Place = Pick<TaskRow, 'statusTime' | 'id'>;
+/** The position of a task in a list. */
+type Cursor = Pick<TaskRow, 'statusTime' | 'id'>;
 
-/** Tasks by id, and those of each owner in the order of a list: oldest first, so that new ones come last. */
+/**
+ * Tasks by id, and indexes in the order of lists: oldest first, so that new tasks are appended. A
+ * page costs a binary search and its own length, except where `page` has to filter.
+ */
 export class MemoryTasks {
   readonly #tasks = new Map<string, TaskRow>();
-  readonly #owners = new Map<string, TaskRow[]>();
+  /** By the names that `indexesOf` gives. */
+  readonly #indexes = new Map<string, TaskRow[]>();
   readonly #events: MemoryEvents;
   readonly #openContexts: OpenContexts;
   readonly #hasPending: (task: TaskRow) => boolean;
@@ -52,7 +58,7 @@ export class MemoryTasks {
       pushConfigs: 0,
     };
     this.#tasks.set(taskId, row);
-    this.#place(row);
+    this.#addToIndexes(row);
     if (!isTerminal(state)) this.#openContexts.add(row);
     return row;
   }
@@ -60,11 +66,11 @@ export class MemoryTasks {
   advance(row: TaskRow, version: number, state: TaskState, statusTime: number): void {
     if (isTerminal(state) && !isTerminal(row.state)) this.#openContexts.remove(row);
     row.version = version;
+    if (statusTime === row.statusTime && state === row.state) return;
+    this.#removeFromIndexes(row);
     row.state = state;
-    if (statusTime === row.statusTime) return;
-    this.#displace(row);
     row.statusTime = statusTime;
-    this.#place(row);
+    this.#addToIndexes(row);
   }
 
   requestCancel(row: TaskRow): void {
@@ -73,7 +79,7 @@ export class MemoryTasks {
 
   delete(row: TaskRow): void {
     this.#tasks.delete(row.id);
-    this.#displace(row);
+    this.#removeFromIndexes(row);
     if (!isTerminal(row.state)) this.#openContexts.remove(row);
   }
 
@@ -89,23 +95,40 @@ export class MemoryTasks {
   }
 
   page(query: TaskQuery): TaskPage {
-    const { owner, contextId, state, statusTimeFrom = -Infinity, after, limit } = query;
-    const ordered =
-      owner === undefined
-        ? [...this.#tasks.values()].sort(compare)
-        : (this.#owners.get(owner) ?? []);
-    const matches = ordered.filter(
-      (row) =>
-        row.statusTime >= statusTimeFrom &&
-        (contextId === undefined || row.contextId === contextId) &&
-        (state === undefined || row.state === state),
-    );
-    const end = after === undefined ? matches.length : indexOf(matches, after);
-    const rows = matches.slice(Math.max(0, end - limit), end).reverse();
+    const { statusTimeFrom, after, limit } = query;
+    const { index, filter } = this.#indexFor(query);
+    const start =
+      statusTimeFrom === undefined ? 0 : search(index, { statusTime: statusTimeFrom, id: '' });
+    const matches = filter === undefined ? index : index.slice(start).filter(filter);
+    const first = filter === undefined ? start : 0;
+    const end = after === undefined ? matches.length : search(matches, after);
+    const rows = matches.slice(Math.max(first, end - limit), Math.max(first, end)).reverse();
     return {
       records: rows.map((row) => this.#toRecord(row)),
-      total: matches.length,
-      more: end > limit,
+      total: matches.length - first,
+      more: end - first > limit,
+    };
+  }
+
+  /** The narrowest index for a query, and what it doesn't cover. */
+  #indexFor({ owner, contextId, state }: TaskQuery): {
+    readonly index: readonly TaskRow[];
+    readonly filter?: (row: TaskRow) => boolean;
+  } {
+    const index = (name: string): readonly TaskRow[] => this.#indexes.get(name) ?? [];
+    if (owner === undefined) {
+      if (contextId === undefined && state === undefined) return { index: index(allTasks) };
+      const filter = (row: TaskRow): boolean =>
+        (contextId ?? row.contextId) === row.contextId && (state ?? row.state) === row.state;
+      return { index: index(allTasks), filter };
+    }
+    if (contextId === undefined) {
+      return { index: index(state === undefined ? ofOwner(owner) : ofState(owner, state)) };
+    }
+    // A context has few tasks.
+    return {
+      index: index(ofContext(owner, contextId)),
+      ...(state !== undefined && { filter: (row) => row.state === state }),
     };
   }
 
@@ -121,32 +144,35 @@ export class MemoryTasks {
     };
   }
 
-  #place(row: TaskRow): void {
-    const order = this.#owners.get(row.owner);
-    if (order === undefined) this.#owners.set(row.owner, [row]);
-    else order.splice(indexOf(order, row), 0, row);
+  #addToIndexes(row: TaskRow): void {
+    for (const name of indexesOf(row)) {
+      const index = this.#indexes.get(name);
+      if (index === undefined) this.#indexes.set(name, [row]);
+      else index.splice(search(index, row), 0, row);
+    }
   }
 
-  #displace(row: TaskRow): void {
-    const order = this.#owners.get(row.owner) ?? [];
-    order.splice(indexOf(order, row), 1);
-    if (order.length === 0) this.#owners.delete(row.owner);
+  #removeFromIndexes(row: TaskRow): void {
+    for (const name of indexesOf(row)) {
+      const index = this.#indexes.get(name) ?? [];
+      index.splice(search(index, row), 1);
+      if (index.length === 0) this.#indexes.delete(name);
+    }
   }
 }
 
-/** The index of the first task that is not before a place. */
-function indexOf(order: readonly TaskRow[], place: Place): number {
-  let low = 0;
-  let high = order.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const row = order[middle];
-    if (row !== undefined && compare(row, place) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+const allTasks = 'all';
+const ofOwner = (owner: string): string => `owner:${owner}`;
+const ofState = (owner: string, state: TaskState): string => `${state}:${owner}`;
+const ofContext = (owner: string, contextId: string): string => scoped(owner, contextId);
+
+function indexesOf({ owner, contextId, state }: TaskRow): readonly string[] {
+  return [allTasks, ofOwner(owner), ofState(owner, state), ofContext(owner, contextId)];
 }
 
-function compare(a: Place, b: Place): number {
-  return a.statusTime - b.statusTime || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+/** The position of the first task that is not before a cursor. */
+function search(index: readonly TaskRow[], cursor: Cursor): number {
+  return lowerBound(index, ({ statusTime, id }) =>
+    statusTime === cursor.statusTime ? id < cursor.id : statusTime < cursor.statusTime,
+  );
 }

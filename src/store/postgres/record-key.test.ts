@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareText } from '../text-order.ts';
+import { compareText } from '../order.ts';
 import { escapeKey, unescapeKey } from './record-key.ts';
 
 const key = fc.string({ unit: fc.constantFrom('\0', '\u0001', '\u0002', '\u0003', 'a') });

@@ -1,6 +1,6 @@
 import { Json, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
-import { compareText, prefixEnd } from '../text-order.ts';
+import { compareText, prefixEnd } from '../order.ts';
 import type { Connections } from './connections.ts';
 import { escapeKey, unescapeKey } from './record-key.ts';
 import type { Row, Value } from './statement.ts';

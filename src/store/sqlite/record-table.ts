@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
 import { counterValue } from '../counter-value.ts';
-import { compareText, prefixEnd } from '../text-order.ts';
+import { compareText, prefixEnd } from '../order.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 /** Keys are read as bytes: Node 22 cuts text at its first NUL. */

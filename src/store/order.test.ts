@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareText, prefixEnd } from './text-order.ts';
+import { compareText, prefixEnd } from './order.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 6 });
 

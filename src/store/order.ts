@@ -26,3 +26,16 @@ export function prefixEnd(prefix: string): string | undefined {
   }
   return undefined;
 }
+
+/** The position in an ordered list of the first item that is not before another. */
+export function lowerBound<T>(ordered: readonly T[], isBefore: (item: T) => boolean): number {
+  let low = 0;
+  let high = ordered.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const item = ordered[middle];
+    if (item !== undefined && isBefore(item)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
