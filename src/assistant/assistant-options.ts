@@ -29,13 +29,13 @@ export interface AssistantOptions {
   readonly callHandlers?: readonly CallHandler[];
   /** What each sub agent does, by its name. @default none */
   readonly agentDescriptions?: ReadonlyMap<string, string>;
-  /** @default none: responses are said as they are written. */
+  /** Rewords responses with a model. @default none: responses are sent as written */
   readonly rephraser?: Rephraser;
-  /** Words responses before the domain does. @default none */
+  /** Generates responses outside of the domain, for example with an NLG server. @default none */
   readonly writer?: ResponseWriter;
-  /** Of one message. @default 420 */
+  /** Maximum length of a user message, in characters. @default 420 */
   readonly maxCharacters?: number;
-  /** Steps that one message may cause before the turn is broken off. @default 1000 */
+  /** Maximum number of steps in one turn; the turn stops with an error beyond it. @default 1000 */
   readonly maxSteps?: number;
   /** Several flows at once, with none active, become a question. @default false */
   readonly clarifyOnMultipleStartFlows?: boolean;
@@ -74,15 +74,15 @@ export interface TurnRequest {
   /** What an orchestrator knows already. @default {} */
   readonly slots?: Readonly<Record<string, JsonValue>>;
   readonly signal?: AbortSignal;
-  /** Called with each message as it is said; the turn waits for it. */
+  /** Called with each bot message as it is sent; the turn awaits the callback. */
   readonly onMessage?: (message: BotMessage) => void | Promise<void>;
-  /** Called with each piece of a message that an action streams. */
+  /** Called with each chunk of a message that an action streams. */
   readonly onChunk?: (piece: StreamPiece) => void | Promise<void>;
   /** Called with each step that is taken, patterns included. */
   readonly onStep?: (flowId: string, stepId: string) => void;
   /**
-   * Former events, for actions that want to see them and for what takes messages back; asked for only
-   * then. Without it, `rewind`, `undo` and `action_back` change nothing in a conversation under way.
+   * Loads earlier events, lazily: for actions that read them, and for `rewind`, `undo` and
+   * `action_back`, which have no effect in a conversation under way without it.
    */
   readonly history?: History;
 }

@@ -50,7 +50,7 @@ export class Assistant implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #responder: Responder;
   readonly #reading: ReadOptions;
-  /** Some slots are kept by an action that runs on every message. */
+  /** Actions that run on every message because slots are mapped to them. */
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
   /** Turns under way. */
   readonly #turns = new Set<Promise<unknown>>();
@@ -107,14 +107,14 @@ export class Assistant implements AsyncDisposable {
     return result(dialogue);
   }
 
-  /** Begins a conversation before anything is said in it: its session starts, and nothing else. */
+  /** Starts the session of a conversation before its first message, and does nothing else. */
   async begin(request: Omit<TurnRequest, 'tracker' | 'text'>): Promise<TurnResult> {
     const dialogue = this.#dialogue({ ...request, tracker: undefined, text: '' });
     await ensureSession(dialogue, { isNew: true });
     return result(dialogue);
   }
 
-  /** Ends every flow of a conversation at once, without a word: its caller gave it up. */
+  /** Cancels every flow of a conversation without a message: its caller cancelled the task. */
   abandon(request: Pick<TurnRequest, 'senderId' | 'tracker' | 'signal'>): Promise<TurnResult> {
     return this.#during(async () => {
       const dialogue = this.#dialogue({ ...request, text: '' });
@@ -125,8 +125,8 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * Makes events of the outside true: a timer that fired, a slot that an API set. The stack stays ours.
-   * `rewind` and `undo` need the `history` of the conversation.
+   * Applies external events: a timer that fired, a slot that an API set. External events can't change
+   * the stack. `rewind` and `undo` need the `history` of the conversation.
    */
   async record(
     request: Pick<TurnRequest, 'senderId' | 'userId' | 'tracker' | 'history'>,
@@ -143,15 +143,15 @@ export class Assistant implements AsyncDisposable {
     return this.#recorded(dialogue);
   }
 
-  /** When a conversation in which nothing more happens begins to rest, in milliseconds since 1970. */
+  /** When the conversation becomes inactive unless something happens, in milliseconds since 1970. */
   restsFrom(tracker: JsonObject): number {
     return expiryOf(loadState(tracker), this.domain);
   }
 
   /**
-   * Notes that a conversation rests (`conversation_inactive`), for the timer that waited for it.
-   * Undefined when there is nothing to note: somebody spoke after all, or the timer is not the
-   * conversation's own.
+   * Records that a conversation is inactive (`conversation_inactive`), on behalf of its timer. Returns
+   * undefined when there is nothing to record: the user sent a message in the meantime, or the
+   * conversation has another timer.
    */
   rest(request: Pick<TurnRequest, 'senderId' | 'tracker'>, timer: string): TurnResult | undefined {
     if (request.tracker === undefined) return undefined;
@@ -162,14 +162,14 @@ export class Assistant implements AsyncDisposable {
     return this.#recorded(dialogue);
   }
 
-  /** Whether agents are at work elsewhere for a conversation, while no turn is under way. */
+  /** Whether remote agents work on tasks of the conversation between turns. */
   hasWork(tracker: JsonObject): boolean {
     return loadState(tracker).stack.some(
       (frame) => frame.type === 'agent' && isAtWork(frame.metadata),
     );
   }
 
-  /** Ends what agents are at work on elsewhere for a conversation; its questions stay. Names the agents. */
+  /** Cancels the tasks of remote agents; open questions stay. Returns the agents' names. */
   async endWork(
     request: Pick<TurnRequest, 'senderId' | 'tracker'>,
   ): Promise<TurnResult & { readonly agents: readonly string[] }> {
@@ -179,18 +179,18 @@ export class Assistant implements AsyncDisposable {
     return { ...result(dialogue), agents: left.map(({ agentId }) => agentId) };
   }
 
-  /** Whoever records does not wait for agents elsewhere. */
+  /** Commands that only record events don't wait for remote agents. */
   #recorded(dialogue: Dialogue): TurnResult {
     const { inactive } = dialogue.tracker.state;
-    // Nobody waits for what an agent finds.
+    // The session has ended, so no turn will read the agents' results.
     const left = [...leftAgents(dialogue), ...(inactive ? workingAgents(dialogue) : [])];
     if (left.length > 0) void this.#during(() => tellAgents(dialogue, left));
     return result(dialogue);
   }
 
   /**
-   * Waits for the turns under way, and gives back what calls to agents and tools hold open. Turns
-   * that do not end within `graceMs` lose it. @default graceMs 600_000
+   * Waits for the turns in flight, then closes the connections to agents and tools. Turns that do
+   * not end within `graceMs` lose their connections. @default graceMs 600_000
    */
   async close({ graceMs = 600_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
@@ -255,7 +255,7 @@ export class Assistant implements AsyncDisposable {
     });
   }
 
-  /** The flows changed under the conversation: say so, and begin with an empty stack. */
+  /** The flows changed since the last turn: logs it and starts with an empty stack. */
   async #changeCode(dialogue: Dialogue): Promise<void> {
     const problems = stackProblems(dialogue.tracker.stack, this.flows);
     this.#logger.warn({ problems }, 'tracker.stale_stack');
@@ -269,7 +269,7 @@ export class Assistant implements AsyncDisposable {
     const { maxCharacters } = this.#reading;
     dialogue.tracker.apply(
       userUttered({
-        // What is too long to be understood is not worth keeping whole.
+        // The generator never sees a message that is too long, so its whole text isn't kept.
         text: request.text.slice(0, Math.max(maxCharacters, MAX_PAYLOAD_CHARACTERS)),
         channel: request.channel ?? 'rest',
         messageId: request.messageId ?? this.#newId(),

@@ -1,4 +1,4 @@
-/** Keeps what was made for a text; forgets the text that was unused for longest. */
+/** An LRU cache keyed by text. */
 export class BoundedCache<T> {
   readonly #entries = new Map<string, T>();
   readonly #capacity: number;
@@ -25,7 +25,7 @@ export class BoundedCache<T> {
   }
 }
 
-/** A function that makes something for an object once, and remembers it as long as the object lives. */
+/** Memoizes a function of an object; the result is garbage-collected with the object. */
 export function oncePer<Key extends object, T>(make: (key: Key) => T): (key: Key) => T {
   const made = new WeakMap<Key, { readonly value: T }>();
   return (key) => {

@@ -1,4 +1,4 @@
-/** What a command generator may ask for. */
+/** The commands that a command generator may return. */
 import type { JsonObject, JsonValue } from '../protocol/index.ts';
 
 /**

@@ -66,9 +66,8 @@ const schemas: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
 ]);
 
 /**
- * Why an event from outside can't become part of a conversation; undefined where it can. Events that
- * the conversation would stumble over later are refused: an unknown slot, a follow-up action that
- * nobody can run.
+ * Returns why an external event can't be applied to a conversation; undefined when it can. Events
+ * that would fail later are refused: an unknown slot, a follow-up action that no runner has.
  * @example eventProblem({ event: 'followup', name: 'action_x' }, domain) // 'name: no action named "action_x"'
  */
 export function eventProblem(value: JsonValue, domain: Domain): string | undefined {

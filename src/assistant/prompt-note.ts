@@ -3,28 +3,28 @@ import type { Clock } from '../agents/index.ts';
 import type { GeneratedText } from '../models/index.ts';
 import { type JsonObject, LegateError } from '../protocol/index.ts';
 
-/** A question that was put to a model, and what came of it. */
+/** A call of a model: prompt, answer or error, and usage. */
 export interface PromptNote {
-  /** Who asked: the generator, a sub agent, the rephraser. */
+  /** The caller: the generator, a sub agent, the rephraser. */
   readonly component: string;
   readonly model: string;
-  /** All that the model was told, in one text. */
+  /** The whole prompt as one text. */
   readonly prompt: string;
   /** Absent where the model failed. */
   readonly answer?: string;
   readonly usage?: { readonly input: number; readonly output: number };
   readonly durationMs: number;
-  /** The code of what went wrong. */
+  /** The error code. */
   readonly error?: string;
 }
 
-/** Who wants to be told what models are asked. */
+/** Receives a note of each call of a model. */
 export interface PromptNoting {
   readonly onPrompt?: ((note: PromptNote) => void) | undefined;
   readonly clock: Clock;
 }
 
-/** Asks a model, and tells what it was asked, what it answered and what that cost. */
+/** Calls a model and reports the prompt, the answer and the usage. */
 export async function noted(
   { onPrompt, clock }: PromptNoting,
   asked: {
@@ -50,7 +50,7 @@ export async function noted(
   }
 }
 
-/** Of the texts that the log keeps, in characters: it is read whole by those who look at it. */
+/** Characters of each text that the log keeps: readers load the log as a whole. */
 const MAX_ANSWER = 4_000;
 
 /** The note as the log has it: `prompts` of the user event, and of the end of the turn. */

@@ -7,7 +7,7 @@ import { activeSegment, callChain, isInner, segmentsOf } from './stack/stack.ts'
 import { appliedEvents } from './tracker/applied.ts';
 
 /**
- * What came of a message.
+ * The result of a turn.
  * @example
  * let tracker: TurnResult['tracker'] | undefined;
  * for (const text of ['I want to send money', '50 euros', 'to Bob']) {
@@ -24,15 +24,15 @@ export interface TurnResult {
 }
 
 /**
- * Facts about how the turn ended, for whoever has to put a state on it.
+ * Facts about how the turn ended, from which a channel derives a task state.
  * @example
  * const isDone = ({ completedFlows, userFlows }: TurnOutcome) =>
  *   completedFlows.length > 0 && userFlows.length === 0;
  */
 export interface TurnOutcome {
-  /** The user may speak. False when the session has ended, and while someone else speaks for us. */
+  /** The user may send a message. False when the session has ended, and during a human handoff. */
   readonly waiting: boolean;
-  /** The session has ended for good; with it, every further message is refused. */
+  /** The session has ended for good; every further message is refused. */
   readonly ended: boolean;
   /** The user flow nearest to the top, a called one included. */
   readonly activeFlow: string | undefined;

@@ -121,5 +121,5 @@ test('of several runners the first that has an action runs it', async () => {
   expect((await both.run(callOf('a'))).events).toEqual([{ event: 'one' }]);
   expect((await both.run(callOf('b'))).events).toEqual([{ event: 'two' }]);
   expect(both.has('c')).toBe(false);
-  await expect(both.run(callOf('c'))).rejects.toThrow('nobody runs action c');
+  await expect(both.run(callOf('c'))).rejects.toThrow('no runner for action c');
 });

@@ -11,7 +11,7 @@ import {
 } from './runner.ts';
 
 /**
- * Bounds of actions in this process.
+ * Limits of in-process actions.
  * @example
  * const options: InProcessOptions = { timeoutMs: 10_000 }; // users do not wait five minutes
  */
@@ -58,7 +58,7 @@ export class InProcessActions implements ActionRunner {
     });
     const context = contextFor({ ...call, signal }, messages, events, stream);
     try {
-      // An action need not listen to the signal: the turn does not wait for one that does not.
+      // The turn doesn't wait for an action that ignores the signal.
       const returned = await until(action.run(context), signal);
       if (stream.isOpen) {
         call.logger.warn({ action: call.name }, 'action.stream.not_ended');
@@ -105,7 +105,7 @@ function contextFor(
   };
 }
 
-/** Named as what `AbortSignal.timeout` gives, which is what the signals of actions had. */
+/** Has the same name as the error of `AbortSignal.timeout`. */
 function timedOut(action: string, milliseconds: number): DOMException {
   return new DOMException(`${action} took longer than ${milliseconds} ms`, 'TimeoutError');
 }

@@ -4,12 +4,12 @@ import type { BotMessage, Button } from '../bot-message.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import type { ActionMessage, ActionResult } from './runner.ts';
 
-/** More than any sensible action has to say. */
+/** Maximum number of messages and events of one action. */
 const MAX_ITEMS = 1_000;
 
 /**
- * Reads what an action server answered: `{events: [...], responses: [...]}`. Servers in many
- * languages fill unused fields with null and empty lists; those count as absent.
+ * Decodes the response of an action server: `{events: [...], responses: [...]}`. Servers in many
+ * languages fill unused fields with null and empty lists; both count as absent.
  */
 export function readActionResult(body: string, where: string): ActionResult {
   const answer = parse(body, where);
@@ -19,7 +19,7 @@ export function readActionResult(body: string, where: string): ActionResult {
   };
 }
 
-/** Reads one message, as a server of responses answers it; undefined when it is empty. */
+/** Decodes one message of an NLG server; undefined when it is empty. */
 export function readResponse(body: string, where: string): BotMessage | undefined {
   const [message] = readMessage(parse(body, where));
   if (message === undefined) return undefined;
@@ -32,16 +32,16 @@ function parse(body: string, where: string): JsonObject {
   try {
     answer = JSON.parse(body) as JsonValue;
   } catch (error) {
-    throw new Error(`${where} answered something that is no JSON`, { cause: error });
+    throw new Error(`${where} answered with invalid JSON`, { cause: error });
   }
-  if (!isJsonObject(answer)) throw new Error(`${where} answered JSON that is no object`);
+  if (!isJsonObject(answer)) throw new Error(`${where} answered with JSON that isn't an object`);
   return answer;
 }
 
 function listOf(answer: JsonObject, field: string, where: string): readonly JsonObject[] {
   const list = answer[field] ?? [];
   if (!Array.isArray(list) || !list.every(isJsonObject)) {
-    throw new Error(`${where} answered with "${field}" that is no list of objects`);
+    throw new Error(`${where} answered with "${field}", which must be a list of objects`);
   }
   if (list.length > MAX_ITEMS) throw new Error(`${where} answered more than ${MAX_ITEMS} ${field}`);
   return list;
@@ -98,7 +98,7 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** The text of a response, read only as far as it may go. */
+/** The text of a response up to a size limit. */
 export async function readBounded(
   response: Response,
   maxBytes: number,

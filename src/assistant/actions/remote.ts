@@ -8,7 +8,7 @@ import { readActionResult, readBounded } from './read-result.ts';
 import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner } from './runner.ts';
 
 /**
- * Where the action server is, and how patiently it is asked.
+ * The address of the action server, its timeout and retries.
  * @example
  * const options: RemoteActionsOptions = {
  *   url: 'https://actions.example.com/webhook',
@@ -17,20 +17,20 @@ import { type ActionCall, ActionRejected, type ActionResult, type ActionRunner }
  * };
  */
 export interface RemoteActionsOptions {
-  /** Of the webhook: `http://localhost:5055/webhook`. */
+  /** The webhook: `http://localhost:5055/webhook`. */
   readonly url: string;
   /** For every request: credentials, trace context. @default {} */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** For one request, with its answer. @default 300_000 */
+  /** Timeout of one request, response included. @default 300_000 */
   readonly timeoutMs?: number;
-  /** How often to try when no connection comes about. @default 3 */
+  /** Attempts to connect. @default 3 */
   readonly connectAttempts?: number;
-  /** Before the second try; doubles with each. @default 200 */
+  /** Milliseconds before the second attempt; doubled with each attempt. @default 200 */
   readonly retryDelayMs?: number;
   /** @default 1 MiB */
   readonly maxResponseBytes?: number;
   /**
-   * Who gets the domain: every request (`always`), servers that ask for it by answering 449
+   * Which requests include the domain: all (`always`), servers that request it with status 449
    * (`digest`), or only actions declared with `send_domain: true` (`selective`).
    * @default 'always'
    */
@@ -42,9 +42,8 @@ export interface RemoteActionsOptions {
 const VERSION = '3.1';
 
 /**
- * Runs actions on a server that speaks the action protocol over HTTP: one POST per action, which
- * is repeated only when no connection came about, because the server may have acted on every
- * other.
+ * Runs actions on an action server over HTTP: one POST per action, retried only when the connection
+ * failed, because the server may have executed any other request.
  * @example
  * const actions = new RemoteActions({ url: 'http://localhost:5055/webhook', domain: 'digest' });
  * await using assistant = await buildAssistant(project, { actions });
@@ -52,7 +51,7 @@ const VERSION = '3.1';
 export class RemoteActions implements ActionRunner {
   readonly #options: RemoteActionsOptions;
   readonly #fetch: typeof fetch;
-  /** For errors and logs: the address without what may be secret in it. */
+  /** For errors and logs: the address without credentials. */
   readonly #name: string;
 
   constructor(options: RemoteActionsOptions) {
@@ -62,7 +61,7 @@ export class RemoteActions implements ActionRunner {
     this.#name = `action server ${origin}${pathname}`;
   }
 
-  /** The server alone knows what it has. */
+  /** Always true: only the server knows its actions. */
   has(): boolean {
     return true;
   }
@@ -140,7 +139,7 @@ export class RemoteActions implements ActionRunner {
   }
 }
 
-/** The domain is the same for every request and may be large: it is written once. */
+/** The domain is the same for every request and may be large: it is serialized once. */
 const writtenDomain = oncePer(({ raw }: Domain) => {
   const json = JSON.stringify(raw);
   return { json, digest: hash('sha256', json) };
@@ -155,7 +154,7 @@ const connectCodes = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Whether the request cannot have reached the server. */
+/** Whether the connection failed before the request was sent. */
 function isConnectFailure(error: unknown): boolean {
   const cause = (error as { cause?: unknown } | null)?.cause;
   const causes = cause instanceof AggregateError ? cause.errors : [cause];

@@ -6,8 +6,8 @@ import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
 
 /**
- * Runs the custom actions of a project. What it throws ends the flow that asked for the action,
- * and the user gets one message of apology.
+ * Runs the custom actions of a project. An error ends the flow that runs the action, and the user gets
+ * one error message.
  * @example
  * const actions: ActionRunner = {
  *   has: (name) => name === 'action_price',
@@ -15,13 +15,13 @@ import type { EventDraft } from '../tracker/events.ts';
  * };
  */
 export interface ActionRunner {
-  /** Whether it can run the action; a declared action that nobody can run fails when it is reached. */
+  /** Whether it can run the action; a declared action without a runner fails when it is reached. */
   has(name: string): boolean;
   run(call: ActionCall): Promise<ActionResult>;
 }
 
 /**
- * All that an action may know.
+ * The input of an action.
  * @example
  * const run = async ({ slots, signal }: ActionCall): Promise<ActionResult> => {
  *   const price = await priceOf(slots['weight'], { signal });
@@ -32,15 +32,15 @@ export interface ActionCall {
   readonly name: string;
   readonly senderId: string;
   readonly slots: Readonly<Record<string, JsonValue>>;
-  /** The whole tracker as JSON, with as many of its events as are cheap to have; made when asked for. */
+  /** The tracker as JSON with its latest events; computed lazily. */
   tracker(): Promise<JsonObject>;
   readonly domain: Domain;
   /** Of the pattern that runs the action. */
   readonly context: JsonObject;
   readonly channel: string;
-  /** Shows a piece of a message at once. */
+  /** Streams a chunk of a message. */
   readonly stream: (piece: StreamPiece) => Promise<void>;
-  /** Names things: streams, ... */
+  /** Generates ids, for example of streams. */
   readonly newId: () => string;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export interface ActionCall {
 }
 
 /**
- * What an action wants to be said and to be true, in this order.
+ * The result of an action: messages to send, then events to apply.
  * @example
  * const result: ActionResult = {
  *   messages: [{ response: 'utter_price', values: { price: 12.5 } }], // said before the slot is set
@@ -73,7 +73,7 @@ export interface ActionMessage extends BotMessage {
 }
 
 /**
- * A message as it comes to be: one start, any number of chunks, one end.
+ * A streamed message: one start, any number of chunks, one end.
  * @example
  * const show = (piece: StreamPiece) => piece.kind === 'chunk' && process.stdout.write(piece.text);
  */
@@ -83,7 +83,7 @@ export type StreamPiece =
   | { readonly kind: 'end'; readonly streamId: string };
 
 /**
- * The action does not want to run now; says so instead of failing.
+ * Thrown by an action that declines to run, as opposed to failing.
  * @example if (slots['amount'] === null) throw new ActionRejected('there is no amount yet');
  */
 export class ActionRejected extends Error {
@@ -104,7 +104,7 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
       const runner = find(call.name);
       if (runner !== undefined) return runner.run(call);
       return Promise.reject(
-        new Error(`nobody runs action ${call.name}: define it or configure an action server`),
+        new Error(`no runner for action ${call.name}: define it or configure an action server`),
       );
     },
   };
@@ -120,13 +120,13 @@ export function firstOf(...runners: readonly ActionRunner[]): ActionRunner {
  */
 export interface Action {
   readonly name: string;
-  /** Events that it returns are applied after those that it emitted. */
+  /** Returned events are applied after emitted ones. */
   run(context: ActionContext): Promise<readonly EventDraft[] | void>;
 }
 
 /**
- * What an action sees and may do. What it says and sets takes effect when it returns, so that an
- * action that fails has done nothing; only a stream is shown at once.
+ * The input and the functions of an action. Messages and slots take effect when the action returns,
+ * so that a failed action has no effect; only streams are sent at once.
  * @example
  * async function showRate({ utterResponse, signal }: ActionContext) {
  *   const answer = await fetch('https://rates.example.com/today', { signal });
@@ -135,7 +135,7 @@ export interface Action {
  */
 export interface ActionContext {
   readonly senderId: string;
-  /** Every slot; changes that the action makes do not show here. */
+  /** Every slot as of the start of the action. */
   readonly slots: Readonly<Record<string, JsonValue>>;
   /** The whole conversation as JSON. */
   readonly tracker: () => Promise<JsonObject>;
@@ -148,7 +148,7 @@ export interface ActionContext {
   readonly utterResponse: (name: string, values?: JsonObject) => void;
   readonly setSlot: (name: string, value: JsonValue) => void;
   readonly emit: (event: EventDraft) => void;
-  /** A message that is shown while it comes to be. */
+  /** A message that is streamed. */
   readonly stream: MessageStream;
   /** Aborts when the turn is cancelled or the action takes too long. */
   readonly signal: AbortSignal;
@@ -171,13 +171,13 @@ export function defineAction(action: Action): Action {
   return action;
 }
 
-/** What one stream may hold, in characters. */
+/** Maximum length of one stream, in characters. */
 const MAX_CHARACTERS = 1024 * 1024;
 
 /**
- * A message that is shown while it comes to be. Idle until `start` or the first chunk, open until
- * `end`; then idle again. Each ended stream is also one whole message of the action, marked so
- * that channels which showed the pieces can leave it out.
+ * A streamed message. Idle until `start` or the first chunk, open until `end`; then idle again. Each
+ * ended stream is also one whole message of the action, marked so that channels that sent the chunks
+ * can skip it.
  */
 export class MessageStream {
   readonly #show: (piece: StreamPiece) => Promise<void>;

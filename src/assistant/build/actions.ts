@@ -9,10 +9,10 @@ import { type Action, type ActionRunner, firstOf } from '../actions/runner.ts';
 import type { LoadedProject } from '../project/load-project.ts';
 import type { ActionEndpoint, Project } from '../project/model.ts';
 
-/** Where actions written in TypeScript are looked for when nothing names them. */
+/** The default paths of a module with actions in TypeScript. */
 const usualPlaces = ['actions/index.ts', 'actions.ts', 'actions/index.js', 'actions.js'];
 
-/** What runs a project's actions: a module in this process first, then an action server. */
+/** Creates the runner of a project's actions: a module in this process first, then an action server. */
 export async function actionsOf(project: Project): Promise<ActionRunner | undefined> {
   const { actionEndpoint } = project.endpoints;
   const runners: ActionRunner[] = [];

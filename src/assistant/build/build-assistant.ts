@@ -12,7 +12,7 @@ import { actionsOf } from './actions.ts';
 import { rephraserOf, responseServer } from './nlg.ts';
 
 /**
- * What an assistant needs besides its project.
+ * Options of an assistant besides its project.
  * @example
  * const options: BuildOptions = {
  *   clock: { now: () => Date.parse('2026-11-20T09:00:00Z') }, // "tomorrow" is always the 21st
@@ -49,7 +49,7 @@ export interface BuildOptions {
 }
 
 /**
- * A project that was loaded, as an assistant that can talk: with its models, actions and generator.
+ * Builds an assistant from a loaded project, with its models, actions and generator.
  * @example
  * const { project } = await loadProject({ directory: '.' }, process.env);
  * await using assistant = await buildAssistant(project);
@@ -93,7 +93,7 @@ export async function buildAssistant(
   });
 }
 
-/** Where `outbound` lets calls go; undefined where there is no such section. */
+/** The network policy of `outbound`; undefined without such a section. */
 function outboundPolicy(rules: Endpoints['outbound']): UrlPolicy | undefined {
   return rules && { schemes: ['http', 'https'], ...rules };
 }

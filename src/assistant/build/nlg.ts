@@ -9,7 +9,7 @@ import { noted } from '../prompt-note.ts';
 import type { Rephraser, RephraseRequest, ResponseWriter } from '../responses/responder.ts';
 import { compileTemplate } from '../templates/template.ts';
 
-/** Our own; a project may name another. */
+/** The default prompt; a project may set another. */
 const defaultPrompt = `You rewrite one line of an assistant so that it fits the conversation.
 Keep its meaning, every fact, number and name in it, and its language. Do not add anything. Answer with the
 rewritten line alone.
@@ -25,11 +25,11 @@ interface RephraserOptions {
   /** Texts that the configuration refers to. */
   readonly files: ReadonlyMap<string, string>;
   readonly logger: Logger;
-  /** How long a model may take before the response is said as it is written. @default 7_000 */
+  /** Milliseconds before the response is sent as written. @default 7_000 */
   readonly timeoutMs?: number;
 }
 
-/** Says responses in other words through a model, where the project asks for it. */
+/** Creates the rephraser, which rewords responses with a model where the project enables it. */
 export function rephraserOf(
   nlg: NlgEndpoint | undefined,
   { models, files, logger, timeoutMs = 7_000 }: RephraserOptions,
@@ -80,13 +80,13 @@ export interface ResponseServerOptions {
 }
 
 /**
- * Has responses worded by a server (`nlg.url`): one POST for each, which is not repeated, because the
- * domain has words of its own for when there is no answer.
+ * Generates responses with an NLG server (`nlg.url`): one POST each, without retries, because the
+ * responses of the domain are the fallback.
  */
 export function responseServer(options: ResponseServerOptions): ResponseWriter {
   const { token, timeoutMs = 10_000, maxResponseBytes = 256 * 1024 } = options;
   const url = new URL(options.url);
-  // For errors and logs: the address without what may be secret in it.
+  // For errors and logs: the address without credentials.
   const name = `response server ${url.origin}${url.pathname}`;
   if (token !== undefined) url.searchParams.set('token', token);
   return {

@@ -6,7 +6,7 @@ import type { TlsFiles } from '../../service/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { A2aServer } from '../project/model.ts';
 
-/** What `a2a_server:` says, in the words of the server. */
+/** Translates `a2a_server:` of endpoints.yml to options of the A2A server. */
 export async function a2aOptions(
   server: A2aServer,
   {
@@ -16,7 +16,7 @@ export async function a2aOptions(
   }: { readonly directory: string; readonly tls: TlsFiles | undefined; readonly logger: Logger },
 ): Promise<ServeOptions> {
   const { auth, pushNotificationAllowedHosts: allowedHosts } = server;
-  // Who names authorities of client certificates wants callers to have one.
+  // Configured certificate authorities mean that client certificates are required.
   const verifiers = [
     ...(auth === undefined ? [] : [await tokenVerifier(auth, directory)]),
     ...(tls?.ca === undefined ? [] : [mtlsVerifier()]),
@@ -45,7 +45,7 @@ function tokenVerifier(auth: NonNullable<A2aServer['auth']>, directory: string):
   return jwtVerifier({
     keys: secret === undefined ? { publicKeyFile: resolve(directory, publicKeyPath) } : { secret },
     algorithms: [algorithm],
-    // The token speaks for the orchestrator: one that names no subject is still one.
+    // The token identifies the orchestrator, also when it has no subject claim.
     defaultSubject: 'orchestrator',
     requireExpiry: false,
     ...(issuer !== undefined && { issuer }),

@@ -24,7 +24,7 @@ import { readSeeds } from './seeding.ts';
 import { stateOf } from './state-mapper.ts';
 
 /**
- * How an assistant is shown as an agent.
+ * How an assistant is exposed as an A2A agent.
  * @example
  * const options: AssistantAgentOptions = {
  *   assistant: () => current, // set anew after each reload
@@ -32,14 +32,14 @@ import { stateOf } from './state-mapper.ts';
  * };
  */
 export interface AssistantAgentOptions {
-  /** The assistant of the moment: undefined until a model is loaded, another after a reload. */
+  /** The current assistant: undefined until a model is loaded, another after a reload. */
   readonly assistant: () => Assistant | undefined;
   /** @default 'Rasa Agent' */
   readonly name?: string;
   readonly description: string;
   /** @default true */
   readonly includeConversationRepair?: boolean;
-  /** Note it when conversations rest. @default none: it shows with the next message only */
+  /** Record when conversations become inactive. @default none: recorded with the next message only */
   readonly timers?: RestTimers;
 }
 
@@ -85,7 +85,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
         else yield { ...endOf(result, repair), context: saved(assistant, turn, result, timers) };
       } catch (error) {
         if (!wasGivenUp(turn)) throw error;
-        // A turn that was cancelled takes its flows with it; whatever else stopped it, they stay.
+        // Cancelling a turn cancels its flows; a turn aborted for another reason keeps them.
         const parts = [data({ state: 'canceled' })];
         yield { kind: 'canceled', parts, ...(await canceled(assistant, turn)) };
       }
@@ -97,7 +97,7 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
   };
 }
 
-/** Takes a turn: yields what is streamed on the way, and returns what it came to. */
+/** Runs a turn: yields streamed chunks and returns the final status. */
 async function* shownWhile(
   assistant: Assistant,
   turn: Turn,
@@ -115,11 +115,11 @@ async function* shownWhile(
         started.add(piece.streamId);
         await shown.push(chunk(piece.streamId, piece.text, { append }));
       } else if (piece.kind === 'end' && append) {
-        // The end of a stream brings no words of its own.
+        // The end of a stream has no text.
         await shown.push(chunk(piece.streamId, '', { append, last: true }));
       }
     },
-    // Orchestrators find messages in the end, save what agents and tools let know on the way.
+    // Orchestrators get messages with the final status, except progress messages of agents and tools.
     onMessage: async (message) => {
       const isStreamed = message.metadata?.['streamed'] === true;
       if (isIntermediate(message) && !isStreamed) await shown.push(working([messagePart(message)]));

@@ -14,7 +14,7 @@ export interface ApiJwtOptions {
   /** A shared secret, or a public key in PEM. */
   readonly secret: string;
   readonly algorithm: string;
-  /** Refuses tokens without `exp`, which would hold for ever. @default true */
+  /** Refuses tokens without `exp`, which would never expire. @default true */
   readonly requireExpiry?: boolean;
 }
 
@@ -22,15 +22,15 @@ export interface ApiJwtOptions {
 export type ApiRole = 'admin' | 'user';
 
 /**
- * Who may use the HTTP API: whoever has the token, or a signed user. Without either, programs on this
- * machine only, unless the operator let everybody in.
+ * Authorizes requests to the HTTP API by a static token or a JWT. Without either being configured,
+ * only local clients are admitted, unless the operator allowed anonymous remote clients.
  */
 export class ApiAccess {
   readonly #options: ApiAccessOptions;
   readonly #letsEverybodyIn: boolean;
 
   constructor(options: ApiAccessOptions, letsEverybodyIn = false) {
-    // What is empty would be the same as what is missing, and let everybody in.
+    // An empty token would match a request without one and admit anonymous clients.
     if (options.token === '' || options.jwt?.secret === '') {
       throw new LegateError(
         'CONFIGURATION_INVALID',
@@ -60,7 +60,7 @@ export class ApiAccess {
     const { authorization } = request.headers;
     const given = token === undefined ? [] : query.getAll('token');
     const isSigned = jwt !== undefined && authorization !== undefined;
-    // Of two credentials one would decide, and nobody could tell which.
+    // With two credentials it would be ambiguous which one decides.
     if (given.length + (isSigned ? 1 : 0) > 1) throw unauthenticated();
     if (token !== undefined && isSameSecret(token, given[0] ?? '')) return 'admin';
     const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
@@ -99,14 +99,14 @@ async function userOf(
     const { user } = payload;
     return typeof user === 'object' && user !== null ? user : {};
   } catch (error) {
-    // Only whoever has the key can make a token that gets this far.
+    // The signature is valid here, so the claims come from a holder of the key.
     if (isWithoutExpiry(error)) {
       throw unauthenticated(
         'authentication failed: the token never expires; give it an exp claim, or let such tokens ' +
           'in with --jwt-without-expiry (in code api.jwt.requireExpiry: false)',
       );
     }
-    // Which other check failed is nobody's business.
+    // Clients don't learn which other check failed.
     throw unauthenticated();
   }
 }

@@ -40,7 +40,7 @@ export const conversationRoutes: Routes = [
       const { sender = 'user', parse_data: parsed = {} } = body;
       const text = requireText(body['text'], 'text');
       if (sender !== 'user') {
-        throw invalidParams({ field: 'sender', description: 'must be user: nobody else is heard' });
+        throw invalidParams({ field: 'sender', description: 'must be "user"' });
       }
       const understood = isJsonObject(parsed) ? parsed : {};
       const intent = { name: null, confidence: 0 };
@@ -106,20 +106,20 @@ function readTime(text: string | null): number | undefined {
   throw invalidParams({ field: 'until', description: 'must be a time in seconds since 1970' });
 }
 
-/** What came before the last restart is forgotten, but kept in the log. */
+/** The events since the last restart; earlier ones stay in the log. */
 function afterRestart(tracker: JsonObject): JsonObject {
   const events = tracker['events'] as readonly JsonObject[];
   const restart = events.findLastIndex(({ event }) => event === 'restart');
   return restart < 0 ? tracker : { ...tracker, events: events.slice(restart) };
 }
 
-/** Without what was taken back by `rewind` and `undo`. */
+/** The events without the ones undone by `rewind` and `undo`. */
 function applied(tracker: JsonObject): JsonObject {
   const events = tracker['events'] as readonly (JsonObject & { readonly event: string })[];
   return { ...tracker, events: appliedEvents(events) };
 }
 
-/** One event or a list of them; all are taken, or none. */
+/** One event or a list of them; either all are applied or none. */
 function eventsOf({ models }: ApiCall, body: JsonValue): readonly JsonObject[] {
   const events = Array.isArray(body) ? body : [body];
   const { domain } = models.require().assistant;

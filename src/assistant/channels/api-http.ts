@@ -44,12 +44,12 @@ const reasons: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-/** Answers with what went wrong, in the form that clients of Rasa know. */
+/** Responds with an error in Rasa's format. */
 export function failureSender(
   version: string,
 ): (response: ServerResponse, error: LegateError) => void {
   return (response, error) => {
-    // An answer that has begun can only be broken off.
+    // The headers are sent, so the only way to report the failure is to close the connection.
     if (response.headersSent) return void response.destroy();
     const { message, violations = [] } = toPublicError(error);
     const code = error instanceof NoModelError ? 409 : statusOf(error.code).http;

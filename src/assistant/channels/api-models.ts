@@ -4,7 +4,7 @@ import { invalidParams, LegateError } from '../../protocol/index.ts';
 import type { Routes } from './api.ts';
 import { reply } from './api-http.ts';
 
-/** What is served, and how to change it. */
+/** The endpoints that show and replace the current model. */
 export const modelRoutes: Routes = [
   [
     'GET',
@@ -63,7 +63,7 @@ export const modelRoutes: Routes = [
         await replaceModel(file === undefined ? 'same' : { file });
       } catch (error) {
         if (!(error instanceof LegateError) || error.code !== 'CONFIGURATION_INVALID') throw error;
-        // Who may put a model in place may know what is wrong with it.
+        // Clients that may replace the model may see the errors in it.
         throw invalidParams({ field: 'model_file', description: error.message });
       }
       response.writeHead(204).end();

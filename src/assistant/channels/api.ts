@@ -9,15 +9,15 @@ import type { ModelHolder } from './model-holder.ts';
 export interface ApiOptions {
   readonly access: ApiAccess;
   readonly models: ModelHolder;
-  /** Puts a packed model in place of the present one; `same` reads the present one again. */
+  /** Replaces the current model by a packed one; `same` reloads the current one. */
   readonly replaceModel: (wanted: { readonly file: string } | 'same' | 'none') => Promise<void>;
   readonly version: string;
 }
 
-/** One request to the API, by a caller that may make it. */
+/** An authorized request to the API. */
 export interface ApiCall extends RouteCall, ApiOptions {
   readonly limits: ChannelHost['service']['limits'];
-  /** Those of the owner that the request names. */
+  /** The conversations of the owner that the request names. */
   readonly conversations: Conversations;
   /** The conversation that the path names; empty where it names none. */
   readonly id: string;
@@ -29,7 +29,7 @@ export type Routes = readonly (readonly [
   handle: (call: ApiCall) => Promise<void> | void,
 ])[];
 
-/** The HTTP API: conversations and models for programs that look after an assistant. */
+/** The HTTP API: manages the conversations and models of an assistant. */
 export function apiChannel(options: ApiOptions): Channel {
   return {
     name: 'api',
@@ -43,8 +43,8 @@ export function apiChannel(options: ApiOptions): Channel {
           const { id } = params;
           const role = await options.access.check(request, query, id);
           if (id !== undefined) checkConversationId(id, 'conversation id');
-          // Conversations of A2A callers who had to say who they are belong to them; only an
-          // administrator may name another owner.
+          // Conversations of authenticated A2A callers belong to them; only an administrator may
+          // name another owner.
           const subject = query.get('subject');
           const conversations = subject === null || role === 'user' ? all : all.of(subject);
           const { limits } = host.service;

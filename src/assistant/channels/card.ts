@@ -10,7 +10,7 @@ import type { Flow } from '../model.ts';
 import type { A2aServer } from '../project/model.ts';
 import { type LoadedModel, versionOf } from './model-holder.ts';
 
-/** `agent_card_path`, read once: a card that cannot be used must keep the server from starting. */
+/** Reads `agent_card_path` once at startup: the server must not start with an invalid card. */
 export async function readStaticCard(
   server: A2aServer | undefined,
   directory: string,
@@ -22,7 +22,7 @@ export async function readStaticCard(
   } catch (error) {
     throw new LegateError(
       'CONFIGURATION_INVALID',
-      `a2a_server.agent_card_path: ${path} is no agent card: ${(error as Error).message}`,
+      `a2a_server.agent_card_path: ${path} is not a valid agent card: ${(error as Error).message}`,
       { cause: error },
     );
   }
@@ -30,7 +30,7 @@ export async function readStaticCard(
 
 /**
  * The card of each model: the file's, or one made of its flows; and a placeholder without skills
- * while there is no model. Where the server is reached, only the server knows.
+ * while there is no model. The server adds its own URL.
  */
 export function cardMaker(
   served: AgentCard,
@@ -51,7 +51,7 @@ export function cardMaker(
   };
 }
 
-/** The file's card, save for what only the server knows: where it is, what it verifies, what it offers. */
+/** The file's card, with the URL, security schemes and capabilities of the server. */
 function asServed(fixed: AgentCard, served: AgentCard): AgentCard {
   const { securitySchemes: _schemes, securityRequirements: _requirements, ...rest } = fixed;
   const { supportedInterfaces, capabilities, securitySchemes, securityRequirements } = served;

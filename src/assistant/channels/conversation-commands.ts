@@ -16,20 +16,20 @@ import type { EventDraft } from '../tracker/events.ts';
 import type { TurnResult } from '../turn-result.ts';
 
 /**
- * What a user says by a channel.
+ * A user message from a channel.
  * @example const input: SayInput = { text: 'hi', channel: 'kiosk', metadata: {}, streams: false };
  */
 export interface SayInput {
   readonly text: string;
-  /** By which the user speaks. */
+  /** The name of the channel that the message comes from. */
   readonly channel: string;
   readonly metadata: JsonObject;
-  /** Whether pieces and messages are told as they come to be. */
+  /** Whether chunks and messages are reported while the turn runs. */
   readonly streams: boolean;
 }
 
 /**
- * A whole message, or a piece of one that is streamed.
+ * A whole message, or a chunk of a streamed one.
  * @example const wordsOf = (said: Spoken) => ('piece' in said ? said.piece : said.message.text);
  */
 export type Spoken = { readonly message: BotMessage } | { readonly piece: string };
@@ -37,7 +37,7 @@ export type Spoken = { readonly message: BotMessage } | { readonly piece: string
 const object = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null);
 
 /**
- * Says something as the user; gives what the assistant says.
+ * Sends a user message; returns the assistant's messages.
  * @example console.log(sayCommand.name);
  */
 export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], Spoken> = {
@@ -54,7 +54,7 @@ export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], Spoken> =
 };
 
 /**
- * Makes events of the outside part of the conversation.
+ * Applies external events to the conversation.
  * @example console.log(recordCommand.name);
  */
 export const recordCommand: AgentCommand<{ readonly events: readonly EventDraft[] }, boolean> = {
@@ -63,7 +63,7 @@ export const recordCommand: AgentCommand<{ readonly events: readonly EventDraft[
   result: z.boolean(),
 };
 
-/** Notes that a conversation rests, for the timer that is due. False when the timer is void. */
+/** Records that a conversation is inactive, for the timer that is due. Returns false when the timer is void. */
 export const restCommand: AgentCommand<{ readonly timer: string }, boolean> = {
   name: 'rest',
   input: z.object({ timer: z.string() }),
@@ -71,7 +71,7 @@ export const restCommand: AgentCommand<{ readonly timer: string }, boolean> = {
 };
 
 /**
- * Ends the work of agents elsewhere; names them.
+ * Cancels the tasks of remote agents; returns the agents' names.
  * @example console.log(endWorkCommand.name);
  */
 export const endWorkCommand: AgentCommand<object, readonly string[]> = {
@@ -80,9 +80,9 @@ export const endWorkCommand: AgentCommand<object, readonly string[]> = {
   result: z.array(z.string()),
 };
 
-/** Makes timers that note it when conversations rest. */
+/** Creates the timers that record inactivity. */
 export interface RestTimers {
-  /** A timer, to be written with the conversation that names it; undefined where there is none. */
+  /** A timer, to be saved with the conversation that names it; undefined when sessions don't expire. */
   arm(
     caller: Caller,
     contextId: string,
@@ -93,7 +93,7 @@ export interface RestTimers {
 /** The conversation whose turn or command runs. */
 export type Place = Pick<CommandTurn, 'contextId' | 'caller' | 'state' | 'signal'>;
 
-/** What came of a turn, to be saved with its end, with a timer for a conversation that has none. */
+/** The effects of a turn to save with its end, with a timer for a conversation that has none. */
 export function saved(
   assistant: Assistant,
   { caller, contextId }: Place,
@@ -108,7 +108,7 @@ export function saved(
   return { value: { ...tracker, timer: timer.id }, log: events, records: [timer.record] };
 }
 
-/** What the assistant has to know of whoever speaks, and in which conversation. */
+/** The part of a turn request that identifies the sender and the conversation. */
 export async function speakerOf(
   { contextId, state, signal }: Place,
   said: Required<Pick<TurnRequest, 'messageId' | 'metadata' | 'channel'>>,
@@ -124,7 +124,7 @@ export async function speakerOf(
   };
 }
 
-/** Handles what channels, the HTTP API and timers ask of conversations. */
+/** Handles the commands that channels, the HTTP API and timers send to conversations. */
 export function conversationCommands(options: {
   readonly assistant: () => Assistant | undefined;
   readonly timers?: RestTimers | undefined;
@@ -166,14 +166,14 @@ export function conversationCommands(options: {
   ];
 }
 
-/** Tells what is said as it comes to be. */
+/** Reports chunks and messages while the turn runs. */
 function telling(turn: CommandTurn): Pick<TurnRequest, 'onChunk' | 'onMessage'> {
   return {
     onChunk: (piece) => {
       if (piece.kind === 'chunk' && piece.text !== '') turn.tell({ piece: piece.text });
     },
     onMessage: (message) => {
-      // What was shown piece by piece is not shown again.
+      // The client has already received a streamed message as chunks.
       if (!wasStreamed(message)) turn.tell({ message: forUser(message) });
     },
   };
@@ -183,7 +183,7 @@ function wasStreamed({ metadata }: BotMessage): boolean {
   return metadata?.['streamed'] === true;
 }
 
-/** Of what is known about a message, only whether it was streamed concerns those who show it. */
+/** Drops the metadata of a message except for `streamed`: the rest is internal. */
 function forUser(message: BotMessage): BotMessage {
   const { metadata: _, ...rest } = message;
   return wasStreamed(message) ? { ...rest, metadata: { streamed: true } } : rest;

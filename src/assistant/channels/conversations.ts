@@ -19,26 +19,26 @@ import type { ModelHolder } from './model-holder.ts';
 export const assistantName = 'assistant';
 
 export interface SayOptions {
-  /** By which the user speaks. */
+  /** The name of the channel that the message comes from. */
   readonly channel: string;
   /** @default {} */
   readonly metadata?: JsonObject;
   readonly signal?: AbortSignal | undefined;
-  /** W3C trace context of whoever asked. */
+  /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
 }
 
 /**
- * Conversations as channels see them. Whatever changes one is a command of the engine, so it
- * waits its place in the conversation's queue; a conversation begun here can go on over A2A.
+ * Conversations as channels see them. Every change is a command of the engine, so it waits in the
+ * conversation's queue. A conversation started here can continue over A2A.
  */
 export class Conversations {
   readonly #host: { readonly engine: Engine; readonly store: Store };
   readonly #models: ModelHolder;
   readonly #subject: string;
 
-  /** `subject`: whose conversations; those of nobody in particular when empty. */
+  /** `subject`: the owner of the conversations; empty for anonymous. */
   constructor(
     host: { readonly engine: Engine; readonly store: Store },
     models: ModelHolder,
@@ -54,12 +54,12 @@ export class Conversations {
     return new Conversations(this.#host, this.#models, subject);
   }
 
-  /** Says something as the user; gives what the assistant says. */
+  /** Sends a user message; returns the assistant's messages. */
   say(id: string, text: string, options: SayOptions): Promise<readonly BotMessage[]> {
     return this.#say(id, text, options, undefined);
   }
 
-  /** The same, as it comes to be: pieces of messages that are streamed, and whole messages. */
+  /** Sends a user message; reports chunks of streamed messages and whole messages as they arrive. */
   async stream(
     id: string,
     text: string,
@@ -71,7 +71,7 @@ export class Conversations {
       wasTold = true;
       onSpoken(spoken);
     });
-    // Another replica may have run it, which tells nobody here on the way.
+    // Another replica may have run the command; its progress isn't reported here.
     if (!wasTold) for (const message of messages) onSpoken({ message });
   }
 
@@ -88,13 +88,13 @@ export class Conversations {
     return this.#host.engine.command(this.#key(id), sayCommand, input, told);
   }
 
-  /** Makes events of the outside part of the conversation. */
+  /** Applies external events to the conversation. */
   async record(id: string, events: readonly JsonObject[]): Promise<void> {
     this.#models.require();
     await this.#host.engine.command(this.#key(id), recordCommand, { events });
   }
 
-  /** The conversation as JSON; one that was never held is empty. */
+  /** The conversation as JSON; an unknown conversation is empty. */
   async tracker(
     id: string,
     options: {
@@ -122,8 +122,8 @@ export class Conversations {
   }
 
   /**
-   * Ends what is at work for the conversation, and the work of agents elsewhere with it. A question
-   * that waits for its answer is no work. Gives the ids of the tasks and calls that were ended.
+   * Cancels the running tasks of the conversation and their remote tasks. A task that waits for input
+   * isn't cancelled. Returns the ids of the cancelled tasks and calls.
    */
   async cancelWork(id: string): Promise<readonly string[]> {
     const ended = [...(await this.#host.engine.cancelCommands(this.#key(id)))];
@@ -132,7 +132,7 @@ export class Conversations {
       const { tasks } = await this.#host.engine.listTasks(request, this.#call);
       for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
     }
-    // Agents may also be at work while no turn is under way.
+    // Remote agents may also work between turns.
     if (await this.#hasWork(id)) {
       await this.#host.engine.command(this.#key(id), endWorkCommand, {});
     }
@@ -145,7 +145,7 @@ export class Conversations {
     return saved !== undefined && assistant?.hasWork(saved as JsonObject) === true;
   }
 
-  /** False for a task that ended by itself in the meantime. */
+  /** Returns false when the task ended in the meantime. */
   async #cancel(id: string): Promise<boolean> {
     try {
       const { value } = await this.#host.engine.cancelTask({ id }, this.#call);

@@ -6,9 +6,9 @@ import type { A2aServer } from '../project/model.ts';
 import type { ApiAccess } from './api-access.ts';
 
 /**
- * `SANIC_WORKERS` asks for several workers in one server. Legate has none: it scales by replicas on a
- * shared store. With a store that lasts the wish does no harm; with one in memory each worker would
- * have had tasks of its own, so it is refused, as projects that set it expect.
+ * `SANIC_WORKERS` configures several workers in one server. Legate has none: it scales by replicas on
+ * a shared store. With a durable store the setting is ignored; with the memory store each worker would
+ * have its own tasks, so it is refused, as projects that set it expect.
  */
 export function checkWorkers(
   environment: NodeJS.ProcessEnv,
@@ -36,8 +36,8 @@ interface Channels {
   readonly api: ApiAccess | undefined;
 }
 
-/** Other machines may reach the server only when every channel asks them who they are. */
-export function checkReach(
+/** The server accepts remote connections only when every channel authenticates its clients. */
+export function checkRemoteAccess(
   options: { readonly host?: string; readonly dangerouslyAllowUnauthenticatedRemote?: boolean },
   { a2aServer, hasRest, api }: Channels,
 ): void {

@@ -11,37 +11,37 @@ import { loadState } from '../tracker/state.ts';
 import { restCommand, type RestTimers } from './conversation-commands.ts';
 
 /**
- * Whose conversations are watched, and how closely.
+ * Which conversations have timers, and how often due timers are polled.
  * @example
  * const options: InactivityTimersOptions = {
  *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger, lookMs: 30_000,
  * };
  */
 export interface InactivityTimersOptions {
-  /** The agent's name, as its owners have it. */
+  /** The agent's name in owner keys. */
   readonly agent: string;
-  /** The assistant of the moment; without one, timers wait. */
+  /** The current assistant; without one, timers wait. */
   readonly assistant: () => Assistant | undefined;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
-  /** Milliseconds between two looks for timers that are due. @default 10_000 */
+  /** Milliseconds between two polls for due timers. @default 10_000 */
   readonly lookMs?: number;
 }
 
 const space = 'assistant-inactivity';
-/** Timers looked at in one go. */
+/** Timers read per poll. */
 const batch = 100;
-/** Turns of timers under way at one time. */
+/** Maximum number of concurrent commands of timers. */
 const atOnce = 8;
-/** Milliseconds that a replica has a timer to itself; then others may take it. Twice as long each time. */
+/** Milliseconds that a replica's claim on a timer lasts; doubled with each attempt. */
 const claimMs = 60_000;
 const mostDoublings = 8;
-/** Milliseconds for the turn that notes the rest; one that waits behind others is looked for later. */
+/** Milliseconds to wait for the command that records inactivity; a queued one is checked later. */
 const turnMs = 10_000;
-/** Milliseconds until a timer is looked at again whose sessions have no end at present. */
+/** Milliseconds until the next check of a timer while sessions are configured not to expire. */
 const endlessMs = 24 * 60 * 60 * 1000;
 
-/** What a timer has to know; part of its record. */
+/** The payload of a timer's record. */
 const waitingSchema = z.object({
   id: z.string(),
   tenant: z.string(),
@@ -52,16 +52,16 @@ const waitingSchema = z.object({
 type Waiting = z.infer<typeof waitingSchema>;
 
 /**
- * Timers of conversations, one for each, kept in the store: a process that stops takes none with it,
- * and any replica may find one due. The conversation names the timer that counts; others are void.
+ * Inactivity timers, one per conversation, persisted in the store: they survive restarts, and any
+ * replica may claim a due timer. The conversation names its current timer; other timers are void.
  *
- * - **armed**: a record, sorted by when it is to be looked at. A conversation that goes on leaves it
- *   alone: when it is looked at, it moves to when the conversation will have rested long enough.
- * - **claimed**: due, and one replica is at it; the others see it moved by `claimMs`.
- * - **gone**: the rest is noted, the conversation forgotten, or another timer counts.
+ * - **armed**: a record, sorted by due time. New messages don't touch it: when it becomes due, it is
+ *   moved to the time at which the conversation will have been inactive for long enough.
+ * - **claimed**: due and claimed by one replica; the others see its due time moved by `claimMs`.
+ * - **deleted**: inactivity is recorded, the conversation is deleted, or it names another timer.
  *
- * That the rest is noted once does not hang on the claim: the turn that notes it has its place in the
- * queue of the conversation, and finds the timer void when another one was first.
+ * Inactivity is recorded exactly once even if two replicas claim a timer: the command waits in the
+ * conversation's queue and finds the timer void when another command was first.
  * @example
  * const assistant = () => bank;
  * const timers = new InactivityTimers({ agent: 'bank', assistant, scheduler: systemScheduler, logger });
@@ -89,7 +89,7 @@ export class InactivityTimers implements RestTimers {
     });
   }
 
-  /** Looks no more; turns that still end arm their timers all the same. */
+  /** Stops polling; turns that end later still arm their timers. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#looks?.stop();
@@ -103,7 +103,7 @@ export class InactivityTimers implements RestTimers {
     return { id, record };
   }
 
-  /** Looks at timers that are due, a bounded number at once. */
+  /** Handles due timers with bounded concurrency. */
   async #look(): Promise<void> {
     const { scheduler, assistant } = this.#options;
     for (let isMore = true; isMore && !this.#stopping.signal.aborted;) {
@@ -133,12 +133,12 @@ export class InactivityTimers implements RestTimers {
       await this.#moveOn(claimed, waiting);
     } catch (error) {
       const { contextId, attempts } = waiting;
-      // The claim runs out, and it is tried again.
+      // The timer is retried when the claim expires.
       logger.warn({ contextId, attempts, error }, 'assistant.inactivity.not_noted');
     }
   }
 
-  /** Moves the record on, so that others leave it alone; undefined when another one was first. */
+  /** Claims the timer by moving its due time; undefined when another replica was first. */
   async #claim({ key, version }: StoredRecord, waiting: Waiting): Promise<string | undefined> {
     const attempts = Math.min(waiting.attempts + 1, mostDoublings);
     const until = this.#options.scheduler.now() + claimMs * 2 ** waiting.attempts;
@@ -147,7 +147,7 @@ export class InactivityTimers implements RestTimers {
     return isOurs ? moved.key : undefined;
   }
 
-  /** When the conversation rests; undefined when the timer does not count any more. */
+  /** When the conversation becomes inactive; undefined when the timer is void. */
   async #restsFrom({ id, tenant, subject, contextId }: Waiting): Promise<number | undefined> {
     const owner = ownerKey({ agent: this.#options.agent, tenant, subject });
     const context = await this.#served?.store.loadContext(owner, contextId);
@@ -156,12 +156,12 @@ export class InactivityTimers implements RestTimers {
     return this.#options.assistant()?.restsFrom(tracker);
   }
 
-  /** Never, for a timer that does not count. */
+  /** Infinity for a void timer. */
   async #dueAt(waiting: Waiting): Promise<number> {
     return (await this.#restsFrom(waiting)) ?? Infinity;
   }
 
-  /** A command, at its place in the queue of the conversation. */
+  /** Queues the command that records inactivity. */
   async #note({ id, tenant, subject, contextId }: Waiting): Promise<void> {
     using deadline = new Deadline({
       signal: this.#stopping.signal,
@@ -178,7 +178,7 @@ export class InactivityTimers implements RestTimers {
     );
   }
 
-  /** What became of it decides: gone when it does not count any more, else armed for later. */
+  /** Deletes the timer when it is void, otherwise arms it for later. */
   async #moveOn(claimed: string, waiting: Waiting): Promise<void> {
     const at = await this.#restsFrom(waiting);
     const later = Number.isFinite(at) ? at : this.#options.scheduler.now() + endlessMs;

@@ -43,7 +43,7 @@ function cardIn(text: string | undefined): JsonObject | undefined {
   try {
     return JSON.parse(text) as JsonObject;
   } catch {
-    // Whoever loads the project says what is wrong with it.
+    // The loader of the project reports this error.
     return undefined;
   }
 }

@@ -24,35 +24,35 @@ export function versionOf({ packed, project }: LoadedModel): string {
   return packed === undefined ? project.modelId || '1.0.0' : basename(packed, '.tar.gz');
 }
 
-/** There is nothing that could answer, until a model is loaded. */
+/** The error of requests that arrive before a model is loaded. */
 export class NoModelError extends LegateError {
   constructor() {
     super('UNAVAILABLE', 'no model is loaded; load one with PUT /model', { retryAfter: 5 });
   }
 }
 
-/** For turns that do not end although they were told to, in milliseconds. */
+/** Grace period for turns that don't end after an abort, in milliseconds. */
 const graceMs = 2_000;
 
 type Listener = (model: LoadedModel | undefined) => Promise<void>;
 
 /**
- * The model of the moment. Turns that began with one end with it; the next turn takes the new one.
- * Changes are made one after the other, and one that fails leaves everything as it was.
+ * Holds the current model. A turn keeps the model that it started with; the next turn takes the new
+ * one. Changes are serialized, and a failed change leaves the current model in place.
  */
 export class ModelHolder {
   #model: LoadedModel | undefined;
   #listener: Listener = async () => {};
-  /** Changes, one after the other. */
+  /** Serializes changes. */
   readonly #changes = new KeyedQueue();
-  /** Former models whose turns have not ended. */
+  /** Replaced models with turns in flight. */
   readonly #leaving = new Set<Assistant>();
 
   get current(): LoadedModel | undefined {
     return this.#model;
   }
 
-  /** For doors that need one. */
+  /** For channels that need a model. */
   require(): LoadedModel {
     if (this.#model === undefined) throw new NoModelError();
     return this.#model;
@@ -63,7 +63,7 @@ export class ModelHolder {
     this.#listener = listener;
   }
 
-  /** Puts what `load` gives in place of the present model. */
+  /** Replaces the current model by the one that `load` returns. */
   change(load: () => Promise<LoadedModel | undefined>): Promise<void> {
     return this.#changes.run('model', async () => {
       const former = this.#model;
@@ -73,7 +73,7 @@ export class ModelHolder {
     });
   }
 
-  /** Lets all models go. Whoever drives their turns has ended them; those that hang are not waited for. */
+  /** Closes all models. The engine has ended their turns; turns that hang are not awaited. */
   async close(): Promise<void> {
     await this.#changes.idle();
     const current = this.#model === undefined ? [] : [this.#model.assistant];
@@ -94,13 +94,13 @@ export interface ModelSource {
   readonly places: ProjectPlaces;
 }
 
-/** A model that was read and found to be without errors, but cannot talk yet. */
+/** A project that was read and validated, but not built yet. */
 export interface ReadModel {
   readonly project: Project;
   readonly packed: string | undefined;
 }
 
-/** Reads a model; every mistake in it is told at once. */
+/** Reads and validates a model; throws with all of its errors. */
 export async function readModel(
   { file, places }: ModelSource,
   environment: NodeJS.ProcessEnv,
@@ -117,7 +117,7 @@ export async function readModel(
   return { project, packed: file };
 }
 
-/** Makes a model ready to talk: its models, actions and whatever else it calls. */
+/** Builds the assistant of a model: language models, actions and connections. */
 export async function makeReady(
   { project, packed }: ReadModel,
   options: BuildOptions,
@@ -125,7 +125,7 @@ export async function makeReady(
   return { project, packed, assistant: await buildAssistant(project, options) };
 }
 
-/** A package has no endpoints and no credentials of its own: they are those of the place. */
+/** A package has no endpoints and no credentials: they come from the project folder. */
 function besideModel({ directory, endpoints, credentials }: ProjectPlaces): {
   directory: string;
   endpoints: string | undefined;

@@ -4,8 +4,8 @@ import type { TurnOutcome } from '../turn-result.ts';
 import type { BotMessage } from '../bot-message.ts';
 
 /**
- * What an orchestrator is told: the state of the conversation as data, then what was said to the
- * user. The stack, prompts and the tracker stay inside.
+ * The parts that an orchestrator receives: the state of the conversation as data, then the messages to
+ * the user. The stack, prompts and the tracker stay internal.
  */
 export function partsOf(
   kind: EndKind,
@@ -35,7 +35,7 @@ function stateData(kind: EndKind, outcome: TurnOutcome): JsonObject {
 /** Everything of a message besides its text; channels that can show it find it in the metadata. */
 export function messagePart(message: BotMessage): Part {
   const { text: words, metadata: about, ...rest } = message;
-  // Of what is known about a message, only this concerns those who show it.
+  // The rest of the metadata is internal.
   const streamed = about?.['streamed'] === true && { metadata: { streamed: true } };
   const extras = { ...rest, ...streamed } as { readonly [key: string]: JsonValue };
   const metadata = Object.keys(extras).length === 0 ? undefined : { message: extras };

@@ -1,6 +1,6 @@
 import type { Logger } from '../../telemetry/index.ts';
 
-/** The names of our events under which operators of Rasa have alerts. */
+/** Rasa's names of log events that operators have alerts for. */
 const rasaNames: Readonly<Record<string, string>> = {
   'audit.unauthenticated': 'a2a_server.sanic_app.auth_rejected',
   'http.stream.failed': 'a2a_server.sanic_app.stream_sse.error',
@@ -9,7 +9,7 @@ const rasaNames: Readonly<Record<string, string>> = {
   'tasks.turn.timeout': 'a2a_server.rasa_a2a_agent_executor.task_timeout',
 };
 
-/** A logger that names events as Rasa does, where Rasa has a name. */
+/** A logger that uses Rasa's event names where Rasa has one. */
 export function withRasaNames(logger: Logger): Logger {
   const named =
     (level: 'debug' | 'info' | 'warn' | 'error'): Logger['info'] =>

@@ -6,7 +6,7 @@ import {
 } from '../../protocol/index.ts';
 
 /**
- * A message as the conversation sees it: its words, and the slots that its sender knows already.
+ * A user message: its text, and the slot values that the sender already knows.
  * @example
  * const seeded: SeededMessage = { text: 'Transfer money', slots: { amount: 5 }, metadata: {} };
  */
@@ -61,7 +61,7 @@ function splitText(whole: string): { text: string; slots: JsonObject } {
   return { text: (head + tail).trim(), slots };
 }
 
-/** Something that only looks like slots stays what it is: words of the user. */
+/** Text that only looks like slots stays part of the message. */
 function parse(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue;

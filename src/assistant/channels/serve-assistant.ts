@@ -26,7 +26,7 @@ import { apiChannel } from './api.ts';
 import { ApiAccess, type ApiAccessOptions } from './api-access.ts';
 import { cardMaker, readStaticCard } from './card.ts';
 import { assistantName, Conversations } from './conversations.ts';
-import { checkReach, checkWorkers } from './guards.ts';
+import { checkRemoteAccess, checkWorkers } from './guards.ts';
 import { InactivityTimers } from './inactivity-timers.ts';
 import { inspectedAssistant } from './inspected.ts';
 import { makeReady, ModelHolder, readModel } from './model-holder.ts';
@@ -35,7 +35,7 @@ import { restChannel } from './rest.ts';
 import { SharedModel, type WantedModel } from './shared-model.ts';
 
 /**
- * Which project is served, where, and to whom.
+ * Which project is served, on which address, and to which clients.
  * @example
  * const options: ServeAssistantOptions = {
  *   places: { directory: 'bank', endpoints: 'endpoints.production.yml' },
@@ -57,11 +57,11 @@ export interface ServeAssistantOptions extends Pick<
   readonly places: ProjectPlaces;
   /** A packed model; without it the project folder is read. */
   readonly model?: string;
-  /** Overrides `store:` of endpoints.yml; one that is open already stays open. */
+  /** Overrides `store:` of endpoints.yml; a store passed in open is not closed. */
   readonly store?: Store | StoreOptions;
   /** Opens the HTTP API; without it only webhooks and A2A answer. @default false */
   readonly enableApi?: boolean;
-  /** Who may use the HTTP API. @default programs on this machine */
+  /** Credentials for the HTTP API. @default none: local clients only */
   readonly api?: ApiAccessOptions;
   /** Origins of web pages that may call, or `*`. @default none */
   readonly cors?: readonly string[];
@@ -70,9 +70,9 @@ export interface ServeAssistantOptions extends Pick<
   readonly build?: BuildOptions;
   /** Shown by `GET /version`. @default '0.1.0' */
   readonly version?: string;
-  /** Called as soon as the port is open, while the model is still being made ready. */
+  /** Called when the port is open, before the model is ready. */
   readonly onListening?: (url: string) => void | Promise<void>;
-  /** Shows what goes on as a page below `/inspect`; `inspectorUrl` opens it. @default false */
+  /** Serves the inspector below `/inspect`; `inspectorUrl` opens it. @default false */
   readonly inspect?: boolean | InspectorOptions;
   readonly logger?: Logger;
 }
@@ -87,7 +87,7 @@ export interface ServeAssistantOptions extends Pick<
 export interface AssistantServing extends Serving {
   readonly models: ModelHolder;
   readonly conversations: Conversations;
-  /** Where everything is kept. */
+  /** The store of tasks and conversations. */
   readonly storage: Store | StoreOptions;
 }
 
@@ -100,7 +100,7 @@ export interface AssistantServing extends Serving {
 export async function serveAssistant(options: ServeAssistantOptions): Promise<AssistantServing> {
   const { environment = process.env, places, version = '0.1.0', inspect = false } = options;
   const logger = withRasaNames(options.logger ?? defaultLogger);
-  // Conversations go on at other replicas: their times are the store's once it is open.
+  // Replicas share conversations, so timestamps come from the store's clock once it is open.
   let storeClock: StoreClock | undefined;
   const scheduler = options.scheduler ?? {
     ...systemScheduler,
@@ -112,7 +112,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     clock: scheduler,
     ...options.build,
   };
-  // How to listen stands in the project, so it is read first; what may take time comes after.
+  // The project says how to listen, so it is read first; building the assistant follows.
   const first = await readModel({ places, file: options.model }, environment, logger);
   const { a2aServer, store: settings, telemetry } = first.project.endpoints;
   const storage = options.store ?? storeOptionsOf(settings, places.directory);
@@ -123,7 +123,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   );
   const hasRest = first.project.credentials.size === 0 || first.project.credentials.has('rest');
   const hasApi = options.enableApi === true;
-  checkReach(options, { a2aServer, hasRest, api: hasApi ? access : undefined });
+  checkRemoteAccess(options, { a2aServer, hasRest, api: hasApi ? access : undefined });
 
   const models = new ModelHolder();
   const staticCard = await readStaticCard(a2aServer, places.directory);
@@ -230,7 +230,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
   };
 }
 
-/** Tells whoever opens the server in a browser what it is. */
+/** Describes the server to browsers. */
 function greeting(version: string): Channel {
   return {
     name: 'greeting',
@@ -243,7 +243,7 @@ function greeting(version: string): Channel {
   };
 }
 
-/** Whoever may use the HTTP API for everything may look as well. */
+/** Administrators of the HTTP API may use the inspector. */
 function apiTokenAccess(access: ApiAccess): InspectorAccess {
   return {
     isOpen: access.isOpen,
@@ -258,7 +258,7 @@ function listening(options: ServeAssistantOptions): ServeOptions {
   const { port, host, tls, drainMs, noticeMs, scheduler } = options;
   return {
     ...present({ port, host, tls, drainMs, noticeMs, scheduler }),
-    // Which channels are open to whom was looked at before, one by one.
+    // checkRemoteAccess has checked the authentication of each channel.
     dangerouslyAllowUnauthenticatedRemote: true,
   };
 }

@@ -5,10 +5,10 @@ import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { KeyedQueue, repeat } from '../../time/index.ts';
 
-/** Which model is to be served: none, that of the project folder, or a packed one. */
+/** Which model to serve: none, the project folder, or a packed one. */
 export type WantedModel = 'none' | 'folder' | { readonly file: string };
 
-/** What whoever changed the model leaves in the store. */
+/** The record in the store that requests a model of all replicas. */
 const wishSchema = z.object({
   id: z.string(),
   wanted: z.union([z.literal('none'), z.literal('folder'), z.object({ file: z.string() })]),
@@ -22,28 +22,28 @@ export interface SharedModelOptions {
   readonly serve: (wanted: WantedModel) => Promise<void>;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
-  /** Milliseconds between two looks at what others wish. @default 1_000 */
+  /** Milliseconds between two polls of the store. @default 1_000 */
   readonly pollMs?: number;
 }
 
 const space = 'assistant-model';
-/** Milliseconds until a model that could not be served is tried again. */
+/** Milliseconds until a failed change is retried. */
 const retryMs = 30_000;
 
 /**
- * The model that all replicas of an assistant serve. Whoever changes it leaves a wish in the store, and
- * the others follow. Wishes hold among processes that were started with the same model: a rollout of
- * another one begins anew, and leaves those that still run the former alone.
+ * The model that all replicas of an assistant serve. The replica that changes it writes a change
+ * request to the store, and the others follow. Requests apply to processes that were started with the
+ * same model: a rollout of another model ignores them and doesn't affect the old replicas.
  *
- * - **following**: looks at the store every so often.
- * - **stopped**: no longer.
+ * - **following**: polls the store.
+ * - **stopped**: doesn't poll any more.
  */
 export class SharedModel {
   readonly #options: SharedModelOptions;
   #polling: { stop(): void } | undefined;
-  /** One thing at a time: what is looked at, changed and told must be of one moment. */
+  /** Serializes reading, changing and publishing the model. */
   readonly #steps = new KeyedQueue();
-  /** The last wish that was fulfilled, or is not to be tried again before `#retryAt`. */
+  /** The last change request that was applied, or failed and is not retried before `#retryAt`. */
   #known: string | undefined;
   #retryAt = Infinity;
 
@@ -51,11 +51,11 @@ export class SharedModel {
     this.#options = options;
   }
 
-  /** Looks at once, so that a process that comes later serves what the others do. */
+  /** Polls at once, so that a new replica serves the same model as the others. */
   async start(): Promise<void> {
     const { scheduler, pollMs = 1_000, logger } = this.#options;
     const look = (): Promise<void> => this.#steps.run('model', () => this.#look());
-    // The present model goes on: it is better than none, and another look follows.
+    // Keep serving the current model; the next poll retries.
     const onError = (error: unknown): void =>
       logger.error({ error }, 'assistant.model_not_followed');
     await look().catch(onError);
@@ -67,7 +67,7 @@ export class SharedModel {
     await this.#steps.idle();
   }
 
-  /** Serves another model, and tells the others. */
+  /** Serves another model and requests it of the other replicas. */
   change(wanted: WantedModel): Promise<void> {
     const { records, base, scheduler, serve } = this.#options;
     return this.#steps.run('model', async () => {

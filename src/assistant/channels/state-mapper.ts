@@ -2,12 +2,11 @@ import type { EndKind } from '../../agents/index.ts';
 import type { TurnOutcome } from '../turn-result.ts';
 
 /**
- * The A2A state of a conversation after a turn. The rules are looked at in order, and the first that
- * holds decides. (The first of the contract, `auth_required`, is settled by the door: a caller without
- * a valid token never gets here.)
+ * Maps the outcome of a turn to an A2A task state. The first rule that matches decides. The contract's
+ * first rule, `auth_required`, is part of authentication: a caller without a valid token never gets here.
  *
- * A flow that is still on the stack can still be answered, whatever else happened: a request that was
- * not understood, or a failure that did not end the flow, asks for input and does not drop the flow.
+ * A flow on the stack can still take input, whatever else happened: after a request that was not
+ * understood, or a failure that did not end the flow, the state is input-required.
  * @example
  * const request = { senderId: 'ada', tracker: undefined, text: 'hi' };
  * const { outcome } = await assistant.handle(request);
@@ -28,11 +27,11 @@ export function stateOf(
     [hasCompleted && !hasFlow, 'completed'],
     [asks && !hasFlow && options.includeConversationRepair && outcome.waiting, 'input-required'],
     [asks && !hasFlow, 'completed'],
-    // A welcome asks nothing: a task that waited for an answer would count as an open question.
+    // A welcome message asks nothing: input-required would make it an open question.
     [isWelcome(outcome) && !hasFlow, 'completed'],
     [outcome.waiting, 'input-required'],
   ];
-  // What is left is a session that has ended, or one that somebody else has taken over.
+  // The session has ended, or a human agent has taken over.
   return rules.find(([holds]) => holds)?.[1] ?? 'completed';
 }
 

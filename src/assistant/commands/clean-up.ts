@@ -19,15 +19,15 @@ export interface Situation {
 }
 
 export interface CleanUpOptions {
-  /** The message was a payload: guards do not count, and nothing is misunderstood. @default false */
+  /** The message was a payload: guards are ignored, and it is never misunderstood. @default false */
   readonly isPayload?: boolean;
   /** Several flows at once, with none active, become a question. @default false */
   readonly clarifyOnMultipleStartFlows?: boolean;
 }
 
 /**
- * What becomes of one command: another command or itself, or nothing; because it is true already,
- * or because it cannot be done.
+ * The result of checking one command: a command to execute, or the reason to drop it: it already
+ * holds, or it can't be executed.
  */
 export type Verdict = Command | 'satisfied' | 'impossible';
 
@@ -37,13 +37,13 @@ export interface Companions {
   readonly isCancelling: boolean;
   /** Flows that start with this message. */
   readonly starting: ReadonlySet<string>;
-  /** Slots that a rule-based extractor filled in this message: it knows better than a model. */
+  /** Slots that a rule-based extractor filled in this message; it takes precedence over a model. */
   readonly extracted: ReadonlySet<string>;
 }
 
 /**
- * Makes sense of what a generator answered: drops what is impossible, true already or said twice,
- * and turns the rest into commands that can be carried out as they stand. Pure.
+ * Cleans up the commands of a generator: drops impossible, redundant and duplicate ones, and turns
+ * the rest into executable commands. Pure.
  */
 export function cleanUp(
   commands: readonly Command[],
@@ -72,7 +72,7 @@ export function cleanUp(
     clarifyOnMultipleStartFlows,
   });
   const forAgent = withAgent(clean, situation, isPayload);
-  // Dropping what was true already leaves nothing to do, and that is fine.
+  // A message whose commands all hold already was understood, although nothing is left to do.
   const isUnderstood = isPayload || (said.length > 0 && !verdicts.includes('impossible'));
   const own = forAgent.length > 0 || isUnderstood ? forAgent : [notUnderstood];
   return withSeeds(seeds, own, situation);
@@ -80,7 +80,7 @@ export function cleanUp(
 
 const notUnderstood: Command = { command: 'cannot handle', reason: 'cannot_handle_default' };
 
-/** Whether an orchestrator sent this along: it says nothing about what the user meant. */
+/** Whether an orchestrator set the slot: such a command isn't part of the user's message. */
 function isSeed(command: Command): boolean {
   return command.command === 'set slot' && command.by === 'orchestrator';
 }
@@ -89,7 +89,7 @@ function kept(verdicts: readonly Verdict[]): readonly Command[] {
   return verdicts.filter((verdict) => typeof verdict === 'object');
 }
 
-/** An orchestrator that answers the question has said enough, whatever the words were. */
+/** When an orchestrator answers the open question, the message counts as understood. */
 function withSeeds(
   seeds: readonly Command[],
   commands: readonly Command[],
@@ -102,7 +102,7 @@ function withSeeds(
   return mergeCorrections([...seeds, ...rest]);
 }
 
-/** A question that insists on its answer (`force_slot_filling`) lets nothing else through. */
+/** With `force_slot_filling`, only commands that fill the slot are kept. */
 function admit(commands: readonly Command[], { collect }: Situation): readonly Command[] {
   if (collect?.step.forceSlotFilling !== true) return commands;
   return commands.filter(
@@ -122,7 +122,7 @@ function startedFlow(verdict: Verdict): readonly string[] {
   return typeof verdict === 'object' && verdict.command === 'start flow' ? [verdict.flow] : [];
 }
 
-/** Of several values for one slot the last counts; everything else is said once. */
+/** Keeps the last of several values for one slot, and one of equal commands. */
 function withoutDuplicates(commands: readonly Command[]): readonly Command[] {
   const last = new Map<string, Command>();
   for (const one of commands) {
@@ -131,7 +131,7 @@ function withoutDuplicates(commands: readonly Command[]): readonly Command[] {
   return [...last.values()];
 }
 
-/** All corrections of a message are one. */
+/** Merges all corrections of a message into one command. */
 function mergeCorrections(commands: readonly Command[]): readonly Command[] {
   const corrections = commands.filter((one) => one.command === 'correct slots');
   const [first] = corrections;
@@ -144,7 +144,7 @@ function mergeCorrections(commands: readonly Command[]): readonly Command[] {
   return [merged, ...others];
 }
 
-/** Questions back and shrugs count only when there is nothing better. */
+/** Keeps clarifications and `cannot handle` only when there is no other command. */
 function strongest(
   commands: readonly Command[],
   { stack, flows }: Situation,
@@ -165,10 +165,10 @@ function isWeak({ command }: Command): boolean {
   return command === 'clarify' || command === 'cannot handle';
 }
 
-/** Commands that an agent does not compete with: slots are filled, and it hears the message all the same. */
+/** Commands that don't take the message from a waiting agent. */
 const besideAgent = new Set<Command['command']>(['set slot', 'cannot handle', 'continue agent']);
 
-/** While an agent waits, a message that asks for nothing else is meant for it. */
+/** Routes a message to the waiting agent unless it asks for something else. */
 function withAgent(
   commands: readonly Command[],
   { agents }: Situation,

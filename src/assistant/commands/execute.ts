@@ -18,15 +18,15 @@ import {
 import { sessionEnded, slotSet } from '../tracker/events.ts';
 
 /**
- * Carries out clean commands: fills slots, and arranges the stack so that what has to be said
- * first is on top. From bottom to top: what was under way, the flows that start (the first one
- * asked for uppermost), slots to be validated, and patterns in the order of the commands.
+ * Executes cleaned-up commands: fills slots and orders the stack so that the first message comes from
+ * the top. From bottom to top: active flows, started flows (the first requested one on top), slots to
+ * validate, and patterns in the order of the commands.
  */
 export function executeCommands(dialogue: Dialogue, commands: readonly Command[]): void {
   const cancelled = commands.some((one) => one.command === 'cancel flow')
     ? activeSegment(dialogue.tracker.stack)
     : undefined;
-  // Whoever stops a flow has also answered whether to go on with it.
+  // Cancelling a flow also answers whether to continue it.
   if (cancelled !== undefined && isAskingToContinue(dialogue.tracker.stack)) {
     dialogue.tracker.setStack(withoutConversationPatterns(dialogue.tracker.stack));
   }
@@ -62,7 +62,7 @@ const continueSlots: readonly string[] = [
 function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void {
   if (!isAskingToContinue(dialogue.tracker.stack)) return;
   const { tracker, flows } = dialogue;
-  // What an orchestrator knows is no answer of the user, and who said yes or no has said it.
+  // Slots of an orchestrator aren't an answer of the user, and a yes or no is already an answer.
   const answered = commands.flatMap((one) =>
     one.command === 'set slot' && one.by !== 'orchestrator' ? [one.name] : [],
   );
@@ -77,7 +77,7 @@ function resumeByAnswer(dialogue: Dialogue, commands: readonly Command[]): void 
   if (segment !== undefined) resumeSegment(dialogue, segment);
 }
 
-/** Stopping comes before changing, and changing before everything else. */
+/** Cancellations run first, then corrections, then everything else. */
 function inOrderOfSpeech(commands: readonly Command[]): readonly Command[] {
   const rank = ({ command }: Command) => ['cancel flow', 'correct slots'].indexOf(command);
   const ranked = commands.filter((one) => rank(one) !== -1);
@@ -124,7 +124,7 @@ function pushPattern(dialogue: Dialogue, command: Command, cancelled: Segment | 
         greets: !dialogue.domain.actions.has('action_session_start'),
       });
     case 'restart':
-      // A program that sends /restart expects no words; a person who says so does.
+      // A program that sends /restart expects no message; a user who asks for it does.
       return dialogue.pushPattern('pattern_restart', {
         is_asked: !dialogue.options.userMessage.trim().startsWith('/'),
       });

@@ -7,10 +7,9 @@ import type { PromptNoting } from '../prompt-note.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 
 /**
- * Reads what a user said and answers with commands; knows nothing of how they are carried out.
- * A generator may answer with more, fewer or other commands than make sense: the engine cleans up
- * after it. Nothing at all means that it understood nothing. What it throws becomes an internal
- * error of this turn, and the conversation goes on.
+ * Translates a user message to commands; it doesn't execute them. The engine drops commands that make
+ * no sense. No commands mean that the message was not understood. An error becomes an internal error
+ * of the turn, and the conversation continues.
  * @example const silent: CommandGenerator = { name: 'silent', generate: async () => [] }
  */
 export interface CommandGenerator {
@@ -19,7 +18,7 @@ export interface CommandGenerator {
 }
 
 /**
- * All that a generator may know. Everything is a view: nothing here may be changed.
+ * The input of a generator. All of it is read-only.
  * @example
  * const generate = async ({ text, flows }: GeneratorInput): Promise<readonly Command[]> => {
  *   const flow = flows.find(({ examples }) => examples.includes(text));
@@ -27,11 +26,11 @@ export interface CommandGenerator {
  * };
  */
 export interface GeneratorInput {
-  /** What the user said: never empty, never longer than the limit, never a special message. */
+  /** The user's message: never empty, never longer than the limit, never a special message. */
   readonly text: string;
   readonly metadata: JsonObject;
   readonly channel: string;
-  /** Every slot of the domain; null for those without a value. */
+  /** Every slot of the domain; null without a value. */
   readonly slots: Readonly<Record<string, JsonValue>>;
   /** The last frame is the top. */
   readonly stack: readonly StackFrame[];
@@ -51,9 +50,9 @@ export interface GeneratorInput {
   readonly agents: AgentsView;
   /** The value of slot `language`. */
   readonly language: string | undefined;
-  /** To be told which flows a model was shown; the log keeps their ids. */
+  /** Receives the flows that were part of a prompt; the log keeps their ids. */
   readonly onFlows?: ((ids: readonly string[]) => void) | undefined;
-  /** To be told what a model was asked and at what cost; the log keeps it for whoever inspects. */
+  /** Receives each prompt with its cost; the log keeps it for the inspector. */
   readonly onPrompt?: PromptNoting['onPrompt'];
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;

@@ -13,7 +13,7 @@ import {
 import { isEqual } from '../templates/value.ts';
 import type { Companions, Situation, Verdict } from './clean-up.ts';
 
-/** Judges every command apart from those that fill slots, which pass. */
+/** Checks all commands except the ones that fill slots, which pass. */
 export function judgeFlowCommand(
   command: Command,
   situation: Situation,
@@ -59,7 +59,7 @@ function judgeStart(
   return isPayload || startable.has(flow.id) ? command : 'impossible';
 }
 
-/** One option is no question. A question back to the question whether to go on would be one too many. */
+/** A clarification needs two options, and isn't asked in reply to the question whether to continue. */
 function judgeClarify(
   command: Command & { readonly command: 'clarify' },
   situation: Situation,
@@ -72,7 +72,7 @@ function judgeClarify(
   return judgeStart({ command: 'start flow', flow: only }, situation, companions);
 }
 
-/** Whether a pattern relies on an action that only a project could provide, and this one does not. */
+/** Whether a pattern needs an action that the project doesn't provide. */
 function needs(pattern: string, action: string, { flows, domain }: Situation): boolean {
   const steps = [...(flows.get(pattern)?.steps.values() ?? [])];
   const usesAction = steps.some((step) => step.kind === 'action' && step.action === action);
@@ -82,8 +82,8 @@ function needs(pattern: string, action: string, { flows, domain }: Situation): b
 type SetSlot = Command & { readonly command: 'set slot' };
 
 /**
- * Judges a slot value: may this extractor fill the slot, does anybody ask for it, does it fit, is
- * it new? A slot that has a value in a flow under way is corrected rather than set.
+ * Checks a slot value: may this extractor fill the slot, does a flow ask for it, does it fit, is it
+ * new? A slot that has a value in an active flow is corrected rather than set.
  */
 export function judgeSetSlot(
   command: SetSlot,
@@ -99,7 +99,7 @@ export function judgeSetSlot(
     return 'impossible';
   }
   const coerced = coerceSlotValue(slot, command.value);
-  // A wrong answer to a question is kept as it is: the question tells the user what is wrong.
+  // An invalid answer is kept as it is: the collect step explains what is wrong.
   if (!coerced.ok) return isAsked ? command : 'impossible';
   const value = coerced.value;
   const before = situation.slots[name] ?? null;
@@ -129,7 +129,7 @@ function isGenerated(by: Extractor): boolean {
   return by === 'llm' || by === 'matching';
 }
 
-/** What a rule extracted stands against a model, unless the slot says otherwise. */
+/** A rule-based value takes precedence over a model, unless the slot says otherwise. */
 function mayOverrule(slot: Slot, situation: Situation, { extracted }: Companions): boolean {
   if (extracted.has(slot.name)) return false;
   if (situation.filledBy(slot.name) !== 'nlu' || situation.slots[slot.name] === null) return true;

@@ -27,7 +27,7 @@ export interface IncomingMessage {
   readonly slots: Readonly<Record<string, JsonValue>>;
 }
 
-/** From a message to commands that can be carried out: understood, cleaned up, and completed. */
+/** Translates a message to executable commands: generates, cleans up and completes them. */
 export async function readMessage(
   dialogue: Dialogue,
   { text, metadata, slots }: IncomingMessage,
@@ -35,9 +35,9 @@ export async function readMessage(
 ): Promise<Understanding> {
   const { tracker, domain, flows } = dialogue;
   const known = seedsOf(dialogue, slots);
-  // What the orchestrator knows is true before anything of the message is done.
+  // Slots of the orchestrator are set before the commands of the message.
   const startable = startableFlows(dialogue, valuesOf(known));
-  // An orchestrator may send data and no words at all.
+  // An orchestrator may send data without text.
   const isOnlyData = text.trim() === '' && Object.keys(slots).length > 0;
   const understood = isOnlyData
     ? { commands: [], isPayload: true }
@@ -70,9 +70,9 @@ function valuesOf(seeds: readonly Seed[]): JsonObject | undefined {
 type Seed = Command & { readonly command: 'set slot' };
 
 /**
- * Slots that whoever sent the message knows already, as commands. Any slot of the project may be among
- * them, also those that no user fills: an orchestrator speaks for its users, and knows them. Unknown
- * slots and those of the engine are left out; values that do not fit are logged and left out.
+ * The slots that came with the message, as commands. An orchestrator acts on behalf of its users, so it
+ * may set any slot of the project, also slots that no user can fill. Unknown and built-in slots are
+ * ignored; invalid values are logged and ignored.
  */
 function seedsOf(
   { domain, options }: Dialogue,
@@ -91,7 +91,7 @@ function seedsOf(
   });
 }
 
-/** Those that are news, and of which the user said nothing in the same message. */
+/** The slots with a new value that the user's message doesn't mention. */
 function newSeeds(
   { tracker }: Dialogue,
   seeds: readonly Seed[],
@@ -121,10 +121,10 @@ export interface Understanding {
   readonly prompts?: readonly JsonObject[];
 }
 
-/** Payloads carry names and values and may be longer than what people say. */
+/** Payloads carry names and values and may be longer than typed messages. */
 export const MAX_PAYLOAD_CHARACTERS = 4_096;
 
-/** The log tells which flows a model was shown, not all of a large project. */
+/** Maximum number of flow ids in the log. */
 const MAX_FLOWS_NOTED = 50;
 
 /** A generator asks once or twice. */
@@ -186,10 +186,10 @@ function flowsUnderWay({ tracker }: Dialogue): ReadonlySet<string> {
   return new Set(segment === undefined ? [] : flowIds(segment));
 }
 
-/** Commands of a generator that leave room for the message to be an answer as it stands. */
+/** Commands that don't exclude the message from being the answer itself. */
 const besideAnswer = new Set<Command['command']>(['set slot', 'cannot handle', 'clarify']);
 
-/** A question whose slot is mapped `from_text` takes what is typed, unless it means something else. */
+/** A slot mapped `from_text` takes the typed message, unless it has another meaning. */
 function withTypedAnswer(
   dialogue: Dialogue,
   text: string,

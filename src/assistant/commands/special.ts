@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/in
 import type { Command } from '../command.ts';
 import type { Domain, Flow, Slot } from '../model.ts';
 
-/** What a message is that begins with a slash. */
+/** A message that starts with a slash. */
 export type SpecialMessage =
   /** Commands, which no generator needs to see. */
   | { readonly kind: 'commands'; readonly commands: readonly Command[]; readonly intent?: Intent }
@@ -33,7 +33,7 @@ const sessionCommands: ReadonlyMap<string, Command> = new Map<string, Command>([
 
 /**
  * Reads `/SetSlots(a=1, b=x)`, `/intent{"entity": "value"}` and the messages about the session.
- * Undefined for what does not begin with a slash.
+ * Undefined for messages without a slash at the start.
  */
 export function readSpecial(text: string, known: Known): SpecialMessage | undefined {
   const message = text.trim();
@@ -83,7 +83,7 @@ function readIntent(message: string, known: Known): SpecialMessage | undefined {
   };
 }
 
-/** Something that a message names, with what tells it from others of its kind. */
+/** An entity, with its role and group. */
 interface Entity {
   readonly entity: string;
   readonly value: JsonValue;
@@ -93,7 +93,7 @@ interface Entity {
 
 /** What rules read slots from. */
 interface Evidence {
-  /** Undefined for what people type: nobody classifies it. */
+  /** Undefined for typed messages: there is no intent classifier. */
   readonly intent: string | undefined;
   readonly entities: readonly Entity[];
   /** Flows that are under way, or start with this message. */
@@ -155,7 +155,7 @@ function isMeant(options: JsonObject, { entity, role, group }: Entity): boolean 
 
 /**
  * Reads `{"city": "Rome"}`; roles and groups as `{"city": {"value": "Rome", "role": "to"}}`, or a
- * list of these. Undefined for what is no JSON object.
+ * list of these. Undefined unless the text is a JSON object.
  */
 function readEntities(json: string): readonly Entity[] | undefined {
   try {

@@ -38,7 +38,7 @@ function collected(
   return { flow, step, slot };
 }
 
-/** The domain asks again for a slot: there is no step of a flow for that, so we make one. */
+/** A collect step for a slot that the domain rejected: no flow has such a step. */
 function validated(
   { domain, flows }: Pick<Dialogue, 'domain' | 'flows'>,
   frame: PatternFrame,
@@ -89,7 +89,7 @@ export function agentsView(
   };
 }
 
-/** Patterns that only spoke do not come between the user and the agent; those that ask do. */
+/** Patterns that only sent messages don't separate the user from the agent; patterns that ask do. */
 function isOnTop(stack: readonly StackFrame[], agent: StackFrame): boolean {
   return !stack.slice(stack.indexOf(agent) + 1).some(isInner);
 }

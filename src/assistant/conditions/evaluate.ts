@@ -21,11 +21,11 @@ export interface ConditionScope {
   readonly context?: JsonObject;
   /** Makes comparisons with categorical slots independent of upper and lower case. */
   readonly domain?: Pick<Domain, 'slots'>;
-  /** Hears what could not be compared and therefore counts as false. */
+  /** Receives comparisons that can't be evaluated and therefore count as false. */
   readonly trouble?: (reason: string) => void;
 }
 
-/** Equals whatever has no content; not a JSON value, so it needs a mark of its own. */
+/** Equals every empty value; not a JSON value, so it is a symbol. */
 const empty = Symbol('empty');
 type Operand = Value | typeof empty;
 

@@ -31,7 +31,7 @@ interface Parsed {
 
 /**
  * Parses a condition. `and` and `or` bind equally and to the right: `a and b or c` is
- * `a and (b or c)`; whoever mixes them without parentheses gets a warning.
+ * `a and (b or c)`; mixing them without parentheses gives a warning.
  * @throws {ConditionError}
  */
 export function parseCondition(condition: string): Parsed {

@@ -112,7 +112,7 @@ function invalid(message: string): LegateError {
 }
 
 /**
- * A test that speaks of something the project does not have could never fail, or never pass.
+ * Reports names in tests that the project doesn't have: such a test could never fail, or never pass.
  * @example
  * const { cases, problems } = await findTests('tests', '.', process.env);
  * checkNames(cases, project, problems);

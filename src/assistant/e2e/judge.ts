@@ -8,7 +8,7 @@ import type { TrackerEvent } from '../conversation.ts';
 import { botLine, text, utterOf } from './checks.ts';
 import type { Check, TestTurn, Verdict } from './model.ts';
 
-/** What a judge is asked. */
+/** The input of a judge. */
 interface Question {
   readonly kind: 'relevant' | 'grounded';
   /** What the user said. */
@@ -25,7 +25,7 @@ interface Judgement {
   readonly faults: readonly string[];
 }
 
-/** Who says what a model's words are worth. */
+/** Scores generated messages. */
 export interface Judge {
   judge(question: Question): Promise<Judgement>;
 }
@@ -55,7 +55,7 @@ ${tasks[kind]}
 Answer with JSON only: {"statements": [{"statement": "...", "holds": true, "reason": "..."}]}`;
 }
 
-/** What a judge answers with. One that leaves out its reasons is understood all the same. */
+/** The answer of a judge. Reasons are optional. */
 const statement = z.object({ statement: z.string(), holds: z.boolean(), reason: z.string() });
 const judged = z.object({ statements: z.array(statement) });
 const lenient = statement.extend({ reason: z.string().catch('') });
@@ -84,7 +84,7 @@ export function modelJudge(
   };
   return {
     async judge(question) {
-      // A model may slip once.
+      // Retry once after an invalid answer.
       const first = readJudgement(await ask(question), question.kind);
       const judgement = first ?? readJudgement(await ask(question), question.kind);
       if (judgement !== undefined) return judgement;
@@ -94,8 +94,8 @@ export function modelJudge(
 }
 
 /**
- * The judgement in a model's answer, which may stand among words or in a fence; undefined when there
- * is none. Words that state nothing are of no use to the user, and true to whatever the truth is.
+ * The judgement in a model's answer, which may be surrounded by text or fenced; undefined when there is
+ * none. A message without statements is irrelevant, and grounded in any truth.
  */
 export function readJudgement(text: string, kind: Question['kind']): Judgement | undefined {
   const statements = statementsIn(text);
@@ -154,7 +154,7 @@ export function readGenerative(field: Field, name: string): readonly Check[] {
   ];
 }
 
-/** True when one message is good enough; all of them are told of when none is. */
+/** Passes when one message scores high enough; otherwise reports all of them. */
 async function judge(wanted: Wanted, turn: TestTurn, from: number): Promise<Verdict> {
   const { title, kind } = wanted;
   if (turn.judge === undefined) {

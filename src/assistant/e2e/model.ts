@@ -5,7 +5,7 @@ import type { Flow } from '../model.ts';
 import type { Judge } from './judge.ts';
 
 /**
- * A conversation and what is expected of it.
+ * An end-to-end test: a conversation with expectations.
  * @example
  * const { cases } = await findTests('tests', '.', process.env);
  * const quick = cases.filter((test: TestCase) => test.judge === undefined); // no model judges
@@ -20,7 +20,7 @@ export interface TestCase {
   readonly steps: readonly UserStep[];
   /** What actions answer instead of running, by name. */
   readonly stubs: ReadonlyMap<string, JsonObject>;
-  /** Who judges what models say; undefined when no conftest.yml names anybody. */
+  /** The judge of generated messages; undefined when no conftest.yml configures one. */
   readonly judge: JudgeName | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface JudgeName {
   readonly position: Position;
 }
 
-/** A message, and what must have come about before the next one. */
+/** A message, and the expectations of its turn. */
 export interface UserStep {
   readonly text: string;
   readonly position: Position;
@@ -38,7 +38,7 @@ export interface UserStep {
   readonly checks: readonly Check[];
 }
 
-/** One thing that must be true of a turn. */
+/** An expectation of a turn. */
 export interface Check {
   /** `bot_uttered utter_balance` */
   readonly title: string;
@@ -54,7 +54,7 @@ export interface NameUse {
   readonly name: string;
 }
 
-/** What came of one message. */
+/** The result of one message. */
 export interface TestTurn {
   readonly events: readonly TrackerEvent[];
   readonly flows: ReadonlyMap<string, Flow>;
@@ -74,7 +74,7 @@ export interface CheckFailure {
 }
 
 /**
- * What came of one test.
+ * The result of one test.
  * @example
  * const onResult = ({ test, failures }: CaseResult) =>
  *   console.log(failures.length === 0 ? 'passed' : 'failed', test.name);

@@ -29,7 +29,7 @@ export interface RunTestsOptions {
 }
 
 /**
- * What came of all tests.
+ * The results of all tests.
  * @example
  * const isGreen = ({ results }: TestReport) =>
  *   results.every(({ failures }) => failures.length === 0);
@@ -40,8 +40,8 @@ export interface TestReport {
 }
 
 /**
- * Holds the conversations of tests one after the other, each in a conversation of its own. A test
- * ends at the first step that does not come out as expected.
+ * Runs end-to-end conversation tests in sequence, each in its own conversation. A test ends at the
+ * first step that fails.
  * @example
  * const { cases } = await findTests('tests', '.', process.env);
  * const { results } = await runTests(project, cases);
@@ -54,7 +54,7 @@ export async function runTests(
   const { build = {}, signal = new AbortController().signal } = options;
   const actions = new StubbedActions(build.actions ?? (await actionsOf(project)));
   await using assistant = await buildAssistant(project, {
-    // The first of several equal responses, so that a test says the same every time.
+    // Always the first of several equal responses, so that tests are deterministic.
     random: () => 0,
     ...build,
     actions,
@@ -78,7 +78,7 @@ export async function runTests(
   return { results, coverage: coverage.flows };
 }
 
-/** Those that tests name; no others are made. */
+/** Creates only the judges that tests name. */
 function judgesOf(
   { endpoints }: Project,
   cases: readonly TestCase[],
@@ -179,7 +179,7 @@ async function judge(
   return failures;
 }
 
-/** Answers for actions from a test; all others run as they do. */
+/** Stubs the actions that a test names; all others run normally. */
 class StubbedActions implements ActionRunner {
   readonly #actions: ActionRunner | undefined;
   #stubs: ReadonlyMap<string, JsonObject> = new Map();

@@ -35,7 +35,7 @@ function setAside(dialogue: Dialogue, root: FlowFrame): readonly WaitingAgent[] 
   });
 }
 
-/** Tells agents that nobody is going to answer. One that cannot be told has been left all the same. */
+/** Cancels the calls of agents on a best-effort basis. */
 export async function tellAgents(
   { options }: Dialogue,
   agents: readonly WaitingAgent[],
@@ -53,7 +53,7 @@ export async function tellAgents(
 
 const newSession = new Set(['session_started', 'session_ended', 'restart']);
 
-/** Agents that a turn left without a word: their flow went another way, or the session is another. */
+/** Agents that a turn abandoned: their flow took another path, or a new session started. */
 export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker, facts } = dialogue;
   const isOver = tracker.events.some(({ event }) => newSession.has(event));
@@ -63,8 +63,8 @@ export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
 }
 
 /**
- * Agents that are at work elsewhere, and from now on for nobody. Whoever speaks to one of them has it
- * asked anew.
+ * Forgets the background tasks of agents and returns the agents, whose calls are to be cancelled. The
+ * next message to one of them starts a new task.
  */
 export function workingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker } = dialogue;
@@ -79,14 +79,14 @@ export function workingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   return left;
 }
 
-/** Whether the user was let go while the agent works on. */
+/** Whether the agent's task runs in the background. */
 export function isAtWork(metadata: JsonObject): boolean {
   return metadata['at_work'] === true;
 }
 
 /**
- * Goes back to the call step of an agent that completed. The steps behind it are taken again; an
- * agent that waited there is set aside and resumed, not restarted, when its step is reached.
+ * Goes back to the call step of an agent that completed. The steps after it run again; an agent that
+ * waits there is set aside and resumed, not restarted, when its step is reached.
  */
 export function restartAgent(dialogue: Dialogue, agentId: string): void {
   const run = completedRun(dialogue, agentId);

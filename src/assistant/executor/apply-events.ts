@@ -7,21 +7,21 @@ import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 import { formerEvents, takeBack } from './take-back.ts';
 
-/** What actions and agents may not do: the stack, the turns and the sessions are ours. */
+/** Events that only the engine may emit: about the stack, turns and sessions. */
 const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_started']);
 
-/** Agents answer within a step that goes on after them: they cannot take it back. */
+/** Not allowed for agents: they run within a step, which they can't undo. */
 export const NOT_OF_AGENTS: ReadonlySet<string> = new Set([...OURS, 'rewind', 'undo']);
 
 /** Each makes the conversation anew from its log. */
 const MAX_TAKEN_BACK = 100;
 
-/** Slots travel with every turn of the conversation: they hold facts, not files. */
+/** Maximum size of a slot: slots are loaded and saved with every turn. */
 export const MAX_SLOT_CHARACTERS = 64 * 1024;
 
 /**
- * Events of actions and agents, in their order. Those that make no sense are left out and logged.
- * Answers with the slots that were set and not taken back, for the domain to check.
+ * Applies events of actions and agents in order; invalid ones are logged and ignored. Returns the
+ * slots that were set and not undone, for the domain to check.
  */
 export async function applyEvents(
   dialogue: Dialogue,

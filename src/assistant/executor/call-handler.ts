@@ -10,10 +10,9 @@ import type { EventDraft } from '../tracker/events.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 
 /**
- * Carries out `call:` steps that lead outside of the flows: to a tool, which answers at once, or
- * to an agent, which may ask the user and be continued, interrupted, resumed and restarted. The
- * engine keeps the agent's frame and events; retries are the handler's own. What it throws counts
- * as a failure.
+ * Executes `call:` steps of tools and agents. A tool returns once; an agent may ask the user and be
+ * continued, interrupted, resumed and restarted. The engine keeps the agent's frame and events;
+ * the handler retries. A thrown error counts as a failure.
  * @example
  * const weather: CallHandler = {
  *   kind: 'tool',
@@ -24,20 +23,20 @@ import type { TranscriptEntry } from '../tracker/state.ts';
 export interface CallHandler {
   readonly kind: 'tool' | 'agent';
   /**
-   * The agent keeps conversations of its own, and may be told the id of a new one: `context_id` of the
-   * metadata. @default false
+   * The agent has its own contexts and accepts the id of a new one: `context_id` of the metadata.
+   * @default false
    */
   readonly hasContexts?: boolean;
   handles(step: CallStep): boolean;
   run(call: Call): Promise<CallOutcome>;
-  /** The flow that waited for the agent was cancelled: whatever runs elsewhere for it may stop. */
+  /** Called when the flow that waited for the agent was cancelled, to cancel remote tasks. */
   cancel?(left: LeftCall): Promise<void>;
-  /** Gives back what the handler holds: connections, processes. No call comes after it. */
+  /** Releases connections and processes. No call follows. */
   close?(): Promise<void>;
 }
 
 /**
- * What is left of a call when nobody waits for its answer any more.
+ * An abandoned call.
  * @example const cancel = async ({ metadata }: LeftCall) => desk.giveUp(metadata['task_id']);
  */
 export interface LeftCall {
@@ -47,7 +46,7 @@ export interface LeftCall {
 }
 
 /**
- * A `call` step that is to be taken, and what is known of it so far.
+ * The execution of a `call` step.
  * @example
  * const run = async ({ mode, say }: Call) => {
  *   if (mode === 'start') await say({ text: 'One moment, I am asking the hotel.' });
@@ -61,7 +60,7 @@ export interface Call {
    * `resume`: back after an interruption. `restart`: the user wants a finished agent again.
    */
   readonly mode: 'start' | 'continue' | 'resume' | 'restart';
-  /** It goes on because the user changed a slot, with a message that says so. */
+  /** The agent continues because the user's message corrected a slot. */
   readonly isCorrection: boolean;
   /** What the handler returned last for this run; empty at the start. */
   readonly metadata: JsonObject;
@@ -72,16 +71,16 @@ export interface Call {
   readonly slots: Readonly<Record<string, JsonValue>>;
   /** The last turns, oldest first, with the present message. */
   readonly transcript: readonly TranscriptEntry[];
-  /** The whole tracker as JSON; made when asked for. */
+  /** The whole tracker as JSON; computed lazily. */
   tracker(): Promise<JsonObject>;
   readonly domain: Domain;
   readonly channel: string;
-  /** Says something to the user at once, while the call goes on. */
+  /** Sends a message to the user during the call. */
   say(message: BotMessage): Promise<void>;
   readonly stream: (piece: StreamPiece) => Promise<void>;
-  /** Whether anybody sees the pieces. @default false */
+  /** Whether the channel streams chunks. @default false */
   readonly isStreamed?: boolean;
-  /** To be told what models are asked. */
+  /** Receives a note of each call of a model. */
   readonly onPrompt?: PromptNoting['onPrompt'];
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -89,7 +88,7 @@ export interface Call {
 }
 
 /**
- * What came of a call step.
+ * The result of a call step.
  * @example
  * const outcome: CallOutcome = {
  *   status: 'input-required', messages: [{ text: 'Sea view or garden?' }],

@@ -7,8 +7,8 @@ import type { Dialogue } from './dialogue.ts';
 import { agentOf } from './interruption.ts';
 
 /**
- * Gives slots other values and takes every flow that asked for one of them back to the earliest
- * of these questions, so that all branches behind it are decided anew. Later answers stay; a
+ * Changes slot values and takes every flow that asked for one of them back to the earliest of these
+ * questions, so that all branches after it are evaluated again. Later answers stay; a
  * question that is not answered in advance (`ask_before_filling`) is asked again.
  */
 export function correctSlots(dialogue: Dialogue, slots: Readonly<Record<string, JsonValue>>): void {

@@ -17,8 +17,7 @@ import { checkSlots, runSlotRejections } from './rejections.ts';
 import { formerEvents, takeBack } from './take-back.ts';
 
 /**
- * Works on the stack without the frame that runs the action, and puts the frame back on top:
- * whatever the work adds has its say after the frame.
+ * Changes the stack below the frame that runs the action: added frames run after it.
  */
 async function beneath(
   dialogue: Dialogue,
@@ -103,7 +102,7 @@ function isNamed(dialogue: Dialogue, { root }: Segment, choice: string): boolean
   return names.some((name) => name.toLowerCase() === wanted);
 }
 
-/** Makes the corrections of `context.corrected_slots` true. */
+/** Applies the corrections of `context.corrected_slots`. */
 function correctFlowSlot(dialogue: Dialogue, frame: StackFrame | undefined): Promise<void> {
   const slots = frame === undefined ? {} : contextOf(frame)['corrected_slots'];
   const corrected = typeof slots === 'object' && slots !== null ? (slots as JsonObject) : {};
@@ -113,7 +112,7 @@ function correctFlowSlot(dialogue: Dialogue, frame: StackFrame | undefined): Pro
   });
 }
 
-/** Begins a session: an empty stack, and slots as they are at first or as they were. */
+/** Starts a session: an empty stack, and slots with their initial or carried-over values. */
 function startSession(dialogue: Dialogue, options: { readonly carryOver: boolean }): void {
   const { tracker, domain } = dialogue;
   const before = { ...tracker.slots };
@@ -133,14 +132,14 @@ export function sessionStart(dialogue: Dialogue, frame: StackFrame | undefined):
   if (frame !== undefined) dialogue.push(frame);
 }
 
-/** A new session that remembers nothing. */
+/** A new session without carried-over slots. */
 function restart(dialogue: Dialogue, frame: StackFrame | undefined): void {
   dialogue.tracker.apply(restarted);
   startSession(dialogue, { carryOver: false });
   if (frame !== undefined) dialogue.push(frame);
 }
 
-/** Leaves nothing of the flows; the pattern that runs it ends by itself. */
+/** Cancels all flows; the pattern that runs the action ends by itself. */
 function cleanStack(dialogue: Dialogue, frame: StackFrame | undefined): void {
   dialogue.tracker.setStack(frame === undefined ? [] : [frame]);
 }
@@ -149,17 +148,17 @@ function hangUp(dialogue: Dialogue): void {
   dialogue.tracker.apply(sessionEnded('hangup'));
 }
 
-/** Said where there is nothing to repeat: a first message such as "what?" asks for help. */
+/** The response when there is nothing to repeat: a first message such as "what?" asks for help. */
 const HELP = 'utter_small_talk_capabilities';
 
-/** Repeats what was said before the user asked to hear it again. */
+/** Repeats the last bot messages. */
 async function repeatBotMessages(dialogue: Dialogue): Promise<void> {
   const { spoken } = dialogue.tracker.state;
   if (spoken.length === 0) return dialogue.respond(HELP, {});
   for (const message of spoken) await dialogue.say(message);
 }
 
-/** Takes back the message that asked for it and the one before, then listens. */
+/** Undoes the current user message and the one before, then listens. */
 async function goBack(dialogue: Dialogue): Promise<void> {
   const former = await formerEvents(dialogue);
   for (let messages = 0; messages < 2; messages += 1) {
@@ -170,7 +169,7 @@ async function goBack(dialogue: Dialogue): Promise<void> {
 /** An action of the engine itself; `frame` is the one whose step it is. */
 type DefaultAction = (dialogue: Dialogue, frame: StackFrame | undefined) => void | Promise<void>;
 
-/** There for projects that name them; in this engine there is nothing left for them to do. */
+/** No-ops that projects may name: the engine does their work itself. */
 function nothing(): void {}
 
 function cannotHandle(reason: string): DefaultAction {
@@ -179,7 +178,7 @@ function cannotHandle(reason: string): DefaultAction {
   };
 }
 
-/** Those that run by themselves; a custom action of the same name replaces one. */
+/** Built-in actions; a custom action of the same name replaces one. */
 export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string, DefaultAction>([
   ['action_run_slot_rejections', runSlotRejections],
   ['action_cancel_flow', cancelFlow],
@@ -203,7 +202,7 @@ export const defaultActions: ReadonlyMap<string, DefaultAction> = new Map<string
   ['action_reset_routing', nothing],
 ]);
 
-/** Listening, which ends a turn; while an agent waits it is recorded under a name of its own. */
+/** The action that ends a turn; it has another name while an agent waits. */
 export const LISTEN = 'action_listen';
 export const LISTEN_FOR_AGENT = 'action_agent_request_user_input';
 

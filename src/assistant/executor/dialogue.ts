@@ -33,14 +33,14 @@ export interface DialogueOptions {
   readonly userMessage: string;
   /** Of the message. */
   readonly metadata: JsonObject;
-  /** Steps that one message may cause before the turn is broken off. */
+  /** Maximum number of steps in one turn. */
   readonly maxSteps: number;
   readonly onMessage: (message: BotMessage) => void | Promise<void>;
   readonly onChunk: (piece: StreamPiece) => void | Promise<void>;
-  /** Whether anybody sees the pieces. @default false */
+  /** Whether the channel streams chunks. @default false */
   readonly isStreamed?: boolean;
   readonly onStep: (flowId: string, stepId: string) => void;
-  /** Undefined where nobody kept the log of the conversation. */
+  /** Undefined without a log of the conversation. */
   readonly history: History | undefined;
   readonly newId: () => string;
   readonly signal: AbortSignal;
@@ -48,14 +48,14 @@ export interface DialogueOptions {
   readonly logger: Logger;
 }
 
-/** What models are asked in one turn is kept for so many, and so many characters of each prompt. */
+/** Limits of the prompts that are logged per turn: their number, and characters of each. */
 const MAX_PROMPTS = 8;
 const MAX_PROMPT = 8_000;
 
-/** So many of the former events are shown: what a turn costs must not grow with the conversation. */
+/** Number of earlier events in tracker JSON: the cost of a turn must not grow with the conversation. */
 const FORMER_EVENTS = 200;
 
-/** What came about in a turn and cannot be read off the stack afterwards. */
+/** Facts about a turn that the stack doesn't show afterwards. */
 export interface TurnFacts {
   readonly messages: BotMessage[];
   /** Patterns that were put on the stack. */
@@ -64,25 +64,25 @@ export interface TurnFacts {
   readonly filled: Set<string>;
   /** Steps taken. */
   steps: number;
-  /** When the turn began, in milliseconds. */
+  /** When the turn started, in milliseconds. */
   readonly startedAt: number;
   /** When its message was understood; undefined before, and in turns without one. */
   understoodAt: number | undefined;
-  /** A session began in this turn. */
+  /** A session started in this turn. */
   sessionStarted: boolean;
   /** The user's message is meant for the agent that waits. */
   forAgent: boolean;
-  /** As the turn found it. */
+  /** The stack at the start of the turn. */
   readonly initialStack: readonly StackFrame[];
-  /** What models were asked since the message was understood, as the log keeps it. */
+  /** Notes of models called since the message was understood, as logged. */
   readonly prompts: JsonObject[];
-  /** Agents that nobody is going to answer, and that have not been told. */
+  /** Abandoned agents whose calls are not cancelled yet. */
   readonly left: WaitingAgent[];
-  /** The stack to which the message was taken back: as long as it stays, the user has to speak. */
+  /** The stack after an undo: while it is unchanged, the turn waits for the user. */
   rewoundTo: readonly StackFrame[] | undefined;
 }
 
-/** One turn under way: the tracker, the project, and the few verbs that all steps share. */
+/** A turn in flight: the tracker, the project, and the operations that all steps share. */
 export class Dialogue {
   readonly options: DialogueOptions;
   readonly tracker: Tracker;
@@ -119,7 +119,7 @@ export class Dialogue {
     return this.flows.get(frame.flowId)?.steps.get(frame.stepId);
   }
 
-  /** A condition that cannot be evaluated does not hold. `known` goes before what slots hold now. */
+  /** A condition that can't be evaluated is false. `known` overrides the current slots. */
   holds(condition: string, frame?: StackFrame, known?: JsonObject): boolean {
     try {
       const context = frame === undefined ? {} : contextOf(frame);
@@ -153,7 +153,7 @@ export class Dialogue {
     return frames.length === 0 ? undefined : frames;
   }
 
-  /** The tracker as servers of actions and responses know it, with the events of this turn and some before. */
+  /** Tracker JSON for action and NLG servers, with the events of this turn and some earlier ones. */
   async fullTracker(): Promise<JsonObject> {
     const { value, events } = this.tracker.save();
     const former = (await this.options.history?.({ last: FORMER_EVENTS })) ?? [];
@@ -188,7 +188,7 @@ export class Dialogue {
     this.tracker.setStack(this.tracker.stack.slice(0, -1));
   }
 
-  /** Keeps what a model was asked for the end of the turn; the first of many. */
+  /** Notes a call of a model for the end of the turn, up to a limit. */
   notePrompt(note: PromptNote): void {
     const { prompts } = this.facts;
     if (prompts.length < MAX_PROMPTS) prompts.push(promptJson(note, MAX_PROMPT));
@@ -231,7 +231,7 @@ export function contextOf(frame: StackFrame): JsonObject {
   return { flow_id: frame.flowId, step_id: frame.stepId };
 }
 
-/** What a model was asked is for operators, and large: servers have no use for it. */
+/** Removes prompts: they are large and for operators only. */
 function withoutPrompts(event: TrackerEvent): TrackerEvent {
   for (const field of ['parse_data', 'metadata'] as const) {
     const holder = event[field] as JsonObject | undefined;

@@ -13,7 +13,7 @@ export class StepFailure extends Error {
   }
 }
 
-/** One message may cause only so many steps: flows that go round in circles must not hang a turn. */
+/** Limits the steps of a turn, so that flows that loop can't hang it. */
 export class TooManySteps extends Error {
   override readonly name = 'TooManySteps';
 }

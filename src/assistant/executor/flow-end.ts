@@ -97,7 +97,7 @@ export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promi
   resetSlots(dialogue, segment.root.flowId);
 }
 
-/** Leaves nothing on the stack: every flow is cancelled, without a word. */
+/** Cancels every flow without a message. */
 export async function clearStack(dialogue: Dialogue): Promise<void> {
   for (const segment of segmentsOf(dialogue.tracker.stack).toReversed()) {
     await cancelSegment(dialogue, segment);
@@ -113,10 +113,7 @@ export function linkTo(
 ): undefined {
   const flow = dialogue.flows.get(target);
   if (flow === undefined) {
-    throw new StepFailure(
-      'unknown_flow',
-      `flow ${frame.flowId} links to ${target}, which is no flow`,
-    );
+    throw new StepFailure('unknown_flow', `flow ${frame.flowId} links to unknown flow ${target}`);
   }
   const { tracker } = dialogue;
   const segment = frame.type === 'flow' ? activeSegment(tracker.stack) : undefined;
@@ -163,7 +160,7 @@ function resetSlots(dialogue: Dialogue, flowId: string): void {
   }
 }
 
-/** A value that is gone cannot be invalid: nobody has to be asked for it. */
+/** A slot without a value can't be invalid, so its validation is dropped. */
 function dropValidation({ tracker }: Dialogue, slot: string): void {
   const kept = tracker.stack.filter(
     (frame) => !(isPattern(frame, VALIDATE_SLOT) && frame.context['validate'] === slot),

@@ -10,7 +10,7 @@ import { contextOf, type Dialogue } from './dialogue.ts';
 
 /**
  * Checks the slot that the pattern asks for or validates: first its type, then the conditions of
- * the pattern's context. A value that does not pass is taken back, with a word why.
+ * the pattern's context. An invalid value is removed, with a message that explains why.
  */
 export async function runSlotRejections(
   dialogue: Dialogue,
@@ -63,9 +63,8 @@ function rejectionsOf(value: JsonValue | undefined): readonly { if: string; utte
 }
 
 /**
- * Checks slots that were just filled against the domain's own rejections, at once, whoever filled
- * them and whatever flow is on. The pattern of each invalid one goes on the stack, and nothing else goes on until
- * the slot is valid.
+ * Checks newly filled slots against the rejections of the domain, independent of the extractor and
+ * the active flow. Pushes a pattern for each invalid slot; the flow continues when the slot is valid.
  */
 export function checkSlots(dialogue: Dialogue, names: readonly string[]): void {
   for (const name of names) {
@@ -79,7 +78,7 @@ export function checkSlots(dialogue: Dialogue, names: readonly string[]): void {
   }
 }
 
-/** What the pattern has to know to ask for the slot again; undefined when its value is fine. */
+/** The context of the pattern that asks for the slot again; undefined when its value is valid. */
 function validationOf(dialogue: Dialogue, name: string): JsonObject | undefined {
   const validation = dialogue.domain.slots.get(name)?.validation;
   if (validation === undefined || dialogue.tracker.slot(name) === null) return undefined;

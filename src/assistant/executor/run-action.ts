@@ -25,7 +25,7 @@ export async function runAction(
     return dialogue.respond(name, context);
   }
   if (dialogue.domain.actions.has(name)) {
-    // A project may greet in its own way; the session itself begins all the same, and once.
+    // The session starts once, also when the project replaces the action that greets.
     if (name === SESSION_START) {
       if (dialogue.facts.sessionStarted) return;
       sessionStart(dialogue, frame);

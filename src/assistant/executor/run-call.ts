@@ -13,7 +13,7 @@ import { checkSlots } from './rejections.ts';
 
 type CallPrediction = Extract<Prediction, { kind: 'call' }>;
 
-/** Carries out a call that leads outside of the flows, and keeps the agent's frame and events. */
+/** Calls a tool or an agent, and keeps the agent's frame and events. */
 export async function runCall(dialogue: Dialogue, prediction: CallPrediction): Promise<void> {
   const { handler, step } = prediction;
   const run = withContext(dialogue, prediction, runOf(dialogue, prediction));
@@ -40,7 +40,7 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   }
   const agent = dialogue.top;
   checkSlots(dialogue, filled);
-  // The user answers the domain first; the agent is called again, with what is valid then.
+  // The domain asks for valid values first; then the agent is called again.
   if (agent?.type === 'agent' && dialogue.top !== agent) {
     dialogue.replace({ ...agent, state: 'resuming' });
   } else if (outcome.status === 'input-required' && isAtWork(outcome.metadata)) {
@@ -65,7 +65,7 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
     };
   }
   const { metadata } = agent;
-  // An interrupted agent may get its answer all the same: the user left what came between.
+  // An interrupted agent may still get its answer: the user cancelled the interruption.
   const isAnswered = agent.state === 'interrupted' && dialogue.facts.forAgent;
   if (agent.state === 'waiting_for_input' || isAnswered) {
     return { mode: 'continue', metadata, previous };
@@ -73,7 +73,7 @@ function runOf(dialogue: Dialogue, { agent, frame }: CallPrediction): Run {
   return { mode: agent.state === 'restarting' ? 'restart' : 'resume', metadata, previous };
 }
 
-/** An agent that keeps contexts gets one of ours to begin in, so that the log can name it. */
+/** An agent with contexts starts in one that we name, so that the log can refer to it. */
 function withContext(dialogue: Dialogue, { handler, step, frame }: CallPrediction, run: Run): Run {
   const isBeginning = run.mode === 'start' || run.mode === 'restart';
   const { context_id: known } = run.metadata;
@@ -103,7 +103,7 @@ function announce(dialogue: Dialogue, { agent, frame, step }: CallPrediction, ru
   }
 }
 
-/** An agent that begins once more must not find what it was to find out filled from the last time. */
+/** Clears the slots that a restarted agent is supposed to fill. */
 function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }: Run): void {
   const { tracker, domain, facts } = dialogue;
   if (mode !== 'restart' && !(mode === 'start' && tracker.state.agents.includes(step.target)))
@@ -111,7 +111,7 @@ function forgetFormerRun(dialogue: Dialogue, { step }: CallPrediction, { mode }:
   for (const condition of step.exitIf ?? []) {
     for (const name of compileCondition(condition).references.slots) {
       const initial = domain.slots.get(name)?.initialValue ?? null;
-      // What the user just said is of now.
+      // Slots of the current message are kept.
       if (facts.filled.has(name) || tracker.slot(name) === initial) continue;
       tracker.apply(slotSet(name, initial));
     }
@@ -200,9 +200,8 @@ function keepAgent(
 }
 
 /**
- * The id of a conversation that is about to begin elsewhere, in the form of a UUID. The same when the
- * turn is taken again, so that a message that was sent before is known there; another one for each
- * beginning within a turn.
+ * The id of a new remote context as a UUID. The same when the turn is retried, so that the remote
+ * agent recognizes duplicates; different for each start within a turn.
  */
 function newContextId({ tracker }: Dialogue, place: readonly string[]): string {
   const { events, state } = tracker;
@@ -210,7 +209,7 @@ function newContextId({ tracker }: Dialogue, place: readonly string[]): string {
   const begun = events.filter(({ event }) => event === 'agent_started').length;
   const identity = JSON.stringify([state.senderId, heard, begun, ...place]);
   const digits = hash('sha256', identity, 'hex');
-  // Version 8 is for ids of one's own making.
+  // UUID version 8 is for custom ids.
   const parts = [
     digits.slice(0, 8),
     digits.slice(8, 12),

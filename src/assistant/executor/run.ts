@@ -15,8 +15,8 @@ import { runCall } from './run-call.ts';
 const INTERNAL_ERROR = 'pattern_internal_error';
 
 /**
- * Runs until the user has to speak or the session has ended. Whatever goes wrong on the way ends
- * what went wrong and nothing else; only an abort is thrown.
+ * Runs until the assistant waits for the user or the session has ended. An error ends only the flow
+ * or pattern that failed; only aborts are thrown.
  */
 export async function run(dialogue: Dialogue): Promise<void> {
   const { tracker, options } = dialogue;
@@ -44,7 +44,7 @@ export async function run(dialogue: Dialogue): Promise<void> {
   }
 }
 
-/** An action, outside of the steps of any flow; its failure is no flow's fault. */
+/** Runs an action outside of any flow; its failure doesn't end a flow. */
 export async function runBetweenSteps(dialogue: Dialogue, action: string): Promise<void> {
   try {
     await runAction(dialogue, action, undefined);
@@ -67,9 +67,9 @@ async function fail(
 }
 
 /**
- * Ends what failed and lets the error pattern speak, once: a user flow is cancelled without a
- * word of its own; a pattern about the conversation goes alone, and the flow below it stays.
- * Without a frame nothing on the stack is to blame.
+ * Ends what failed and starts the error pattern once: a user flow is cancelled without another
+ * message; a pattern about the conversation is removed, and the flow below it stays. Without a frame
+ * the stack is unchanged.
  */
 async function failStep(
   dialogue: Dialogue,
@@ -89,12 +89,12 @@ async function failStep(
   if (apology === undefined) {
     dialogue.pushPattern(INTERNAL_ERROR, { error_type: failure.type, info: failure.info });
   } else if (apology.frameId === frame?.frameId) {
-    // The error pattern itself failed: say it without any flow.
+    // The error pattern itself failed: send the response without any flow.
     await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});
   }
 }
 
-/** Leaves nothing on the stack that could go round in circles again. */
+/** Clears the stack, so that nothing can loop again. */
 async function breakOff(dialogue: Dialogue): Promise<void> {
   await clearStack(dialogue);
   dialogue.tracker.clearFollowup();
@@ -105,7 +105,7 @@ async function breakOff(dialogue: Dialogue): Promise<void> {
   await dialogue.respond(INTERNAL_ERROR_RESPONSE, {});
 }
 
-/** An action that another action asked for goes before all steps. */
+/** A follow-up action runs before all steps. */
 function followup(dialogue: Dialogue): Prediction | undefined {
   const name = dialogue.tracker.state.followupAction;
   if (name === null) return undefined;
@@ -120,7 +120,7 @@ export function canFollowUp(name: string, { actions, responses }: Domain): boole
   return name === LISTEN || responses.has(name) || actions.has(name) || defaultActions.has(name);
 }
 
-/** A message that was taken back leads nowhere, unless something came up since. */
+/** Whether the turn waits for the user because its message was undone. */
 function rewound({ facts, tracker, top }: Dialogue): Prediction | undefined {
   if (facts.rewoundTo !== tracker.stack) return undefined;
   return { kind: top?.type === 'agent' ? 'listen-for-agent' : 'listen' };

@@ -3,7 +3,7 @@ import type { TrackerState } from '../tracker/state.ts';
 import type { Dialogue } from './dialogue.ts';
 import { runBetweenSteps } from './run.ts';
 
-/** A conversation begins with a session; one that rested for too long goes on in another. */
+/** Starts the first session of a conversation, or another one after the session expired. */
 export async function ensureSession(
   dialogue: Dialogue,
   { isNew }: { readonly isNew: boolean },
@@ -17,12 +17,12 @@ export async function ensureSession(
   }
 }
 
-/** Whether nobody said or did anything for longer than a session lasts. */
+/** Whether the session expired. */
 function isExpired({ tracker, domain, options }: Dialogue): boolean {
   return options.clock.now() > expiryOf(tracker.state, domain);
 }
 
-/** When a session ends in which nothing more happens, in milliseconds since 1970. */
+/** When the session expires, in milliseconds since 1970. */
 export function expiryOf({ activeAt }: Pick<TrackerState, 'activeAt'>, domain: Domain): number {
   const minutes = domain.session.sessionExpirationTime;
   return minutes > 0 ? (activeAt + minutes * 60) * 1000 : Infinity;

@@ -5,12 +5,12 @@ import { stackAfter } from '../tracker/json.ts';
 import { waitingAgents } from './agents.ts';
 import type { Dialogue } from './dialogue.ts';
 
-/** Events asked for at first; four times as many each time the session began before them. */
+/** Events loaded at first; four times as many each time until the session's start is among them. */
 const FIRST_EVENTS = 500;
 
 /**
- * The log before this turn, at least since the session began: nothing before is ever taken back.
- * Undefined where nobody kept it.
+ * The log before this turn, at least since the session started: earlier events can't be undone.
+ * Undefined without a log.
  */
 export async function formerEvents({
   options,
@@ -26,9 +26,9 @@ export async function formerEvents({
 }
 
 /**
- * Applies a `rewind` or an `undo`. After a `rewind` the user has to speak, as before the message that
- * was taken back; agents that had not been asked then are told that nobody is going to answer.
- * Without a log there is nothing to go back to: the conversation stays as it is.
+ * Applies a `rewind` or an `undo`. After a `rewind` the assistant waits for the user, as before the
+ * undone message; calls of agents that started since are cancelled. Without a log the conversation
+ * stays as it is.
  */
 export function takeBack(
   dialogue: Dialogue,
@@ -40,7 +40,7 @@ export function takeBack(
     options.logger.warn({ event: draft.event }, 'tracker.no_log');
     return;
   }
-  // Where the flows stand now has to be in the log: an `undo` leaves them there.
+  // Log the current stack: an `undo` keeps it.
   tracker.logStack();
   if (draft.event !== 'rewind') return tracker.takeBack(draft, former);
   const present = appliedEvents([...former, ...tracker.events]);
@@ -49,7 +49,7 @@ export function takeBack(
   if (hasMessage) leaveAgents(dialogue, stackAfter(remaining));
   tracker.takeBack(draft, former);
   if (!hasMessage) return;
-  // Whoever reads the log without taking anything back finds the stack of now.
+  // Readers of the log that ignore undo events find the current stack.
   tracker.setStack(tracker.stack);
   tracker.logStack();
   facts.patterns.length = 0;
@@ -58,7 +58,7 @@ export function takeBack(
   facts.rewoundTo = tracker.stack;
 }
 
-/** Agents that the stack to come does not have. What is noted of them is taken back with the rest. */
+/** Agents that the new stack doesn't have. */
 function leaveAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
   const { tracker, facts } = dialogue;
   const kept = new Set(stack.map(({ frameId }) => frameId));

@@ -149,7 +149,7 @@ class StepsReader {
   }
 }
 
-/** What reading `next` needs of whoever reads the steps. */
+/** What reading `next` needs of the reader of steps. */
 interface NextContext {
   readonly flow: string;
   readonly uses: Use[];

@@ -25,7 +25,7 @@ export function readA2aServer(section: Section): A2aServer {
   return server;
 }
 
-/** A block of former times: certificates belong to the port, which the agent shares with others. */
+/** A deprecated block: TLS belongs to the port, which the agent shares with other channels. */
 export function refuseTls(section: Section): void {
   section.get('tls')?.keyError('"tls" does not belong here', {
     hint: 'all routes share one port: use --ssl-certificate and --ssl-keyfile',
@@ -35,7 +35,7 @@ export function refuseTls(section: Section): void {
 function readAuth(section: Section): A2aServer['auth'] {
   section.require('type', 'write bearer')?.oneOf(['bearer']);
   section.require('jwt');
-  // Without a key nothing could be verified, so what is missing is an error, never access for all.
+  // Without a key no token could be verified: a missing key is an error, never anonymous access.
   const unusable = { algorithm: 'RS256', publicKeyPath: undefined, secret: undefined } as const;
   const jwt = section.mapping('jwt', readJwt);
   return { type: 'bearer', jwt: jwt ?? { ...unusable, issuer: undefined, audience: undefined } };

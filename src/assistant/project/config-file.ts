@@ -9,10 +9,10 @@ const generators: ReadonlyMap<string, GeneratorConfig['commands']> = new Map([
   ['SearchReadyLLMCommandGenerator', 'v3'],
   ['SingleStepLLMCommandGenerator', 'v2'],
   ['LLMCommandGenerator', 'v2'],
-  // Our own name for it.
+  // Legate's own name.
   ['LlmCommandGenerator', 'v2'],
 ]);
-/** What is always there, named or not. */
+/** Components that are always part of the pipeline. */
 const builtin = new Set(['MatchingCommandGenerator', 'FlowPolicy']);
 
 /** config.yml. */

@@ -15,7 +15,7 @@ import type { ActionEndpoint, Endpoints, McpServer, NlgEndpoint } from './model.
 import { readOutbound } from './outbound.ts';
 import { readFilePath, readModelGroupName, readUrl } from './readers.ts';
 
-/** Stores of other engines: ours keeps everything they would. */
+/** Sections of other engines' stores: `store:` replaces them all. */
 const replaced = ['tracker_store', 'lock_store', 'timer_store'];
 const absent = [
   'event_broker',
@@ -27,7 +27,7 @@ const absent = [
   'models',
   'action_server',
 ];
-/** Read by those who need them. */
+/** Sections that other modules read. */
 const loose = ['bus'];
 
 /** endpoints.yml. */

@@ -32,8 +32,8 @@ export interface LoadedProject {
 }
 
 /**
- * Reads and validates a project folder. Nothing is thrown for what is wrong in it: everything goes
- * to `problems`, of which `throwIfErrors()` makes an end.
+ * Reads and validates a project folder. Errors in it are not thrown but collected in `problems`; call
+ * `problems.throwIfErrors()`.
  * @example
  * const { project, problems } = await loadProject({ directory: '.' }, process.env);
  * problems.throwIfErrors();

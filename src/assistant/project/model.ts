@@ -71,9 +71,9 @@ export interface Endpoints {
   /** By name. */
   readonly mcpServers: ReadonlyMap<string, McpServer>;
   readonly a2aServer: A2aServer | undefined;
-  /** Where everything is kept, and for how long; undefined for beside the project. */
+  /** The store and its retention; undefined for a file in the project folder. */
   readonly store: StoreSettings | undefined;
-  /** What is told about all this; undefined where nothing is. */
+  /** Telemetry; undefined when it is off. */
   readonly telemetry: TelemetrySettings | undefined;
   /** Undefined where calls may go anywhere. */
   readonly outbound: OutboundRules | undefined;
@@ -128,7 +128,7 @@ interface McpServerBase {
   };
 }
 
-/** A server behind an address, or a program that is spoken to over its standard input and output. */
+/** A server with a URL, or a program that communicates over stdio. */
 export type McpServer = McpServerBase &
   (
     | { readonly url: string; readonly auth: Authentication | undefined }
@@ -140,7 +140,7 @@ export type McpServer = McpServerBase &
       }
   );
 
-/** How we show who we are to a server. */
+/** Credentials for a server. */
 export type Authentication =
   | {
       readonly kind: 'api_key';
@@ -230,7 +230,7 @@ export interface ExternalAgent extends SubAgentBase {
   readonly maxPollingTime: number;
   /** Seconds. */
   readonly pollingInitialDelay: number;
-  /** Seconds after which the user is let go while the agent works on; undefined for never. */
+  /** Seconds after which the agent's task continues in the background; undefined for never. */
   readonly backgroundAfter: number | undefined;
 }
 

@@ -48,14 +48,14 @@ export async function packProject(
   const name = fixedName ?? `${timestamp(now)}-${fileName(project.name)}`;
   await mkdir(directory, { recursive: true });
   const file = join(directory, `${name.replace(/\.tar\.gz$/, '')}.tar.gz`);
-  // Whoever watches the folder never sees half a package.
+  // Renamed when complete: watchers of the folder never see a partial package.
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, await promisify(gzip)(archive));
   await rename(draft, file);
   return file;
 }
 
-/** What belongs to the place a package runs at; no file is looked for unless given. */
+/** Files that aren't part of a package; none is read unless given. */
 export interface PackedPlaces {
   /** Where modules and what endpoints.yml refers to are looked for. @default '.' */
   readonly directory?: string | undefined;
@@ -65,7 +65,7 @@ export interface PackedPlaces {
 
 /**
  * Reads a package that `packProject` wrote.
- * @throws {LegateError} CONFIGURATION_INVALID when it is no package, damaged, or too large.
+ * @throws {LegateError} CONFIGURATION_INVALID when the file isn't a package, is damaged or too large.
  * @example
  * const places = { endpoints: 'endpoints.yml' };
  * const { project, problems } = await loadPacked('models/bank.tar.gz', places, process.env);

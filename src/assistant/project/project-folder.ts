@@ -187,7 +187,7 @@ class Folder {
   }
 }
 
-/** Hidden names and those of packages are nobody's project. */
+/** Skips hidden files and node_modules. */
 async function names(folder: string): Promise<readonly string[]> {
   const all = await readdir(folder).catch(() => [] as string[]);
   return all.filter((name) => !name.startsWith('.') && name !== 'node_modules').sort();

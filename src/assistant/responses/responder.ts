@@ -8,8 +8,7 @@ import type { TranscriptEntry } from '../tracker/state.ts';
 import { renderVariation, type ResponseScope, selectVariation } from './variation.ts';
 
 /**
- * Says a response in other words. What it throws, and an empty answer, leave the response as it
- * was written: a conversation never waits on style.
+ * Rewords a response. After an error or an empty answer the response is sent as written.
  * @example const shouting: Rephraser = { rephrase: async ({ text }) => text.toUpperCase() };
  */
 export interface Rephraser {
@@ -19,7 +18,7 @@ export interface Rephraser {
 }
 
 /**
- * What is to be said in other words, and what came before.
+ * A response to reword, with the conversation before it.
  * @example
  * const prompt = ({ text, language = 'en' }: RephraseRequest) =>
  *   `Say it warmly, in ${language}: ${text}`;
@@ -34,13 +33,12 @@ export interface RephraseRequest {
   readonly transcript: readonly TranscriptEntry[];
   readonly language: string | undefined;
   readonly signal: AbortSignal;
-  /** Who wants to be told what models are asked. @default nobody */
+  /** Receives a note of each call of a model. @default none */
   readonly noting?: PromptNoting | undefined;
 }
 
 /**
- * Words responses instead of the domain. What it throws leaves the domain's own words: a
- * conversation never ends for want of style.
+ * Generates responses instead of the domain. After an error the response of the domain is sent.
  */
 export interface ResponseWriter {
   write(request: WriteRequest): Promise<BotMessage>;
@@ -58,7 +56,7 @@ export interface WriteRequest {
   readonly signal: AbortSignal;
 }
 
-/** Said when there is nothing else to say. */
+/** The fallback text. */
 export const INTERNAL_ERROR_RESPONSE = 'utter_internal_error_rasa';
 const LAST_RESORT: ResponseVariation = {
   text: 'Something went wrong on my side. Please try that again.',
@@ -81,10 +79,10 @@ export interface ResponseRequest {
   /** Of the action that asked for it. @default {} */
   readonly values?: JsonObject;
   readonly transcript: readonly TranscriptEntry[];
-  /** Made when a writer wants to see it. */
+  /** Computed lazily, for writers that need it. */
   readonly tracker: () => Promise<JsonObject>;
   readonly signal: AbortSignal;
-  /** Who wants to be told what models are asked. @default nobody */
+  /** Receives a note of each call of a model. @default none */
   readonly noting?: PromptNoting;
 }
 
@@ -100,7 +98,7 @@ export class Responder {
     return this.#options.domain.responses.has(name);
   }
 
-  /** Never fails: what cannot be said becomes the internal-error response. */
+  /** Never throws: an invalid response becomes the internal-error response. */
   async respond(request: ResponseRequest): Promise<BotMessage> {
     const scope = scopeOf(request);
     const variation = this.#select(request.name, request);
@@ -195,7 +193,7 @@ export class Responder {
   }
 }
 
-/** Where the words of a response come from, when they are not those of the domain. */
+/** The origin of a text that isn't the domain's. */
 const REPHRASER = 'ContextualResponseRephraser';
 
 function scopeOf(request: ResponseRequest): ResponseScope {

@@ -12,8 +12,8 @@ export interface Selection {
 }
 
 /**
- * The variation to say: those for the channel go before those for any channel, and among them
- * those whose condition holds go before those without one. Equals take turns by chance.
+ * Chooses a variation: variations for the channel take precedence over general ones, and among them
+ * variations whose condition holds over unconditional ones. Chooses randomly among equals.
  */
 export function selectVariation(
   variations: readonly ResponseVariation[],

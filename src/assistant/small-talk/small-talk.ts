@@ -22,7 +22,7 @@ interface SmallTalk {
 
 let known: SmallTalk | undefined;
 
-/** Read when the first message comes: most commands never need it. */
+/** Loaded lazily: most CLI commands never need it. */
 function smallTalk(): SmallTalk {
   known ??= compile(
     parse(readFileSync(new URL('small-talk.yml', import.meta.url), 'utf8')) as Table,

@@ -3,8 +3,8 @@ import { type Flow, START } from '../model.ts';
 import { COLLECT_INFORMATION, isPattern, isRoot } from './stack.ts';
 
 /**
- * What is wrong with a stack, in words; nothing for a well-formed one. Flows change between two
- * messages of a conversation, so a stack that was saved may not fit the flows of today.
+ * Describes the errors in a stack; empty for a valid one. Flows may change between two messages of a
+ * conversation, so a saved stack may not fit the current flows.
  */
 export function stackProblems(
   stack: readonly StackFrame[],

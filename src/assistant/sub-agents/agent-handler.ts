@@ -60,7 +60,7 @@ export class AgentHandler implements CallHandler {
     );
     const outcome = outcomeOf(call, output);
     if (output.status === 'input_required' && outcome.status !== 'input-required') {
-      // Nobody is going to answer.
+      // The flow has ended, so no answer will come.
       await this.#external?.cancel(output.metadata ?? {}, logger);
     }
     return outcome;

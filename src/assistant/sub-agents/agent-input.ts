@@ -7,7 +7,7 @@ import type { SubAgent } from '../project/model.ts';
 import type { TranscriptEntry } from '../tracker/state.ts';
 import type { AgentInput, AgentInputSlot } from './model.ts';
 
-/** What the agent is told about a call: everything but the slots that are the engine's own. */
+/** The input of a call: everything but the engine's internal slots. */
 export async function agentInput(
   agent: SubAgent,
   call: Call,
@@ -60,8 +60,8 @@ export function historyText(transcript: readonly TranscriptEntry[]): string {
 }
 
 /**
- * The same when a turn is taken again, so that an agent elsewhere takes it once; another one for
- * each call of the agent within a turn.
+ * The idempotency key of a call: the same when a turn is retried, so that a remote agent handles it
+ * once; different for each call of the agent within a turn.
  */
 function idOf(agent: SubAgent, call: Call, events: readonly TrackerEvent[]): string {
   const heardAt = events.findLastIndex(({ event }) => event === 'user');
@@ -79,7 +79,7 @@ export function entriesOfRun(agent: string, input: AgentInput): number {
   const begin = events.findLastIndex(
     ({ event, agent_id: id }) => event === 'agent_started' && id === agent,
   );
-  // The message that led to the agent was heard before the agent began.
+  // The message that led to the call was recorded before the agent started.
   const from = events.slice(0, begin + 1).findLastIndex(({ event }) => event === 'user');
   return events.slice(Math.max(0, from)).filter(isUtterance).length;
 }

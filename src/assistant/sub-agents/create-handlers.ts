@@ -24,8 +24,8 @@ export interface SubAgentOptions {
 }
 
 /**
- * What carries out the `call:` steps of a project that lead to sub agents and tools. Agents are
- * looked at as their `startup_check` says: one that must be there and is not is thrown.
+ * Creates the handlers of `call:` steps for sub agents and tools. Agents are checked according to
+ * `startup_check`: throws when a required agent is unavailable.
  */
 export async function createHandlers(
   project: Project,
@@ -88,7 +88,7 @@ function modelOf(
 ): LanguageModelV4 | undefined {
   if (agent.protocol === 'A2A' || isOwn) return undefined;
   const { modelGroup } = agent;
-  // Without a name there is no choice to make only when there is one group.
+  // Without a name the group is unambiguous only when there is just one.
   const only = models.size === 1 ? [...models.values()][0] : undefined;
   const model = modelGroup === undefined ? only : models.get(modelGroup);
   if (model !== undefined) return model;
@@ -112,7 +112,7 @@ async function mustAnswer(agent: SubAgent, handler: AgentHandler): Promise<void>
   }
 }
 
-/** Tools that flows call and their servers do not have. Does not hold up the start. */
+/** Warns about tools that flows call and their servers don't have. Doesn't delay startup. */
 async function warnOfTools(
   { flows }: Project,
   pool: McpPool,
@@ -136,7 +136,7 @@ async function warnOfTools(
   }
 }
 
-/** Does not hold up the start. */
+/** Doesn't delay startup. */
 async function warnUnless(
   agent: SubAgent,
   handler: AgentHandler,

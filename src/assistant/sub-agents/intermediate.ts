@@ -1,12 +1,12 @@
 import type { Call } from '../executor/call-handler.ts';
 import { bounded } from './outcome.ts';
 
-/** Messages on the way that users see of one call; who tells more does not get through. */
+/** Maximum number of progress messages per call; further ones are dropped. */
 const mostMessages = 200;
 
 /**
- * What an agent tells on the way, over all attempts to call it: told once, although an agent that
- * is called again may tell it again, and not without end. What comes after the call is told nobody.
+ * Progress messages of a call over all attempts: deduplicated, since a retried agent may send them
+ * again, and limited in number. Messages after the end of the call are dropped.
  */
 export class Intermediate implements Disposable {
   readonly #call: Call;

@@ -27,9 +27,9 @@ export async function loadModule(
   const { tools } = module as { readonly tools?: unknown };
   const given = functions.filter((name) => module[name] !== undefined);
   const odd = given.find((name) => typeof module[name] !== 'function');
-  if (odd !== undefined) throw invalid(agent, `its module exports ${odd}, which is no function`);
+  if (odd !== undefined) throw invalid(agent, `its module exports ${odd}, which isn't a function`);
   if (tools !== undefined && !Array.isArray(tools)) {
-    throw invalid(agent, 'its module exports tools, which is no list');
+    throw invalid(agent, "its module exports tools, which isn't an array");
   }
   if (given.length === 0 && tools === undefined) {
     throw invalid(agent, `its module exports none of ${functions.join(', ')}, tools`);

@@ -56,7 +56,7 @@ export class McpPool {
       return { name, url, auth, logger, ...(fetch !== undefined && { fetch }) };
     }
     const { command, args, env } = server;
-    // Programs for Node run under the one that runs us, not under whichever is found first.
+    // `node` means the Node.js that runs this process, not the first one on the PATH.
     const program = command === 'node' ? process.execPath : command;
     return { name, command: program, args, env, cwd: directory, logger };
   }

@@ -21,7 +21,7 @@ export interface AgentInputSlot {
 }
 
 /**
- * All that a sub agent is told.
+ * The input of a sub agent.
  * @example
  * const withoutPast = (input: AgentInput): AgentInput => ({ ...input, conversationHistory: '' });
  */
@@ -31,7 +31,7 @@ export interface AgentInput {
   readonly userMessage: string;
   /** Slots of the project, whether they have a value or not. */
   readonly slots: readonly AgentInputSlot[];
-  /** What was said last, one line each, with the present message. */
+  /** The last messages, one per line, the current one included. */
   readonly conversationHistory: string;
   /** The last events of the conversation, oldest first. */
   readonly events: readonly TrackerEvent[];
@@ -53,7 +53,7 @@ export interface AgentInput {
 export type AgentStatus = 'input_required' | 'completed' | 'recoverable_error' | 'fatal_error';
 
 /**
- * What one use of a tool, or one artifact, came to.
+ * The result of one tool call, or one artifact.
  * @example
  * const found: StructuredResult = {
  *   name: 'find_hotels', result: [{ hotel: 'Seaside', price: 120 }], isError: false,
@@ -67,7 +67,7 @@ export interface StructuredResult {
 }
 
 /**
- * What a sub agent answers.
+ * The output of a sub agent.
  * @example
  * const ask = ({ id }: AgentInput): AgentOutput => ({
  *   id, status: 'input_required', responseMessage: 'Over how many months?',
@@ -79,9 +79,9 @@ export interface AgentOutput {
   readonly id: string;
   readonly status: AgentStatus;
   readonly responseMessage?: string;
-  /** What users were shown of the message while it came to be: it is not shown to them again. */
+  /** The part of the message that was streamed to users: it is not sent again. */
   readonly streamed?: { readonly id: string; readonly text: string };
-  /** Made part of the conversation; those that make no sense are left out. */
+  /** Applied to the conversation; invalid events are ignored. */
   readonly events?: readonly EventDraft[];
   /** One list for each step of the agent. */
   readonly structuredResults?: readonly (readonly StructuredResult[])[];
@@ -101,7 +101,7 @@ export interface AgentOutput {
  * };
  */
 export interface AgentWork {
-  /** Tells the user something at once. */
+  /** Sends a message to the user at once. */
   readonly say: (message: BotMessage) => Promise<void>;
   /** Aborts with the turn, and when the agent's time is up. */
   readonly signal: AbortSignal;
@@ -109,7 +109,7 @@ export interface AgentWork {
 }
 
 /**
- * What a tool of a sub agent gave.
+ * The results of a sub agent's tools.
  * @example
  * const failed = ({ current }: ToolOutput) => current.filter(({ isError }) => isError === true);
  */
@@ -128,13 +128,13 @@ export interface ToolOutput {
  *   current.filter(({ name }) => name === 'find_hotels').map(({ result }) => slotSet('hotels', result));
  */
 export interface SubAgentModule {
-  /** Changes what the agent is told; a slot that is left out here goes nowhere. */
+  /** Changes the agent's input; a slot that is removed here is not shared. */
   readonly processInput?: (input: AgentInput) => AgentInput | Promise<AgentInput>;
-  /** Changes what the agent answered, whichever protocol it has. */
+  /** Changes the agent's output, for both protocols. */
   readonly processOutput?: (output: AgentOutput) => AgentOutput | Promise<AgentOutput>;
   /** As `processOutput`, for agents with protocol A2A; goes before it. */
   readonly processAgentOutput?: (output: AgentOutput) => AgentOutput | Promise<AgentOutput>;
-  /** Makes events of what tools answered, after each step of an agent with protocol RASA. */
+  /** Converts tool results to events, after each step of an agent with protocol RASA. */
   readonly processToolOutput?: (
     output: ToolOutput,
   ) => readonly EventDraft[] | Promise<readonly EventDraft[]>;

@@ -11,7 +11,7 @@ const longestMessage = 32_000;
 /** Characters of what is kept of an agent while the user is asked. */
 const mostMetadata = 64_000;
 
-/** What an agent answered, as the engine takes it. Its conditions of the call count after its hooks. */
+/** Converts an agent's output to the result of a call. Exit conditions are evaluated after the hooks. */
 export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
   const { status, errorMessage } = output;
   if (status !== 'completed' && status !== 'input_required') {
@@ -28,7 +28,7 @@ export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
   if (status === 'completed') {
     return { status, messages: messagesOf(output), events, metadata };
   }
-  // The flow has what it waits for: nobody needs to answer the question any more.
+  // The exit condition holds, so the agent's question needs no answer.
   if (isExit(call, events)) return { status: 'completed', messages: [], events, metadata };
   return { status: 'input-required', messages: messagesOf(output), events, metadata };
 }
@@ -44,7 +44,7 @@ export function bounded(text: string): string {
   return text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text;
 }
 
-/** Hooks are code of others: what is no event is left out. */
+/** Hooks are user code: values that aren't events are ignored. */
 function usable({ logger, step }: Call, events: readonly unknown[]): readonly EventDraft[] {
   return events.filter((event): event is EventDraft => {
     const isEvent = typeof (event as JsonObject | null)?.['event'] === 'string';

@@ -6,7 +6,7 @@ export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void
 
 const waits = { initialMs: 500, maximumMs: 8_000 };
 
-/** Calls an agent again after errors that may pass, with growing waits; after the last it is fatal. */
+/** Retries recoverable errors of an agent with exponential backoff; the last one becomes fatal. */
 export async function withRetries(
   attempt: () => Promise<AgentOutput>,
   options: {
@@ -31,7 +31,7 @@ export async function withRetries(
   }
 }
 
-/** A time of its own for an agent or a tool, in seconds; undefined for no limit. */
+/** An abort signal for the timeout of an agent or a tool, in seconds; undefined for no limit. */
 export function timeLimit(seconds: number | undefined, signal: AbortSignal): Deadline {
   const reason = (): Error => new Error(`took longer than ${seconds} s`);
   return new Deadline({ signal, milliseconds: (seconds ?? 0) * 1000, reason });

@@ -3,7 +3,7 @@ import { coerceSlotValue } from '../domain/coerce.ts';
 import type { Domain } from '../model.ts';
 import type { EventDraft } from '../tracker/events.ts';
 
-/** What an event makes of a slot, as the conversation will have it; undefined when it makes nothing. */
+/** The slot value that an event sets, coerced to the slot's type; undefined when it sets none. */
 export function slotOfEvent(
   { event, name, value = null }: EventDraft,
   { slots }: Domain,

@@ -2,7 +2,7 @@ import { type OutputOf, type Schema, tool } from '../../agents/index.ts';
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 
 /**
- * What a tool of a sub agent knows of its call.
+ * The context of a tool call.
  * @example
  * // The model cannot ask for the bookings of somebody else: it never chooses the sender.
  * const run = (_: unknown, { metadata, signal }: SubAgentToolContext) =>
@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 export interface SubAgentToolContext {
   /** That of the agent's input; never shown to the model. */
   readonly metadata: JsonObject;
-  /** Those that the agent may see. */
+  /** The slots that are visible to the agent. */
   readonly slots: Readonly<Record<string, JsonValue>>;
   readonly signal: AbortSignal;
 }
@@ -27,12 +27,12 @@ export interface SubAgentTool {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
-  /** Anything that can be written as JSON. What it throws is told to the model. */
+  /** Returns a JSON-serializable value. Errors are reported to the model. */
   run(input: JsonValue, context: SubAgentToolContext): Promise<unknown>;
 }
 
 /**
- * What a tool of a sub agent is, and what it does.
+ * The options of a sub agent's tool.
  * @example
  * const options: SubAgentToolOptions<JsonObject> = {
  *   name: 'find_hotels', description: 'Hotels of a city that have free rooms.',

@@ -1,27 +1,27 @@
-/** Nothing before them is ever taken back: a session remembers no other. */
+/** Events that start a session: nothing before them can be undone. */
 const sessionBeginnings: ReadonlySet<string> = new Set(['restart', 'session_started']);
 
-/** What takes something back: the event with which that began, and those beyond which it never goes. */
+/** How far back each undo event reaches: to the last event in `from`, but never beyond `until`. */
 const reaches: ReadonlyMap<string, { readonly from: string; readonly until: ReadonlySet<string> }> =
   new Map([
     ['rewind', { from: 'user', until: sessionBeginnings }],
     ['undo', { from: 'action', until: new Set([...sessionBeginnings, 'user']) }],
   ]);
 
-/** Whether an event takes back what came before it: `rewind` or `undo`. */
+/** Whether an event undoes earlier ones: `rewind` or `undo`. */
 export function takesBack({ event }: { readonly event: string }): boolean {
   return reaches.has(event);
 }
 
-/** Whether a session begins with an event. */
+/** Whether an event starts a session. */
 export function beginsSession({ event }: { readonly event: string }): boolean {
   return sessionBeginnings.has(event);
 }
 
 /**
- * Events that count: without those that a `rewind` (all since the user's last message) or an `undo`
- * (all since the last action after it) took back, and without these two. An `undo` leaves the stack
- * alone: where the flows stand is no action's work.
+ * The effective events: without the ones undone by a `rewind` (all since the user's last message) or an
+ * `undo` (all since the last action after it), and without these two. An `undo` keeps the stack, which
+ * isn't the effect of an action.
  * @example
  * appliedEvents([{ event: 'user' }, { event: 'slot' }, { event: 'rewind' }, { event: 'pause' }])
  * // [{ event: 'pause' }]

@@ -4,7 +4,7 @@ import type { BotMessage, Button } from '../bot-message.ts';
 import type { StackFrame } from '../conversation.ts';
 import type { TrackerState, TranscriptEntry } from './state.ts';
 
-/** What conversations are saved as. Values that only travel through are not looked into. */
+/** The schema of saved conversations. Opaque values are not checked. */
 const json = z.custom<JsonValue>((value) => value !== undefined);
 const object = z.record(z.string(), json);
 const path = z.array(z.string());

@@ -22,9 +22,9 @@ export function userUttered(message: {
     readonly name: string;
     readonly entities: readonly { readonly entity: string; readonly value: JsonValue }[];
   };
-  /** Ids of the flows that a model was told of. */
+  /** Ids of the flows in the prompt. */
   readonly flowsInPrompt?: readonly string[];
-  /** What models were asked in order to understand it. */
+  /** The calls of models that the message caused. */
   readonly prompts?: readonly JsonObject[];
 }): EventDraft {
   return {
@@ -92,7 +92,7 @@ export function sessionEnded(reason: string): EventDraft {
   return { event: 'session_ended', metadata: { _reason: reason } };
 }
 
-/** Nobody spoke for as long as a session lasts. */
+/** The session expired without a message. */
 export const conversationInactive: EventDraft = { event: 'conversation_inactive' };
 
 export const restarted: EventDraft = { event: 'restart' };
@@ -122,7 +122,7 @@ export function textOf(event: TrackerEvent, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Larger ones stay in the log and do not travel with the conversation. */
+/** Larger messages stay in the log and aren't saved with the conversation. */
 const MAX_MESSAGE_CHARACTERS = 16 * 1024;
 
 /** What the tracker keeps of the user's latest message. */

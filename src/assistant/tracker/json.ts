@@ -75,14 +75,14 @@ export function stackLogged(stack: readonly StackFrame[]): EventDraft {
   return { event: 'stack', update: JSON.stringify([{ op: 'replace', path: '', value }]) };
 }
 
-/** The stack that a `stack` event tells of. */
+/** The stack in a `stack` event. */
 export function loggedStack(event: TrackerEvent): readonly StackFrame[] {
   if (typeof event['update'] !== 'string') return [];
   const [patch] = JSON.parse(event['update']) as readonly { readonly value: JsonObject[] }[];
   return (patch?.value ?? []).map(frameOf);
 }
 
-/** Where the flows stand after these events, as their log tells it. */
+/** The stack after these events, according to the log. */
 export function stackAfter(events: readonly TrackerEvent[]): readonly StackFrame[] {
   const last = events.findLast((one) => one.event === 'stack' || beginsSession(one));
   return last?.event === 'stack' ? loggedStack(last) : [];

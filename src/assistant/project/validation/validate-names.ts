@@ -65,7 +65,7 @@ function validateAsking(
 
 const classified = new Set(['from_entity', 'from_intent', 'from_trigger_intent']);
 
-/** Nobody classifies what people type: a question needs another way to its answer. */
+/** There is no intent classifier: typed answers can't fill a slot with such mappings only. */
 function validateAnswering(
   { domain }: ValidationScope,
   field: Field,

@@ -14,7 +14,7 @@ export interface ExternalParts {
   readonly bindings?: readonly ClientBinding[] | undefined;
 }
 
-/** A client of an agent elsewhere, as its configuration says. What is needed is loaded when it is. */
+/** Creates the client of a remote agent from its configuration; loads modules lazily. */
 export async function connectAgent({
   agent,
   files,
@@ -25,7 +25,7 @@ export async function connectAgent({
   const card = files.get(agent.agentCard);
   const address = card === undefined ? agent.agentCard : (JSON.parse(card) as JsonObject);
   const options: ClientOptions = {
-    // Repeated by whoever calls the agent, with waits that are told in the log.
+    // withRetries retries calls and logs its delays.
     retry: false,
     timeoutMs: 60_000,
     poll: { initialMs: agent.pollingInitialDelay * 1000, maximumMs: 5_000 },

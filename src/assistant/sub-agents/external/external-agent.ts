@@ -15,23 +15,23 @@ import { connectAgent, type ExternalParts } from './connect-agent.ts';
 import { toMessage } from './external-message.ts';
 import { atWork, failedOutput, isPassing, isSettled, outputOf, textOf } from './external-output.ts';
 
-/** The longest an agent may take that streams, in seconds; one that must be asked has its own time. */
+/** Default timeout of an agent that streams, in seconds; a polled agent has its own timeout. */
 const longestStream = 600;
 const lookTimeoutMs = 30_000;
-/** How long messages that were given up may take to be cancelled when a connection is replaced. */
+/** Milliseconds that pending cancellations may take when a connection is replaced. */
 const closeGraceMs = 30_000;
-/** Of all artifacts of one call: half an answer is none. */
+/** Limit of all artifacts of one call; beyond it the call fails rather than being truncated. */
 const limits = { parts: 10_000, characters: 10_000_000 };
 
 /**
  * An agent with protocol A2A. The connection is made when it is first needed.
  *
- * - **called**: its answer is followed, for at most `timeout`; then its task is cancelled.
- * - **at work**: it took longer than a user waits (`background_after`). The user is let go, and the
- *   task there goes on; what is known of it is kept with the conversation (`at_work`), so that any
- *   process can ask for it.
- * - **looked at**: with the next message to it. What it came to by then is its answer; else it is
- *   still at work, or cancelled when `timeout` is over.
+ * - **called**: the caller follows the task for at most `timeout`, then cancels it.
+ * - **background**: the task took longer than `background_after`. The turn ends and the remote task
+ *   continues; its resume point is saved with the conversation (`at_work`), so that any process can
+ *   poll it.
+ * - **polled**: with the next message to the agent. The call returns the result if there is one;
+ *   otherwise the task stays in the background, or is cancelled after `timeout`.
  */
 export class ExternalCaller {
   readonly #agent: ExternalAgent;
@@ -42,7 +42,7 @@ export class ExternalCaller {
     this.#connection = new LazyClient(() => connectAgent(parts));
   }
 
-  /** Asks the agent for a task that cannot be there: whoever says so is alive and lets us in. */
+  /** Requests a task that can't exist: a not-found error shows that the agent is up and accepts our credentials. */
   async check(signal?: AbortSignal): Promise<void> {
     const client = await this.#connection.get();
     try {
@@ -64,13 +64,13 @@ export class ExternalCaller {
       if (!isTaskGone(error) || input.metadata['task_id'] === undefined) {
         return this.#failure(input.id, error, call.logger);
       }
-      // The task ended without us; what the user said begins another one of the conversation.
+      // The task has ended; the user's message starts another one in the same context.
       const { task_id: _, ...metadata } = input.metadata;
       return this.run(call, { ...input, id: `${input.id}-anew`, metadata });
     }
   }
 
-  /** What has become of a task that was left to itself. */
+  /** Polls a background task. */
   async look(call: Call, input: AgentInput): Promise<AgentOutput> {
     const { id } = input;
     const { task_deadline: stored } = call.metadata;
@@ -93,8 +93,8 @@ export class ExternalCaller {
   }
 
   /**
-   * After an interruption the user's message is no answer to the agent, so it is not sent: the
-   * task is looked at, and what it waits for is asked again.
+   * After an interruption the user's message doesn't answer the agent, so it isn't sent: the task is
+   * polled, and its question is repeated.
    */
   async lookAgain(call: Call, input: AgentInput): Promise<AgentOutput | undefined> {
     const { id } = input;
@@ -108,7 +108,7 @@ export class ExternalCaller {
     try {
       const client = await this.#connection.get(call.signal);
       const message = toMessage(input);
-      // Whatever comes of a task that went on without us is told when it is there.
+      // A background task reports its result when it is polled later.
       const quiet = { ...call, say: () => Promise.resolve() };
       return await this.#follow(client, quiet, id, { message, point, last });
     } catch (error) {
@@ -117,7 +117,7 @@ export class ExternalCaller {
     }
   }
 
-  /** The conversation has no use for the task any more. An agent that will not stop is left alone. */
+  /** Cancels the task on a best-effort basis: the conversation doesn't need it any more. */
   async cancel({ task_id: taskId }: JsonObject, logger: Logger): Promise<void> {
     if (typeof taskId !== 'string') return;
     const client = await this.#connection.get();
@@ -129,8 +129,8 @@ export class ExternalCaller {
   }
 
   /**
-   * Sends a message and follows its task. An agent that names its conversations itself refuses the
-   * name that we give to a new one: it is asked once more, without.
+   * Sends a message and follows its task. An agent that generates its own context ids refuses ours; the
+   * message is then sent once more without a context id.
    */
   async #send(
     client: Client,
@@ -149,7 +149,7 @@ export class ExternalCaller {
     }
   }
 
-  /** Waits for an answer until it is there, its time is over, the user is let go or the turn ends. */
+  /** Follows a task until it settles, times out, moves to the background or the turn is aborted. */
   async #follow(
     client: Client,
     call: Call,
@@ -201,13 +201,13 @@ export class ExternalCaller {
       readonly call: Call;
       readonly id: string;
       readonly point: ResumePoint;
-      /** @default what the point tells */
+      /** @default that of the resume point */
       readonly told?: ResumePoint['told'];
       readonly last?: string | undefined;
     },
   ): Promise<AgentOutput> {
     const { call, id, point, told = point.told, last = '' } = at;
-    // Nobody here could give the consent that it waits for.
+    // The task waits for a consent that can't be given here.
     if ('task' in answer && answer.task.status.state === 'TASK_STATE_AUTH_REQUIRED') {
       await this.cancel({ task_id: answer.task.id }, call.logger);
     }
@@ -222,7 +222,7 @@ export class ExternalCaller {
 
   #failure(id: string, error: unknown, logger: Logger): AgentOutput {
     logger.warn({ agent: this.#agent.name, error }, 'sub_agent.external.failed');
-    // The agent may be back somewhere else: its card says where.
+    // The agent may have moved: reconnecting reads its card again.
     if (isPassing(error)) void this.#connection.close({ graceMs: closeGraceMs });
     return failedOutput(id, error);
   }
@@ -232,7 +232,7 @@ export class ExternalCaller {
   }
 }
 
-/** The task that the conversation keeps. */
+/** The task saved with the conversation. */
 async function pointOf(metadata: JsonObject, messageId: string): Promise<ResumePoint> {
   const { readTold } = await import('../../../client/index.ts');
   const { task_id: taskId, context_id: contextId, artifacts } = metadata;
@@ -246,13 +246,13 @@ async function pointOf(metadata: JsonObject, messageId: string): Promise<ResumeP
   };
 }
 
-/** The task that a message was meant for has ended, or is forgotten. */
+/** Whether the task of a message has ended or no longer exists. */
 function isTaskGone(error: unknown): boolean {
   const { code } = toLegateError(error);
   return code === 'TASK_NOT_FOUND' || code === 'UNSUPPORTED_OPERATION';
 }
 
-/** A message that was refused began nothing, so that it may be sent again. */
+/** A refused message started no task, so it is safe to send again. */
 function isRefusedName(error: unknown, { contextId, taskId }: Message): boolean {
   const { code } = toLegateError(error);
   const isRefused = code === 'INVALID_PARAMS' || code === 'INVALID_REQUEST';

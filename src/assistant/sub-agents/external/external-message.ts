@@ -2,7 +2,7 @@ import { data, type Message, text } from '../../../protocol/index.ts';
 import { slotValues } from '../agent-input.ts';
 import type { AgentInput } from '../model.ts';
 
-/** Keys of the metadata that are for us alone: the agent is not told of them. */
+/** Internal metadata keys, not sent to the agent. */
 const ownKeys: ReadonlySet<string> = new Set(['last_message', 'artifacts', 'task_deadline']);
 
 /**

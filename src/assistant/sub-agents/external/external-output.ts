@@ -15,17 +15,17 @@ const statuses: Partial<Record<Task['status']['state'], AgentStatus>> = {
   TASK_STATE_FAILED: 'fatal_error',
   TASK_STATE_REJECTED: 'fatal_error',
   TASK_STATE_CANCELED: 'fatal_error',
-  // There is nobody here who could log the user in elsewhere.
+  // The user can't log in to the remote agent from here.
   TASK_STATE_AUTH_REQUIRED: 'fatal_error',
 };
 
-/** Errors that may have gone by the next time. */
+/** Retryable errors. */
 const passing = new Set([
   'PEER_UNREACHABLE',
   'UNAVAILABLE',
   'RATE_LIMITED',
   'REQUEST_TIMEOUT',
-  // Whoever took this turn before us had sent it, and the agent is at work.
+  // An earlier attempt of this turn sent the message, and the agent is working on it.
   'MESSAGE_IN_FLIGHT',
 ]);
 const maxMarks = 50;
@@ -36,20 +36,20 @@ export function isPassing(error: unknown): boolean {
   return passing.has(toLegateError(error).code);
 }
 
-/** What a call comes to that failed. */
+/** The output of a failed call. */
 export function failedOutput(id: string, error: unknown): AgentOutput {
   const status = isPassing(error) ? 'recoverable_error' : 'fatal_error';
   return { id, status, errorMessage: toLegateError(error).message.slice(0, 500) };
 }
 
-/** Whether a task has come to an end or a question. */
+/** Whether a task is terminal or waits for input. */
 export function isSettled({ status }: Task): boolean {
   return statuses[status.state] !== undefined;
 }
 
 /**
- * What the conversation keeps of a task that is at work (`at_work`), to ask for it later. `deadline`,
- * in milliseconds since 1970, is when it is given up.
+ * The resume point of a background task, saved with the conversation (`at_work`). `deadline`, in
+ * milliseconds since 1970, is when the task times out.
  */
 export function atWork(id: string, point: Place, deadline: number | undefined): AgentOutput {
   const until = deadline === undefined ? {} : { task_deadline: deadline };
@@ -59,8 +59,8 @@ export function atWork(id: string, point: Place, deadline: number | undefined): 
 type Place = Pick<ResumePoint, 'taskId' | 'contextId' | 'told'>;
 
 /**
- * What an agent elsewhere has come to, with what the conversation has to keep of its task to continue
- * it with the user's answer. Artifacts that earlier turns told (`told`) are left out.
+ * Converts a remote task to the agent's output, with the metadata that the conversation keeps to
+ * continue the task. Artifacts that earlier turns reported (`told`) are left out.
  */
 export function outputOf(
   answer: SendMessageResponse,
@@ -136,7 +136,7 @@ export function textOf(parts: readonly Part[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }
 
-/** The parts of an artifact may be pieces of one text. */
+/** The parts of an artifact may be chunks of one text. */
 function joined(parts: readonly Part[]): string {
   return parts
     .map((part) => part.text ?? '')

@@ -8,7 +8,7 @@ import { compileTemplate } from '../../templates/template.ts';
 import { entriesOfRun, slotValues } from '../agent-input.ts';
 import type { AgentInput, StructuredResult } from '../model.ts';
 
-/** Our own; a project may name another under `prompt_template`. */
+/** The default; a project may set another with `prompt_template`. */
 const template = `You work for an assistant that talks with a user. Your task:
 {{ description }}
 
@@ -66,8 +66,8 @@ function lastRequest(value: JsonValue | undefined): string | null {
 const mostEntries = 10;
 
 /**
- * What was said last, as turns of a chat; the present message is the last. What belongs to an
- * earlier run of an agent that was restarted stands in brackets.
+ * The last messages as chat messages, ending with the current one. Messages of an earlier run of a
+ * restarted agent are in brackets.
  */
 export function chatHistory(agent: string, call: Call, input: AgentInput): readonly Entry[] {
   const { transcript, metadata, mode } = call;
@@ -81,7 +81,7 @@ export function chatHistory(agent: string, call: Call, input: AgentInput): reado
     text: index < former.length - own ? `[${entry.text}]` : entry.text,
   }));
   const said = entries.filter(({ text }) => text !== '').slice(1 - mostEntries);
-  // What others have answered since is not to be answered once more.
+  // The message was already answered by another flow or agent.
   const heard = isNews ? input.userMessage : `(Answered already: ${input.userMessage})`;
   return [...said, { isUser: true, text: heard }].map(({ isUser, text }) =>
     isUser ? { role: 'user', parts: [{ text }] } : { role: 'assistant', text },
@@ -91,13 +91,13 @@ export function chatHistory(agent: string, call: Call, input: AgentInput): reado
 /** Characters of all results that are kept while the user is asked. */
 const mostCharacters = 8_000;
 
-/** What tools answered in earlier turns of the run. */
+/** Tool results of earlier turns of the run. */
 function rememberedResults(metadata: JsonObject): readonly JsonObject[] {
   const kept = metadata['tool_results'];
   return Array.isArray(kept) ? (kept as readonly JsonObject[]) : [];
 }
 
-/** With the results of this turn; the oldest go first when there is no room. */
+/** Adds the results of this turn; drops the oldest beyond the limit. */
 export function rememberResults(
   metadata: JsonObject,
   results: readonly (readonly StructuredResult[])[],

@@ -36,7 +36,7 @@ export interface ReactParts {
   readonly sleep: Sleep;
 }
 
-/** Calls of one answer that are carried out; the others are refused. */
+/** Maximum number of tool calls in one answer; further ones are refused. */
 const mostCalls = 16;
 const mostParallel = 8;
 /** For one answer of the model, attempts and waits included; the whole run has its own limit. */
@@ -78,7 +78,7 @@ class ReactRun {
   readonly #signal: AbortSignal;
   /** The slots that the conditions of the call are about. */
   readonly #exitSlots: readonly string[];
-  /** What the model may see, and what it set since. */
+  /** Slots visible to the model, with the values it has set. */
   readonly #slots: Record<string, JsonValue>;
   /** All slots, for conditions. */
   readonly #allSlots: Record<string, JsonValue>;
@@ -86,7 +86,7 @@ class ReactRun {
   readonly #results: (readonly StructuredResult[])[] = [];
   readonly #system: string;
   readonly #entries: Entry[];
-  /** What users have seen of the last answer. */
+  /** The part of the last answer that was streamed to users. */
   #shown: Shown | undefined;
 
   constructor(parts: ReactParts, call: Call, input: AgentInput, signal: AbortSignal) {
@@ -122,7 +122,7 @@ class ReactRun {
           toolTimeoutMs: (agent.toolTimeout ?? 0) * 1000,
           resultCharacters: largestResult,
         },
-        // A turn of an assistant never runs again after its process died.
+        // A turn of an assistant is never run again after a crash.
         journal: undefined,
         logger,
         signal,
@@ -150,11 +150,11 @@ class ReactRun {
     return this.#call.step.exitIf !== undefined;
   }
 
-  /** Whether a call says that the task of an open-ended agent is done. */
+  /** Whether a tool call completes an open-ended agent. */
   readonly #isClosing = ({ name }: { readonly name: string }): boolean =>
     !this.#isTask && name === TASK_COMPLETED;
 
-  /** Conditions count when the agent has taken a step, its module's events included. */
+  /** Evaluates the exit conditions after a step, events of the module included. */
   #isDone(): boolean {
     const conditions = this.#call.step.exitIf ?? [];
     if (conditions.length === 0) return false;
@@ -197,9 +197,9 @@ class ReactRun {
   }
 
   /**
-   * Whether what the model says is shown while it comes to be. Whether it is a filler or an answer
-   * shows only when it is over, so both are, or none: an answer that a hook may change is not shown
-   * before. Orchestrators are told whole messages, for pieces would be results to them.
+   * Whether the model's text is streamed. Whether a text is a filler or an answer is known only at its
+   * end, so both are streamed or neither: an answer that a hook may change is not streamed.
+   * Orchestrators get whole messages, since they would take chunks for results.
    */
   get #isStreamed(): boolean {
     const { agent, module } = this.#parts;
@@ -208,7 +208,7 @@ class ReactRun {
     return isChannel && agent.enableFillerMessages && module.processOutput === undefined;
   }
 
-  /** What stands beside calls is said before they run, so that the user knows why it takes time. */
+  /** Sends the text beside tool calls before they run, so that the user knows why they wait. */
   async #fill({ text, calls }: ModelAnswer): Promise<undefined> {
     if (calls.some(this.#isClosing) || text === '' || !this.#parts.agent.enableFillerMessages)
       return;
@@ -236,7 +236,7 @@ class ReactRun {
     return this.#end('completed', text === '' ? await this.#lastWords() : text);
   }
 
-  /** What was found out so far is kept, and the user may say how to go on. */
+  /** Keeps the results so far and asks the user how to continue. */
   async #atLimit(): Promise<AgentOutput> {
     const text = await this.#lastWords();
     if (text !== '') return this.#end('input_required', text);

@@ -20,8 +20,8 @@ export interface ReactToolSources {
 }
 
 /**
- * The tools of a sub agent by the names that the model sees: its own, whose names nobody else gets,
- * then those of its module and of MCP servers.
+ * The tools of a sub agent by the names that the model sees: first the built-in ones, whose names
+ * are reserved, then the tools of its module and of MCP servers.
  */
 export async function reactTools(
   own: readonly ReactTool[],
@@ -50,7 +50,7 @@ function moduleTool(given: SubAgentTool): ReactTool {
     input: given.inputSchema,
     run: async (input, context: SubAgentToolContext) => (await given.run(input, context)) ?? null,
   });
-  // Modules may use names that models do not take: they are made safe with all others.
+  // Names that models don't accept are made safe with all others.
   return { ...made, name: given.name };
 }
 
@@ -87,12 +87,12 @@ export function setSlotTool(slot: Slot, onSet: (value: JsonValue) => void): Reac
   );
 }
 
-/** Takes whatever a model gives: the tool itself says what is wrong with it. */
+/** Accepts any input: the tool reports what is wrong with it. */
 function lenient(strict: ReactTool): ReactTool {
   return { ...strict, parse: async (value) => ({ ok: true, value }) };
 }
 
-/** What a model gave as a slot's value, as the slot wants it. Throws in words for the model. */
+/** Converts a model's value to the slot's type. Throws errors that are written for the model. */
 export function readSlotValue(slot: Slot, input: JsonValue): JsonValue {
   const given =
     typeof input === 'object' && input !== null && 'slot_value' in input
@@ -107,7 +107,7 @@ export function readSlotValue(slot: Slot, input: JsonValue): JsonValue {
   throw new Error(`${slot.name} takes no such value: it is ${slot.type}${values}`);
 }
 
-/** Lists and objects come as text as well. */
+/** Models also send lists and objects as JSON text. */
 function parsedFor({ type }: Slot, text: JsonValue): JsonValue {
   if (typeof text !== 'string' || (type !== 'list' && type !== 'any')) return text;
   try {

@@ -1,14 +1,14 @@
 import type { Call } from '../../executor/call-handler.ts';
 
-/** What was shown of a message while it came to be. */
+/** The part of a message that was streamed. */
 export interface Shown {
   readonly id: string;
   readonly text: string;
 }
 
 /**
- * Says an answer of the model while it comes to be, to users whose channel shows pieces. An answer
- * that the model begins anew is a message of its own, for nothing can be taken back.
+ * Streams an answer of the model to users whose channel supports it. An answer that the model
+ * restarts becomes another message, since streamed chunks can't be withdrawn.
  */
 export class Voice {
   readonly #call: Call;
@@ -37,7 +37,7 @@ export class Voice {
   }
 }
 
-/** Marks a message that was shown as it is, so that it is not shown again. */
+/** Marks a message as streamed, so that it is not sent again. */
 export function shownAs(
   shown: Shown | undefined,
   text: string,
