@@ -66,7 +66,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'agent.cancel_failed': 'A sub agent that is no longer wanted could not be told so',
   'agents.remote.cancel_failed': 'A remote agent could not be told that its task is cancelled',
   'assistant.inactivity.failed': 'Conversations at rest could not be looked for; tried again',
-  'assistant.inactivity.not_noted': 'The rest of a conversation could not be noted; tried again',
+  'assistant.inactivity.record_failed':
+    'The rest of a conversation could not be noted; tried again',
   'assistant.model_not_followed':
     'The model that another replica put in place cannot be served here; tried again',
   'assistant.workers_not_needed': '`SANIC_WORKERS` has no effect: the store has no such limit',

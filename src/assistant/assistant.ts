@@ -144,7 +144,7 @@ export class Assistant implements AsyncDisposable {
   }
 
   /** When the conversation becomes inactive unless something happens, in milliseconds since 1970. */
-  restsFrom(tracker: JsonObject): number {
+  inactiveAt(tracker: JsonObject): number {
     return expiryOf(loadState(tracker), this.domain);
   }
 
@@ -153,7 +153,10 @@ export class Assistant implements AsyncDisposable {
    * undefined when there is nothing to record: the user sent a message in the meantime, or the
    * conversation has another timer.
    */
-  rest(request: Pick<TurnRequest, 'senderId' | 'tracker'>, timer: string): TurnResult | undefined {
+  recordInactivity(
+    request: Pick<TurnRequest, 'senderId' | 'tracker'>,
+    timer: string,
+  ): TurnResult | undefined {
     if (request.tracker === undefined) return undefined;
     const dialogue = this.#dialogue({ ...request, text: '' });
     const isDue = this.#clock.now() >= expiryOf(dialogue.tracker.state, this.domain);

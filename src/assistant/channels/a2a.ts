@@ -15,7 +15,7 @@ import type { TurnResult } from '../turn-result.ts';
 import { skillsOf } from './card.ts';
 import {
   conversationCommands,
-  type RestTimers,
+  type InactivityTimerFactory,
   saved,
   speakerOf,
 } from './conversation-commands.ts';
@@ -40,7 +40,7 @@ export interface AssistantAgentOptions {
   /** @default true */
   readonly includeConversationRepair?: boolean;
   /** Record when conversations become inactive. @default none: recorded with the next message only */
-  readonly timers?: RestTimers;
+  readonly timers?: InactivityTimerFactory;
 }
 
 /**

@@ -64,8 +64,8 @@ export const recordCommand: AgentCommand<{ readonly events: readonly EventDraft[
 };
 
 /** Records that a conversation is inactive, for the timer that is due. Returns false when the timer is void. */
-export const restCommand: AgentCommand<{ readonly timer: string }, boolean> = {
-  name: 'rest',
+export const inactivityCommand: AgentCommand<{ readonly timer: string }, boolean> = {
+  name: 'record-inactivity',
   input: z.object({ timer: z.string() }),
   result: z.boolean(),
 };
@@ -81,7 +81,7 @@ export const endWorkCommand: AgentCommand<object, readonly string[]> = {
 };
 
 /** Creates the timers that record inactivity. */
-export interface RestTimers {
+export interface InactivityTimerFactory {
   /** A timer, to be saved with the conversation that names it; undefined when sessions don't expire. */
   arm(
     caller: Caller,
@@ -98,12 +98,12 @@ export function saved(
   assistant: Assistant,
   { caller, contextId }: Place,
   { tracker, events, outcome }: TurnResult,
-  timers: RestTimers | undefined,
+  timers: InactivityTimerFactory | undefined,
 ): ContextPatch {
   const needsNone = tracker['timer'] !== null || tracker['inactive'] === true || outcome.ended;
   const timer = needsNone
     ? undefined
-    : timers?.arm(caller, contextId, assistant.restsFrom(tracker));
+    : timers?.arm(caller, contextId, assistant.inactiveAt(tracker));
   if (timer === undefined) return { value: tracker, log: events };
   return { value: { ...tracker, timer: timer.id }, log: events, records: [timer.record] };
 }
@@ -127,7 +127,7 @@ export async function speakerOf(
 /** Handles the commands that channels, the HTTP API and timers send to conversations. */
 export function conversationCommands(options: {
   readonly assistant: () => Assistant | undefined;
-  readonly timers?: RestTimers | undefined;
+  readonly timers?: InactivityTimerFactory | undefined;
 }): readonly CommandHandler[] {
   const current = (): Assistant => {
     const assistant = options.assistant();
@@ -149,11 +149,11 @@ export function conversationCommands(options: {
       const result = await assistant.record(await of(turn, 'api'), events);
       return { result: true, context: saved(assistant, turn, result, options.timers) };
     }),
-    handleCommand(restCommand, async (turn, { timer }) => {
+    handleCommand(inactivityCommand, async (turn, { timer }) => {
       const assistant = current();
-      const rested = assistant.rest(await of(turn, 'timer'), timer);
-      if (rested === undefined) return { result: false };
-      return { result: true, context: saved(assistant, turn, rested, options.timers) };
+      const recorded = assistant.recordInactivity(await of(turn, 'timer'), timer);
+      if (recorded === undefined) return { result: false };
+      return { result: true, context: saved(assistant, turn, recorded, options.timers) };
     }),
     handleCommand(endWorkCommand, async (turn) => {
       const assistant = current();

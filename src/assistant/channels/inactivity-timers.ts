@@ -8,13 +8,13 @@ import type { Engine, Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Assistant } from '../assistant.ts';
 import { loadState } from '../tracker/state.ts';
-import { restCommand, type RestTimers } from './conversation-commands.ts';
+import { inactivityCommand, type InactivityTimerFactory } from './conversation-commands.ts';
 
 /**
  * Which conversations have timers, and how often due timers are polled.
  * @example
  * const options: InactivityTimersOptions = {
- *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger, lookMs: 30_000,
+ *   agent: 'bank', assistant: () => bank, scheduler: systemScheduler, logger, pollMs: 30_000,
  * };
  */
 export interface InactivityTimersOptions {
@@ -25,31 +25,31 @@ export interface InactivityTimersOptions {
   readonly scheduler: Scheduler;
   readonly logger: Logger;
   /** Milliseconds between two polls for due timers. @default 10_000 */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
 const space = 'assistant-inactivity';
 /** Timers read per poll. */
 const batch = 100;
 /** Maximum number of concurrent commands of timers. */
-const atOnce = 8;
+const maxConcurrent = 8;
 /** Milliseconds that a replica's claim on a timer lasts; doubled with each attempt. */
 const claimMs = 60_000;
-const mostDoublings = 8;
+const maxDoublings = 8;
 /** Milliseconds to wait for the command that records inactivity; a queued one is checked later. */
-const turnMs = 10_000;
+const commandTimeoutMs = 10_000;
 /** Milliseconds until the next check of a timer while sessions are configured not to expire. */
-const endlessMs = 24 * 60 * 60 * 1000;
+const noExpiryMs = 24 * 60 * 60 * 1000;
 
 /** The payload of a timer's record. */
-const waitingSchema = z.object({
+const timerSchema = z.object({
   id: z.string(),
   tenant: z.string(),
   subject: z.string(),
   contextId: z.string(),
   attempts: z.number(),
 });
-type Waiting = z.infer<typeof waitingSchema>;
+type Timer = z.infer<typeof timerSchema>;
 
 /**
  * Inactivity timers, one per conversation, persisted in the store: they survive restarts, and any
@@ -67,12 +67,12 @@ type Waiting = z.infer<typeof waitingSchema>;
  * const timers = new InactivityTimers({ agent: 'bank', assistant, scheduler: systemScheduler, logger });
  * timers.start({ engine, store });
  */
-export class InactivityTimers implements RestTimers {
+export class InactivityTimers implements InactivityTimerFactory {
   readonly #options: InactivityTimersOptions;
   #served: { readonly engine: Engine; readonly store: Store } | undefined;
-  #looks: { stop(): void } | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  readonly #queue = new KeyedQueue({ total: atOnce });
+  #polling: { stop(): void } | undefined;
+  #currentPoll: Promise<void> = Promise.resolve();
+  readonly #queue = new KeyedQueue({ total: maxConcurrent });
   readonly #stopping = new AbortController();
 
   constructor(options: InactivityTimersOptions) {
@@ -81,9 +81,9 @@ export class InactivityTimers implements RestTimers {
 
   start(served: { readonly engine: Engine; readonly store: Store }): void {
     this.#served = served;
-    const { scheduler, logger, lookMs = 10_000 } = this.#options;
-    const look = (): Promise<void> => (this.#looking = this.#look());
-    this.#looks = repeat(lookMs, look, {
+    const { scheduler, logger, pollMs = 10_000 } = this.#options;
+    const poll = (): Promise<void> => (this.#currentPoll = this.#poll());
+    this.#polling = repeat(pollMs, poll, {
       timers: scheduler,
       onError: (error) => logger.error({ error }, 'assistant.inactivity.failed'),
     });
@@ -92,11 +92,15 @@ export class InactivityTimers implements RestTimers {
   /** Stops polling; turns that end later still arm their timers. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#looks?.stop();
-    await this.#looking.catch(() => undefined);
+    this.#polling?.stop();
+    await this.#currentPoll.catch(() => undefined);
   }
 
-  arm({ tenant, subject }: Caller, contextId: string, at: number): ReturnType<RestTimers['arm']> {
+  arm(
+    { tenant, subject }: Caller,
+    contextId: string,
+    at: number,
+  ): ReturnType<InactivityTimerFactory['arm']> {
     if (this.#served === undefined || !Number.isFinite(at)) return undefined;
     const id = this.#options.scheduler.uuid();
     const record = recordOf({ id, tenant, subject, contextId, attempts: 0 }, at);
@@ -104,87 +108,87 @@ export class InactivityTimers implements RestTimers {
   }
 
   /** Handles due timers with bounded concurrency. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { scheduler, assistant } = this.#options;
     for (let isMore = true; isMore && !this.#stopping.signal.aborted;) {
       if (this.#served === undefined || assistant() === undefined) return;
       const now = scheduler.now();
       const first = await this.#served.store.records.list({ space, limit: batch, now });
       const due = first.filter(({ key }) => timeOf(key) <= now);
-      const attended = due.map((record) => this.#queue.run(record.key, () => this.#attend(record)));
-      await Promise.all(attended);
+      const handled = due.map((record) => this.#queue.run(record.key, () => this.#handle(record)));
+      await Promise.all(handled);
       isMore = due.length === batch;
     }
   }
 
-  async #attend(record: StoredRecord): Promise<void> {
+  async #handle(record: StoredRecord): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { scheduler, logger } = this.#options;
-    const { data: waiting, error: problem } = waitingSchema.safeParse(record.value.value);
-    if (waiting === undefined) {
+    const { data: timer, error: problem } = timerSchema.safeParse(record.value.value);
+    if (timer === undefined) {
       logger.error({ key: record.key, error: problem }, 'assistant.inactivity.failed');
       await this.#write([{ space, key: record.key, ifVersion: record.version }]);
       return;
     }
-    const claimed = await this.#claim(record, waiting);
+    const claimed = await this.#claim(record, timer);
     if (claimed === undefined) return;
     try {
-      if ((await this.#dueAt(waiting)) <= scheduler.now()) await this.#note(waiting);
-      await this.#moveOn(claimed, waiting);
+      if ((await this.#dueAt(timer)) <= scheduler.now()) await this.#record(timer);
+      await this.#rearm(claimed, timer);
     } catch (error) {
-      const { contextId, attempts } = waiting;
+      const { contextId, attempts } = timer;
       // The timer is retried when the claim expires.
-      logger.warn({ contextId, attempts, error }, 'assistant.inactivity.not_noted');
+      logger.warn({ contextId, attempts, error }, 'assistant.inactivity.record_failed');
     }
   }
 
   /** Claims the timer by moving its due time; undefined when another replica was first. */
-  async #claim({ key, version }: StoredRecord, waiting: Waiting): Promise<string | undefined> {
-    const attempts = Math.min(waiting.attempts + 1, mostDoublings);
-    const until = this.#options.scheduler.now() + claimMs * 2 ** waiting.attempts;
-    const moved = recordOf({ ...waiting, attempts }, until);
+  async #claim({ key, version }: StoredRecord, timer: Timer): Promise<string | undefined> {
+    const attempts = Math.min(timer.attempts + 1, maxDoublings);
+    const until = this.#options.scheduler.now() + claimMs * 2 ** timer.attempts;
+    const moved = recordOf({ ...timer, attempts }, until);
     const isOurs = await this.#write([{ space, key, ifVersion: version }, moved]);
     return isOurs ? moved.key : undefined;
   }
 
   /** When the conversation becomes inactive; undefined when the timer is void. */
-  async #restsFrom({ id, tenant, subject, contextId }: Waiting): Promise<number | undefined> {
+  async #inactiveAt({ id, tenant, subject, contextId }: Timer): Promise<number | undefined> {
     const owner = ownerKey({ agent: this.#options.agent, tenant, subject });
     const context = await this.#served?.store.loadContext(owner, contextId);
     const tracker = context?.value?.value as JsonObject | undefined;
     if (tracker === undefined || loadState(tracker).timer !== id) return undefined;
-    return this.#options.assistant()?.restsFrom(tracker);
+    return this.#options.assistant()?.inactiveAt(tracker);
   }
 
   /** Infinity for a void timer. */
-  async #dueAt(waiting: Waiting): Promise<number> {
-    return (await this.#restsFrom(waiting)) ?? Infinity;
+  async #dueAt(timer: Timer): Promise<number> {
+    return (await this.#inactiveAt(timer)) ?? Infinity;
   }
 
   /** Queues the command that records inactivity. */
-  async #note({ id, tenant, subject, contextId }: Waiting): Promise<void> {
+  async #record({ id, tenant, subject, contextId }: Timer): Promise<void> {
     using deadline = new Deadline({
       signal: this.#stopping.signal,
-      milliseconds: turnMs,
-      reason: () => new Error(`no end of the turn within ${turnMs} ms`),
+      milliseconds: commandTimeoutMs,
+      reason: () => new Error(`the command did not end within ${commandTimeoutMs} ms`),
     });
     const caller = { tenant, subject, method: 'channel' };
     const { signal } = deadline;
     await this.#served?.engine.command(
       { caller, contextId },
-      restCommand,
+      inactivityCommand,
       { timer: id },
       { signal },
     );
   }
 
   /** Deletes the timer when it is void, otherwise arms it for later. */
-  async #moveOn(claimed: string, waiting: Waiting): Promise<void> {
-    const at = await this.#restsFrom(waiting);
-    const later = Number.isFinite(at) ? at : this.#options.scheduler.now() + endlessMs;
+  async #rearm(claimed: string, timer: Timer): Promise<void> {
+    const at = await this.#inactiveAt(timer);
+    const later = Number.isFinite(at) ? at : this.#options.scheduler.now() + noExpiryMs;
     await this.#write([
       { space, key: claimed },
-      ...(at === undefined ? [] : [recordOf({ ...waiting, attempts: 0 }, later ?? 0)]),
+      ...(at === undefined ? [] : [recordOf({ ...timer, attempts: 0 }, later ?? 0)]),
     ]);
   }
 
@@ -195,10 +199,10 @@ export class InactivityTimers implements RestTimers {
 }
 
 /** Sorted by time; one for each timer and time. */
-function recordOf(waiting: Waiting, at: number): RecordWrite & { readonly key: string } {
-  const name = hash('sha256', waiting.id, 'base64url').slice(0, 22);
+function recordOf(timer: Timer, at: number): RecordWrite & { readonly key: string } {
+  const name = hash('sha256', timer.id, 'base64url').slice(0, 22);
   const key = `${String(Math.ceil(at)).padStart(15, '0')}-${name}`;
-  return { space, key, value: Json.of(waiting) };
+  return { space, key, value: Json.of(timer) };
 }
 
 function timeOf(key: string): number {
