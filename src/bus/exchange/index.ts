@@ -11,5 +11,4 @@ export {
   readTask,
   readUpdate,
 } from './payloads.ts';
-export { type Identification, identify, Sender } from './sender.ts';
-export { sendCancel, sendTask } from './task-messages.ts';
+export { type Identification, identify, sendCancel, Sender, sendTask } from './sender.ts';

@@ -1,11 +1,15 @@
 import type { Caller } from '../../agents/index.ts';
-import { LegateError } from '../../protocol/index.ts';
-import { type MessageSigner, type MessageVerifier, selfAsserted } from '../identity/index.ts';
-import type { Principal } from '../identity/index.ts';
+import { LegateError, type SendMessageRequest } from '../../protocol/index.ts';
+import {
+  type MessageSigner,
+  type MessageVerifier,
+  type Principal,
+  selfAsserted,
+} from '../identity/index.ts';
 import {
   type Bus,
   type BusMessage,
-  type MessageType,
+  type OutgoingMessage,
   type PublishOptions,
   topics,
 } from '../transport/index.ts';
@@ -14,13 +18,13 @@ import { headerNames } from './payloads.ts';
 const responsePrefix = topics.response('x').slice(0, -1);
 
 export interface Identification {
-  /** Tells senders by their tokens. Without it nobody is known. */
+  /** Verifies the tokens of messages. Without it, every sender is anonymous. */
   readonly verifier?: MessageVerifier;
   /** Refuses messages without a token. @default false */
   readonly requireSigned?: boolean;
 }
 
-/** Who sent a message. Throws or rejects with `UNAUTHENTICATED` for a token that does not hold. */
+/** The sender of a message. Throws or rejects with `UNAUTHENTICATED` if its token is invalid. */
 export function identify(
   message: BusMessage,
   { verifier, requireSigned = false }: Identification,
@@ -30,21 +34,15 @@ export function identify(
   if (requireSigned) {
     throw new LegateError(
       'UNAUTHENTICATED',
-      'this message proves nothing about its sender, and only signed ones are taken here',
+      'the message has no token, and this agent accepts signed messages only: set a signing key',
     );
   }
-  const named = message.headers[headerNames.from] ?? message.replyTo?.slice(responsePrefix.length);
-  return selfAsserted(named);
+  const name = message.headers[headerNames.from] ?? message.replyTo?.slice(responsePrefix.length);
+  return selfAsserted(name);
 }
 
-export interface Parcel {
-  readonly type: MessageType;
-  readonly body: string;
-  readonly correlationId?: string | undefined;
-  readonly replyTo?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly persistent?: boolean;
-  /** On whose behalf. @default our own */
+interface SignableMessage extends Omit<OutgoingMessage, 'id'> {
+  /** The caller on whose behalf the message is sent. @default the sender itself */
   readonly principal?: Principal | undefined;
 }
 
@@ -60,33 +58,59 @@ export class Sender {
     this.#signer = options.signer;
   }
 
-  send(topic: string, parcel: Parcel, options?: PublishOptions): Promise<void> {
-    const headers: Record<string, string> = { [headerNames.from]: this.name, ...parcel.headers };
+  send(topic: string, message: SignableMessage, options?: PublishOptions): Promise<void> {
+    const headers: Record<string, string> = { [headerNames.from]: this.name, ...message.headers };
     return this.#signer === undefined
-      ? this.#publish(topic, parcel, headers, options)
-      : this.#sendSigned(this.#signer, topic, parcel, headers, options);
+      ? this.#publish(topic, message, headers, options)
+      : this.#sendSigned(this.#signer, topic, message, headers, options);
   }
 
   async #sendSigned(
     signer: MessageSigner,
     topic: string,
-    parcel: Parcel,
+    message: SignableMessage,
     headers: Record<string, string>,
     options: PublishOptions | undefined,
   ): Promise<void> {
-    const { body, correlationId, replyTo } = parcel;
+    const { body, correlationId, replyTo } = message;
     const signed = { topic, body, correlationId, replyTo };
-    headers[headerNames.token] = await signer.sign(signed, parcel.principal);
-    await this.#publish(topic, parcel, headers, options);
+    headers[headerNames.token] = await signer.sign(signed, message.principal);
+    await this.#publish(topic, message, headers, options);
   }
 
   #publish(
     topic: string,
-    { type, body, correlationId, replyTo, persistent }: Parcel,
+    { type, body, correlationId, replyTo, persistent }: SignableMessage,
     headers: Readonly<Record<string, string>>,
     options: PublishOptions | undefined,
   ): Promise<void> {
     const message = { type, body, headers, correlationId, replyTo, persistent };
     return this.#bus.publish(topic, message, options);
   }
+}
+
+/** Which exchange a message belongs to, and where its answers go. */
+type Exchange = Pick<SignableMessage, 'correlationId' | 'replyTo' | 'principal' | 'headers'>;
+
+/** Sends a message to an agent; rejects with `PEER_UNREACHABLE` when there is no such agent. */
+export function sendTask(
+  sender: Pick<Sender, 'send'>,
+  agent: string,
+  request: SendMessageRequest,
+  exchange: Exchange,
+): Promise<void> {
+  const body = JSON.stringify(request);
+  return sender.send(topics.task(agent), { ...exchange, type: 'task', body }, { mandatory: true });
+}
+
+/** Asks an agent to stop a task; its id is the correlation id while the agent's own is unknown. */
+export function sendCancel(
+  sender: Pick<Sender, 'send'>,
+  agent: string,
+  id: string,
+  exchange: Exchange,
+): Promise<void> {
+  const body = JSON.stringify({ id });
+  const message: SignableMessage = { ...exchange, type: 'cancel', body };
+  return sender.send(topics.cancel(agent), message, { mandatory: true });
 }

@@ -69,9 +69,9 @@ export class Replies {
     const { replyTo, correlationId } = delivery;
     if (!isResponseTopic(replyTo)) return false;
     const headers = answers === undefined ? {} : { [headerNames.answers]: answers };
-    const parcel = { type, body, correlationId, headers };
+    const message = { type, body, correlationId, headers };
     try {
-      await this.#sender.send(replyTo, parcel, { mandatory: true });
+      await this.#sender.send(replyTo, message, { mandatory: true });
       return true;
     } catch (error) {
       // Whoever asked is gone for good, or never listened. The task and its result are stored.
