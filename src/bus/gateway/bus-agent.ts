@@ -142,7 +142,7 @@ async function savePoint(
 }
 
 function cancelFailed({ name }: BusAgentOptions, { logger }: Turn): (error: unknown) => void {
-  return (error) => logger.warn({ agent: name, error }, 'bus.cancel.not_sent');
+  return (error) => logger.warn({ agent: name, error }, 'bus.cancel.failed');
 }
 
 /** Callers that are not proved are told apart by their names, which are the same in every process. */

@@ -99,8 +99,7 @@ export class ReplyBox {
     if (headers[headerNames.answers] !== undefined) return done;
     if (inbox === undefined) {
       // Updates may come after the end; what ends a task should find who asked.
-      if (type !== 'update')
-        this.#strayLogger.warn({ correlationId, type }, 'bus.answer.not_taken');
+      if (type !== 'update') this.#strayLogger.warn({ correlationId, type }, 'bus.reply.unmatched');
       return done;
     }
     try {
@@ -113,7 +112,7 @@ export class ReplyBox {
       inbox.put(delivery);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#strayLogger.warn({ correlationId, reason }, 'bus.answer.not_believed');
+      this.#strayLogger.warn({ correlationId, reason }, 'bus.reply.unauthenticated');
     }
     return done;
   }

@@ -30,7 +30,7 @@ export class PendingCancellations {
     const { store, scheduler, agent } = options;
     this.#requests = new RecordSpace({
       records: store.records,
-      space: 'bus-cancel-wishes',
+      space: 'bus-cancellations',
       schema: z.literal(true),
       clock: scheduler,
     });

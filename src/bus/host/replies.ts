@@ -46,7 +46,7 @@ export class Replies {
     const body = JSON.stringify({ statusUpdate: { ...ids, status: { state } } });
     const update = { type: 'update', body, correlationId, persistent: false } as const;
     this.#sender.send(topics.status, update, { confirm: false }).catch((error: unknown) => {
-      this.#logger.debug({ error }, 'bus.status.not_told');
+      this.#logger.debug({ error }, 'bus.status.publish_failed');
     });
   }
 
@@ -76,7 +76,7 @@ export class Replies {
     } catch (error) {
       // Whoever asked is gone for good, or never listened. The task and its result are stored.
       if (!(error instanceof LegateError) || error.code !== 'PEER_UNREACHABLE') throw error;
-      this.#logger.warn({ replyTo, correlationId, type }, 'bus.reply.nobody_listens');
+      this.#logger.warn({ replyTo, correlationId, type }, 'bus.reply.unroutable');
       return false;
     }
   }

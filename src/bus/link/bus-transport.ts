@@ -60,7 +60,7 @@ export interface BusTransportOptions extends Identification {
  * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class BusTransport implements PeerTransport {
-  readonly reach = 'bus';
+  readonly transportKind = 'bus';
   readonly deduplicates = true;
   readonly #options: BusTransportOptions;
   readonly #sender: Sender;
@@ -147,7 +147,7 @@ export class BusTransport implements PeerTransport {
       if (await this.#listener?.(correlationId, event)) continue;
       // Not asked from this store, forgotten since, or sent by another than was asked.
       const from = delivery.headers[headerNames.from];
-      this.#strayLogger.warn({ correlationId, type: delivery.type, from }, 'bus.answer.not_taken');
+      this.#strayLogger.warn({ correlationId, type: delivery.type, from }, 'bus.reply.unmatched');
     }
     return done;
   }

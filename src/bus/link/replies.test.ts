@@ -99,7 +99,7 @@ describeBuses('answers', (buses) => {
     const topic = topics.response(await replyName(name, store.records, systemScheduler));
     const body = '{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}}';
     await bus.publish(topic, { type: 'result', body, correlationId: 'unknown' });
-    await eventually(() => warnings).toEqual(['bus.answer.not_taken']);
+    await eventually(() => warnings).toEqual(['bus.reply.unmatched']);
   });
 });
 

@@ -111,12 +111,12 @@ export class Calls {
     }
   }
 
-  transportOf({ reach, agent }: Invocation): PeerTransport {
-    const found = this.#options.transports.find((each) => each.reach === reach);
+  transportOf({ transportKind, agent }: Invocation): PeerTransport {
+    const found = this.#options.transports.find((each) => each.transportKind === transportKind);
     if (found !== undefined) return found;
     throw new LegateError(
       'PEER_UNREACHABLE',
-      `there is no way (${reach}) to reach ${agent} any more`,
+      `there is no way (${transportKind}) to reach ${agent} any more`,
     );
   }
 

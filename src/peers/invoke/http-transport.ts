@@ -41,7 +41,7 @@ export interface HttpTransportOptions {
  * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class HttpTransport extends RemoteTransport {
-  override readonly reach: 'http' | 'grpc';
+  override readonly transportKind: 'http' | 'grpc';
   readonly #telemetry: InvokeTelemetry;
   readonly #clients: PeerClients;
   /** On whose behalf a client sends its requests: all invocations of a peer share one. */
@@ -54,15 +54,20 @@ export class HttpTransport extends RemoteTransport {
   constructor(options: HttpTransportOptions) {
     super(options);
     const { directory, grpc, client } = options;
-    this.reach = grpc === undefined ? 'http' : 'grpc';
+    this.transportKind = grpc === undefined ? 'http' : 'grpc';
     this.#telemetry = options.telemetry ?? new InvokeTelemetry();
     const onRequest = async (request: OutgoingRequest): Promise<void> => {
       if (request.operation === 'getTask') this.#polled(this.#current.getStore());
       for (const [name, value] of Object.entries(traceHeaders())) request.headers.set(name, value);
       await client?.onRequest?.(request);
     };
-    const reach = this.reach;
-    this.#clients = new PeerClients({ directory, reach, grpc, client: { ...client, onRequest } });
+    const transportKind = this.transportKind;
+    this.#clients = new PeerClients({
+      directory,
+      transportKind,
+      grpc,
+      client: { ...client, onRequest },
+    });
   }
 
   override async stop(): Promise<void> {

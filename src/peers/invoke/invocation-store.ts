@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { LegateError } from '../../protocol/index.ts';
+import { isJsonObject, type JsonValue, LegateError } from '../../protocol/index.ts';
 import { RecordSpace, type RecordStore, type SpaceRecord } from '../../store/index.ts';
 import type { Invocation, InvocationSession } from './invocation.ts';
 
@@ -12,7 +12,7 @@ const shape = z.looseObject({
   id: z.string(),
   agent: z.string(),
   skill: z.string(),
-  reach: z.string(),
+  transportKind: z.string(),
   session: z.looseObject({
     id: z.string(),
     caller: z.looseObject({ tenant: z.string(), subject: z.string() }),
@@ -29,7 +29,17 @@ const shape = z.looseObject({
     .looseObject({ end: z.string(), text: z.string(), data: z.array(z.looseObject({})) })
     .optional(),
 });
-const schema = z.custom<Invocation>((value) => shape.safeParse(value).success, 'no invocation');
+/** Version 1 had other names for two fields. */
+function fromVersion1(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const { reach, isTold, ...rest } = value;
+  return {
+    ...rest,
+    ...(reach !== undefined && { transportKind: reach }),
+    ...(isTold !== undefined && { isNotified: isTold }),
+  };
+}
+const schema = z.custom<Invocation>((value) => shape.safeParse(value).success, 'not an invocation');
 
 /** What the index knows of an invocation; entries of earlier versions do not say whose it is. */
 const openEntry = z
@@ -52,7 +62,14 @@ export class InvocationStore {
   readonly #clock: { now(): number };
 
   constructor(records: RecordStore, agent: string, clock: { now(): number }) {
-    this.#all = new RecordSpace({ records, clock, space: 'invocations', schema });
+    this.#all = new RecordSpace({
+      records,
+      clock,
+      space: 'invocations',
+      schema,
+      version: 2,
+      upgrades: { 1: fromVersion1 },
+    });
     this.#open = new RecordSpace({ records, clock, space: 'invocations.open', schema: openEntry });
     this.#prefix = `${agent}\n`;
     this.#clock = clock;
@@ -143,6 +160,6 @@ export class InvocationStore {
 }
 
 /** Nothing is left to do: it has ended, the conversation knows, and so does the peer. */
-export function isDone({ state, isTold, mustCancel }: Invocation): boolean {
-  return state === 'ended' && isTold === true && mustCancel !== true;
+export function isDone({ state, isNotified, mustCancel }: Invocation): boolean {
+  return state === 'ended' && isNotified === true && mustCancel !== true;
 }

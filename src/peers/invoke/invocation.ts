@@ -72,7 +72,7 @@ export interface InvocationOutcome {
  * - **sending**: a message is on its way: the first, or the answer to a question.
  * - **working**: the peer has it.
  * - **asking**: the peer waits for an answer, from a model or from the user.
- * - **ended**: it has an outcome; `isTold` once the conversation knows, `mustCancel` until the peer
+ * - **ended**: it has an outcome; `isNotified` once the conversation knows, `mustCancel` until the peer
  *   knows that it need not go on.
  * @example
  * const { id, state, question }: Invocation = await invoker.wait('order-17');
@@ -83,7 +83,7 @@ export interface Invocation {
   readonly id: string;
   readonly agent: string;
   readonly skill: string;
-  readonly reach: TransportKind;
+  readonly transportKind: TransportKind;
   readonly session: InvocationSession;
   /** Whether the conversation is told the outcome, or somebody waits for it. */
   readonly mode: 'notify' | 'wait';
@@ -104,7 +104,7 @@ export interface Invocation {
   readonly startedAt: number;
   readonly deadline: number;
   readonly outcome?: InvocationOutcome;
-  readonly isTold?: boolean;
+  readonly isNotified?: boolean;
   /** The peer is to stop, and was not told yet. */
   readonly mustCancel?: boolean;
 }
@@ -143,7 +143,7 @@ export type PeerListener = (invocationId: string, event: PeerEvent) => Promise<b
  * ];
  */
 export interface PeerTransport {
-  readonly reach: TransportKind;
+  readonly transportKind: TransportKind;
   /** Whether the peer deduplicates messages by id, so that one may be sent again. */
   readonly deduplicates: boolean;
   /** Whether an agent can prove what it sends this way: what is not proved is then not believed. */

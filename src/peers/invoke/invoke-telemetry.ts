@@ -124,11 +124,11 @@ export class InvokeTelemetry {
   }
 }
 
-function labels({ agent, skill, reach }: Invocation): Attributes {
+function labels({ agent, skill, transportKind }: Invocation): Attributes {
   return {
     'legate.a2a.target_agent': agent,
     'legate.a2a.skill': skill,
-    'legate.a2a.transport': reach,
+    'legate.a2a.transport': transportKind,
   };
 }
 
@@ -145,7 +145,7 @@ function tags(invocation: Invocation): Attributes {
   const { id, remote, session } = invocation;
   return {
     ...labels(invocation),
-    'legate.a2a.protocol': invocation.reach === 'plain' ? 'tasks/send' : 'a2a',
+    'legate.a2a.protocol': invocation.transportKind === 'plain' ? 'tasks/send' : 'a2a',
     'legate.a2a.correlation_id': id,
     'legate.a2a.session_id': session.id,
     'legate.a2a.task_id': id,

@@ -49,7 +49,7 @@ const session = { id: 'c1', caller };
 
 /** A transport whose peer is the test. */
 class FakeTransport implements PeerTransport {
-  readonly reach = 'bus';
+  readonly transportKind = 'bus';
   readonly deduplicates: boolean;
   readonly sent: { id: string; message: Message; remote: Invocation['remote'] }[] = [];
   readonly cancelled: string[] = [];
@@ -670,7 +670,7 @@ test('a process that starts leaves alone what another one has in hand', async ()
       return Promise.race([waited, Promise.resolve()]);
     }, patient)
     .toMatchObject({ outcome: { text: 'heard there' } });
-  await expect.poll(async () => (await one.invoker.find(id))?.isTold).toBe(true);
+  await expect.poll(async () => (await one.invoker.find(id))?.isNotified).toBe(true);
   await two.transport.answer(notified.id, 'TASK_STATE_COMPLETED', [text('x')]);
   expect(told.notices).toHaveLength(1);
 });

@@ -190,7 +190,7 @@ export class Invoker {
     const scheduler = this.#scheduler;
     checkRequest(request, name);
     const peer = await directory.require(request.agent.trim());
-    const reach = this.#transportKindOf(peer);
+    const transportKind = this.#transportKindOf(peer);
     const skill = skillIdOf(peer, request.skill.trim());
     await this.#checkRoom(session);
     const now = scheduler.now();
@@ -200,7 +200,7 @@ export class Invoker {
       id: options.id ?? scheduler.uuid(),
       agent: peer.name,
       skill,
-      reach,
+      transportKind,
       session,
       mode: options.mode ?? 'notify',
       state: 'sending',
@@ -285,10 +285,10 @@ export class Invoker {
   }
 
   #transportKindOf(peer: Peer): TransportKind {
-    const available = this.#options.transports.map(({ reach }) => reach);
+    const available = this.#options.transports.map(({ transportKind }) => transportKind);
     const offered = transportKindsOf(peer.card);
-    const reach = offered.find((each) => available.includes(each));
-    if (reach !== undefined) return reach;
+    const transportKind = offered.find((each) => available.includes(each));
+    if (transportKind !== undefined) return transportKind;
     throw new LegateError(
       'PEER_UNREACHABLE',
       `Agent '${peer.name}' cannot be reached from here: its card offers ${offered.join(', ') || 'nothing we speak'}, and this program has ${available.join(', ') || 'no way to call'}.`,
@@ -297,9 +297,9 @@ export class Invoker {
 
   /** Whoever waited has the outcome: the conversation need not be told. */
   async #heard(ended: Invocation): Promise<Invocation> {
-    if (ended.isTold === true || ended.mode !== 'wait') return ended;
+    if (ended.isNotified === true || ended.mode !== 'wait') return ended;
     const heard = await this.#calls.change(ended.id, (current) =>
-      current.isTold === true ? undefined : { ...current, isTold: true },
+      current.isNotified === true ? undefined : { ...current, isNotified: true },
     );
     return heard?.invocation ?? ended;
   }

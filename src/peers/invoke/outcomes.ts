@@ -50,14 +50,14 @@ export class Outcomes {
             state: 'ended',
             outcome,
             // Whoever waits in another process says so when it has heard of it.
-            isTold: isQuiet || (current.mode === 'wait' && current.process === replica.id),
+            isNotified: isQuiet || (current.mode === 'wait' && current.process === replica.id),
             // In the same write: a process that dies right now leaves no peer at work for nothing.
             ...(mustCancel && { mustCancel }),
           },
     );
     if (ended?.isChanged !== true) return undefined;
     const { invocation } = ended;
-    if (invocation.isTold !== true && !(await this.#isWaitedFor(invocation)))
+    if (invocation.isNotified !== true && !(await this.#isWaitedFor(invocation)))
       await this.tell(invocation);
     return invocation;
   }
@@ -100,9 +100,9 @@ export class Outcomes {
     try {
       const text = outcomeNotice(invocation, outcome);
       await conversations.ended?.(invocation, { id: `${id} result`, text, outcome });
-      await calls.change(id, (current) => ({ ...current, isTold: true }));
+      await calls.change(id, (current) => ({ ...current, isNotified: true }));
     } catch (error) {
-      logger.error({ invocation: id, error }, 'peers.outcome.not_told');
+      logger.error({ invocation: id, error }, 'peers.outcome.notify_failed');
     }
   }
 

@@ -38,7 +38,7 @@ test('a peer has one client until its card changes or the owner closes', async (
   const directory = new Directory({ records: openMemory().records });
   const open: string[] = [];
   const grpc = () => noting(open);
-  const clients = new PeerClients({ directory, reach: 'grpc', grpc, client: {} });
+  const clients = new PeerClients({ directory, transportKind: 'grpc', grpc, client: {} });
   await directory.register({ name: 'bob', card: cardOf(1) });
   const [first, same] = await Promise.all([clients.get('bob'), clients.get('BOB')]);
   expect(same).toBe(first);

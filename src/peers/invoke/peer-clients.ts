@@ -10,7 +10,7 @@ import { clientAuth, type Directory, transportKindOf } from '../directory/index.
 
 export interface PeerClientsOptions {
   readonly directory: Directory;
-  readonly reach: 'http' | 'grpc';
+  readonly transportKind: 'http' | 'grpc';
   /** Needed to reach peers over gRPC. */
   readonly grpc: ((policy: UrlPolicy) => ClientBinding) | undefined;
   readonly client: Omit<ClientOptions, 'auth' | 'fetch' | 'bindings'>;
@@ -37,11 +37,11 @@ export class PeerClients {
   }
 
   async get(agent: string): Promise<Client> {
-    const { directory, reach, grpc } = this.#options;
+    const { directory, transportKind, grpc } = this.#options;
     const peer = await directory.require(agent);
     const origin = peer.origin === 'well-known' ? 'operator' : 'stranger';
     const supportedInterfaces = peer.card.supportedInterfaces.filter(
-      (each) => transportKindOf(each) === reach,
+      (each) => transportKindOf(each) === transportKind,
     );
     const card = { ...peer.card, supportedInterfaces };
     const credential = await directory.credential(agent);

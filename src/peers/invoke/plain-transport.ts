@@ -70,7 +70,7 @@ const largestAnswer = 16 * 1024 * 1024;
  * const invoker = new Invoker({ name: 'me', directory, transports, store, memory });
  */
 export class PlainTransport extends RemoteTransport {
-  override readonly reach = 'plain';
+  override readonly transportKind = 'plain';
   readonly #options: PlainTransportOptions;
 
   constructor(options: PlainTransportOptions) {

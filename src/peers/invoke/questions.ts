@@ -158,9 +158,9 @@ export class Questions {
       await queue.run(id, async () => this.answer((await calls.find(id)) ?? invocation, said));
     } catch (error) {
       if (closing.aborted) return;
-      logger.warn({ invocation: id, error }, 'peers.question.not_answered_by_model');
+      logger.warn({ invocation: id, error }, 'peers.question.model_failed');
       await this.#askUserInstead(id).catch((failure: unknown) => {
-        logger.error({ invocation: id, error: failure }, 'peers.question.not_asked');
+        logger.error({ invocation: id, error: failure }, 'peers.question.ask_failed');
       });
     }
   }

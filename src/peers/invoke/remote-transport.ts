@@ -24,7 +24,7 @@ interface Running {
  * that the peer may have taken is never sent twice.
  */
 export abstract class RemoteTransport implements PeerTransport {
-  abstract readonly reach: TransportKind;
+  abstract readonly transportKind: TransportKind;
   readonly deduplicates = false;
   readonly #logger: Logger;
   readonly #running = new Map<string, Running>();
@@ -109,7 +109,7 @@ export abstract class RemoteTransport implements PeerTransport {
       // Once its id is known, the task is cancelled by `cancel`.
       handsOver: (reason) => !(reason instanceof GivenUp) || task.taskId !== undefined,
       onCancelFailed: (error) =>
-        this.#logger.warn({ invocation: id, agent, error }, 'peers.message.not_recalled'),
+        this.#logger.warn({ invocation: id, agent, error }, 'peers.message.cancel_failed'),
     });
     const running = { task, controller, isSending: true };
     // An answer takes the place of the stream on which its question came.
@@ -140,7 +140,7 @@ export abstract class RemoteTransport implements PeerTransport {
         this.#release(id, running);
       }
     }).catch((error: unknown) => {
-      this.#logger.error({ invocation: id, error }, 'peers.event.not_taken');
+      this.#logger.error({ invocation: id, error }, 'peers.event.failed');
     });
   }
 

@@ -45,7 +45,7 @@ export async function saveResult(
       ...(hasMore && { artifacts: artifactsKey }),
     };
   } catch (error) {
-    logger.warn({ invocation: id, agent, error }, 'peers.result.not_kept');
+    logger.warn({ invocation: id, agent, error }, 'peers.result.save_failed');
     return undefined;
   }
 }

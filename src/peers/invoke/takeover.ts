@@ -39,7 +39,7 @@ export class Takeover {
       this.#failed.delete(id);
       await this.#takeUp(id, process).catch((error: unknown) => {
         this.#failed.add(id);
-        logger.error({ invocation: id, error }, 'peers.invocation.not_taken_up');
+        logger.error({ invocation: id, error }, 'peers.takeover.failed');
       });
     }
   }
@@ -53,7 +53,7 @@ export class Takeover {
     if (invocation === undefined) return;
     const { state } = invocation;
     if (state === 'ended') {
-      if (invocation.isTold !== true) await outcomes.tell(invocation);
+      if (invocation.isNotified !== true) await outcomes.tell(invocation);
       if (invocation.mustCancel === true) await calls.cancelRemote(invocation);
       return;
     }

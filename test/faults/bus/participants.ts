@@ -134,7 +134,7 @@ async function heard({ directory }: PeerNetwork, name: string): Promise<void> {
 /** Events that no message may cause. */
 const unexpected = new Set([
   'bus.handler.failed',
-  'bus.message.not_taken',
+  'bus.message.dropped',
   'bus.settle.failed',
   'bus.channel.failed',
   'bus.connection.lost',

@@ -145,11 +145,11 @@ export class RabbitConsumer implements Consumption {
         signal,
         delays: (failures) => backoff(failures, pauses),
         sleep: wait,
-        onRetry: ({ error }) => logger.warn({ queue, error }, 'bus.consumer.not_reopened'),
+        onRetry: ({ error }) => logger.warn({ queue, error }, 'bus.consumer.reopen_failed'),
       });
       logger.info({ queue }, 'bus.consumer.reopened');
     } catch (error) {
-      logger.debug({ queue, error }, 'bus.consumer.not_reopened');
+      logger.debug({ queue, error }, 'bus.consumer.reopen_failed');
     }
   }
 
@@ -159,7 +159,7 @@ export class RabbitConsumer implements Consumption {
     this.#consumerTag = undefined;
     if (channel?.active !== true || consumerTag === undefined) return;
     await channel.basicCancel({ consumerTag }).catch((error: unknown) => {
-      this.#options.logger.debug({ error }, 'bus.consumer.not_cancelled');
+      this.#options.logger.debug({ error }, 'bus.consumer.cancel_failed');
     });
   }
 
@@ -169,7 +169,7 @@ export class RabbitConsumer implements Consumption {
     try {
       this.#take(channel, received);
     } catch (error) {
-      logger.error({ queue: settings.name, error }, 'bus.message.not_taken');
+      logger.error({ queue: settings.name, error }, 'bus.message.dropped');
       settle(channel, received.deliveryTag, 'ack');
     }
   }
@@ -211,7 +211,7 @@ export class RabbitConsumer implements Consumption {
     try {
       await consume.onRefused?.(held, reason);
     } catch (error) {
-      logger.warn({ queue: settings.name, messageId: id, error }, 'bus.refusal.not_told');
+      logger.warn({ queue: settings.name, messageId: id, error }, 'bus.refusal.notify_failed');
     }
     if (held.isRejectable) {
       settle(channel, tag, 'reject');

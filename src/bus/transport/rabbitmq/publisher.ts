@@ -70,7 +70,7 @@ export class RabbitPublisher {
         delays: () => pauseMs,
         isRetryable: (error) => !(error instanceof LegateError),
         onRetry: ({ error }) => {
-          this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.again');
+          this.#logger.warn({ topic: envelope.routingKey, error }, 'bus.publish.retry');
         },
       }),
     );

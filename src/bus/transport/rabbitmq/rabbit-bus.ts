@@ -105,7 +105,7 @@ export class RabbitBus implements Bus {
     connection.on('error', (error: unknown) => {
       logger.warn({ host: url.host, error }, 'bus.connection.lost');
     });
-    connection.on('connection', () => logger.info({ host: url.host }, 'bus.connection.made'));
+    connection.on('connection', () => logger.info({ host: url.host }, 'bus.connection.open'));
     connection.on('connection.blocked', (reason) => {
       logger.warn({ host: url.host, reason }, 'bus.connection.blocked');
     });

@@ -100,7 +100,7 @@ async function declareQueue(
     );
   } catch (error) {
     if (codeOf(error) !== 'PRECONDITION_FAILED') throw error;
-    logger.warn({ queue, error }, 'bus.queue.kept_with_other_arguments');
+    logger.warn({ queue, error }, 'bus.queue.arguments_differ');
     await withChannel(connection, (channel) => channel.queueDeclare({ queue, passive: true }));
   }
 }
