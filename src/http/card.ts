@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
 import type { Cards } from '../service/index.ts';
+import type { HttpService } from './options.ts';
 import { sendJson } from './respond.ts';
-import type { HttpService } from './service.ts';
 
 /** Answers a GET of the card. */
 export function sendCard(

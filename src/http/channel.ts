@@ -4,8 +4,7 @@ import type { LegateError } from '../protocol/index.ts';
 import type { Cards, PushService } from '../service/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Engine } from '../tasks/index.ts';
-import { pathParams, pathPattern } from './path-pattern.ts';
-import type { HttpService } from './service.ts';
+import type { HttpService } from './options.ts';
 
 /**
  * Endpoints beside A2A on the port of an agent: a chat webhook, an admin API, a page.
@@ -87,44 +86,3 @@ export interface RouteCall {
  * @example const about: RouteHandler = ({ response }) => void response.end('A bakery.');
  */
 export type RouteHandler = (call: RouteCall) => void | Promise<void>;
-
-interface Route {
-  readonly channel: Channel;
-  readonly method: string;
-  readonly pattern: RegExp;
-  readonly handler: RouteHandler;
-}
-
-export interface RouteMatch {
-  readonly channel: Channel;
-  /** Throws for segments that can't be decoded. */
-  readonly params: () => Readonly<Record<string, string>>;
-  /** Undefined where the path takes other methods only. */
-  readonly handler: RouteHandler | undefined;
-  /** The methods that the path takes. */
-  readonly allowed: readonly string[];
-}
-
-/** The routes of all channels of an agent. */
-export class ChannelRoutes {
-  readonly #routes: Route[] = [];
-
-  add(channel: Channel, method: string, path: string, handler: RouteHandler): void {
-    this.#routes.push({ channel, method, pattern: pathPattern(path), handler });
-  }
-
-  /** Undefined where no channel has the path. */
-  match(method: string, path: string): RouteMatch | undefined {
-    const fitting = this.#routes.filter(({ pattern }) => pattern.test(path));
-    const wanted = method === 'HEAD' ? ['*', 'HEAD', 'GET'] : ['*', method];
-    const found = fitting.find((route) => wanted.includes(route.method));
-    const { channel, pattern } = found ?? fitting[0] ?? {};
-    if (channel === undefined || pattern === undefined) return undefined;
-    return {
-      channel,
-      params: () => pathParams(pattern, path),
-      handler: found?.handler,
-      allowed: [...new Set(fitting.map((route) => route.method))],
-    };
-  }
-}

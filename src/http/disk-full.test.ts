@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { setDiskFull } from '../../test/support/full-disk.ts';
 import { agent } from '../agents/index.ts';
 import { artifact } from '../protocol/index.ts';
-import { emptyDatabase, setDatabaseFull } from '../store/postgres/database.contract.ts';
 import type { StoreOptions } from '../store/index.ts';
+import { emptyDatabase, setDatabaseFull } from '../store/postgres/database.contract.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { serve } from './index.ts';
 

@@ -8,13 +8,13 @@ import {
   type SharedOptions,
 } from '../service/index.ts';
 import type { Engine } from '../tasks/index.ts';
-import { refuseForeignNames, refuseForeignPages } from './browser-guard.ts';
-import { type ChannelHost, ChannelRoutes, type MountedChannel } from './channel.ts';
+import type { ChannelHost, MountedChannel } from './channel.ts';
 import { createHandler, type Handler, type HandlerOptions } from './handler.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
-import type { HttpOptions, RouterOptions } from './options.ts';
+import type { HttpOptions, HttpService, RouterOptions } from './options.ts';
+import { refuseForeignNames, refuseForeignPages } from './request-guard.ts';
+import { ChannelRoutes } from './routes.ts';
 import type { Drain } from './shut-down.ts';
-import type { HttpService } from './service.ts';
 
 /** One agent on HTTP, without a server of its own. */
 export interface AgentEndpoints {
@@ -121,6 +121,52 @@ export async function openEndpoints(
     throw error;
   }
   return { agents: made, closing: closing.signal, store, push, readiness, drain, close };
+}
+
+/**
+ * An agent's endpoints without a server of their own.
+ * @example
+ * const endpoints: Router = await router(agent, { url: 'https://example.com/agent' });
+ * process.once('SIGTERM', () => {
+ *   endpoints.leave();
+ *   void endpoints.close({ graceMs: 10_000 });
+ * });
+ */
+export interface Router
+  extends AsyncDisposable, AgentEndpoints, Pick<Endpoints, 'store' | 'push' | 'drain' | 'close'> {
+  /**
+   * From now on `/ready` says no and every response closes its connection; everything else is served
+   * as before.
+   */
+  leave(): void;
+}
+
+/**
+ * The endpoints of an agent as a `(req, res)` handler, for a server you have already.
+ * @example
+ * const { handler } = await router(agent, { url: 'https://example.com/agent' });
+ * express().use('/agent', handler);
+ */
+export async function router(agent: Agent, options: RouterOptions = {}): Promise<Router> {
+  const { agents, store, push, readiness, drain, close } = await openEndpoints(
+    [{ agent, options }],
+    options,
+  );
+  const [endpoints] = agents;
+  if (endpoints === undefined) throw new TypeError('the agent has no endpoints');
+  return {
+    ...endpoints,
+    handler(request, response) {
+      if (readiness.isLeaving) response.setHeader('connection', 'close');
+      endpoints.handler(request, response);
+    },
+    store,
+    push,
+    leave: () => readiness.leave(),
+    drain,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
 }
 
 async function dispose(mounted: MountedChannel): Promise<void> {

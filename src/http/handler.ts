@@ -2,15 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toRestError } from '../protocol/index.ts';
 import type { PublicKeySet } from '../push/index.ts';
 import { errorHeaders, type ReadyReport } from '../service/index.ts';
-import { reported } from './audit.ts';
-import { allowOrigin } from './browser-guard.ts';
 import { sendCard } from './card.ts';
-import type { ChannelRoutes, RouteCall } from './channel.ts';
+import type { RouteCall } from './channel.ts';
 import { handleJsonRpc } from './json-rpc.ts';
+import type { HttpService } from './options.ts';
+import { allowOrigin } from './request-guard.ts';
 import { authenticateRequest } from './request.ts';
-import { sendJson } from './respond.ts';
-import { handleRest, methodNotAllowed, nothingAt } from './rest.ts';
-import type { HttpService } from './service.ts';
+import {
+  methodNotAllowed,
+  reportError,
+  requireMethod,
+  routeNotFound,
+  sendJson,
+} from './respond.ts';
+import { handleRest } from './rest.ts';
+import type { ChannelRoutes } from './routes.ts';
 
 /**
  * Handles one request; never throws. Mounts wherever `(req, res)` handlers do.
@@ -43,7 +49,7 @@ const noQuery = new URLSearchParams();
 export function createHandler(service: HttpService, options: HandlerOptions): Handler {
   return (request, response) => {
     route(service, options, request, response).catch((thrown: unknown) => {
-      const error = reported(service, request, thrown);
+      const error = reportError(service, request, thrown);
       const { status, body } = toRestError(error, { profile: service.errorProfile });
       sendJson(response, status, JSON.stringify(body), errorHeaders(error));
     });
@@ -62,25 +68,25 @@ async function route(
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   if (allowOrigin(service.corsOrigins, request, response)) return;
   if (path === service.metricsEndpoint?.path) {
-    only(method, response, 'GET', 'HEAD');
+    requireMethod(method, response, 'GET', 'HEAD');
     return service.metricsEndpoint.send(service, request, response, query);
   }
   if (await routeToChannel(service, options.channels, { request, response, path, query })) return;
   if (path === '/health' || path === '/ready') {
-    only(method, response, 'GET', 'HEAD');
-    return sendWell(response, path === '/health' ? { isReady: true } : await options.isReady());
+    requireMethod(method, response, 'GET', 'HEAD');
+    return sendHealth(response, path === '/health' ? { isReady: true } : await options.isReady());
   }
   if (path === '/.well-known/jwks.json' && service.jwks !== undefined) {
-    only(method, response, 'GET', 'HEAD');
+    requireMethod(method, response, 'GET', 'HEAD');
     return sendKeys(response, service.jwks());
   }
-  if (!options.hasA2a) throw nothingAt(path, options.index);
+  if (!options.hasA2a) throw routeNotFound(path, options.index);
   if (path === '/') {
-    only(method, response, 'POST');
+    requireMethod(method, response, 'POST');
     return handleJsonRpc(service, request, response, query, options.closing);
   }
   if (cardPaths.has(path)) {
-    only(method, response, 'GET', 'HEAD');
+    requireMethod(method, response, 'GET', 'HEAD');
     if (service.protectsCard) await authenticateRequest(service, request, response, query);
     return sendCard(service, request, response);
   }
@@ -103,7 +109,7 @@ async function routeToChannel(
     await handler({ ...call, params: params() });
   } catch (thrown) {
     if (channel.sendError === undefined) throw thrown;
-    channel.sendError(response, reported(service, request, thrown));
+    channel.sendError(response, reportError(service, request, thrown));
   }
   return true;
 }
@@ -116,11 +122,7 @@ function sendKeys(response: ServerResponse, keys: PublicKeySet): void {
   });
 }
 
-function sendWell(response: ServerResponse, { isReady, ...details }: ReadyReport): void {
+function sendHealth(response: ServerResponse, { isReady, ...details }: ReadyReport): void {
   const status = isReady ? 'ok' : 'unavailable';
   sendJson(response, isReady ? 200 : 503, JSON.stringify({ status, ...details }));
-}
-
-export function only(method: string, response: ServerResponse, ...allowed: string[]): void {
-  if (!allowed.includes(method)) throw methodNotAllowed(response, method, allowed.join(', '));
 }

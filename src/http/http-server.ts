@@ -1,24 +1,16 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-} from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkBind, isLocalOnly, isLoopbackHost } from '../auth/index.ts';
 import { LegateError, toRestError } from '../protocol/index.ts';
-import { readTls, type TlsFiles, watchTls } from '../service/index.ts';
+import { AuditLog, readTls, type TlsFiles, watchTls } from '../service/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
-import { AuditLog, reported } from './audit.ts';
-import { refuseForeignNames } from './browser-guard.ts';
 import type { Handler } from './handler.ts';
-import { OpenResponses } from './open-responses.ts';
-import { sendJson } from './respond.ts';
-import { type Drain, shutDown } from './shut-down.ts';
-import { answerUnreadable, refuseBeforeStart, refuseUnclearHost } from './unreadable-request.ts';
+import { answerMalformed, refuseBeforeStart } from './malformed-request.ts';
+import { normalizeTarget, refuseAmbiguousHost, refuseForeignNames } from './request-guard.ts';
+import { reportError, sendJson } from './respond.ts';
+import { type Drain, OpenResponses, shutDown } from './shut-down.ts';
 
 /** Bounds on connections, before anything is known of who is at their other end. */
 export interface ConnectionLimits {
@@ -128,12 +120,12 @@ export async function openServer(
     responses.add(response);
     if (request.url?.endsWith('/ready') === true) readyAsked = [performance.now(), readyAsked[0]];
     if (isStrict) response.setHeader('strict-transport-security', strict);
-    readTarget(request);
-    if (refuseUnclearHost(request, response)) return;
+    normalizeTarget(request);
     try {
+      refuseAmbiguousHost(request, response);
       if (names !== undefined) refuseForeignNames(request, names);
     } catch (thrown) {
-      const { status, body } = toRestError(reported({ audit, logger }, request, thrown));
+      const { status, body } = toRestError(reportError({ audit, logger }, request, thrown));
       return sendJson(response, status, JSON.stringify(body));
     }
     if (released !== undefined) {
@@ -144,7 +136,7 @@ export async function openServer(
   const limits = serverOptions(options.connections);
   const secure = tls === undefined ? undefined : tlsServer(tls, listener, logger, limits);
   const server = secure?.server ?? createServer(limits, listener);
-  answerUnreadable(server, isStrict ? { 'strict-transport-security': strict } : {});
+  answerMalformed(server, isStrict ? { 'strict-transport-security': strict } : {});
   server.maxConnections = options.connections?.max ?? 10_000;
   try {
     await listen(server, port, host);
@@ -197,21 +189,6 @@ function tlsServer(
   );
   const stop = watchTls(files, logger, (context) => server.setSecureContext(context));
   return { server, stop };
-}
-
-const absoluteTarget = /^https?:\/\/([^/?#]+)([^#]*)/i;
-
-/**
- * Puts a target that names the server, as callers through a proxy may send it, into the usual form:
- * its path, and its host in place of the `Host` field (RFC 9112, 3.2.2). Other targets are left alone.
- */
-export function readTarget(request: IncomingMessage): void {
-  const { url = '/' } = request;
-  if (url.startsWith('/')) return;
-  const [, host, path = ''] = absoluteTarget.exec(url) ?? [];
-  if (host === undefined) return;
-  request.headers.host = host;
-  request.url = path.startsWith('/') ? path : `/${path}`;
 }
 
 function serverOptions(limits: Partial<ConnectionLimits> = {}): ServerOptions {

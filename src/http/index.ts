@@ -1,13 +1,6 @@
 export type { Channel, ChannelHost, RouteCall, RouteHandler } from './channel.ts';
-export { type Handler } from './handler.ts';
-export { MetricsEndpoint, type PrometheusOptions } from './metrics-endpoint.ts';
-export type { RouterOptions } from './options.ts';
-export { type Router, router } from './router.ts';
-export { serve, type ServeOptions, type Serving } from './serve.ts';
-export { serveAll, type ServeAllOptions, type ServingAll } from './serve-all.ts';
-export { readJson, readJsonObject } from './request.ts';
-export { sendJson } from './respond.ts';
-export { telemetryOf } from './telemetry-options.ts';
+export { type Router, router } from './endpoints.ts';
+export type { Handler } from './handler.ts';
 export {
   type FlowView,
   type InspectedAssistant,
@@ -18,3 +11,9 @@ export {
   type NetworkProvider,
   type StepView,
 } from './inspector/index.ts';
+export { MetricsEndpoint, type PrometheusOptions } from './metrics-endpoint.ts';
+export { type RouterOptions, telemetryOf } from './options.ts';
+export { readJson, readJsonObject } from './request.ts';
+export { sendJson } from './respond.ts';
+export { serveAll, type ServeAllOptions, type ServingAll } from './serve-all.ts';
+export { serve, type ServeOptions, type Serving } from './serve.ts';

@@ -15,8 +15,7 @@ import {
   v1,
 } from '../protocol/index.ts';
 import { checkVersion, errorHeaders, execute, statedVersion } from '../service/index.ts';
-import { sendResult } from './answer.ts';
-import { reported } from './audit.ts';
+import type { HttpService } from './options.ts';
 import {
   admitAnswer,
   admitRequest,
@@ -25,8 +24,7 @@ import {
   readBody,
   requireJson,
 } from './request.ts';
-import { sendJson } from './respond.ts';
-import type { HttpService } from './service.ts';
+import { reportError, sendJson, sendResult } from './respond.ts';
 
 const dialects = { '1.0': v1, '0.3': v03 } as const;
 
@@ -74,7 +72,7 @@ export async function handleJsonRpc(
   } catch (thrown) {
     if (thrown instanceof JsonRpcRequestError) ({ id } = thrown);
     const known = { caller, ...(what !== undefined && { what }) };
-    const error = reported(service, request, thrown, known);
+    const error = reportError(service, request, thrown, known);
     sendJson(response, httpStatus(error), errorText(error, id), errorHeaders(error));
   }
 }

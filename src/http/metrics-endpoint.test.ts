@@ -5,7 +5,7 @@ import { Authenticator, bearerTokenVerifier } from '../auth/index.ts';
 import { connect } from '../client/index.ts';
 import { artifact } from '../protocol/index.ts';
 import { createLogger } from '../telemetry/index.ts';
-import { serve, type ServeOptions, serveAll } from './index.ts';
+import { serve, serveAll, type ServeOptions } from './index.ts';
 
 const echo = agent({ name: 'echo' }, async function* (turn) {
   turn.logger.info({ token: 'hunter2' }, 'echo.said');

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLocalRequest } from '../auth/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { prometheusType, type Telemetry } from '../telemetry/index.ts';
+import type { HttpService } from './options.ts';
 import { authenticateRequest } from './request.ts';
-import type { HttpService } from './service.ts';
 
 /**
  * The path of the metrics endpoint, and who may read it.

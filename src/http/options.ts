@@ -1,6 +1,8 @@
-import type { AgentOptions, SharedOptions } from '../service/index.ts';
+import { present, type TelemetrySettings } from '../config/index.ts';
+import type { AgentOptions, Service, SharedOptions } from '../service/index.ts';
+import { telemetryOptionsOf } from '../telemetry/index.ts';
 import type { Channel } from './channel.ts';
-import type { PrometheusOptions } from './metrics-endpoint.ts';
+import type { MetricsEndpoint, PrometheusOptions } from './metrics-endpoint.ts';
 
 /** How one agent is served over HTTP. */
 export interface HttpOptions {
@@ -39,4 +41,27 @@ export interface RouterOptions extends SharedOptions, AgentOptions, HttpOptions,
    * it by `host`, `url` and `hosts`. @default any
    */
   hostNames?: readonly string[];
+}
+
+/** One agent as it is served over HTTP. */
+export interface HttpService extends Service {
+  /** Where Prometheus reads the metrics of the process; undefined unless asked for. */
+  readonly metricsEndpoint: MetricsEndpoint | undefined;
+  /** Tells ingress rules the context of an answer: `X-A2A-Context-Id` and a cookie. */
+  readonly setsContextHints: boolean;
+  /** Origins of web pages that may call; `*` for all. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** What `telemetry:` of a project means for its server; without a name it reports as the project. */
+export function telemetryOf(
+  settings: TelemetrySettings | undefined,
+  name: string,
+): Pick<RouterOptions, 'telemetry' | 'prometheus'> {
+  if (settings === undefined) return {};
+  const { prometheus } = settings;
+  return {
+    telemetry: { serviceName: name, ...telemetryOptionsOf(settings) },
+    ...(prometheus !== undefined && { prometheus: present(prometheus) }),
+  };
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { agent } from '../agents/index.ts';
 import { artifact, LegateError } from '../protocol/index.ts';
+import { Readiness } from '../service/index.ts';
 import { openMemory, type Store } from '../store/index.ts';
 import { type Scheduler, systemScheduler } from '../tasks/index.ts';
-import { Readiness } from '../service/index.ts';
 import { serve } from './index.ts';
 
 const echo = agent({ name: 'echo' }, async function* () {

@@ -15,8 +15,8 @@ import {
 } from '../protocol/index.ts';
 import { admit, admitStream, authenticate, callOf, type RequestLimits } from '../service/index.ts';
 import { type Call, callerGone } from '../tasks/index.ts';
-import { refuseForeignPages } from './browser-guard.ts';
-import type { HttpService } from './service.ts';
+import type { HttpService } from './options.ts';
+import { refuseForeignPages } from './request-guard.ts';
 
 /** Who sends a request, before its body is read. */
 export function authenticateRequest(

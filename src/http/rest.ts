@@ -4,14 +4,15 @@ import {
   type Dialect,
   invalidParams,
   LegateError,
+  type Operation,
   parseJson,
+  type ProtocolVersion,
   toRestError,
   v03Rest,
   v1,
 } from '../protocol/index.ts';
 import { checkVersion, errorHeaders, execute, inTenant, statedVersion } from '../service/index.ts';
-import { responseMediaType, sendResult } from './answer.ts';
-import { reported } from './audit.ts';
+import type { HttpService } from './options.ts';
 import {
   admitAnswer,
   admitRequest,
@@ -20,9 +21,89 @@ import {
   readBody,
   requireJson,
 } from './request.ts';
-import { sendJson } from './respond.ts';
-import { matchRest, type RestRoute } from './rest-routes.ts';
-import type { HttpService } from './service.ts';
+import {
+  methodNotAllowed,
+  reportError,
+  responseMediaType,
+  routeNotFound,
+  sendJson,
+  sendResult,
+} from './respond.ts';
+import { pathParams, pathPattern } from './routes.ts';
+
+/** A request matched to an operation, with what its path says. */
+interface RestRoute {
+  readonly operation: Operation;
+  /** Parameters from the path, in the words of the 1.x requests. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly tenant?: string;
+}
+
+type RestMatch =
+  | RestRoute
+  /** The path exists, for these methods. */
+  | { readonly allow: string }
+  | undefined;
+
+/** The operations of one resource, by HTTP method. */
+interface Resource {
+  readonly methods: Readonly<Record<string, Operation>>;
+  readonly version?: ProtocolVersion;
+  readonly direct: RegExp;
+  /** Every path may begin with a tenant. */
+  readonly tenanted: RegExp;
+}
+
+function resource(
+  path: string,
+  methods: Readonly<Record<string, Operation>>,
+  version?: ProtocolVersion,
+): Resource {
+  return {
+    methods,
+    ...(version !== undefined && { version }),
+    direct: pathPattern(path),
+    tenanted: pathPattern(`/{tenant}${path}`),
+  };
+}
+
+const configs = '/tasks/{taskId}/pushNotificationConfigs';
+
+/** The first that has a path is the one: ids may contain colons, and verbs follow the last of them. */
+const resources = [
+  resource('/message:send', { POST: 'sendMessage' }),
+  resource('/message:stream', { POST: 'sendStreamingMessage' }),
+  resource('/tasks', { GET: 'listTasks' }),
+  resource('/extendedAgentCard', { GET: 'getExtendedAgentCard' }, '1.0'),
+  resource('/card', { GET: 'getExtendedAgentCard' }, '0.3'),
+  resource('/tasks/{id}:cancel', { POST: 'cancelTask' }),
+  // The prose says POST, the proto GET.
+  resource('/tasks/{id}:subscribe', { POST: 'subscribeToTask', GET: 'subscribeToTask' }),
+  resource('/tasks/{id}', { GET: 'getTask' }),
+  resource(configs, {
+    POST: 'createTaskPushNotificationConfig',
+    GET: 'listTaskPushNotificationConfigs',
+  }),
+  resource(`${configs}/{id}`, {
+    GET: 'getTaskPushNotificationConfig',
+    DELETE: 'deleteTaskPushNotificationConfig',
+  }),
+];
+
+/** Finds the operation of a path below a version's prefix. */
+function matchRest(method: string, path: string, version: ProtocolVersion): RestMatch {
+  for (const place of ['direct', 'tenanted'] as const) {
+    const found = resources.find(
+      (one) => (one.version ?? version) === version && one[place].test(path),
+    );
+    if (found === undefined) continue;
+    const operation = found.methods[method];
+    if (operation === undefined) return { allow: Object.keys(found.methods).join(', ') };
+    const { tenant, ...params } = pathParams(found[place], path);
+    return { operation, params, ...(tenant !== undefined && { tenant }) };
+  }
+  return undefined;
+}
 
 /** HTTP+JSON: 1.x below the root, 0.3 below `/v1`. */
 export async function handleRest(
@@ -44,7 +125,7 @@ export async function handleRest(
     using permit = await admitRequest(service, request, response, caller);
     const { version } = dialect;
     const match = matchRest(method, isV03 ? target.path.slice(3) : target.path, version);
-    if (match === undefined) throw nothingAt(target.path);
+    if (match === undefined) throw routeNotFound(target.path);
     if ('allow' in match) throw methodNotAllowed(response, method, match.allow);
     const { operation } = match;
     const stated = statedVersion(request.headers, target.query);
@@ -67,7 +148,7 @@ export async function handleRest(
         `event: error\ndata: ${JSON.stringify(toRestError(error, { version }).body)}\n\n`,
     });
   } catch (thrown) {
-    const error = reported(service, request, thrown, { caller });
+    const error = reportError(service, request, thrown, { caller });
     const { version } = dialect;
     const { status, body } = toRestError(error, { version, profile: service.errorProfile });
     sendJson(response, status, JSON.stringify(body), {
@@ -133,19 +214,4 @@ function nameTask(params: Record<string, unknown>, { operation, params: path }: 
       throw invalidParams({ field, description: `does not match the path, which says ${taskId}` });
     }
   }
-}
-
-export function nothingAt(path: string, index?: string): LegateError {
-  const hint = index === undefined ? '' : `; ${index} lists the agents here`;
-  return new LegateError('ROUTE_NOT_FOUND', `there is nothing at ${path.slice(0, 200)}${hint}`);
-}
-
-/** Also names the methods that the path takes, in a header of the response. */
-export function methodNotAllowed(
-  response: ServerResponse,
-  method: string,
-  allow: string,
-): LegateError {
-  response.setHeader('allow', allow);
-  return new LegateError('METHOD_NOT_ALLOWED', `${method} is not possible here; use ${allow}`);
 }

@@ -2,16 +2,17 @@ import type { Server } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { Agent } from '../agents/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import type { Store } from '../store/index.ts';
 import type { AgentOptions, PushService, SharedOptions } from '../service/index.ts';
+import type { Store } from '../store/index.ts';
 import { cataloguePath, sendCatalogue } from './card.ts';
-import { type Channel, ChannelRoutes } from './channel.ts';
+import type { Channel } from './channel.ts';
 import { type AgentEndpoints, openEndpoints } from './endpoints.ts';
 import { createHandler } from './handler.ts';
 import type { ListenOptions } from './http-server.ts';
-import { listenFor } from './listen.ts';
 import type { HttpOptions, HttpSharedOptions } from './options.ts';
 import { authenticateRequest } from './request.ts';
+import { ChannelRoutes } from './routes.ts';
+import { listenFor } from './serve.ts';
 
 /** An agent with what it does not share with the others. */
 export interface ServedAgent

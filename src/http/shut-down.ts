@@ -1,9 +1,8 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { waitAtMost } from '../time/index.ts';
-import type { OpenResponses } from './open-responses.ts';
 
 /** Lets turns end by themselves for `graceMs`, hands over the others, and ends streams. */
 export type Drain = (options: { readonly graceMs: number }) => Promise<void>;
@@ -89,5 +88,42 @@ async function linger(
     const left = Math.min(quietAt, start + milliseconds) - performance.now();
     if (isOver || left <= 0) return;
     await waitAtMost(left, isClosed);
+  }
+}
+
+/** The responses of a server that have not been sent to their end. */
+export class OpenResponses {
+  readonly #open = new Set<ServerResponse>();
+  #isClosing = false;
+  #finished: (() => void)[] = [];
+  #lastAt = performance.now();
+
+  /** When the last request came, by `performance.now()`. */
+  get lastAt(): number {
+    return this.#lastAt;
+  }
+
+  add(response: ServerResponse): void {
+    this.#lastAt = performance.now();
+    if (this.#isClosing) response.setHeader('connection', 'close');
+    this.#open.add(response);
+    response.once('close', () => {
+      this.#open.delete(response);
+      if (this.#open.size === 0) for (const resolve of this.#finished.splice(0)) resolve();
+    });
+  }
+
+  /** From now on every response closes its connection, also those under way that have no head yet. */
+  closeConnections(): void {
+    this.#isClosing = true;
+    for (const response of this.#open) {
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    }
+  }
+
+  /** Resolves when no response is open. */
+  finished(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#finished.push(resolve));
   }
 }

@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { type LegateError, toLegateError } from '../protocol/index.ts';
 import type { EventStream, StreamEvent } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { type Headers, sendText } from './respond.ts';
 
-const streamHeaders: Headers = {
+const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
@@ -153,7 +152,8 @@ class EventSender {
     const text = this.#pending;
     if (this.#state === 'new') {
       if (!this.#response.destroyed) {
-        sendText(this.#response, 200, text, { ...streamHeaders, ...extraHeaders });
+        const length = { 'content-length': Buffer.byteLength(text) };
+        this.#response.writeHead(200, { ...length, ...streamHeaders, ...extraHeaders }).end(text);
       }
     } else {
       this.#response.removeListener('close', this.#onClose);

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
-import { router } from '../router.ts';
+import { router } from '../endpoints.ts';
 import { serve } from '../serve.ts';
 import { inspectorChannel } from './inspector-channel.ts';
 import { bakery, inspectedServer, inspectorToken } from './testing/inspected-server.ts';

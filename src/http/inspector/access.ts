@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Caller } from '../../agents/index.ts';
-import { AuthError, type Authenticator, authHeaders, tlsPeer } from '../../auth/index.ts';
+import { type Authenticator, AuthError, authHeaders, tlsPeer } from '../../auth/index.ts';
 import type { InspectorToken } from './inspector-token.ts';
 
 /** One way to prove that one may look. */

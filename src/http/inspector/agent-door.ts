@@ -1,8 +1,8 @@
-import { Authenticator } from '../../auth/index.ts';
 import type { Caller } from '../../agents/index.ts';
+import { Authenticator } from '../../auth/index.ts';
 import { handleJsonRpc } from '../json-rpc.ts';
+import type { HttpService } from '../options.ts';
 import { handleRest } from '../rest.ts';
-import type { HttpService } from '../service.ts';
 import { type ApiCall, nothing } from './api-call.ts';
 import type { Inspection } from './inspection.ts';
 

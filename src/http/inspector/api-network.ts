@@ -1,8 +1,8 @@
 import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { type ApiCall, bodyOf, reply } from './api-call.ts';
 import { audited, type Inspection, type Routes } from './inspection.ts';
-import type { NetworkProvider, PeersView } from './network.ts';
 import { networkPicture } from './network-picture.ts';
+import type { NetworkProvider, PeersView } from './network.ts';
 import { subAgents } from './sub-agents.ts';
 
 /** Other agents: who they are, what they may do, and who calls whom. */

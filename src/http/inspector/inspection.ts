@@ -1,9 +1,9 @@
-import type { Store } from '../../store/index.ts';
 import { LegateError } from '../../protocol/index.ts';
 import type { PushService } from '../../service/index.ts';
+import type { Store } from '../../store/index.ts';
 import { storeScheduler } from '../../tasks/index.ts';
 import type { ChannelHost } from '../channel.ts';
-import type { HttpService } from '../service.ts';
+import type { HttpService } from '../options.ts';
 import { AgentProxy } from './agent-proxy.ts';
 import type { ApiCall } from './api-call.ts';
 import { AttemptLog } from './attempt-log.ts';

@@ -3,14 +3,12 @@ import type { Caller } from '../../agents/index.ts';
 import { AuthError } from '../../auth/index.ts';
 import { statusOf, toPublicError } from '../../protocol/index.ts';
 import { errorHeaders } from '../../service/index.ts';
-import { describeRequest } from '../audit.ts';
 import type { Channel, ChannelHost, RouteCall } from '../channel.ts';
-import { only } from '../handler.ts';
-import { sendJson } from '../respond.ts';
+import { describeRequest, requireMethod, sendJson } from '../respond.ts';
 import { admitOperator, callersAccess, tokenAccess } from './access.ts';
 import { talkToAgent } from './agent-door.ts';
-import { routes } from './api.ts';
 import type { ApiCall } from './api-call.ts';
+import { routes } from './api.ts';
 import { inspect } from './inspection.ts';
 import { InspectorToken } from './inspector-token.ts';
 import type { ErrorView } from './model.ts';
@@ -80,7 +78,7 @@ function mountInspector(
     response.writeHead(308, { location: `inspect/${search}` }).end();
   });
   host.route('*', `/inspect/hook/${inspection.receiver.key}`, async ({ request, response }) => {
-    only(request.method ?? '', response, 'POST');
+    requireMethod(request.method ?? '', response, 'POST');
     await inspection.receiver.take(request, limits);
     response.writeHead(204).end();
   });

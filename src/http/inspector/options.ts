@@ -1,6 +1,6 @@
 import type { Caller } from '../../agents/index.ts';
-import type { UrlPolicy } from '../../push/index.ts';
 import type { JsonObject } from '../../protocol/index.ts';
+import type { UrlPolicy } from '../../push/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { InspectorAccess } from './access.ts';
 import type { FlowView } from './model.ts';

@@ -1,6 +1,6 @@
+import type { Caller } from '../../agents/index.ts';
 import type { Task } from '../../protocol/index.ts';
 import type { TaskRecord } from '../../store/index.ts';
-import type { Caller } from '../../agents/index.ts';
 import type { OwnerView, TaskSummary } from './model.ts';
 
 /** Characters shown of what was asked. */

@@ -1,0 +1,80 @@
+import { LegateError } from '../protocol/index.ts';
+import type { Channel, RouteHandler } from './channel.ts';
+
+interface Route {
+  readonly channel: Channel;
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly handler: RouteHandler;
+}
+
+export interface RouteMatch {
+  readonly channel: Channel;
+  /** Throws for segments that can't be decoded. */
+  readonly params: () => Readonly<Record<string, string>>;
+  /** Undefined where the path takes other methods only. */
+  readonly handler: RouteHandler | undefined;
+  /** The methods that the path takes. */
+  readonly allowed: readonly string[];
+}
+
+/** The routes of all channels of an agent. */
+export class ChannelRoutes {
+  readonly #routes: Route[] = [];
+
+  add(channel: Channel, method: string, path: string, handler: RouteHandler): void {
+    this.#routes.push({ channel, method, pattern: pathPattern(path), handler });
+  }
+
+  /** Undefined where no channel has the path. */
+  match(method: string, path: string): RouteMatch | undefined {
+    const fitting = this.#routes.filter(({ pattern }) => pattern.test(path));
+    const wanted = method === 'HEAD' ? ['*', 'HEAD', 'GET'] : ['*', method];
+    const found = fitting.find((route) => wanted.includes(route.method));
+    const { channel, pattern } = found ?? fitting[0] ?? {};
+    if (channel === undefined || pattern === undefined) return undefined;
+    return {
+      channel,
+      params: () => pathParams(pattern, path),
+      handler: found?.handler,
+      allowed: [...new Set(fitting.map((route) => route.method))],
+    };
+  }
+}
+
+const wellFormed = /^\/(?:[^{}*]|\{[a-z]\w*\})*(?:(?<=\/)\*)?$/i;
+
+/**
+ * A path with `{name}` for one segment or a part of it, and a final `/*` for everything below, as an
+ * expression whose groups are those names and `rest`.
+ */
+export function pathPattern(path: string): RegExp {
+  if (!wellFormed.test(path)) {
+    throw new LegateError(
+      'CONFIGURATION_INVALID',
+      `${JSON.stringify(path)} is not a path of a route; write one like /chat/{room} or /chat/*`,
+    );
+  }
+  const source = path
+    .replace(/[.+?^$()|[\]\\]/g, String.raw`\$&`)
+    .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+    .replace(/\*$/, '(?<rest>.*)');
+  return new RegExp(`^${source}$`, 's');
+}
+
+/** The segments that a path has for the names of a pattern, decoded; `*` is the rest, as it was sent. */
+export function pathParams(pattern: RegExp, path: string): Readonly<Record<string, string>> {
+  const { rest, ...segments } = pattern.exec(path)?.groups ?? {};
+  const params: Record<string, string> = rest === undefined ? {} : { '*': rest };
+  for (const [name, value] of Object.entries(segments)) {
+    try {
+      params[name] = decodeURIComponent(value);
+    } catch (cause) {
+      throw new LegateError('INVALID_PARAMS', `${name} in the path is not valid percent-encoding`, {
+        cause,
+        violations: [{ field: name, description: 'is not valid percent-encoding' }],
+      });
+    }
+  }
+  return params;
+}
