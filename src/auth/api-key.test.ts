@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { openMemory } from '../store/index.ts';
 import { apiKeyVerifier } from './api-key.ts';
 import { ApiKeys } from './api-keys.ts';
-import { CredentialRefused } from './auth-error.ts';
+import { CredentialRefused } from './auth-request.ts';
 
 function setting(options: { cacheTime?: number } = {}) {
   const { records } = openMemory();

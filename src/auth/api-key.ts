@@ -1,7 +1,11 @@
 import { LegateError } from '../protocol/index.ts';
 import type { ApiKeys } from './api-keys.ts';
-import { CredentialRefused } from './auth-error.ts';
-import { type AuthRequest, maxCredentialLength, singleHeader } from './auth-request.ts';
+import {
+  type AuthRequest,
+  CredentialRefused,
+  maxCredentialLength,
+  singleHeader,
+} from './auth-request.ts';
 import { digestOf } from './secrets.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 

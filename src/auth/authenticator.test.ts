@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Logger } from '../telemetry/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { generateSigningKey } from '../push/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { apiKeyVerifier } from './api-key.ts';
-import { AuthError } from './auth-error.ts';
+import { AuthError } from './auth-request.ts';
 import { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
 import { bearerTokenVerifier } from './bearer-token.ts';
 import { startIssuer } from './issuer.contract.ts';

@@ -1,8 +1,7 @@
 import type { Caller } from '../agents/index.ts';
 import { LegateError, type SecurityRequirement, type SecurityScheme } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
-import { AuthError, CredentialRefused } from './auth-error.ts';
-import type { AuthRequest } from './auth-request.ts';
+import { AuthError, type AuthRequest, CredentialRefused } from './auth-request.ts';
 import { PresentedCredentials } from './presented-credentials.ts';
 import type { Verifier } from './verifier.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CredentialRefused } from './auth-error.ts';
+import { CredentialRefused } from './auth-request.ts';
 import { bearerTokenVerifier } from './bearer-token.ts';
 
 const verifier = bearerTokenVerifier({

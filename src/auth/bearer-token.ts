@@ -1,6 +1,5 @@
 import { LegateError } from '../protocol/index.ts';
-import { CredentialRefused } from './auth-error.ts';
-import { bearerToken } from './auth-request.ts';
+import { bearerToken, CredentialRefused } from './auth-request.ts';
 import { digestOf } from './secrets.ts';
 import { checkIdentity, type Identity, toCaller, type Verifier } from './verifier.ts';
 

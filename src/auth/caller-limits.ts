@@ -1,7 +1,7 @@
 import type { Caller } from '../agents/index.ts';
 import { networkOf } from '../net/index.ts';
 import { LegateError } from '../protocol/index.ts';
-import { AuthError } from './auth-error.ts';
+import { AuthError } from './auth-request.ts';
 import { type RateLimiter, TokenBuckets } from './rate-limit.ts';
 
 /**

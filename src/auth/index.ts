@@ -1,9 +1,8 @@
 export { apiKeyVerifier, type ApiKeyVerifierOptions } from './api-key.ts';
 export { type ApiKeyRecord, ApiKeys, type ApiKeysOptions } from './api-keys.ts';
-export { AuthError, CredentialRefused } from './auth-error.ts';
-export { authHeaders, type AuthRequest } from './auth-request.ts';
+export { AuthError, authHeaders, type AuthRequest, CredentialRefused } from './auth-request.ts';
 export { Authenticator, type AuthenticatorOptions } from './authenticator.ts';
-export { bearerTokenVerifier, type BearerTokenOptions } from './bearer-token.ts';
+export { type BearerTokenOptions, bearerTokenVerifier } from './bearer-token.ts';
 export { CallerLimits, type CallerLimitsOptions } from './caller-limits.ts';
 export type { CardForm } from './card-forms.ts';
 export {
@@ -14,8 +13,8 @@ export {
   verifyCard,
   type VerifyCardOptions,
 } from './card-signature.ts';
-export { hasUsableExpiry, jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 export { type JwtAlgorithm, jwtAlgorithms, type JwtKeySource } from './jwt-keys.ts';
+export { hasUsableExpiry, jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 export {
   type BindOptions,
   checkBind,
@@ -28,8 +27,8 @@ export {
   type RequestOrigin,
   type ServerReach,
 } from './local.ts';
-export { mtlsVerifier, type MtlsOptions, type TlsPeer, tlsPeer } from './mtls.ts';
+export { type MtlsOptions, mtlsVerifier, type TlsPeer, tlsPeer } from './mtls.ts';
 export { ClusterRate, type ClusterRateOptions, overReplicas } from './rate-limit.ts';
-export { isSameSecret } from './secrets.ts';
 export { allowedSkills, declareSkillScopes, neededScopes, type SkillScopes } from './scopes.ts';
+export { isSameSecret } from './secrets.ts';
 export type { Identity, Verifier } from './verifier.ts';

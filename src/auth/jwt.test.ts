@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
-import { CredentialRefused } from './auth-error.ts';
-import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
+import { CredentialRefused } from './auth-request.ts';
 import type { JwtAlgorithm } from './jwt-keys.ts';
+import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 
 const now = 1_800_000_000;
 const clock = { now: () => now * 1_000 };

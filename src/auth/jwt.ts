@@ -1,8 +1,7 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
 import type { SecurityScheme } from '../protocol/index.ts';
 import { checkUrl, guardedFetch, type GuardedFetch, type UrlPolicy } from '../push/index.ts';
-import { CredentialRefused } from './auth-error.ts';
-import { bearerToken } from './auth-request.ts';
+import { bearerToken, CredentialRefused } from './auth-request.ts';
 import { type JwtAlgorithm, type JwtKeySource, loadKeys } from './jwt-keys.ts';
 import { openIdConfigurationUrl } from './remote-keys.ts';
 import { isSubject, toCaller, type Verifier } from './verifier.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { openMemory } from '../store/index.ts';
-import { AuthError } from './auth-error.ts';
+import { AuthError } from './auth-request.ts';
 import { CallerLimits, ConcurrencyLimit } from './caller-limits.ts';
 import { ClusterRate, overReplicas, TokenBuckets } from './rate-limit.ts';
 

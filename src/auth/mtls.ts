@@ -1,5 +1,5 @@
 import type { PeerCertificate } from 'node:tls';
-import { CredentialRefused } from './auth-error.ts';
+import { CredentialRefused } from './auth-request.ts';
 import { type Identity, isSubject, toCaller, type Verifier } from './verifier.ts';
 
 /**

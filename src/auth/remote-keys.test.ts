@@ -1,8 +1,8 @@
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { generateSigningKey, guardedFetch, publicKeySet, type SigningKey } from '../push/index.ts';
+import { CredentialRefused } from './auth-request.ts';
 import { startIssuer } from './issuer.contract.ts';
-import { CredentialRefused } from './auth-error.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 import type { Verifier } from './verifier.ts';
 

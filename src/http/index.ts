@@ -1,16 +1,11 @@
 export type { Channel, ChannelHost, RouteCall, RouteHandler } from './channel.ts';
 export { type Router, router } from './endpoints.ts';
 export type { Handler } from './handler.ts';
-export {
-  type FlowView,
-  type InspectedAssistant,
-  type InspectorAccess,
-  inspectorChannel,
-  type InspectorChannel,
-  type InspectorOptions,
-  type NetworkProvider,
-  type StepView,
-} from './inspector/index.ts';
+export type { InspectorAccess } from './inspector/access.ts';
+export { inspectorChannel, type InspectorChannel } from './inspector/inspector-channel.ts';
+export type { FlowView, StepView } from './inspector/model.ts';
+export type { NetworkProvider } from './inspector/network.ts';
+export type { InspectedAssistant, InspectorOptions } from './inspector/options.ts';
 export { MetricsEndpoint, type PrometheusOptions } from './metrics-endpoint.ts';
 export { type RouterOptions, telemetryOf } from './options.ts';
 export { readJson, readJsonObject } from './request.ts';

@@ -4,7 +4,8 @@ import type { Agent } from '../agents/index.ts';
 import { type Router, router } from './endpoints.ts';
 import type { Handler } from './handler.ts';
 import { type HttpServer, type ListenOptions, openServer } from './http-server.ts';
-import type { InspectorChannel, InspectorOptions } from './inspector/index.ts';
+import type { InspectorChannel } from './inspector/inspector-channel.ts';
+import type { InspectorOptions } from './inspector/options.ts';
 import type { RouterOptions } from './options.ts';
 import type { Drain } from './shut-down.ts';
 
@@ -73,7 +74,7 @@ async function inspectorOf({
   inspect = false,
 }: ServeOptions): Promise<InspectorChannel | undefined> {
   if (inspect === false) return undefined;
-  const { inspectorChannel } = await import('./inspector/index.ts');
+  const { inspectorChannel } = await import('./inspector/inspector-channel.ts');
   return inspectorChannel(inspect === true ? {} : inspect);
 }
 

@@ -1,4 +1,2 @@
-export { BodyBudgetExceeded } from './body-budget.ts';
-export { type BodyLimits, defaultBodyLimits, readBytes } from './body.ts';
-export { networkOf } from './network.ts';
-export { readBodyOf } from './response.ts';
+export { BodyBudgetExceeded, networkOf } from './body-budget.ts';
+export { type BodyLimits, defaultBodyLimits, readBodyOf, readBytes } from './body.ts';

@@ -1,12 +1,13 @@
 import type { Task } from '../protocol/index.ts';
-import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
 import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
+import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
+import { counter, histogram } from '../telemetry/index.ts';
 import type { BodySigner } from './body-signature.ts';
 import { buildDeliveryRequest, type DeliverySources } from './delivery-request.ts';
 import { type DeliveryTransport, guardedTransport } from './delivery-transport.ts';
-import { UrlRefused, type UrlPolicy } from './policy.ts';
+import { outboundTimeouts } from './guarded-client.ts';
+import { type UrlPolicy, UrlRefused } from './policy.ts';
 import type { Resolver } from './resolver.ts';
-import { outboundTimeouts } from './timeouts.ts';
 
 /**
  * How long to wait before another attempt.
@@ -60,13 +61,15 @@ export interface DeliverySenderOptions {
   readonly transport?: DeliveryTransport;
 }
 
-/** Makes one attempt at a delivery, and says what is to become of the delivery. */
+/** Makes one attempt at a delivery and decides whether it is delivered, retried or dead. */
 export class DeliverySender {
   /** Milliseconds for one call. */
   readonly timeout: number;
   readonly #options: DeliverySenderOptions;
   readonly #sources: DeliverySources;
   readonly #transport: DeliveryTransport;
+  readonly #attempts = counter('legate.push.attempts');
+  readonly #seconds = histogram('legate.push.duration');
 
   constructor(options: DeliverySenderOptions) {
     const { store, taskAt, signer, traceparent, concurrencyPerHost = 16 } = options;
@@ -91,8 +94,20 @@ export class DeliverySender {
       });
   }
 
-  /** Never rejects. Undefined when `stop` broke the call off. */
+  /** Never rejects. Undefined when `stop` aborted the call, which is then not counted in the metrics. */
   async send(delivery: Delivery, stop: AbortSignal): Promise<DeliveryOutcome | undefined> {
+    const { scheduler } = this.#options;
+    const startedAt = scheduler.now();
+    const outcome = await this.#attempt(delivery, stop);
+    if (outcome !== undefined) {
+      const labels = { outcome: outcome.kind };
+      this.#attempts.add(1, labels);
+      this.#seconds.record((scheduler.now() - startedAt) / 1000, labels);
+    }
+    return outcome;
+  }
+
+  async #attempt(delivery: Delivery, stop: AbortSignal): Promise<DeliveryOutcome | undefined> {
     if (delivery.unreadable !== undefined) return { kind: 'dead', error: delivery.unreadable };
     using deadline = new Deadline({
       signal: stop,

@@ -4,7 +4,7 @@ import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from 
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { addressKind } from './address.ts';
-import { targetProblem, UrlRefused, type UrlPolicy } from './policy.ts';
+import { targetProblem, type UrlPolicy, UrlRefused } from './policy.ts';
 import { resolveChecked, type Resolver } from './resolver.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { discardBody } from './bounded-body.ts';
+import { discardBody } from './delivery-transport.ts';
 import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
-import { httpsOrLoopbackPolicy, sealedPolicy, UrlRefused, type UrlPolicy } from './policy.ts';
+import { httpsOrLoopbackPolicy, sealedPolicy, type UrlPolicy, UrlRefused } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';
 
 const loopback: UrlPolicy = { ...sealedPolicy, allowLoopback: true };

@@ -5,7 +5,6 @@ import { literalAddress } from './address.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { checkUrl, portOf, schemeOf, type UrlPolicy } from './policy.ts';
 import { type Resolver, systemResolver } from './resolver.ts';
-import { outboundTimeouts } from './timeouts.ts';
 
 /**
  * Where calls may go, and how long they may take.
@@ -152,3 +151,13 @@ function reasonOf(error: unknown): string {
     ? ((error as NodeJS.ErrnoException).code ?? error.name)
     : error.message;
 }
+
+/** How long a call to an address that somebody else named may take, in milliseconds, unless it is told otherwise. */
+export const outboundTimeouts = {
+  /** For DNS. */
+  dns: 5_000,
+  /** For TCP and TLS. */
+  connect: 5_000,
+  /** For one call, all in all; for a call whose body is read bit by bit, until the head of the answer. */
+  overall: 30_000,
+} as const;

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import { LegateError } from '../protocol/index.ts';
 import { Deadline } from '../time/index.ts';
-import { GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
+import { GuardedClient, type GuardedClientOptions, outboundTimeouts } from './guarded-client.ts';
 import { checkUrl, type UrlPolicy } from './policy.ts';
-import { outboundTimeouts } from './timeouts.ts';
 
 /**
  * How patient a guarded `fetch` is.

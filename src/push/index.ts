@@ -1,11 +1,11 @@
 export { type AddressKind, addressKind } from './address.ts';
-export type { BackoffOptions } from './delivery-sender.ts';
 export {
   type BodySigner,
   bodySigner,
-  verifyBodySignature,
   type VerifyBodyOptions,
+  verifyBodySignature,
 } from './body-signature.ts';
+export type { BackoffOptions } from './delivery-sender.ts';
 export type { DeliveryAnswer, DeliveryTransport } from './delivery-transport.ts';
 export {
   GuardedClient,
@@ -29,7 +29,7 @@ export {
   UrlRefused,
 } from './policy.ts';
 export { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
-export { type Resolver, resolveChecked, systemResolver } from './resolver.ts';
+export { resolveChecked, type Resolver, systemResolver } from './resolver.ts';
 export {
   generateSigningKey,
   type PublicKeySet,

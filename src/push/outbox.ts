@@ -3,7 +3,6 @@ import type { Delivery, DeliveryOutcome, Store } from '../store/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { KeyedQueue } from '../time/index.ts';
 import { DeliverySender, type DeliverySenderOptions } from './delivery-sender.ts';
-import { DeliveryMeter } from './delivery-meter.ts';
 import type { UrlPolicy } from './policy.ts';
 import { checkPushAddress, redactPushConfig, validatePushConfig } from './registration.ts';
 
@@ -116,7 +115,6 @@ export class PushDispatcher {
   readonly #scheduler: PushScheduler;
   readonly #logger: Logger;
   readonly #sender: DeliverySender;
-  readonly #meter: DeliveryMeter;
   /** Calls by host: one that answers slowly holds up its own deliveries only. */
   readonly #calls: KeyedQueue;
   readonly #maxClaims: number;
@@ -137,7 +135,6 @@ export class PushDispatcher {
     this.#options = options;
     this.#scheduler = options.scheduler ?? systemScheduler;
     this.#logger = options.logger ?? silentLogger;
-    this.#meter = new DeliveryMeter(this.#scheduler);
     const { concurrency = 64, concurrencyPerHost = 16 } = options;
     this.#calls = new KeyedQueue({ perKey: concurrencyPerHost, total: concurrency });
     // Room for claims that wait behind a slow host, so that claims for other hosts still get in.
@@ -291,9 +288,7 @@ export class PushDispatcher {
 
   async #call({ delivery, host, startBy }: Claim): Promise<void> {
     if (this.#state !== 'running' || this.#scheduler.now() > startBy) return;
-    const outcome = await this.#meter.measure(() =>
-      this.#sender.send(delivery, this.#abort.signal),
-    );
+    const outcome = await this.#sender.send(delivery, this.#abort.signal);
     if (outcome === undefined) return;
     const fields = {
       taskId: delivery.taskId,

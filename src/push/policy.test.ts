@@ -5,8 +5,8 @@ import {
   checkUrl,
   httpsOrLoopbackPolicy,
   sealedPolicy,
-  UrlRefused,
   type UrlPolicy,
+  UrlRefused,
 } from './policy.ts';
 
 const privateToo: UrlPolicy = {

@@ -1,6 +1,5 @@
 import { type ErrorCode, LegateError } from '../protocol/index.ts';
-import { type AddressKind, addressKind, literalAddress } from './address.ts';
-import { unsafePorts } from './unsafe-ports.ts';
+import { type AddressKind, addressKind, literalAddress, unsafePorts } from './address.ts';
 
 /**
  * Which addresses an outbound call may go to. The same object serves registration and connect.

@@ -1,7 +1,7 @@
 import { LegateError, type TaskPushNotificationConfig } from '../protocol/index.ts';
-import { checkUrl, schemeOf, UrlRefused, type UrlPolicy } from './policy.ts';
+import { outboundTimeouts } from './guarded-client.ts';
+import { checkUrl, schemeOf, type UrlPolicy, UrlRefused } from './policy.ts';
 import { resolveChecked, type Resolver, systemResolver } from './resolver.ts';
-import { outboundTimeouts } from './timeouts.ts';
 
 export interface ValidatePushConfigOptions {
   /** Where the configuration stands in the request, for the error. @default '' */

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { ErrorCode } from '../protocol/index.ts';
 import { addressKind, literalAddress } from './address.ts';
-import { targetProblem, UrlRefused, type UrlPolicy } from './policy.ts';
+import { targetProblem, type UrlPolicy, UrlRefused } from './policy.ts';
 
 /**
  * All addresses of a name. Rejects when there are none.

@@ -2,12 +2,11 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DeliverySender } from './delivery-sender.ts';
-import { GuardedClient } from './guarded-client.ts';
+import { GuardedClient, outboundTimeouts } from './guarded-client.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import { sealedPolicy, type UrlPolicy } from './policy.ts';
 import { startReceiver } from './receiver.contract.ts';
 import { checkPushAddress } from './registration.ts';
-import { outboundTimeouts } from './timeouts.ts';
 
 const loopback: UrlPolicy = { ...sealedPolicy, allowLoopback: true };
 const url = 'https://hooks.example.com/';

@@ -1,4 +1,3 @@
-export { admit, admitStream, authenticate } from './admission.ts';
 export { AuditLog, type DeniedRequest } from './audit.ts';
 export { cardOf, Cards } from './cards.ts';
 export { openServices, type Services } from './open-services.ts';
@@ -13,6 +12,9 @@ export type { AgentOptions, EngineTuning, SharedOptions } from './options.ts';
 export { PushService } from './push-service.ts';
 export { Readiness, type ReadyReport } from './readiness.ts';
 export {
+  admit,
+  admitStream,
+  authenticate,
   callOf,
   checkVersion,
   errorHeaders,

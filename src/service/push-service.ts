@@ -1,10 +1,10 @@
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import {
   publicHttpsPolicy,
+  type PublicKeySet,
   type PushAttempt,
   PushDispatcher,
   type PushDispatcherOptions,
-  type PublicKeySet,
   type UrlPolicy,
 } from '../push/index.ts';
 import type { Store } from '../store/index.ts';

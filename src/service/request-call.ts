@@ -1,5 +1,5 @@
 import type { Caller } from '../agents/index.ts';
-import { AuthError } from '../auth/index.ts';
+import { AuthError, type AuthRequest } from '../auth/index.ts';
 import { LegateError, negotiateVersion, type ProtocolVersion } from '../protocol/index.ts';
 import type { Call } from '../tasks/index.ts';
 import type { Service } from './service.ts';
@@ -114,4 +114,38 @@ export function errorHeaders(error: LegateError): Record<string, string | string
     ...(error.retryAfter !== undefined && { 'retry-after': String(Math.ceil(error.retryAfter)) }),
     ...(error instanceof AuthError && { 'www-authenticate': [...error.challenges] }),
   };
+}
+
+/** Who sends a request, before anything of it is read. `address`: the other end of the connection. */
+export function authenticate(
+  { auth, callerLimits }: Service,
+  address: string,
+  request: () => AuthRequest,
+): Caller | Promise<Caller> {
+  return auth.everybody ?? callerLimits.authentication(address, () => auth.authenticate(request()));
+}
+
+/** A permit for one request of a caller; dispose of it once the answer is sent. */
+export function admit(
+  { load, callerLimits }: Service,
+  caller: Caller,
+  address: string,
+): Disposable | Promise<Disposable> {
+  load.note();
+  return callerLimits.request(caller, address);
+}
+
+/**
+ * A permit for an open stream of a caller. Streams are counted apart from requests: the permit of the
+ * request is given back, so that open streams never keep a caller from cancelling.
+ */
+export function admitStream(
+  { callerLimits }: Service,
+  caller: Caller,
+  address: string,
+  request: Disposable,
+): Disposable {
+  const stream = callerLimits.stream(caller, address);
+  request[Symbol.dispose]();
+  return stream;
 }

@@ -1,9 +1,14 @@
 import { invalidParams, type JsonObject, LegateError } from '../../protocol/index.ts';
-import { type ApiCall, bodyOf, reply } from './api-call.ts';
-import { audited, type Inspection, type Routes } from './inspection.ts';
-import { networkPicture } from './network-picture.ts';
+import {
+  type ApiCall,
+  audited,
+  bodyOf,
+  type Inspection,
+  reply,
+  type Routes,
+} from './inspection.ts';
+import { networkPicture, subAgents } from './network-picture.ts';
 import type { NetworkProvider, PeersView } from './network.ts';
-import { subAgents } from './sub-agents.ts';
 
 /** Other agents: who they are, what they may do, and who calls whom. */
 export const networkRoutes: Routes = [

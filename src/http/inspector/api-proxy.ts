@@ -2,8 +2,14 @@ import { pipeline } from 'node:stream/promises';
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import { readBody } from '../request.ts';
 import type { AgentProxy } from './agent-proxy.ts';
-import { type ApiCall, bodyOf, reply } from './api-call.ts';
-import { audited, type Inspection, type Routes } from './inspection.ts';
+import {
+  type ApiCall,
+  audited,
+  bodyOf,
+  type Inspection,
+  reply,
+  type Routes,
+} from './inspection.ts';
 
 /**
  * Calls another agent for the page, once the operator has named it. The answer's status and headers travel as headers of their own:

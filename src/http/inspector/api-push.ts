@@ -1,7 +1,16 @@
 import { redactPushConfig } from '../../push/index.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
-import { type ApiCall, bodyOf, choiceOf, nothing, numberOf, reply } from './api-call.ts';
-import { audited, type Inspection, type Routes } from './inspection.ts';
+import {
+  type ApiCall,
+  audited,
+  bodyOf,
+  choiceOf,
+  type Inspection,
+  nothing,
+  numberOf,
+  reply,
+  type Routes,
+} from './inspection.ts';
 import type { DeliveryView, PushConfigView } from './model.ts';
 
 /** Tasks whose configurations are looked for: the latest. */

@@ -3,8 +3,17 @@ import type { TaskRecord } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
 import { callOfRequest } from '../request.ts';
 import { sendEvents } from '../sse.ts';
-import { type ApiCall, bodyOf, choiceOf, numberOf, reply } from './api-call.ts';
-import { audited, engineOf, type Inspection, type Routes } from './inspection.ts';
+import {
+  type ApiCall,
+  audited,
+  bodyOf,
+  choiceOf,
+  engineOf,
+  type Inspection,
+  numberOf,
+  reply,
+  type Routes,
+} from './inspection.ts';
 import type { EventsView, TaskListView, TaskView } from './model.ts';
 import { callerOf, taskSummary } from './task-summary.ts';
 

@@ -2,13 +2,19 @@ import { z } from 'zod';
 import { verifyCard } from '../../auth/index.ts';
 import { invalidParams, type JsonValue, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
-import { type ApiCall, bodyOf, nothing, reply } from './api-call.ts';
-import { liveRoutes } from './api-live.ts';
 import { networkRoutes } from './api-network.ts';
 import { proxyRoutes } from './api-proxy.ts';
 import { pushRoutes } from './api-push.ts';
 import { taskRoutes } from './api-tasks.ts';
-import type { Inspection, Routes } from './inspection.ts';
+import {
+  type ApiCall,
+  bodyOf,
+  type Inspection,
+  nothing,
+  reply,
+  type Routes,
+} from './inspection.ts';
+import { liveRoutes } from './live.ts';
 import type { AboutView, CardCheckView, ConversationView } from './model.ts';
 import type { InspectedAssistant } from './options.ts';
 

@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../agents/index.ts';
-import { AuthError } from '../../auth/index.ts';
+import { Authenticator, AuthError } from '../../auth/index.ts';
 import { statusOf, toPublicError } from '../../protocol/index.ts';
 import { errorHeaders } from '../../service/index.ts';
 import type { Channel, ChannelHost, RouteCall } from '../channel.ts';
+import { handleJsonRpc } from '../json-rpc.ts';
+import type { HttpService } from '../options.ts';
 import { describeRequest, requireMethod, sendJson } from '../respond.ts';
+import { handleRest } from '../rest.ts';
 import { admitOperator, callersAccess, tokenAccess } from './access.ts';
-import { talkToAgent } from './agent-door.ts';
-import type { ApiCall } from './api-call.ts';
 import { routes } from './api.ts';
-import { inspect } from './inspection.ts';
+import { type ApiCall, inspect, type Inspection, nothing } from './inspection.ts';
 import { InspectorToken } from './inspector-token.ts';
 import type { ErrorView } from './model.ts';
 import type { InspectorOptions } from './options.ts';
@@ -121,3 +122,33 @@ const sendError: NonNullable<Channel['sendError']> = (response: ServerResponse, 
   const { 'www-authenticate': _challenge, ...headers } = errorHeaders(error);
   sendJson(response, statusOf(error.code).http, JSON.stringify(body), headers);
 };
+
+/**
+ * A2A for the page, below `a2a/{agent}`: both bindings, both versions, whatever transports the agent has of
+ * its own. Who may look may talk, as who they are.
+ */
+export async function talkToAgent(
+  inspection: Inspection,
+  { request, response, query, params, operator }: ApiCall,
+): Promise<void> {
+  const { closing } = inspection;
+  const { agent = '', '*': rest = '' } = params;
+  if (agent !== inspection.agent) throw nothing(`agent ${agent.slice(0, 100)} here`);
+  const service: HttpService = {
+    ...inspection.service,
+    auth: knownAs(operator),
+    isLenient: true,
+  };
+  if (rest === '') return handleJsonRpc(service, request, response, query, closing);
+  return handleRest(service, request, response, { path: `/${rest}`, query }, closing);
+}
+
+/** The operator proved who they are to the inspector. */
+function knownAs(operator: Caller): Authenticator {
+  if (operator.subject === '') return new Authenticator({ verifiers: [] });
+  return new Authenticator({
+    verifiers: [
+      { method: operator.method, challenge: 'Bearer', schemes: {}, verify: async () => operator },
+    ],
+  });
+}

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { nothing } from './api-call.ts';
+import { nothing } from './inspection.ts';
 import { findPage } from './page-build.ts';
 
 interface PageFile {

@@ -1,10 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
-import { type PublicKeySet, verifyBodySignature } from '../../push/index.ts';
+import {
+  type PublicKeySet,
+  type PushAttempt,
+  redactPushConfig,
+  verifyBodySignature,
+} from '../../push/index.ts';
 import type { RequestLimits } from '../../service/index.ts';
 import { readBody } from '../request.ts';
-import type { ReceivedCall } from './model.ts';
+import type { AttemptView, ReceivedCall } from './model.ts';
 
 export interface ReceiverOptions {
   /** Calls kept; older ones make room. @default 200 */
@@ -93,4 +98,38 @@ function shownHeaders({ headers }: IncomingMessage): Record<string, string> {
     shown[name] = secretHeaders.has(name) ? '[redacted]' : String(value);
   }
   return shown;
+}
+
+/** Calls that are remembered: the latest. */
+const most = 300;
+
+/**
+ * The latest calls to webhooks, also those that succeeded, of which the store keeps nothing: of this
+ * process, since the inspector opened.
+ */
+export class AttemptLog {
+  readonly #attempts: AttemptView[] = [];
+  #count = 0;
+
+  add({ delivery, outcome, at }: PushAttempt): void {
+    const { taskId, sequence, attempts, push } = delivery;
+    this.#count += 1;
+    this.#attempts.push({
+      number: this.#count,
+      time: at,
+      taskId,
+      sequence,
+      attempt: attempts + 1,
+      url: redactPushConfig(push.config).url,
+      outcome: outcome.kind,
+      ...(outcome.kind !== 'delivered' && { error: outcome.error }),
+    });
+    if (this.#attempts.length > most) this.#attempts.shift();
+  }
+
+  /** The latest first. */
+  list(taskId?: string): readonly AttemptView[] {
+    const latest = this.#attempts.toReversed();
+    return taskId === undefined ? latest : latest.filter((one) => one.taskId === taskId);
+  }
 }
