@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, Message } from '../protocol/index.ts';
 import type { Caller, Clock, ContextState, Journal, Session, Turn } from './agent.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { sessionOf } from './sessions/passing-session.ts';
+import { sessionOf } from './sessions/transient-session.ts';
 
 export interface ChildTurnOptions {
   /** Unique among the children: names the child's part of the log and of the journal. */

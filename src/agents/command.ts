@@ -43,7 +43,7 @@ export interface CommandTurn {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Tells the caller something on the way. Lost when the caller waits in another process. */
-  tell(progress: unknown): void;
+  report(progress: unknown): void;
 }
 
 /**

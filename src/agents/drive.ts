@@ -1,7 +1,7 @@
 import { type JsonObject, LegateError } from '../protocol/index.ts';
 import type { Agent, EndKind, Turn, TurnEnd } from './agent.ts';
 import { failed } from './define.ts';
-import { isEnd, type TurnOutput, type Utterance } from './turn-output.ts';
+import { isEnd, type TurnOutput, type ProgressEvent } from './turn-output.ts';
 
 /**
  * Lets an agent take a turn on behalf of another: passes on what it says and returns how it ended.
@@ -13,7 +13,7 @@ export async function* drive(
   turn: Turn,
   output: TurnOutput,
   onError?: (error: unknown) => void,
-): AsyncGenerator<Utterance, TurnEnd> {
+): AsyncGenerator<ProgressEvent, TurnEnd> {
   try {
     for await (const event of agent.take(turn)) {
       turn.signal.throwIfAborted();

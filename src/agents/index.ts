@@ -37,7 +37,7 @@ export { type ModelAnswer, toFunctionTool, toModelAnswer } from './tool-loop/mod
 export { runToolLoop } from './tool-loop/tool-loop.ts';
 export type { LlmAgentOptions, LlmCallbacks, ModelSettings } from './llm/options.ts';
 export { noUsage, type Usage } from './usage.ts';
-export { mcpTool, mcpTools, type McpToolsOptions, safelyNamed } from './mcp/mcp-tools.ts';
+export { mcpTool, mcpTools, type McpToolsOptions, withSafeNames } from './mcp/mcp-tools.ts';
 export {
   type FoundMemory,
   Memory,
@@ -51,7 +51,7 @@ export { LazyClient } from './remote/lazy-client.ts';
 export { endOf, turnEvents } from './remote/remote-turn.ts';
 export { remoteAgent, type RemoteAgent, type RemoteAgentOptions } from './remote/remote-agent.ts';
 export { type TurnRecords, turnRecords, type TurnRecordsOptions } from './sessions/turn-records.ts';
-export { sessionOf } from './sessions/passing-session.ts';
+export { sessionOf } from './sessions/transient-session.ts';
 export { agentTool, type AgentToolOptions } from './tools/agent-tool.ts';
 export { askUser } from './tools/ask-user.ts';
 export type {
@@ -73,4 +73,4 @@ export { onlyTools, type ToolSet, type ToolSource } from './tools/tool-set.ts';
 export { exitLoop, loop, type LoopOptions, type LoopResult } from './workflow/loop.ts';
 export { parallel, type ParallelOptions } from './workflow/parallel.ts';
 export { sequential, type SequentialOptions } from './workflow/sequential.ts';
-export { TurnOutput, type Utterance } from './turn-output.ts';
+export { TurnOutput, type ProgressEvent } from './turn-output.ts';

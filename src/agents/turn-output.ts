@@ -72,9 +72,9 @@ function branchOf(artifact: Artifact): number {
 }
 
 /** What an agent may say before its end. */
-export type Utterance = Exclude<TurnEvent, TurnEnd | { kind: 'message' }>;
+export type ProgressEvent = Exclude<TurnEvent, TurnEnd | { kind: 'message' }>;
 
-export function isEnd(event: TurnEvent): event is Exclude<TurnEvent, Utterance> {
+export function isEnd(event: TurnEvent): event is Exclude<TurnEvent, ProgressEvent> {
   return 'kind' in event && event.kind !== 'chunk' && event.kind !== 'working';
 }
 

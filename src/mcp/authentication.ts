@@ -94,7 +94,7 @@ class TokenSource {
     { fetch = globalThis.fetch, clock = Date }: AuthenticationOptions,
   ) {
     this.#options = options;
-    this.#url = requireSafeWire(options.tokenUrl, 'token_url');
+    this.#url = requireSecureTransport(options.tokenUrl, 'token_url');
     this.#fetch = fetch;
     this.#clock = clock;
   }
@@ -181,7 +181,7 @@ function errorIn(text: string): string {
 }
 
 /** The address, if what is sent to it stays between us: https, or this machine. */
-export function requireSafeWire(address: string, what: string): URL {
+export function requireSecureTransport(address: string, what: string): URL {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new LegateError('CONFIGURATION_INVALID', `${what} must be an http or https URL`);

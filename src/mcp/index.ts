@@ -1,4 +1,8 @@
-export { type Authentication, authenticationHeaders, requireSafeWire } from './authentication.ts';
+export {
+  type Authentication,
+  authenticationHeaders,
+  requireSecureTransport,
+} from './authentication.ts';
 export { McpConnection, type McpToolInfo } from './connection.ts';
 export { toNodeHandler } from './node-handler.ts';
 export type { McpToolResult } from './result.ts';

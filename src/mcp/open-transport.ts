@@ -3,7 +3,7 @@ import type { Transport } from '@modelcontextprotocol/client';
 import type { HeaderProvider } from '../client/index.ts';
 import { LegateError } from '../protocol/index.ts';
 import { type Logger, tracedFetch } from '../telemetry/index.ts';
-import { authenticationHeaders, requireSafeWire } from './authentication.ts';
+import { authenticationHeaders, requireSecureTransport } from './authentication.ts';
 import type { McpHttpServer, McpServerConfig, McpStdioServer } from './server-config.ts';
 
 /** Answers and messages beyond this are refused. */
@@ -19,7 +19,7 @@ export function transportOf(config: McpServerConfig, logger: Logger): OpenTransp
 function overHttp(config: McpHttpServer): OpenTransport {
   const { auth, headers = {}, fetch = globalThis.fetch } = config;
   const isSecret = auth !== undefined || Object.keys(headers).length > 0;
-  const url = isSecret ? requireSafeWire(config.url, config.name) : parseUrl(config);
+  const url = isSecret ? requireSecureTransport(config.url, config.name) : parseUrl(config);
   const provider = auth && authenticationHeaders(auth, { fetch });
   const send = provider === undefined ? fetch : authenticated(fetch, provider, url);
   return async () => {

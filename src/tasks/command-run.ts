@@ -39,7 +39,7 @@ export function commandRequestOf({ request }: TurnRecord): CommandRequest | unde
 
 /** A caller that waits for a command in this process. */
 export interface WaitingCaller {
-  tell(progress: unknown): void;
+  report(progress: unknown): void;
   settle(answer: CommandAnswer): void;
 }
 
@@ -155,9 +155,9 @@ export class CommandRun implements Run {
       signal: this.#abort.signal,
       clock: settings.scheduler,
       logger: settings.logger.child({ contextId, turnId: this.turnId }),
-      tell: (progress: unknown) => {
+      report: (progress: unknown) => {
         this.#control.restartSilence();
-        this.#waiting()?.tell(progress);
+        this.#waiting()?.report(progress);
       },
     };
     const handle = (): Promise<CommandOutcome> => handler.handle(turn, this.#request.input);

@@ -58,7 +58,7 @@ function counting() {
     commands: [
       handleCommand(add, async (turn, { by, waits = false }) => {
         turns.push(turn);
-        turn.tell('adding');
+        turn.report('adding');
         if (waits) await gate.promise;
         const count = Number((await turn.state.load())?.['count'] ?? 0) + by;
         return { result: count, context: { value: { count }, log: [{ added: by }] } };

@@ -133,13 +133,13 @@ export class Commands {
     });
   }
 
-  #waiting(id: string, tell: (progress: unknown) => void): Call {
+  #waiting(id: string, report: (progress: unknown) => void): Call {
     const { promise, resolve } = Promise.withResolvers<CommandAnswer>();
     const call: Call = {
       answered: promise,
       answer: undefined,
       isRunning: false,
-      tell,
+      report,
       settle: (answer) => {
         call.answer = answer;
         resolve(answer);

@@ -12,7 +12,7 @@ import { agent, failed, inputRequired, textOf, working } from '../../src/agents/
 import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
 import { type McpHandlerOptions, mcpHandler } from '../../src/tasks/mcp/mcp-server.ts';
-import { mcpTools, safelyNamed } from '../../src/agents/mcp/mcp-tools.ts';
+import { mcpTools, withSafeNames } from '../../src/agents/mcp/mcp-tools.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -80,7 +80,7 @@ for (const [policy, asks] of [
 
 test('names are made fit for models, and stay apart', () => {
   const named = ['a.b', 'a/b', 'ü'.repeat(80)].map((name) => ({ name }));
-  expect(safelyNamed(named, 'x__').map(({ name }) => name)).toEqual([
+  expect(withSafeNames(named, 'x__').map(({ name }) => name)).toEqual([
     'x__a_b',
     'x__a_b_2',
     `x__${'_'.repeat(57)}`,

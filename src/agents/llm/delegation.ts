@@ -20,7 +20,7 @@ export function delegationOf(turn: Turn): Delegation | undefined {
 }
 
 /** Agents that take part in a shared conversation: they log it, and can hand it on. */
-export const speaksForItself = new WeakSet<Agent>();
+export const conversationalAgents = new WeakSet<Agent>();
 
 export const transferName = 'transfer_to_agent';
 

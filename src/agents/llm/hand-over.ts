@@ -2,9 +2,9 @@ import type { JsonObject } from '../../protocol/index.ts';
 import type { Agent, Turn, TurnEnd } from '../agent.ts';
 import { ChildTurn, inBranch } from '../child-turn.ts';
 import { drive, isPause } from '../drive.ts';
-import { TurnOutput, type Utterance } from '../turn-output.ts';
+import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import { type Entry, toLog } from '../tool-loop/conversation.ts';
-import { type Delegation, delegate, delegationOf, speaksForItself } from './delegation.ts';
+import { type Delegation, delegate, delegationOf, conversationalAgents } from './delegation.ts';
 import type { LlmSettings } from './options.ts';
 import type { SavedState } from './saved-state.ts';
 
@@ -19,7 +19,7 @@ export interface HandOverOptions {
   readonly transfers: number;
   /** Ends with the turn, or when nobody listens any more. */
   readonly signal: AbortSignal;
-  readonly say: (event: Utterance) => Promise<void>;
+  readonly say: (event: ProgressEvent) => Promise<void>;
 }
 
 export interface HandedOver {
@@ -35,7 +35,7 @@ export async function handOver(options: HandOverOptions): Promise<HandedOver> {
   const { settings, turn: parent, saved, child, isContinued, transfers, signal, say } = options;
   const { name, description, subAgents } = settings;
   const branch = `agent/${child.name}`;
-  const sharesConversation = speaksForItself.has(child);
+  const sharesConversation = conversationalAgents.has(child);
   const turn = new ChildTurn(parent, {
     name: branch,
     journalName: `${branch}/${transfers}`,

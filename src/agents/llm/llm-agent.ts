@@ -2,8 +2,8 @@ import type { Agent, Turn, TurnEnd } from '../agent.ts';
 import { ChildTurn } from '../child-turn.ts';
 import { agent } from '../define.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { gatherTools } from '../tools/tool-set.ts';
-import { speaksForItself } from './delegation.ts';
+import { resolveTools } from '../tools/tool-set.ts';
+import { conversationalAgents } from './delegation.ts';
 import { type LlmAgentOptions, type LlmSettings, resolveOptions } from './options.ts';
 import { SavedState } from './saved-state.ts';
 
@@ -42,7 +42,7 @@ export function llmAgent(options: LlmAgentOptions): Agent {
     ),
     abandon: (turn) => abandon(settings, turn),
   };
-  speaksForItself.add(made);
+  conversationalAgents.add(made);
   return made;
 }
 
@@ -74,7 +74,7 @@ async function abandon(
     ask?.request === 'answer' ? [{ name, state: ask.state }] : [],
   );
   if (asking.length > 0) {
-    const tools = await gatherTools(settings.tools, turn);
+    const tools = await resolveTools(settings.tools, turn);
     for (const { name, state } of asking) await tools.get(name)?.abandon?.(state, turn);
   }
   const value = saved.value();

@@ -9,11 +9,11 @@ import type { Agent, ContextPatch, Turn, TurnEnd, TurnEvent } from '../agent.ts'
 import { working } from '../define.ts';
 import { failure, isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
-import { sessionOf } from '../sessions/passing-session.ts';
+import { sessionOf } from '../sessions/transient-session.ts';
 import { type ValueSchema, valueSchema } from '../tools/schema.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
-import { gatherTools } from '../tools/tool-set.ts';
-import type { Utterance } from '../turn-output.ts';
+import { resolveTools } from '../tools/tool-set.ts';
+import type { ProgressEvent } from '../turn-output.ts';
 import type { CallPolicy } from '../tool-loop/call-runner.ts';
 import type { CallState, LoopState } from '../tool-loop/call-state.ts';
 import { type CallResult, loadHistory, toLog, toPrompt } from '../tool-loop/conversation.ts';
@@ -54,7 +54,7 @@ export class LlmRun {
   readonly #settings: LlmSettings;
   readonly #turn: Turn;
   /** All that is said goes through it: each step of a chain of generators would cost as much again. */
-  readonly #channel = new EventChannel<Utterance>();
+  readonly #channel = new EventChannel<ProgressEvent>();
   readonly #stopping = new AbortController();
   readonly #schema: ValueSchema | undefined;
   readonly #log: JsonObject[] = [];
@@ -90,7 +90,7 @@ export class LlmRun {
     }
   }
 
-  readonly #say = (event: Utterance): Promise<void> => this.#channel.push(event);
+  readonly #say = (event: ProgressEvent): Promise<void> => this.#channel.push(event);
 
   async #run(): Promise<TurnEnd> {
     const { state, taskId, isContinuation } = this.#turn;
@@ -135,7 +135,7 @@ export class LlmRun {
   async #policy(): Promise<LoopPolicy<Next>> {
     const settings = this.#settings;
     const turn = this.#turn;
-    const tools = await this.#gatherTools();
+    const tools = await this.#resolveTools();
     const history = await loadHistory(turn, settings.name, settings.historyTurns);
     const system = await this.#instruction();
     const passing = { signal: this.#stopping.signal, say: this.#say };
@@ -244,8 +244,8 @@ export class LlmRun {
     return `${text}\n\n${formatInstruction(this.#schema)}`.trimStart();
   }
 
-  async #gatherTools(): Promise<ReadonlyMap<string, Tool>> {
-    const found = await gatherTools(this.#settings.tools, this.#turn);
+  async #resolveTools(): Promise<ReadonlyMap<string, Tool>> {
+    const found = await resolveTools(this.#settings.tools, this.#turn);
     const targets = [...this.#settings.subAgents, ...(delegationOf(this.#turn)?.roster ?? [])];
     if (targets.length === 0) return found;
     if (found.has(transferName)) {

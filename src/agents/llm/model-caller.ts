@@ -23,7 +23,7 @@ export interface ModelCallerOptions {
 
 /**
  * Asks the model of an agent, lets the callbacks have their say, and shows its text as it arrives.
- * A turn that runs again takes the answers that it noted.
+ * A turn that runs again takes the answers that it journaled.
  */
 export class ModelCaller {
   readonly #options: ModelCallerOptions;
@@ -36,10 +36,10 @@ export class ModelCaller {
   async ask(prompt: LanguageModelV4Prompt, number: number): Promise<ModelAnswer> {
     const { journal } = this.#options.turn;
     const key = `model ${number}`;
-    const noted = (await journal?.read(key)) as ModelAnswer | undefined;
-    if (noted !== undefined) {
-      await this.#show(noted.text, true);
-      return noted;
+    const journaled = (await journal?.read(key)) as ModelAnswer | undefined;
+    if (journaled !== undefined) {
+      await this.#show(journaled.text, true);
+      return journaled;
     }
     const answer = await this.#answer(prompt);
     await journal?.write(key, answer as unknown as JsonObject);

@@ -63,7 +63,7 @@ export function mcpTools(
           return needsConfirmation.includes(info.name);
         },
       }));
-      return safelyNamed(tools, prefix);
+      return withSafeNames(tools, prefix);
     },
     close: async () => {
       if (isOwn) await connection.close();
@@ -115,7 +115,7 @@ function valueOf({ isError, text, structured, parts }: McpToolResult): JsonValue
 }
 
 /** The tools under names that models take, no two of them the same. */
-export function safelyNamed<Named extends { readonly name: string }>(
+export function withSafeNames<Named extends { readonly name: string }>(
   tools: readonly Named[],
   prefix = '',
 ): readonly Named[] {

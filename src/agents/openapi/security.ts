@@ -1,5 +1,5 @@
 import { type JsonObject, LegateError } from '../../protocol/index.ts';
-import { requireSafeWire } from '../../mcp/index.ts';
+import { requireSecureTransport } from '../../mcp/index.ts';
 import type { Credential } from '../tools/credentials.ts';
 import type { Operation } from './operation.ts';
 import { isObject, type SchemaResolver } from './resolve-schema.ts';
@@ -71,7 +71,7 @@ export function applyCredential(
   credential: Credential,
   { url, headers }: Pick<ApiRequest, 'url' | 'headers'>,
 ): void {
-  requireSafeWire(url.href, `credentials for ${scheme.name}`);
+  requireSecureTransport(url.href, `credentials for ${scheme.name}`);
   const { placement } = scheme;
   if (placement.kind === 'basic' && credential.type === 'basic') {
     const pair = Buffer.from(`${credential.username}:${credential.password}`).toString('base64');

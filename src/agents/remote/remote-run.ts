@@ -57,12 +57,12 @@ export class RemoteRun {
     const { client, turn, name, limits } = this.#options;
     const answered = turn.isContinuation ? this.#state.tasks.get(turn.taskId) : undefined;
     const request = this.#request(answered);
-    const noted = await noteOf(turn);
+    const journaled = await noteOf(turn);
     return new RemoteTask({
       ...limits,
       transport: clientTransport(client),
       request,
-      point: noted ?? answered ?? (turn.attempt > 1 ? this.#sent(request) : undefined),
+      point: journaled ?? answered ?? (turn.attempt > 1 ? this.#sent(request) : undefined),
       resends: true,
       signal: turn.signal,
       handsOver,

@@ -74,8 +74,8 @@ const mostConsents = 5;
  *
  * A call runs at most once. The turn that runs it either comes to its end, which saves the output,
  * or it does not; then it never runs again, unless its agent says `onInterrupted: 'run-again'`. For
- * that case the turn has a journal: the start of a call is noted before the tool is called and its
- * output after, so the repeated turn takes a noted output as it is, and does not start again what
+ * that case the turn has a journal: the start of a call is journaled before the tool is called and its
+ * output after, so the repeated turn takes a journaled output as it is, and does not start again what
  * was started without an output, but tells the model so. Tools that are `isIdempotent` are run again.
  */
 export class CallRunner<Context> {
@@ -159,11 +159,11 @@ export class CallRunner<Context> {
     const { journal, logger } = this.#policy;
     const state = this.#state;
     if (journal !== undefined && !(await journal.claim(key, {}))) {
-      const noted = ((await journal.read(key)) ?? {}) as Partial<NotedCall>;
-      if (noted.call !== undefined) {
-        state.endsTurn ||= noted.endsTurn === true;
-        state.escalates ||= noted.escalates === true;
-        return noted.call;
+      const journaled = ((await journal.read(key)) ?? {}) as Partial<JournaledCall>;
+      if (journaled.call !== undefined) {
+        state.endsTurn ||= journaled.endsTurn === true;
+        state.escalates ||= journaled.escalates === true;
+        return journaled.call;
       }
       if (!tool.isIdempotent) {
         logger.warn({ tool: call.name }, 'agents.tool.outcome_unknown');
@@ -237,7 +237,7 @@ export class CallRunner<Context> {
 }
 
 /** A call in the journal, once its outcome is known. */
-interface NotedCall {
+interface JournaledCall {
   readonly call: CallState;
   readonly endsTurn: boolean;
   readonly escalates: boolean;

@@ -28,7 +28,7 @@ export interface ToolSet {
 export type ToolSource = Tool | ToolSet;
 
 /** All tools of an agent for one turn, by name. The same name twice is an error. */
-export async function gatherTools(
+export async function resolveTools(
   sources: readonly ToolSource[],
   turn: Turn,
 ): Promise<ReadonlyMap<string, Tool>> {

@@ -4,7 +4,7 @@ import type { Agent, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, textOf } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { type Tool, tool } from '../tools/tool.ts';
-import { showing } from './showing.ts';
+import { stepEvents } from './step-events.ts';
 import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
@@ -81,7 +81,7 @@ export function loop(options: LoopOptions): Agent {
           isContinuation: isFirst && checkpoint !== undefined,
         });
         isFirst = false;
-        const { end, artifacts, parts } = yield* showing(
+        const { end, artifacts, parts } = yield* stepEvents(
           step,
           events,
           shows === 'all' ? 'own' : 'none',

@@ -4,8 +4,8 @@ import type { Agent, EndKind, Turn, TurnEnd, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions, textOf, working } from '../define.ts';
 import { isPause } from '../drive.ts';
 import { EventChannel } from '../event-channel.ts';
-import type { Utterance } from '../turn-output.ts';
-import { inStep } from './showing.ts';
+import type { ProgressEvent } from '../turn-output.ts';
+import { labelled } from './step-events.ts';
 import { checkSteps, escalates, WorkflowRun } from './workflow-run.ts';
 
 /**
@@ -50,7 +50,7 @@ export function parallel(options: ParallelOptions): Agent {
     );
     using stopping = new Deadline({ signal: turn.signal });
     const { signal } = stopping;
-    const channel = new EventChannel<Utterance>();
+    const channel = new EventChannel<ProgressEvent>();
     const work = async (branch: Agent): Promise<void> => {
       const isContinuation = checkpoint !== undefined;
       const events = run.step(branch, { message: turn.message, isContinuation, signal });
@@ -59,12 +59,12 @@ export function parallel(options: ParallelOptions): Agent {
       for (;;) {
         const next = await events.next();
         if (next.done !== true) {
-          await channel.push(inStep(next.value, branch.name, index));
+          await channel.push(labelled(next.value, branch.name, index));
           continue;
         }
         const { end, artifacts, isReplayed } = next.value;
         if (isReplayed) {
-          for (const each of artifacts) await channel.push(inStep(each, branch.name, index));
+          for (const each of artifacts) await channel.push(labelled(each, branch.name, index));
         }
         outcomes.set(branch.name, toOutcome(end));
         return;

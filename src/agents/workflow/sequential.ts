@@ -2,7 +2,7 @@ import type { Part } from '../../protocol/index.ts';
 import type { Agent, Turn, TurnEvent } from '../agent.ts';
 import { agent, type AgentOptions } from '../define.ts';
 import { isPause } from '../drive.ts';
-import { showing } from './showing.ts';
+import { stepEvents } from './step-events.ts';
 import { checkSteps, escalates, stepMessage, WorkflowRun } from './workflow-run.ts';
 
 /**
@@ -55,7 +55,7 @@ export function sequential(options: SequentialOptions): Agent {
         isContinuation: isFirst && checkpoint !== undefined,
       });
       const artifacts = shows === 'all' ? 'own' : isLast ? 'as-is' : 'none';
-      const result = yield* showing(step, events, artifacts);
+      const result = yield* stepEvents(step, events, artifacts);
       const { end, parts } = result;
       if (isPause(end)) {
         yield run.pause(end, { at: index, asked, made });

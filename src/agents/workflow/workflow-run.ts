@@ -9,7 +9,7 @@ import type { Agent, ContextPatch, Turn, TurnEnd } from '../agent.ts';
 import { ChildTurn, inBranch } from '../child-turn.ts';
 import { drive, isPause } from '../drive.ts';
 import { SavedTasks } from '../saved-tasks.ts';
-import { TurnOutput, type Utterance } from '../turn-output.ts';
+import { TurnOutput, type ProgressEvent } from '../turn-output.ts';
 import { addUsage, noUsage, type Usage, usageMetadata, usageOf } from '../usage.ts';
 
 /** Whether a step wants what is around it to end too. */
@@ -74,14 +74,14 @@ export class WorkflowRun<Checkpoint extends object> {
   }
 
   /** Lets a step take its turn, unless it is known to have finished. */
-  async *step(agent: Agent, options: StepOptions): AsyncGenerator<Utterance, StepResult> {
+  async *step(agent: Agent, options: StepOptions): AsyncGenerator<ProgressEvent, StepResult> {
     const { turn } = this;
     const { name } = agent;
     const { message, isContinuation, key = name, signal } = options;
-    const noted = (await turn.journal?.read(`step ${key}`)) as NotedStep | undefined;
-    if (noted !== undefined) {
-      this.#keep(name, noted.end);
-      return { ...noted, isReplayed: true };
+    const journaled = (await turn.journal?.read(`step ${key}`)) as JournaledStep | undefined;
+    if (journaled !== undefined) {
+      this.#keep(name, journaled.end);
+      return { ...journaled, isReplayed: true };
     }
     const child = new ChildTurn(turn, {
       name,
@@ -151,7 +151,7 @@ export class WorkflowRun<Checkpoint extends object> {
   }
 }
 
-type NotedStep = Omit<StepResult, 'isReplayed'>;
+type JournaledStep = Omit<StepResult, 'isReplayed'>;
 
 /** Refuses agents that could not be told apart. */
 export function checkSteps(name: string, steps: readonly Agent[]): void {

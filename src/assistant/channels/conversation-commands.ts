@@ -170,11 +170,11 @@ export function conversationCommands(options: {
 function telling(turn: CommandTurn): Pick<TurnRequest, 'onChunk' | 'onMessage'> {
   return {
     onChunk: (piece) => {
-      if (piece.kind === 'chunk' && piece.text !== '') turn.tell({ piece: piece.text });
+      if (piece.kind === 'chunk' && piece.text !== '') turn.report({ piece: piece.text });
     },
     onMessage: (message) => {
       // The client has already received a streamed message as chunks.
-      if (!wasStreamed(message)) turn.tell({ message: forUser(message) });
+      if (!wasStreamed(message)) turn.report({ message: forUser(message) });
     },
   };
 }

@@ -2,7 +2,7 @@ import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprot
 import {
   type Agent,
   type Caller,
-  safelyNamed,
+  withSafeNames,
   textOf,
   type TurnEvent,
 } from '../../agents/index.ts';
@@ -62,7 +62,7 @@ export class Serving {
     const server = new McpServer({ name, version }, { capabilities: { tools: {} } });
     const abilities = skills.map((skill) => `- ${skill.name}: ${skill.description}`).join('\n');
     server.registerTool(
-      safelyNamed([{ name }])[0]?.name ?? 'agent',
+      withSafeNames([{ name }])[0]?.name ?? 'agent',
       {
         title: name,
         description: `${description}\n${abilities}`.trim(),

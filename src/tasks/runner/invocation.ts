@@ -7,7 +7,7 @@ import {
   type TurnEnd,
   type TurnEvent,
   TurnOutput,
-  type Utterance,
+  type ProgressEvent,
 } from '../../agents/index.ts';
 import type { Artifact, JsonObject, Part, Task } from '../../protocol/index.ts';
 import { until } from '../../time/index.ts';
@@ -55,7 +55,7 @@ export class Invocation implements AsyncIterable<TurnEvent> {
   readonly sessionId: string;
   readonly #plan: InvocationPlan;
   /** The agent is at most two events ahead of whoever takes them. */
-  readonly #channel = new EventChannel<Utterance>(1);
+  readonly #channel = new EventChannel<ProgressEvent>(1);
   readonly #output = new TurnOutput();
   readonly #events: AsyncGenerator<TurnEvent>;
   #isAdmitted = false;

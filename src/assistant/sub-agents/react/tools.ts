@@ -1,4 +1,4 @@
-import { mcpTool, safelyNamed, type Tool, tool } from '../../../agents/index.ts';
+import { mcpTool, withSafeNames, type Tool, tool } from '../../../agents/index.ts';
 import { metaOf, selectTools } from '../../../mcp/index.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/index.ts';
 import { coerceSlotValue } from '../../domain/coerce.ts';
@@ -40,7 +40,7 @@ export async function reactTools(
     for (const info of await selectTools(connection, selection, { signal }))
       found.push(mcpTool(connection, info, policy));
   }
-  return new Map(safelyNamed(found).map((each) => [each.name, each]));
+  return new Map(withSafeNames(found).map((each) => [each.name, each]));
 }
 
 function moduleTool(given: SubAgentTool): ReactTool {

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../protocol/index.ts';
 import type { Session, Turn } from '../agent.ts';
 
 /** A session that nobody keeps: it ends with the turn. */
-class PassingSession implements Session {
+class TransientSession implements Session {
   readonly #values = new Map<string, JsonValue>();
 
   async get(key: string): Promise<JsonValue | undefined> {
@@ -19,7 +19,7 @@ class PassingSession implements Session {
   }
 }
 
-const passing = new WeakMap<Turn, Session>();
+const transient = new WeakMap<Turn, Session>();
 
 /**
  * The session of a turn; where the driver keeps none, one that ends with the turn.
@@ -27,10 +27,10 @@ const passing = new WeakMap<Turn, Session>();
  */
 export function sessionOf(turn: Turn): Session {
   if (turn.session !== undefined) return turn.session;
-  let session = passing.get(turn);
+  let session = transient.get(turn);
   if (session === undefined) {
-    session = new PassingSession();
-    passing.set(turn, session);
+    session = new TransientSession();
+    transient.set(turn, session);
   }
   return session;
 }

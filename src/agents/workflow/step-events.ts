@@ -1,18 +1,18 @@
 import type { Artifact } from '../../protocol/index.ts';
 import type { Agent, ArtifactChunk } from '../agent.ts';
 import { working } from '../define.ts';
-import { renameArtifact, type Utterance } from '../turn-output.ts';
+import { renameArtifact, type ProgressEvent } from '../turn-output.ts';
 import type { StepResult } from './workflow-run.ts';
 
 /** How a step's artifacts are shown: as they are, under ids of the step, or not at all. */
-export type Showing = 'as-is' | 'own' | 'none';
+export type ArtifactVisibility = 'as-is' | 'own' | 'none';
 
 /** Passes on what a step says. What it said before its process died is said again. */
-export async function* showing(
+export async function* stepEvents(
   step: Agent,
-  events: AsyncGenerator<Utterance, StepResult>,
-  artifacts: Showing,
-): AsyncGenerator<Utterance, StepResult> {
+  events: AsyncGenerator<ProgressEvent, StepResult>,
+  artifacts: ArtifactVisibility,
+): AsyncGenerator<ProgressEvent, StepResult> {
   yield working(undefined, { agent: step.name });
   for (;;) {
     const next = await events.next();
@@ -26,13 +26,17 @@ export async function* showing(
   }
 }
 
-function* show(event: Utterance, step: Agent, artifacts: Showing): Generator<Utterance> {
-  if (!isArtifact(event) || artifacts === 'own') yield inStep(event, step.name);
+function* show(
+  event: ProgressEvent,
+  step: Agent,
+  artifacts: ArtifactVisibility,
+): Generator<ProgressEvent> {
+  if (!isArtifact(event) || artifacts === 'own') yield labelled(event, step.name);
   else if (artifacts === 'as-is') yield event;
 }
 
 /** An event of a step, for callers who see the steps side by side; `agent` tells the way to it. */
-export function inStep(event: Utterance, step: string, branch?: number): Utterance {
+export function labelled(event: ProgressEvent, step: string, branch?: number): ProgressEvent {
   const told = isArtifact(event) ? artifactOf(event).metadata : event.metadata;
   const inner = told?.['agent'];
   const agent = typeof inner === 'string' ? `${step}/${inner}` : step;
@@ -45,6 +49,6 @@ function artifactOf(event: Artifact | ArtifactChunk): Artifact {
   return 'kind' in event ? event.artifact : event;
 }
 
-function isArtifact(event: Utterance): event is Artifact | ArtifactChunk {
+function isArtifact(event: ProgressEvent): event is Artifact | ArtifactChunk {
   return !('kind' in event) || event.kind === 'chunk';
 }
