@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { AboutView, AgentView } from '../../../src/http/inspector/model.ts';
 import { get, reasonOf } from './api.ts';
 
-/** The server that is looked at; undefined until it has answered. */
+/** The inspected server; undefined until it has answered. */
 export const about = signal<AboutView | undefined>(undefined);
 export const aboutProblem = signal('');
 

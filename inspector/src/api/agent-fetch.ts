@@ -6,7 +6,7 @@ import { place } from './place.ts';
 /** Statuses whose answers have no body. */
 const bodiless = new Set([204, 205, 304]);
 
-/** `fetch` to agents: our own with the operator's credential, others directly or through the server. */
+/** `fetch` to agents: our own with the operator's credential, others directly or through the server's proxy. */
 export const agentFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : String(input));
   if (url.href.startsWith(place.href)) {
@@ -16,7 +16,7 @@ export const agentFetch: typeof fetch = async (input, init = {}) => {
   return about.peek()?.hasProxy === true ? throughServer(url, init) : fetch(url, init);
 };
 
-/** Tells the server's proxy which agent the operator chose: it calls no others. */
+/** Names the agent that the operator chose to the server's proxy, which calls no others. */
 export async function nameAgent(address: string): Promise<void> {
   if (about.peek()?.hasProxy === true) await post('agents', { url: address });
 }

@@ -3,7 +3,7 @@ import { type SseEvent, SseParser } from '../../../src/protocol/index.ts';
 import { refusal, withCredential } from './credential.ts';
 import { place } from './place.ts';
 
-/** What the server's own API refused, in its words. */
+/** An error of the server's own API, with its message. */
 export class ApiFailure extends Error {
   readonly code: string;
   readonly status: number;
@@ -15,7 +15,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Why something failed, in the words of whoever refused it. */
+/** The message of an error. */
 export function reasonOf(error: unknown, otherwise = 'it was refused'): string {
   return error instanceof Error ? error.message : otherwise;
 }
@@ -27,7 +27,7 @@ interface Options {
   readonly signal?: AbortSignal;
 }
 
-/** Asks the inspector's API; rejects with `ApiFailure`. */
+/** Calls the inspector's API; rejects with `ApiFailure`. */
 export async function request(path: string, options: Options = {}): Promise<Response> {
   const headers = new Headers(options.headers);
   const { body, method = 'GET', signal } = options;
@@ -62,7 +62,7 @@ async function failureOf(response: Response): Promise<ApiFailure> {
 
 type Body = ReadableStream<Uint8Array> | null;
 
-/** The bytes of an answer as they come; not every browser iterates over streams itself. */
+/** The chunks of a response body; not every browser iterates over streams itself. */
 export async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   for (;;) {
@@ -72,7 +72,7 @@ export async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The server-sent events of an answer, as they come. */
+/** The server-sent events of a response. */
 export async function* eventsOf(body: Body): AsyncGenerator<SseEvent> {
   const parser = new SseParser();
   for await (const chunk of chunksOf(body)) yield* parser.push(chunk);
@@ -91,7 +91,7 @@ export async function remove(path: string): Promise<void> {
   await request(path, { method: 'DELETE' });
 }
 
-/** A path with its open places filled in: `path`tasks/${id}`` . */
+/** A path with encoded parameters: `path`tasks/${id}`` . */
 export function path(texts: TemplateStringsArray, ...values: readonly string[]): string {
   return texts.reduce((whole, text, index) => {
     const value = values[index - 1];

@@ -1,11 +1,11 @@
-/** Work at a stretch, in milliseconds: several streams and the drawing share a picture's time of 16. */
+/** Longest run of work without a break, in milliseconds: streams and rendering share the 16 ms of a frame. */
 const stretch = 3;
-/** A page that nobody sees draws nothing: then this is a picture, in milliseconds. */
+/** Frame time of a hidden page, which renders nothing, in milliseconds. */
 const unseen = 100;
 
 let next: Promise<void> | undefined;
 
-/** The next picture, for all who wait for it. */
+/** Resolves with the next frame; shared by all waiters. */
 function nextPicture(): Promise<void> {
   next ??= new Promise<void>((resolve) => {
     const timer = setTimeout(go, unseen);
@@ -21,8 +21,8 @@ function nextPicture(): Promise<void> {
 }
 
 /**
- * Gives the browser time to draw while much has to be done: `breathe` returns at once until a stretch
- * of work is over, and else with the next picture.
+ * Lets the browser render during long work: `breathe` resolves at once until the time slice is used
+ * up, and then with the next frame.
  */
 export class Breather {
   #since = performance.now();

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 
-/** Tells of changes to what grows in place, at most once per picture that the browser draws. */
+/** Signals changes of an object that is mutated in place, at most once per frame. */
 export class Changes {
-  /** Grows with every change; read it to be told. */
+  /** Increases with every change; read it to subscribe. */
   readonly version = signal(0);
   #isDue = false;
 

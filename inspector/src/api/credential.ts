@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 
-/** How the operator proves that they may look. Kept while the page is open, and nowhere else. */
+/** The operator's credential. Kept only while the page is open. */
 export type Credential =
   | { readonly kind: 'bearer'; readonly value: string }
   | { readonly kind: 'header'; readonly name: string; readonly value: string }
   | { readonly kind: 'token'; readonly value: string };
 
 export const credential = signal<Credential | undefined>(undefined);
-/** Why the server does not let us look; empty while it does. */
+/** Why the server refuses access; empty while it grants access. */
 export const refusal = signal('');
 
 /** The same request with the operator's credential. */

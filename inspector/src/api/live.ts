@@ -10,13 +10,13 @@ const listeners = new Set<(notice: LiveNotice) => void>();
 const contexts = new Map<string, number>();
 let current: AbortController | undefined;
 
-/** Calls back with each notice until the function that is returned is called. */
+/** Calls back with each notice until the returned function is called. */
 export function onNotice(listener: (notice: LiveNotice) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Also asks for notices about this conversation, which may have no tasks. */
+/** Also subscribes to notices about this conversation, which may have no tasks. */
 export function watchContext(id: string): () => void {
   contexts.set(id, (contexts.get(id) ?? 0) + 1);
   current?.abort('restart');
@@ -27,7 +27,7 @@ export function watchContext(id: string): () => void {
   };
 }
 
-/** Follows the server for as long as the page is open; a lost connection is made again. */
+/** Follows the server while the page is open; reconnects after a lost connection. */
 export async function followServer(): Promise<void> {
   for (let pause = 500; ; pause = Math.min(pause * 2, 10_000)) {
     const controller = new AbortController();
@@ -45,7 +45,7 @@ export async function followServer(): Promise<void> {
   }
 }
 
-/** Resolves once the server lets us look: asking it before would only count as guessing. */
+/** Resolves once the server grants access: requests before that would count as failed logins. */
 function admitted(): Promise<void> {
   return new Promise((resolve) => {
     const leave = refusal.subscribe((reason) => {
@@ -62,7 +62,7 @@ async function follow(signal: AbortSignal, onOpen: () => void): Promise<void> {
   const wasLost = liveState.peek() === 'lost';
   liveState.value = 'following';
   onOpen();
-  // What happened while nobody listened is not told again: everything may have changed.
+  // Notices are not replayed after a lost connection: everything may have changed.
   if (wasLost) tell({ tasks: [], push: true, receiver: true, contexts: [...contexts.keys()] });
   for await (const { data } of eventsOf(response.body)) tell(JSON.parse(data) as LiveNotice);
 }

@@ -9,7 +9,7 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** What `load` gives, loaded anew when one of `keys` changes; the former value stays meanwhile. */
+/** The result of `load`, reloaded when one of `keys` changes; the previous value stays meanwhile. */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
   keys: readonly unknown[],
@@ -37,8 +37,8 @@ export function useLoaded<T>(
 }
 
 /**
- * What the inspector's API has at a path, as it is now and after every notice that concerns it; nothing
- * while there is no path.
+ * The inspector API's value at a path, reloaded after every relevant notice; nothing while the path
+ * is undefined.
  */
 export function useLive<T>(
   path: string | undefined,
@@ -58,7 +58,7 @@ export function useLive<T>(
   return { value, problem, reload };
 }
 
-/** Asks for something, and tells why it was refused until it is asked for again. */
+/** Runs a request, and shows why it failed until the next one. */
 export function useAction(): readonly [
   refusal: string,
   act: (asked: Promise<unknown>, onDone: () => void) => void,

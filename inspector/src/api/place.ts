@@ -1,4 +1,4 @@
-/** Where the page is served: `.../inspect/`. Everything of its own is below. */
+/** The base URL of the page: `.../inspect/`. */
 export const place = new URL('.', document.baseURI);
 
 /** The A2A address of one of the server's own agents. */

@@ -6,7 +6,7 @@ import { ChoiceField, TextField } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Notice } from '../ui/notice.tsx';
 
-/** Asks the operator who they are, in the ways that the server may want. */
+/** Asks the operator for a credential, of the kinds that the server accepts. */
 export function Access() {
   const [kind, setKind] = useState<Credential['kind']>('bearer');
   const [name, setName] = useState('X-API-Key');

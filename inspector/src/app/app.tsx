@@ -38,7 +38,7 @@ export function App() {
   );
 }
 
-/** The address says which view is open, so a link within the page must not change it. */
+/** The URL hash holds the route, so a link within the page must not change it. */
 function skip(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>('#main')?.focus();

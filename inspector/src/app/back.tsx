@@ -1,7 +1,7 @@
 import { Button } from '../ui/button.tsx';
 import { goTo, type ViewName } from './route.ts';
 
-/** Back from one thing to the list of a view, where there is no room for both. */
+/** Back to the list of a view, on narrow screens. */
 export function Back({ view }: { readonly view: ViewName }) {
   return (
     <span class="only-narrow">

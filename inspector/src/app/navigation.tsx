@@ -21,7 +21,7 @@ const liveTexts = {
   lost: 'The server does not answer; trying again',
 } as const;
 
-/** The way to each view, and what is the same in all of them. */
+/** The links to all views, and the controls that they share. */
 export function Navigation() {
   const agent = mainAgent();
   return (

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 export const views = ['talk', 'tasks', 'push', 'peers', 'network'] as const;
 export type ViewName = (typeof views)[number];
 
-/** What is shown: a view, and one thing in it. The address says it, so that it can be linked to. */
+/** The current view and its selected item. Kept in the URL, so that it can be linked to. */
 export interface Route {
   readonly view: ViewName;
   readonly id?: string;

@@ -17,7 +17,7 @@ export const isHelpOpen = signal(false);
 
 const actions = new Map<string, () => void>();
 
-/** Calls back when the key is pressed outside of fields, until the function that is returned is called. */
+/** Calls back when the key is pressed outside of fields, until the returned function is called. */
 export function onKey(key: string, action: () => void): () => void {
   actions.set(key, action);
   return () => {

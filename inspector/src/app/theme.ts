@@ -9,7 +9,7 @@ const preferred = signal<Theme>(system.matches ? 'dark' : 'light');
 
 export const theme = signal<Theme>('light');
 
-/** Follows the system until somebody chooses otherwise. */
+/** Follows the system until the user chooses a theme. */
 export function applyTheme(): void {
   system.addEventListener('change', () => {
     preferred.value = system.matches ? 'dark' : 'light';
@@ -22,7 +22,7 @@ export function applyTheme(): void {
 
 export function toggleTheme(): void {
   const next = theme.peek() === 'dark' ? 'light' : 'dark';
-  // Back at what the system prefers there is nothing to remember.
+  // The system's preference needs no stored choice.
   chosen.value = next === preferred.peek() ? undefined : next;
   if (chosen.peek() === undefined) localStorage.removeItem(key);
   else localStorage.setItem(key, next);

@@ -30,7 +30,7 @@ interface AssistantPanelProps {
   readonly tab: AssistantTab;
 }
 
-/** What goes on in an assistant during one conversation, at any of its turns. */
+/** The state of an assistant in one conversation, at any of its turns. */
 export function AssistantPanel({ assistant, contextId, subject, tab }: AssistantPanelProps) {
   const { value, problem } = useTracker(assistant, contextId, subject);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
@@ -60,7 +60,7 @@ export function AssistantPanel({ assistant, contextId, subject, tab }: Assistant
   );
 }
 
-/** The tracker of a conversation, as it is now and after every change. */
+/** The tracker of a conversation, reloaded after every change. */
 function useTracker(
   assistant: string,
   contextId: string | undefined,

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../../src/protocol/index.ts';
 import { type ModelCall, modelCallsIn } from './model-calls.ts';
 import { listOf, objectOf, textOf } from './tracker-json.ts';
 
-/** A frame of the dialogue stack, as tracker JSON has it. */
+/** A frame of the dialogue stack, as in tracker JSON. */
 export interface Frame {
   readonly frameId: string;
   /** `flow`, `agent`, or the name of a pattern. */
@@ -15,7 +15,7 @@ export interface Frame {
 
 export interface BotMessage {
   readonly text: string;
-  /** The response it was made of, where it was one. */
+  /** The name of its response, if it has one. */
   readonly utter?: string;
 }
 
@@ -25,9 +25,9 @@ export interface SlotChange {
   readonly filledBy?: string;
 }
 
-/** One message of the user, what came of it, and how things stood after it. */
+/** One message of the user, its effects, and the state after it. */
 export interface ConversationTurn {
-  /** 0 for what came before the first message. */
+  /** 0 for events before the first message. */
   readonly number: number;
   readonly text: string;
   /** Seconds since 1970. */
@@ -42,7 +42,7 @@ export interface ConversationTurn {
   readonly stack: readonly Frame[];
 }
 
-/** The turns of a conversation, from its tracker: all that is needed to go back to any of them. */
+/** The turns of a conversation, from its tracker: enough to show the state after any of them. */
 export function conversationTurns(tracker: JsonObject): readonly ConversationTurn[] {
   const events = listOf(tracker['events']);
   const initial = initialSlots(tracker, events);
@@ -69,7 +69,7 @@ export function conversationTurns(tracker: JsonObject): readonly ConversationTur
   return turns;
 }
 
-/** Each user message begins a turn; the session and the welcome come before the first one. */
+/** Each user message starts a turn; the session and the welcome come before the first one. */
 function grouped(events: readonly JsonObject[]): readonly (readonly JsonObject[])[] {
   const groups: JsonObject[][] = [];
   let hasMessage = false;
@@ -82,7 +82,7 @@ function grouped(events: readonly JsonObject[]): readonly (readonly JsonObject[]
   return groups;
 }
 
-/** Sent by a channel when a conversation opens; not said by anybody. */
+/** Sent by a channel when a conversation opens, not by the user. */
 function isSessionStart({ event, text }: JsonObject): boolean {
   return event === 'user' && text === '/session_start';
 }
@@ -108,7 +108,7 @@ function turnOf(
   };
 }
 
-/** Slots that were never set have the values that the domain gives them. */
+/** Slots that were never set have the initial values of the domain. */
 function initialSlots(
   tracker: JsonObject,
   events: readonly JsonObject[],
@@ -118,7 +118,7 @@ function initialSlots(
   return Object.fromEntries(entries.map(([name, value]) => [name, set.has(name) ? null : value]));
 }
 
-/** The stack is always logged as a patch that replaces the whole of it; undefined where it is not. */
+/** The stack is always logged as a patch that replaces all of it; undefined for other patches. */
 export function stackIn(event: JsonObject): readonly Frame[] | undefined {
   const { update } = event;
   if (typeof update !== 'string') return undefined;

@@ -2,8 +2,8 @@ import type { JsonValue } from '../../../src/protocol/index.ts';
 import type { ConversationTurn } from './conversation-turns.ts';
 
 /**
- * A conversation as an end-to-end test: each message, and what the assistant did with it. Responses go
- * by their names, so that new wording does not break the test.
+ * A conversation as an end-to-end test: each message, and the assistant's reaction. Responses are
+ * referred to by name, so that new wording does not break the test.
  */
 export function e2eTest(name: string, turns: readonly ConversationTurn[]): string {
   const lines = ['test_cases:', `  - test_case: ${scalar(name)}`, '    steps:'];
@@ -23,7 +23,7 @@ export function e2eTest(name: string, turns: readonly ConversationTurn[]): strin
   return `${lines.join('\n')}\n`;
 }
 
-/** What a slot was set to in the end; values that were only taken back are no expectation. */
+/** The final values of slots; values that were reset are not asserted. */
 function lastOfEach(
   changes: ConversationTurn['changes'],
 ): readonly (readonly [string, JsonValue])[] {

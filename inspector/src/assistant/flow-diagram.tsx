@@ -25,7 +25,7 @@ const kinds: Readonly<Record<StepView['kind'], string>> = {
   call: 'call',
 };
 
-/** A flow as a drawing: the way taken, and the step at which it stands. */
+/** A flow as a diagram: the path taken, and the current step. */
 export function FlowDiagram({ flow, path }: FlowDiagramProps) {
   const layout = useMemo(() => flowLayout(flow), [flow]);
   const [zoom, setZoom] = useState(1);
@@ -86,7 +86,7 @@ export function FlowDiagram({ flow, path }: FlowDiagramProps) {
   );
 }
 
-/** As wide as there is room, within reason. */
+/** As wide as the available space, within limits. */
 function fitted(width: number, zoom: number): string {
   const natural = (width / 16) * zoom;
   return `clamp(${natural * 0.72}rem, ${100 * zoom}%, ${natural}rem)`;
@@ -160,7 +160,7 @@ function titleOf({ kind, target, title }: StepView): string {
   return kind === 'set_slots' || kind === 'noop' ? title : (target ?? title);
 }
 
-/** For those who hear the page. */
+/** For screen readers. */
 function describe(flow: FlowView, path: FlowPath, steps: ReadonlyMap<string, StepView>): string {
   const active = path.active === undefined ? undefined : steps.get(path.active);
   const taken = [...path.steps].flatMap((id) => steps.get(id)?.title ?? []);

@@ -2,7 +2,7 @@ import { Graph, layout } from '@dagrejs/dagre';
 import type { FlowView } from '../../../src/http/inspector/model.ts';
 import { END, START } from './flow-path.ts';
 
-/** A box of the diagram; `x` and `y` are its middle. Units are those of the drawing. */
+/** A box of the diagram; `x` and `y` are its center. In units of the drawing. */
 export interface PlacedNode {
   readonly id: string;
   readonly x: number;
@@ -14,9 +14,9 @@ export interface PlacedNode {
 export interface PlacedWay {
   readonly from: string;
   readonly to: string;
-  /** As a path of SVG. */
+  /** As an SVG path. */
   readonly line: string;
-  /** The condition; empty for a way that is always taken. */
+  /** The condition; empty for an unconditional edge. */
   readonly label: string;
   readonly labelX: number;
   readonly labelY: number;
@@ -40,15 +40,15 @@ const pill = { width: 72, height: 30 };
 /** Space for the tip of an arrow. */
 const tip = 6;
 
-/** Labels are cut beyond this many characters. */
+/** Labels are truncated to this many characters. */
 export const maximumLabel = 30;
 
-/** As wide as a label is drawn. */
+/** The width of a rendered label. */
 export function labelWidth(label: string): number {
   return Math.min(label.length, maximumLabel) * 6.4 + 12;
 }
 
-/** Draws a flow from top to bottom: every step below those that lead to it, but for ways back. */
+/** Lays a flow out from top to bottom: every step below its predecessors, except for loops. */
 export function flowLayout(flow: FlowView): FlowLayout {
   const ways = waysOf(flow);
   const ids = [START, ...flow.steps.map(({ id }) => id), END].filter(
@@ -58,7 +58,7 @@ export function flowLayout(flow: FlowView): FlowLayout {
     .setGraph({ rankdir: 'TB', nodesep: 32, edgesep: 24, ranksep: 36, marginx: 24, marginy: 24 })
     .setDefaultEdgeLabel(() => ({}));
   for (const id of ids) graph.setNode(id, { ...(id === START || id === END ? pill : box) });
-  // From the last to the first: the layout puts what it sees first on the right.
+  // From the last to the first: the layout puts the first on the right.
   for (const [index, { from, to, label }] of [...ways.entries()].toReversed()) {
     const size = label === '' ? {} : { width: labelWidth(label), height: 20, labelpos: 'c' };
     graph.setEdge(from, to, { ...size, weight: weightOf(label, to) }, String(index));
@@ -78,7 +78,7 @@ export function flowLayout(flow: FlowView): FlowLayout {
   };
 }
 
-/** Steps stand right below the fork that leads to them, and only the way to the end is long. */
+/** Steps stand right below their branch; only the edge to the end is long. */
 function weightOf(label: string, to: string): number {
   if (label !== '') return 3;
   return to === END ? 1 : 2;
@@ -107,7 +107,7 @@ function waysOf(flow: FlowView): readonly Way[] {
   return ways;
 }
 
-/** A curve through the bends: a way down goes from the middle of one box to the middle of the next. */
+/** A curve through the bends: an edge goes from the center of one box to the center of the next. */
 function lineOf(points: readonly Point[], from: PlacedNode, to: PlacedNode): string {
   const bends = points.slice(1, -1);
   const [first = from] = points;

@@ -6,13 +6,13 @@ import { objectOf, textOf } from './tracker-json.ts';
 export const START = 'START';
 export const END = 'END';
 
-/** How far the latest run of a flow came, and by which way. */
+/** The path of the latest run of a flow. */
 export interface FlowPath {
-  /** Ids of steps that were taken. */
+  /** Ids of the steps taken. */
   readonly steps: ReadonlySet<string>;
-  /** `from>to` of the ways between them. */
+  /** `from>to` of the edges between them. */
   readonly ways: ReadonlySet<string>;
-  /** Where it stands; undefined when it is over. */
+  /** The current step; undefined when the flow has ended. */
   readonly active: string | undefined;
   readonly end: 'completed' | 'cancelled' | undefined;
 }
@@ -24,16 +24,16 @@ const nowhere: FlowPath = {
   end: undefined,
 };
 
-/** Somewhere the flow was seen to stand, and what happened since it was seen before. */
+/** A step at which the flow was observed, and the events since the previous observation. */
 interface Sighting {
   readonly step: string;
   readonly evidence: ReadonlySet<string>;
 }
 
 /**
- * The way that a flow took. The tracker tells where a flow stood after each turn and what was done on
- * the way, not each step; of all ways from one sighting to the next, the one is taken that explains
- * most of what was done.
+ * The path that a flow took. The tracker has the step after each turn and the actions in between, not
+ * every step; of all paths between two observations, takes the one that explains most of the
+ * actions.
  */
 export function flowPath(flow: FlowView, events: readonly JsonObject[]): FlowPath {
   const run = latestRun(flow.id, events);
@@ -86,7 +86,7 @@ function latestRun(
         break;
       case 'stack': {
         const frame = stackIn(event)?.findLast((one) => one.flowId === flowId);
-        // A flow that another one called begins without a word.
+        // A flow that another flow called starts without an event.
         if (frame !== undefined && !isOn && end === undefined) start();
         if (frame !== undefined && isOn) see(frame.stepId);
         if (frame === undefined && isOn && sightings.length > 0) {
@@ -110,10 +110,10 @@ function marksOf({ event, name, metadata }: JsonObject): readonly string[] {
   return utter === '' ? [] : [`action ${utter}`];
 }
 
-/** Ways looked at between two sightings; flows that people draw have far fewer. */
+/** Limit of paths examined between two observations; real flows have far fewer. */
 const maxWays = 2_000;
 
-/** Both ends included. Empty when there is none. */
+/** Both ends included. Empty when there is no path. */
 function bestWay(
   flow: FlowView,
   from: string,
@@ -152,7 +152,7 @@ function nextOf(
   return steps.get(at)?.next.map(({ to }) => to) ?? [];
 }
 
-/** How well a step explains what was done: one that must leave a trace and left none does not. */
+/** How well a step explains the actions: a step that must leave a trace and left none does not. */
 function fit({ kind, target, title }: StepView, evidence: ReadonlySet<string>): number {
   if (kind === 'action') {
     if (target === 'action_listen' || target?.includes('{{') === true) return 0;

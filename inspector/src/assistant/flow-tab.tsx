@@ -61,7 +61,7 @@ function FlowOptions(props: { readonly flows: readonly FlowView[]; readonly isPa
   );
 }
 
-/** The user flow nearest to the top; when there is none, the one that ended last. */
+/** The user flow nearest to the top; without one, the flow that ended last. */
 function flowAtHand(
   flows: readonly FlowView[],
   turns: readonly ConversationTurn[],

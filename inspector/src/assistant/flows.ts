@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { FlowView } from '../../../src/http/inspector/model.ts';
 import { get, path } from '../api/api.ts';
 
-/** The flows of each assistant, loaded when they are first asked for. */
+/** The flows of each assistant, loaded on first use. */
 const known = signal<ReadonlyMap<string, readonly FlowView[]>>(new Map());
 const asked = new Set<string>();
 
@@ -12,14 +12,14 @@ export function flowsOf(assistant: string): readonly FlowView[] {
   return flows ?? [];
 }
 
-/** A model may have been put in place of another. */
+/** The model may have been replaced. */
 export async function loadFlows(assistant: string): Promise<void> {
   asked.add(assistant);
   try {
     const flows = await get<readonly FlowView[]>(path`assistants/${assistant}/flows`);
     known.value = new Map([...known.peek(), [assistant, flows]]);
   } catch {
-    // There is no model yet: the next look asks again.
+    // No model is loaded yet: the next access retries.
     asked.delete(assistant);
   }
 }

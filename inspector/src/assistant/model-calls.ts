@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../src/protocol/index.ts';
 import { objectOf, textOf } from './tracker-json.ts';
 
-/** A question that was put to a language model in order to understand a message. */
+/** A call of a language model to understand a message. */
 export interface ModelCall {
   readonly component: string;
   readonly model: string;
@@ -10,13 +10,13 @@ export interface ModelCall {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
   readonly milliseconds: number | undefined;
-  /** The code of what went wrong; empty where nothing did. */
+  /** The error code; empty on success. */
   readonly error: string;
 }
 
 /**
- * The questions that a user event tells of: `prompts` of its `parse_data`, or of its metadata. Each has
- * a prompt and, as far as it is known, the component, the model, the answer, tokens and time.
+ * The model calls of a user event: `prompts` of its `parse_data`, or of its metadata. Each has a
+ * prompt and, if known, the component, the model, the answer, tokens and time.
  */
 export function modelCallsIn(event: JsonObject): readonly ModelCall[] {
   for (const holder of [event['parse_data'], event['metadata']]) {

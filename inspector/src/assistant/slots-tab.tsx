@@ -9,7 +9,7 @@ interface SlotsTabProps {
   readonly at: number;
 }
 
-/** What the assistant remembers, since when and from whom; and its sub agents. */
+/** The slots of the assistant with their origins, and its sub agents. */
 export function SlotsTab({ turns, at }: SlotsTabProps) {
   const [isAll, setAll] = useState(false);
   const turn = turns[at];
@@ -17,7 +17,7 @@ export function SlotsTab({ turns, at }: SlotsTabProps) {
   const past = turns.slice(0, at + 1);
   const changed = new Set(turn.changes.map(({ name }) => name));
   const told = new Set(past.flatMap(({ changes }) => changes.map(({ name }) => name)));
-  // What this turn changed, then what the conversation did, then what the domain begins with.
+  // Slots that this turn changed, then slots of the conversation, then initial values of the domain.
   const rank = (name: string): number => Number(changed.has(name)) * 2 + Number(told.has(name));
   const names = Object.keys(turn.slots)
     .filter((name) => isAll || changed.has(name) || (turn.slots[name] ?? null) !== null)
@@ -77,7 +77,7 @@ function History({ name, turns }: HistoryProps) {
   const changes = turns.flatMap(({ number, changes: all }) =>
     all.filter((change) => change.name === name).map((change) => ({ ...change, number })),
   );
-  // Validation sets a value again that it found good.
+  // Validation sets a valid value again.
   const told = changes.filter(
     ({ value }, index) => JSON.stringify(value) !== JSON.stringify(changes[index - 1]?.value),
   );
@@ -94,7 +94,7 @@ function History({ name, turns }: HistoryProps) {
   );
 }
 
-/** What became of each sub agent, by the last that was told of it. */
+/** The last known state of each sub agent. */
 function SubAgents({ turns }: { readonly turns: readonly ConversationTurn[] }) {
   const last = new Map<string, string>();
   for (const event of turns.flatMap(({ events }) => events)) {

@@ -5,13 +5,13 @@ import type { ConversationTurn } from './conversation-turns.ts';
 
 interface TimeTravelProps {
   readonly turns: readonly ConversationTurn[];
-  /** The index of the turn that is shown. */
+  /** The index of the selected turn. */
   readonly at: number;
   /** Undefined to follow the latest turn. */
   readonly onChange: (at: number | undefined) => void;
 }
 
-/** Goes back to any turn: everything beside shows how things stood after it. */
+/** Selects a turn: all other tabs show the state after it. */
 export function TimeTravel({ turns, at, onChange }: TimeTravelProps) {
   const last = turns.length - 1;
   const go = (to: number): void => {

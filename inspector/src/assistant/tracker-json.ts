@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../src/protocol/index.ts';
 
-/** Fields of tracker JSON, which may come from anywhere: whatever does not fit counts as absent. */
+/** Reads fields of tracker JSON, which is untrusted: values of the wrong type count as absent. */
 
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';

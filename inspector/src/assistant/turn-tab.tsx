@@ -8,7 +8,7 @@ import type { ConversationTurn } from './conversation-turns.ts';
 import type { ModelCall } from './model-calls.ts';
 import { textOf } from './tracker-json.ts';
 
-/** How one message was understood, and everything that came of it. */
+/** How one message was understood, and all its effects. */
 export function TurnTab({ turn }: { readonly turn: ConversationTurn | undefined }) {
   if (turn === undefined) return <Empty icon="tasks" title="There is no turn yet" />;
   return (

@@ -3,10 +3,10 @@ import { type ComponentChildren, h } from 'preact';
 import { decodeEntities } from './entities.ts';
 import { safeUrl } from './safe-url.ts';
 
-/** Deeper quotes and lists are shown as they are written. */
+/** Deeper quotes and lists are shown as source text. */
 const maximumDepth = 8;
 
-/** The tokens of markdown as elements, never as markup: whatever is HTML in it is shown as text. */
+/** Markdown tokens as elements, never as markup: HTML in the text is shown as text. */
 export function elementsOf(tokens: readonly Token[] = [], depth = 0): ComponentChildren[] {
   return tokens.map((token) => element(token as MarkedToken, depth));
 }
@@ -65,13 +65,13 @@ function element(token: MarkedToken, depth: number): ComponentChildren {
     case 'link':
       return link(token.href, inner(token.tokens));
     case 'image':
-      // A picture would be fetched from elsewhere: its name and address have to do.
+      // An image would load from another server: shows its name and URL instead.
       return link(token.href, [decodeEntities(token.text || token.href)]);
     case 'escape':
       return token.text;
     case 'text': {
       const text = token.tokens === undefined ? [plain(token)] : inner(token.tokens);
-      // In a list or as a block of its own it stands for a paragraph.
+      // In a list or as its own block it stands for a paragraph.
       return token.tokens === undefined ? text : h('p', {}, text);
     }
     case 'space':
@@ -84,7 +84,7 @@ function plain({ text, escaped }: Tokens.Text): string {
   return escaped === true ? text : decodeEntities(text);
 }
 
-/** An address that no page should open is shown and not linked. */
+/** A URL that is unsafe to open is shown as text. */
 function link(address: string, content: ComponentChildren[]): ComponentChildren {
   const url = safeUrl(decodeEntities(address));
   if (url === undefined) return [...content, ` (${address})`];

@@ -14,7 +14,7 @@ const named: Readonly<Record<string, string>> = {
   euro: '\u20ac',
 };
 
-/** `&lt;` and `&#60;` are `<`. Only the entities that texts use: there are 2,125 more. */
+/** `&lt;` and `&#60;` are `<`. Only the common entities; there are 2,125 more. */
 export function decodeEntities(text: string): string {
   return text.replace(
     /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi,

@@ -4,24 +4,24 @@ import { Button } from '../ui/button.tsx';
 import { elementsOf } from './elements.ts';
 import { type MarkdownDocument, readBlock, readDocument } from './read.ts';
 
-/** Blocks of one text that are in the page at once. */
+/** Maximum number of rendered blocks of one text. */
 const shownAtOnce = 120;
 
-/** Characters shown of a text that is still growing: drawing all of it again and again would be too much. */
+/** Rendered characters of a text that still grows: rendering all of it with every chunk would be too slow. */
 const shownOfGrowing = 3_000;
 
-/** Characters of one paragraph that are in the page at once: to lay out more holds up the page. */
+/** Rendered characters of one paragraph: laying out more blocks the page. */
 const shownOfBlock = 16_000;
 
 interface MarkdownProps {
   readonly text: string;
-  /** More of it is about to come. @default false */
+  /** Whether more text is expected. @default false */
   readonly isGrowing?: boolean;
 }
 
 /**
- * A text with markdown in it, as elements and never as markup. While the text grows, the blocks that
- * came before stay as they are, and of a long one only the end is shown.
+ * A markdown text as elements, never as markup. While the text grows, earlier blocks stay unchanged,
+ * and of a long text only the end is shown.
  */
 export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   const [isWhole, setWhole] = useState(false);

@@ -1,24 +1,24 @@
 import { Lexer, type Links, type MarkedOptions, type MarkedToken } from 'marked';
 
-/** Agents write a line break where they want one, as in a chat. */
+/** Line breaks are kept, as in a chat. */
 const options: MarkedOptions = { gfm: true, breaks: true };
 
-/** Of one block: reading emphasis takes quadratic time in its marks. */
+/** Limit per block: parsing emphasis takes quadratic time in its marks. */
 const maximumMarks = 2_000;
 
-/** Quotes and lists within each other at the start of a line; each level costs the call stack. */
+/** Nested quotes and lists at the start of a line; each level costs the call stack. */
 const tooDeep = /^(?: {0,3}(?:>|[-*+](?= )|\d{1,9}[.)](?= )) ?){30,}/m;
 
 export interface MarkdownDocument {
   /** The source of each block: of a paragraph, a whole list, a table. */
   readonly blocks: readonly string[];
-  /** Addresses that stand apart from their links: `[1]: https://...`. */
+  /** Reference definitions: `[1]: https://...`. */
   readonly links: Links;
 }
 
 /**
- * Cuts a text into its blocks. A text that grows keeps all of its blocks but the last, so what was
- * read once need not be read again.
+ * Splits a text into its blocks. A growing text keeps all of its blocks but the last, so a block is
+ * parsed once.
  */
 export function readDocument(text: string): MarkdownDocument {
   const lexer = new Lexer(options);
@@ -28,7 +28,7 @@ export function readDocument(text: string): MarkdownDocument {
   return { blocks: blocks.map(({ raw }) => raw), links: lexer.tokens.links };
 }
 
-/** What one block says. A block that would take long to read is a plain text. */
+/** The tokens of one block. A block that would take long to parse is plain text. */
 export function readBlock(source: string, links: Links = {}): readonly MarkedToken[] {
   const marks = source.match(/[*_~[<]/g)?.length ?? 0;
   if (marks > maximumMarks || tooDeep.test(source)) {
@@ -37,6 +37,6 @@ export function readBlock(source: string, links: Links = {}): readonly MarkedTok
   }
   const lexer = new Lexer(options);
   lexer.tokens.links = links;
-  // Without extensions of the lexer there are no other tokens.
+  // Without extensions, the lexer has no other tokens.
   return lexer.lex(source) as MarkedToken[];
 }

@@ -1,4 +1,4 @@
-/** Only what leads to another page: no scripts, no data, no addresses within this one. */
+/** Allows only links to other pages: no scripts, no data, no links within this page. */
 export function safeUrl(address: string): string | undefined {
   const url = URL.parse(address);
   return url !== null && ['http:', 'https:', 'mailto:'].includes(url.protocol)

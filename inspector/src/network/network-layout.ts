@@ -27,18 +27,18 @@ export interface NetworkLayout {
 
 interface Paces {
   readonly node: { readonly width: number; readonly height: number };
-  /** From lane to lane. */
+  /** Distance between lanes. */
   readonly lane: number;
-  /** From one to the next within a lane. */
+  /** Distance between neighbours in a lane. */
   readonly next: number;
   readonly margin: number;
 }
 
 const across: Paces = { node: { width: 190, height: 52 }, lane: 330, next: 84, margin: 30 };
-/** From top to bottom, small enough for two side by side on a phone. */
+/** From top to bottom, small enough for two nodes side by side on a phone. */
 const downward: Paces = { node: { width: 144, height: 52 }, lane: 140, next: 156, margin: 12 };
 
-/** Callers on the left, our agents in the middle, whoever they call on the right. */
+/** Callers on the left, our agents in the middle, the agents that they call on the right. */
 const columns: Readonly<Record<NetworkNode['kind'], number>> = {
   caller: 0,
   agent: 1,
@@ -50,7 +50,7 @@ const columns: Readonly<Record<NetworkNode['kind'], number>> = {
 export function networkLayout(
   { nodes, calls }: NetworkPicture,
   options: {
-    /** Lanes lie below each other instead of side by side. @default false */
+    /** Stacks the lanes vertically. @default false */
     readonly isDownward?: boolean;
   } = {},
 ): NetworkLayout {
@@ -88,7 +88,7 @@ export function networkLayout(
   };
 }
 
-/** A curve that leaves one lane and arrives at another; `along` is the axis from lane to lane. */
+/** A curve from one lane to another; `along` is the axis across lanes. */
 function lineOf(
   from: PlacedAgent,
   to: PlacedAgent,

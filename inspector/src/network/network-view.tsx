@@ -16,7 +16,7 @@ const kindNames: Readonly<Record<NetworkNode['kind'], string>> = {
   webhook: 'webhook',
 };
 
-/** Who calls whom, as a picture and as a table. */
+/** The call graph, as a diagram and as a table. */
 export function NetworkView() {
   const { value, problem } = useLive<NetworkPicture>(
     'network',

@@ -4,12 +4,12 @@ import { safeUrl } from '../markdown/safe-url.ts';
 import { Icon } from '../ui/icon.tsx';
 import { sizeOf } from '../ui/time.ts';
 
-/** Pictures that are shown; whatever else is offered as a file. */
+/** Image types that are shown; other files are offered as downloads. */
 const shown = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 
 /**
- * A file by its bytes, with a picture where it is one, or by its address. An address is only linked:
- * the page itself asks nobody else for anything.
+ * A file with its bytes, shown if it is an image, or with its URL. A URL is only linked: the page
+ * itself loads nothing from other servers.
  */
 export function FilePart({ part }: { readonly part: Part }) {
   const { raw, url, filename, mediaType = 'application/octet-stream' } = part;
@@ -45,7 +45,7 @@ function useObjectUrl(
   useEffect(() => {
     const bytes = raw === undefined ? undefined : bytesOf(raw);
     if (bytes === undefined) return undefined;
-    // Of any other kind a browser must not make a page.
+    // The browser must not render any other type as a page.
     const type = shown.test(mediaType) ? mediaType : 'application/octet-stream';
     const url = URL.createObjectURL(new Blob([bytes], { type }));
     setMade({ url, size: bytes.length });

@@ -5,13 +5,13 @@ import { FilePart } from './file-part.tsx';
 
 interface PartListProps {
   readonly parts: readonly Part[];
-  /** Whether texts in a row are one text, as the chunks of an artifact are. @default false */
+  /** Joins consecutive texts, such as the chunks of an artifact. @default false */
   readonly isStream?: boolean;
-  /** Whether more may come. @default false */
+  /** Whether more parts may arrive. @default false */
   readonly isGrowing?: boolean;
 }
 
-/** The parts of a message or an artifact, each as what it is. */
+/** The parts of a message or an artifact, rendered by kind. */
 export function PartList({ parts, isStream = false, isGrowing = false }: PartListProps) {
   return (
     <>
@@ -37,7 +37,7 @@ function DataPart({ value }: { readonly value: unknown }) {
   );
 }
 
-/** Says what an object is about, where it has a word for it. */
+/** A short description of a data object, if it has one. */
 function summaryOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return `data: ${JSON.stringify(value)}`;
   if (Array.isArray(value)) return `data: list of ${value.length}`;
@@ -50,14 +50,14 @@ function summaryOf(value: unknown): string {
   return `data: ${shown}${names.length > 4 ? ', …' : ''}`;
 }
 
-/** An assistant begins with the state of the conversation, which is for programs. */
+/** An assistant's message starts with the conversation state, which is for programs. */
 function wordsFirst(parts: readonly Part[]): readonly Part[] {
   const [first, ...rest] = parts;
   const isState = first?.data !== undefined && rest.some(({ text }) => text !== undefined);
   return isState ? [...rest, first] : parts;
 }
 
-/** Chunks of a stream are parts of their own; they are read together. */
+/** Joins the chunks of a stream, which are separate parts. */
 function joined(parts: readonly Part[]): readonly Part[] {
   const whole: Part[] = [];
   let texts: string[] = [];

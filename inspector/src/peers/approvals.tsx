@@ -6,7 +6,7 @@ import { Problem } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
 import { loadApprovals, waitingApprovals } from './waiting-approvals.ts';
 
-/** What peers want and an operator has to decide. */
+/** The requests of peers that wait for the operator's decision. */
 export function Approvals({ peers }: { readonly peers: readonly PeerView[] }) {
   const [refused, act] = useAction();
   const waiting = waitingApprovals.value;

@@ -12,12 +12,12 @@ export interface CardFinding {
 }
 
 export interface CheckedCard {
-  /** As far as it can be read at all. */
+  /** The parsed card, if it can be parsed. */
   readonly card: AgentCard | undefined;
   readonly findings: readonly CardFinding[];
 }
 
-/** Looks at a card as it was received: what the specification demands, and what is wise besides. */
+/** Checks a card as received: required by the specification, and recommended. */
 export function checkCard(json: unknown): CheckedCard {
   const findings: CardFinding[] = cardProblems(json).map(({ level, path, problem, fix }) => ({
     level,
@@ -29,7 +29,7 @@ export function checkCard(json: unknown): CheckedCard {
   try {
     return { card: readAgentCard(json), findings };
   } catch (error) {
-    // What cannot be read and breaks none of the rules above.
+    // The card cannot be parsed although it breaks none of the rules above.
     const isExplained = findings.some(({ level }) => level === 'error');
     const unread = isExplained ? [] : problemsOf(error);
     const all = [...findings, ...unread.map((text) => ({ level: 'error' as const, text }))];

@@ -4,8 +4,8 @@ const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json'] as c
 const maxCharacters = 4_000_000;
 
 /**
- * The card at an address as it is, however wrong: whoever inspects wants to see that. Looks in the
- * well-known places below the address, then at the address itself.
+ * Fetches the card at an address, valid or not, so that it can be inspected. Tries the well-known
+ * paths below the address, then the address itself.
  */
 export async function fetchCardJson(address: string): Promise<unknown> {
   await nameAgent(address);

@@ -7,7 +7,7 @@ import { JsonView } from '../ui/json-view.tsx';
 import { checkCard, type CheckedCard } from './card-checks.ts';
 import { SignatureCheck } from './signature-check.tsx';
 
-/** A card: what it says, what is wrong with it, and who vouches for it. */
+/** A card: its content, its problems, and its signature. */
 export function CardView({ json }: { readonly json: unknown }) {
   const checked = checkCard(json);
   const { card } = checked;

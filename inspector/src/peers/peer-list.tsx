@@ -11,9 +11,9 @@ export interface PeerRow {
   readonly problem?: string;
   /** The name of an agent of this server. */
   readonly own?: string;
-  /** As the server's directory has it. */
+  /** The entry in the server's directory. */
   readonly peer?: PeerView;
-  /** As an assistant's project names it. */
+  /** The name in the assistant's project. */
   readonly subAgent?: SubAgentView;
   /** The address under which the operator looked it up. */
   readonly looked?: string;

@@ -15,9 +15,9 @@ import { PeerList, type PeerRow } from './peer-list.tsx';
 import { SubAgentDetail } from './sub-agent-detail.tsx';
 import { TrustControl } from './trust-control.tsx';
 
-/** Agents: ours, those the server knows, and those that were looked up here. */
+/** Agents: those of the server, its known peers, and agents looked up by URL. */
 export function PeersView() {
-  // Whoever calls for the first time is a peer from then on.
+  // A first-time caller becomes a peer.
   const { value, problem, reload } = useLive<PeersAnswer>(
     'peers',
     ({ tasks }) => tasks !== undefined,
@@ -174,7 +174,7 @@ function PeerDetail({ row, answer, onChanged }: PeerDetailProps) {
   );
 }
 
-/** Parts of an assistant, and agents on the bus, have no address that a page could call. */
+/** Parts of an assistant, and agents on the bus, have no URL that a page could call. */
 function canTalk({ peer, subAgent }: PeerRow): boolean {
   if (subAgent !== undefined) return subAgent.address !== undefined;
   return peer?.transport !== 'bus';

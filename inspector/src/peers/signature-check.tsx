@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { parsed } from '../wire/validate-frame.ts';
 
-/** Who signed a card, as far as the keys at hand tell. */
+/** Verifies the signature of a card with the available keys. */
 export function SignatureCheck({ json }: { readonly json: unknown }) {
   const [keys, setKeys] = useState('');
   const [given, setGiven] = useState<unknown>(undefined);

@@ -16,7 +16,7 @@ const words: Readonly<Record<SubAgentView['kind'], string>> = {
   model: 'A model with tools: it has no card and no address of its own.',
 };
 
-/** An agent that an assistant hands work to, where there is no card to show. */
+/** A sub agent of an assistant without a card. */
 export function SubAgentDetail({ subAgent }: { readonly subAgent: SubAgentView }) {
   const { name, description, kind, address } = subAgent;
   const fetchCard = (url: string): void => {

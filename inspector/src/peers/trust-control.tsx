@@ -12,7 +12,7 @@ interface TrustControlProps {
   readonly onChanged: () => void;
 }
 
-/** What a peer may do: shown, granted and taken back. */
+/** Shows, grants and revokes the trust in a peer. */
 export function TrustControl({ peer, answer, onChanged }: TrustControlProps) {
   const [problem, act] = useAction();
   const [level, setLevel] = useState(peer.trust);

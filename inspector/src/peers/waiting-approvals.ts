@@ -4,7 +4,7 @@ import { about } from '../api/about.ts';
 import { get } from '../api/api.ts';
 import { onNotice } from '../api/live.ts';
 
-/** What peers want and an operator has to decide; they wait for it, whatever view is open. */
+/** The requests of peers that wait for the operator, shown in every view. */
 export const waitingApprovals = signal<readonly ApprovalView[]>([]);
 
 export async function loadApprovals(): Promise<void> {
@@ -12,11 +12,11 @@ export async function loadApprovals(): Promise<void> {
   try {
     waitingApprovals.value = await get<readonly ApprovalView[]>('approvals');
   } catch {
-    // The next notice brings another try; what is wrong with the server is told elsewhere.
+    // The next notice retries; other parts of the page show the error.
   }
 }
 
-/** Whoever waits for an approval has a task, and tasks that change are told of. */
+/** A pending approval has a task, so task notices cover it. */
 export function followApprovals(): void {
   about.subscribe(() => void loadApprovals());
   onNotice(({ tasks }) => {

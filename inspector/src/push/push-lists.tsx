@@ -13,11 +13,11 @@ import { Empty, Problem } from '../ui/notice.tsx';
 import { timeOf } from '../ui/time.ts';
 
 interface OfTask {
-  /** @default those of all tasks */
+  /** @default all tasks */
   readonly taskId?: string | undefined;
 }
 
-/** One of the lists about webhooks, as it is now and after every change. */
+/** One of the webhook lists, reloaded after every change. */
 function usePushList<T>(name: string, query: Readonly<Record<string, string | undefined>>) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(given as [string, string][]);
@@ -26,7 +26,7 @@ function usePushList<T>(name: string, query: Readonly<Record<string, string | un
 
 interface RowsProps<T> {
   readonly list: Loaded<readonly T[]>;
-  /** Stands where there is none: a title, and how there comes to be one. */
+  /** Shown when the list is empty: a title and a hint. */
   readonly none: readonly [title: string, how: string];
   readonly row: (item: T) => ComponentChildren;
 }
@@ -45,7 +45,7 @@ function Rows<T>({ list: { value, problem }, none: [title, how], row }: RowsProp
   );
 }
 
-/** To a task. Ids begin with the time, so tasks of one minute begin alike: their ends tell them apart. */
+/** Links to a task. Ids start with the time, so the ends of ids differ most. */
 function TaskLink({ id }: { readonly id: string }) {
   return (
     <a href={hrefOf({ view: 'tasks', id })} title={id}>
@@ -60,7 +60,7 @@ const outcomes: Readonly<Record<AttemptView['outcome'], readonly [Tone, string]>
   dead: ['bad', 'given up'],
 };
 
-/** The latest calls to webhooks, with what came of each. */
+/** The latest calls of webhooks, with their results. */
 export function Attempts({ taskId }: OfTask) {
   return (
     <Rows
@@ -88,7 +88,7 @@ export function Attempts({ taskId }: OfTask) {
   );
 }
 
-/** The webhooks that callers registered, without their secrets. */
+/** The registered webhooks, without their secrets. */
 export function Configs({ taskId }: OfTask) {
   return (
     <Rows
@@ -114,7 +114,7 @@ export function Configs({ taskId }: OfTask) {
   );
 }
 
-/** What is owed to webhooks: waiting to be tried again, or given up. */
+/** Deliveries that wait for a retry, and dead ones. */
 export function Deliveries({ state, taskId }: OfTask & { readonly state?: 'pending' | 'dead' }) {
   const list = usePushList<DeliveryView>('deliveries', { state, task: taskId });
   const [refusal, act] = useAction();
@@ -178,7 +178,7 @@ function attemptsIn(count: number): string {
   return count === 1 ? '1 attempt' : `${count} attempts`;
 }
 
-/** Webhooks are called in order: what is due and not tried waits for what is before it. */
+/** Webhooks are called in order: a due delivery waits for earlier ones. */
 function whenNext(at: number): string {
   return at > Date.now() ? `next at ${timeOf(at)}` : 'after those before it';
 }

@@ -7,7 +7,7 @@ import { Receiver } from './receiver.tsx';
 
 type PushTab = 'attempts' | 'waiting' | 'dead' | 'configs' | 'receiver';
 
-/** Webhooks: what was called, is owed and was given up, who registered, and what arrives here. */
+/** Webhooks: calls, pending and dead deliveries, registrations, and the built-in receiver. */
 export function PushView() {
   const [tab, setTab] = useState<PushTab>('attempts');
   return (

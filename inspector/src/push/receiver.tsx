@@ -25,7 +25,7 @@ const signatures: Readonly<Record<ReceivedCall['signature'], readonly [Tone, str
   unknown: ['warn', 'signed by others'],
 };
 
-/** A webhook of our own: register its address anywhere, and see what arrives. */
+/** The built-in webhook receiver: register its URL anywhere, and see the calls that arrive. */
 export function Receiver() {
   const {
     value = [],
@@ -105,7 +105,7 @@ function Call({ call }: { readonly call: ReceivedCall }) {
   );
 }
 
-/** 1.0 sends events, 0.3 whole tasks; the sender says which. */
+/** 1.0 sends events, 0.3 whole tasks; the sender declares its version. */
 function read(call: ReceivedCall): { problems: readonly string[]; summary: string } {
   const json = parsed(call.body);
   if (json === undefined) return { problems: ['is not JSON'], summary: call.body.slice(0, 80) };

@@ -9,7 +9,7 @@ interface AttachmentsProps {
   readonly onRemove: (index: number) => void;
 }
 
-/** The files that go with a message, small. */
+/** Previews of the attached files. */
 export function Attachments({ files, onRemove }: AttachmentsProps) {
   if (files.length === 0) return null;
   return (

@@ -4,11 +4,11 @@ import type { Target } from './target.ts';
 interface AuthFieldsProps {
   readonly target: Target;
   readonly onChange: (part: Partial<Target>) => void;
-  /** What the agent's card asks for, as far as the card is known. */
+  /** The security schemes of the agent's card, once it is loaded. */
   readonly schemes: readonly string[];
 }
 
-/** How the other agent is told who calls. */
+/** The credentials for an agent. */
 export function AuthFields({ target, onChange, schemes }: AuthFieldsProps) {
   return (
     <>

@@ -1,6 +1,6 @@
 import { isJsonObject, type Part } from '../../../src/protocol/index.ts';
 
-/** An answer that can be given with a click. */
+/** A clickable answer. */
 export interface Choice {
   readonly title: string;
   readonly payload: string;

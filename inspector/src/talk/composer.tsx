@@ -14,7 +14,7 @@ import {
 } from './draft.ts';
 import type { TalkConversation } from './talk-conversation.ts';
 
-/** Where a message is written: its words, files, data and metadata. */
+/** The message editor: text, files, data and metadata. */
 export function Composer({ talk }: { readonly talk: TalkConversation }) {
   const [draft, setDraft] = useState<Draft>(emptyDraft);
   const [isMore, setMore] = useState(false);

@@ -8,7 +8,7 @@ import {
 } from '../../../src/protocol/index.ts';
 import { type Pair, pairsObject } from '../ui/pair.ts';
 
-/** A message that is being written. */
+/** A message draft. */
 export interface Draft {
   readonly text: string;
   readonly files: readonly Attachment[];
@@ -25,14 +25,14 @@ export interface Attachment {
 
 export const emptyDraft: Draft = { text: '', files: [], json: '', metadata: [] };
 
-/** More than this the server would refuse anyway, once it is encoded. */
+/** The server would refuse larger files anyway, once they are encoded. */
 export const maxAttached = 7_000_000;
 
 export function isEmpty({ text, files, json }: Draft): boolean {
   return text.trim() === '' && files.length === 0 && json.trim() === '';
 }
 
-/** The parts of the message; throws where the JSON is none. */
+/** The parts of the message; throws on invalid JSON. */
 export function partsOf(draft: Draft): readonly Part[] {
   const parts: Part[] = [];
   if (draft.text.trim() !== '') parts.push(text(draft.text));
@@ -43,7 +43,7 @@ export function partsOf(draft: Draft): readonly Part[] {
   return parts;
 }
 
-/** Values that are JSON are meant as such: numbers, lists, objects. */
+/** Values that parse as JSON are sent as such: numbers, lists, objects. */
 export function metadataOf({ metadata }: Draft): JsonObject | undefined {
   const entries = Object.entries(pairsObject(metadata)).map(
     ([name, value]) => [name, valueOf(value)] as const,

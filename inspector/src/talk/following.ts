@@ -5,23 +5,23 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 const nearEnd = 40;
 
 export interface Following {
-  /** What scrolls. */
+  /** The scrolling element. */
   readonly box: RefObject<HTMLDivElement | null>;
-  /** What grows in it. */
+  /** The growing content in it. */
   readonly content: RefObject<HTMLDivElement | null>;
-  /** Something was added below what is in sight. */
+  /** Whether content was added below the visible part. */
   readonly hasNew: boolean;
   readonly toEnd: () => void;
   readonly onScroll: () => void;
 }
 
 /**
- * Keeps the end of a conversation in sight. It **follows** while the end is in sight, and moves to the end
- * whenever the content grows. It **rests** once the reader scrolls up: nothing moves, and `hasNew` tells of
- * what was added. It follows again when the reader comes back to the end, and with every message sent.
+ * Keeps the end of a conversation in sight. It **follows** while the end is in sight, and scrolls to the end
+ * whenever the content grows. It **rests** once the reader scrolls up: nothing moves, and `hasNew` shows
+ * that something was added. It follows again when the reader scrolls to the end, and with every message sent.
  *
- * Only a scroll position that goes up makes it rest. Scroll events come a frame late, when the content may
- * have grown again: that the end is out of sight says nothing about the reader.
+ * Only scrolling up makes it rest. Scroll events arrive a frame late, when the content may have grown
+ * again: that the end is out of sight does not mean that the reader scrolled.
  *
  * @param version grows with every change of the content
  * @param sent how many messages were sent

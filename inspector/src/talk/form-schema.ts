@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type Part } from '../../../src/protocol/index.ts';
 
-/** A form that an agent wants filled in. */
+/** A form that an agent requests. */
 export interface FormSchema {
   readonly title: string;
   readonly fields: readonly FormField[];
@@ -63,7 +63,7 @@ function kindOf(property: JsonObject): Pick<FormField, 'kind' | 'choices'> {
   return { kind: format === 'date' ? 'date' : 'text', choices };
 }
 
-/** What was filled in, as the agent expects it: numbers as numbers, empty fields left out. */
+/** The values of the form in the requested types; omits empty fields. */
 export function answerOf(
   { fields }: FormSchema,
   values: Readonly<Record<string, string>>,

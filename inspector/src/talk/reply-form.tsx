@@ -9,7 +9,7 @@ interface ReplyFormProps {
   readonly onSubmit: (answer: Record<string, string | number | boolean>) => void;
 }
 
-/** A form that the agent asked for; what is filled in goes back as data. */
+/** A form that the agent requested; sends the values back as data. */
 export function ReplyForm({ form, disabled, onSubmit }: ReplyFormProps) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>(() =>
     Object.fromEntries(form.fields.map(({ name, initial }) => [name, initial])),
@@ -43,7 +43,7 @@ interface FormControlProps {
 }
 
 function FormControl({ field, value, onChange }: FormControlProps) {
-  // The kinds differ in nothing that is used here.
+  // Both kinds of element have the properties used here.
   const kind = { type: field.kind } as { type: 'text' };
   const label = field.isRequired ? `${field.title} *` : field.title;
   return (

@@ -1,6 +1,6 @@
 import type { AgentCard, SecurityScheme } from '../../../src/protocol/index.ts';
 
-/** How an agent wants to be told who calls, in the words of whoever has to do it. */
+/** A security scheme in words. */
 export function securityWords(card: AgentCard | undefined): readonly string[] {
   return Object.values(card?.securitySchemes ?? {}).map(wordsOf);
 }

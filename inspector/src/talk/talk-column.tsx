@@ -18,7 +18,7 @@ interface TalkColumnProps {
   readonly isOnly: boolean;
 }
 
-/** One conversation: whom it is with, what was said, and where to say more. */
+/** One conversation: its agent, its messages, and the editor. */
 export function TalkColumn({ talk, isOnly }: TalkColumnProps) {
   const [isOpen, setOpen] = useState(
     talk.target.peek().own === undefined && talk.target.peek().url === '',
@@ -51,7 +51,7 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   const { own, url } = talk.target.value;
   const name = talk.card.value?.name ?? own ?? (url === '' ? 'Nobody yet' : url);
   const contextId = talk.contextId.value;
-  // Read so that the buttons follow what was said.
+  // Subscribes to the turns, so that the buttons stay current.
   const hasTurns = talk.version.value >= 0 && talk.turns.length > 0;
   return (
     <header class="talk-head">
@@ -106,14 +106,14 @@ function TalkHead({ talk, isOnly, onSettings }: TalkHeadProps) {
   );
 }
 
-/** What to say for a start: of each skill one, for examples of the same are alike. */
+/** Suggestions for a first message: one per skill, because examples of one skill are alike. */
 function examplesOf(skills: readonly AgentSkill[]): readonly string[] {
   const firsts = skills.flatMap(({ examples = [] }) => examples.slice(0, 1));
   const others = skills.flatMap(({ examples = [] }) => examples.slice(1));
   return [...new Set([...firsts, ...others])].slice(0, 4);
 }
 
-/** Turns that are in the page; earlier ones are shown on demand. */
+/** Maximum number of rendered turns; earlier ones are shown on demand. */
 const shownAtOnce = 40;
 
 function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
@@ -174,14 +174,14 @@ function TalkLog({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'
   );
 }
 
-/** Undefined also for an assistant that starts its session without a word. */
+/** Also undefined for an assistant that starts its session without a message. */
 function welcomeOf({ welcome: { value: welcome } }: TalkConversation): TalkTurn | undefined {
   if (welcome === undefined || welcome.isOpen || welcome.problem !== '') return welcome;
   const parts = welcome.outputs.flatMap((output) => output.parts);
   return parts.some(({ data }) => data === undefined) ? welcome : undefined;
 }
 
-/** Before the first message to an agent that does not speak first. */
+/** Shown before the first message to an agent that sends no welcome. */
 function NothingSaid({ talk, onSettings }: Pick<TalkHeadProps, 'talk' | 'onSettings'>) {
   return (
     <Empty icon="talk" title="Say something">

@@ -19,20 +19,20 @@ import { TalkTurn } from './turn.ts';
 /** How messages are sent. */
 export interface Sending {
   readonly streams: boolean;
-  /** Where webhooks go; undefined for none. */
+  /** The webhook URL; undefined for none. */
   readonly pushUrl: string | undefined;
 }
 
 interface Said {
   readonly parts: readonly Part[];
   readonly metadata?: SendMessageRequest['metadata'];
-  /** What is shown instead of the parts: the title of a button. */
+  /** Shown instead of the parts: the title of a button. */
   readonly shown?: string;
 }
 
 /**
  * A conversation with one agent. It is idle, or busy with one message; while the agent waits for
- * input, the next message continues its task. Another target, or `restart`, begins a new context.
+ * input, the next message continues its task. Another target, or `restart`, starts a new context.
  */
 export class TalkConversation extends Changes {
   readonly number: number;
@@ -40,7 +40,7 @@ export class TalkConversation extends Changes {
   readonly sending: Signal<Sending> = signal({ streams: true, pushUrl: undefined });
   readonly wire = new WireLog();
   readonly turns: TalkTurn[] = [];
-  /** What an assistant says before anything was said to it; no turn of the conversation. */
+  /** The welcome of an assistant, which is not a turn. */
   readonly welcome: Signal<TalkTurn | undefined> = signal(undefined);
   readonly isBusy: Signal<boolean> = signal(false);
   readonly contextId: Signal<string | undefined> = signal(undefined);
@@ -50,7 +50,7 @@ export class TalkConversation extends Changes {
   readonly problem: Signal<string> = signal('');
   #client: Promise<Client> | undefined;
   #stopping: AbortController | undefined;
-  /** The welcome that is under way; the first message waits for it, so that it does not overtake it. */
+  /** The running welcome; the first message waits for it, so as not to overtake it. */
   #opening: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined;
 
   constructor(number: number, target: Target) {
@@ -59,7 +59,7 @@ export class TalkConversation extends Changes {
     this.target = signal(target);
   }
 
-  /** Speaks to somebody else, or in another way; what was said so far is left behind. */
+  /** Changes the agent or its transport, and clears the conversation. */
   retarget(target: Target): void {
     this.target.value = target;
     this.#client = undefined;
@@ -68,7 +68,7 @@ export class TalkConversation extends Changes {
     this.restart();
   }
 
-  /** Leaves what was said behind, and begins anew or goes on with a context that exists. */
+  /** Clears the conversation, and starts a new context or continues an existing one. */
   restart(contextId?: string): void {
     this.#stopping?.abort();
     this.#opening?.stopping.abort();
@@ -82,7 +82,7 @@ export class TalkConversation extends Changes {
     this.changed();
   }
 
-  /** Fetches the card, where there is one to fetch; an assistant opens the conversation. */
+  /** Fetches the card, if there is one; then an assistant opens the conversation. */
   async meet(): Promise<void> {
     this.#open();
     try {
@@ -94,8 +94,8 @@ export class TalkConversation extends Changes {
   }
 
   /**
-   * Starts the session of a new conversation, once, with an assistant of this server: it answers with its
-   * welcome. To any other agent `/session_start` would be a message like others.
+   * Starts the session of a new conversation with an assistant of this server, once: it answers with its
+   * welcome. For any other agent `/session_start` would be an ordinary message.
    */
   #open(): void {
     const { own } = this.target.peek();
@@ -147,7 +147,7 @@ export class TalkConversation extends Changes {
     });
   }
 
-  /** Takes up the stream of the last task again. */
+  /** Resubscribes to the last task. */
   async resubscribe(): Promise<void> {
     const turn = this.turns.at(-1);
     if (turn?.taskId === undefined || this.isBusy.peek()) return;
@@ -157,7 +157,7 @@ export class TalkConversation extends Changes {
     await this.#follow(turn, async (client, signal) => client.subscribeToTask(taskId, { signal }));
   }
 
-  /** Stops listening; the task goes on. */
+  /** Closes the stream; the task continues. */
   leave(): void {
     this.#stopping?.abort();
   }

@@ -11,12 +11,12 @@ import type { TalkConversation } from './talk-conversation.ts';
 type PanelTab = AssistantTab | 'wire' | 'agent';
 const chosen = signal<PanelTab>('flow');
 
-/** What is behind a conversation: the assistant's mind where it is ours, the wire, the card. */
+/** Details of a conversation: the assistant's state if it is one of ours, the wire, the card. */
 export function TalkPanel({ talk }: { readonly talk: TalkConversation }) {
   const { own } = talk.target.value;
   const agent = about.value?.agents.find(({ name }) => name === own);
   const isAssistant = agent?.isAssistant === true;
-  // Read so that the count follows the wire.
+  // Subscribes to the wire log, so that the count stays current.
   const exchanges = talk.wire.version.value >= 0 ? talk.wire.exchanges : [];
   const judged = exchanges.map((exchange) => {
     const one = JudgedExchange.of(exchange);

@@ -10,7 +10,7 @@ import { begin, currentTalk, talks } from './talks.ts';
 
 const isPanelOpen = signal(isWide.peek());
 
-/** Conversations side by side, and what is behind the one at hand. */
+/** Conversations side by side, and the details of the selected one. */
 export function TalkView() {
   useEffect(() => {
     if (talks.peek().length === 0) begin();

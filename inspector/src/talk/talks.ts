@@ -5,7 +5,7 @@ import { TalkConversation } from './talk-conversation.ts';
 
 /** The conversations of this page, side by side. */
 export const talks = signal<readonly TalkConversation[]>([]);
-/** The number of the one that the panel beside them is about. */
+/** The id of the selected conversation, which the panel shows. */
 export const current = signal(0);
 let count = 0;
 
@@ -13,7 +13,7 @@ export function currentTalk(): TalkConversation | undefined {
   return talks.value.find(({ number }) => number === current.value) ?? talks.value[0];
 }
 
-/** Begins a conversation: with the server's own agent unless somebody else is meant. */
+/** Starts a conversation, by default with the server's own agent. */
 export function begin(target?: Target): TalkConversation {
   count += 1;
   const own = mainAgent();

@@ -24,7 +24,7 @@ export function TargetDialog({ talk, onClose }: TargetDialogProps) {
   const { agents = [], hasProxy = false, hasPush = false, receiverKey = '' } = about.value ?? {};
   const canPush = target.own === undefined || hasPush;
   const change = (part: Partial<Target>): void => setTarget({ ...target, ...part });
-  // A context belongs to the agent that it began with.
+  // A context belongs to the agent that created it.
   const turnTo = (part: Partial<Target>): void => {
     change(part);
     setContext('');

@@ -6,7 +6,7 @@ import { type Pair, pairsObject } from '../ui/pair.ts';
 
 export type AuthKind = 'none' | 'bearer' | 'basic' | 'api-key';
 
-/** Whom a conversation is with, and how they are spoken to. Secrets are never kept beyond the page. */
+/** The agent of a conversation, and how to call it. Secrets are kept only while the page is open. */
 export interface Target {
   /** The name of one of the server's own agents; undefined for any other. */
   readonly own: string | undefined;
@@ -44,7 +44,7 @@ const plain: Target = {
   extensions: '',
 };
 
-/** What the client has to be told of all this. */
+/** The options for the client. */
 export function clientOptions(target: Target): ClientOptions {
   const auth = target.own === undefined ? authOf(target) : undefined;
   const extensions = target.extensions.split(/[\s,]+/).filter((uri) => uri !== '');
@@ -73,12 +73,12 @@ function authOf({ auth, secret, user, keyName, keyLocation }: Target): Auth | un
   }
 }
 
-/** Texts that must not show up anywhere. */
+/** Secrets to redact everywhere. */
 export function secretsOf({ secret }: Target): readonly string[] {
   return secret.length >= 4 ? [secret, encodeURIComponent(secret)] : [];
 }
 
-/** The card of one of our own agents, with the inspector's door in place of the public ones. */
+/** The card of one of our own agents, with the inspector's endpoint in place of the public ones. */
 export function ownCard(name: string): AgentCard | undefined {
   const card = about.peek()?.agents.find((agent) => agent.name === name)?.card;
   if (card === undefined) return undefined;

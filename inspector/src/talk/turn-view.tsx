@@ -51,7 +51,7 @@ interface WelcomeViewProps {
   readonly onChoose: (choice: Choice) => void;
 }
 
-/** What an assistant says when a conversation opens. */
+/** The welcome of an assistant. */
 export function WelcomeView({ welcome, canChoose, onChoose }: WelcomeViewProps) {
   return (
     <article class="welcome" aria-label="Welcome">
@@ -80,10 +80,10 @@ function Thinking() {
 
 interface OutputViewProps {
   readonly output: Output;
-  /** Whether the turn goes on. @default false */
+  /** Whether the turn is in flight. @default false */
   readonly isOpen?: boolean;
   readonly canChoose?: boolean;
-  /** @default its choices are not shown */
+  /** @default choices are not shown */
   readonly onChoose?: (choice: Choice) => void;
 }
 

@@ -6,19 +6,19 @@ import {
   type TaskState,
 } from '../../../src/protocol/index.ts';
 
-/** Something that the agent said or made in answer to one message. */
+/** A message or an artifact of the agent in one turn. */
 export interface Output {
   readonly kind: 'message' | 'artifact';
   readonly key: string;
   readonly name?: string;
-  /** Grows in place while chunks arrive. */
+  /** Mutated in place while chunks arrive. */
   readonly parts: Part[];
   isSealed: boolean;
 }
 
 /**
- * One message to an agent and what came of it, as the stream tells it. Events are taken in place, at
- * the same cost however many there were.
+ * One message to an agent and its answer, as streamed. Events are applied in place, at constant cost
+ * per event.
  */
 export class TalkTurn {
   readonly number: number;
@@ -36,7 +36,7 @@ export class TalkTurn {
   readonly #artifacts = new Map<string, Output>();
   readonly #messages = new Set<string>();
 
-  /** What is shown instead of the message: the title of a button. */
+  /** Shown instead of the message: the title of a button. */
   readonly shown: string | undefined;
 
   constructor(number: number, message: Message, shown?: string) {
@@ -59,7 +59,7 @@ export class TalkTurn {
     } else {
       const { id, contextId, status, artifacts, history = [] } = response.task;
       this.#belong(id, contextId, status.state);
-      // Only what follows our own message is an answer to it.
+      // Only messages after our own are an answer to it.
       const own = history.findLastIndex(({ messageId }) => messageId === this.message.messageId);
       const isNew = own >= 0 || this.message.taskId === undefined;
       for (const message of isNew ? history.slice(own + 1) : []) this.#say(message);
@@ -128,7 +128,7 @@ export class TalkTurn {
   }
 }
 
-/** Texts in a row are one text: what is drawn must not depend on how many pieces it came in. */
+/** Joins consecutive texts: rendering must not depend on the number of chunks. */
 function append(parts: Part[], part: Part): void {
   const last = parts.at(-1);
   const isOne = isPlainText(last) && isPlainText(part);

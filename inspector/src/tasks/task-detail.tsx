@@ -25,7 +25,7 @@ import { Timeline } from './timeline.tsx';
 
 type DetailTab = 'timeline' | 'wire' | 'task' | 'push' | AssistantTab;
 
-/** One task: what happened to it, and what can be done with it. */
+/** One task: its history, and the operations on it. */
 export function TaskDetail({ taskId }: { readonly taskId: string }) {
   const log = useMemo(() => new TaskLog(taskId), [taskId]);
   const [tab, setTab] = useState<DetailTab>('timeline');
@@ -154,7 +154,7 @@ function Fact(props: { readonly name: string; readonly children: ComponentChildr
   );
 }
 
-/** The same words in a conversation of their own. */
+/** Resends the message in a new conversation. */
 function sendAgain(agent: string, { parts, metadata }: Message): void {
   const talk = begin(ownTarget(agent));
   goTo({ view: 'talk' });

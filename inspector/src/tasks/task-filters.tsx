@@ -11,11 +11,11 @@ const spans: readonly (readonly [minutes: number, title: string])[] = [
   [10_080, 'Last week'],
 ];
 
-/** Which tasks are listed. */
+/** The filters of the task list. */
 export function TaskFilters() {
   const change = (part: Partial<TaskFilter>): void => {
     filter.value = { ...filter.peek(), ...part };
-    // Words are looked for in what is there already.
+    // The text search filters the loaded tasks.
     if (Object.keys(part).join() !== 'text') void loadTasks();
   };
   const { state, context, owner, minutes, text } = filter.value;

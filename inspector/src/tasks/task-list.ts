@@ -10,7 +10,7 @@ export interface TaskFilter {
   readonly owner: string;
   /** Minutes; 0 for all time. */
   readonly minutes: number;
-  /** Words or an id, looked for in what is listed. */
+  /** Words or an id, searched in the loaded tasks. */
   readonly text: string;
 }
 
@@ -23,7 +23,7 @@ export const next = signal<string | undefined>(undefined);
 export const listProblem = signal('');
 let asked = 0;
 
-/** The tasks that fit, from the newest on; as many as were listed before, so that nothing jumps. */
+/** The matching tasks, newest first; reloads as many as were loaded before, so that nothing jumps. */
 export async function loadTasks(): Promise<void> {
   const limit = Math.min(200, Math.max(50, tasks.peek().length));
   await load(limit, undefined);
@@ -45,7 +45,7 @@ async function load(limit: number, after: string | undefined): Promise<void> {
   if (after !== undefined) query.set('after', after);
   try {
     const page = await get<TaskListView>(`tasks?${query}`);
-    // An answer to a question that is no longer asked.
+    // The answer to an outdated query.
     if (mine !== asked) return;
     tasks.value = after === undefined ? page.tasks : [...tasks.peek(), ...page.tasks];
     total.value = page.total;
@@ -56,7 +56,7 @@ async function load(limit: number, after: string | undefined): Promise<void> {
   }
 }
 
-/** What is listed and has the words. */
+/** The loaded tasks that contain the search words. */
 export function shownTasks(): readonly TaskSummary[] {
   const words = filter.value.text.trim().toLowerCase();
   if (words === '') return tasks.value;

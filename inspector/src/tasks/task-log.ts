@@ -10,13 +10,13 @@ import { problemsOf } from '../wire/validate-frame.ts';
 export type FollowState = 'loading' | 'following' | 'stopped' | 'over';
 
 /**
- * The event log of one task. It is loaded in pages, then followed until the task ends; `stop` leaves
- * it, `follow` takes it up again after the last event. Each event is judged once, as it comes.
+ * The event log of one task. Loads its pages, then follows it until the task ends; `stop` disconnects,
+ * `follow` resumes after the last event. Each event is checked once, on arrival.
  */
 export class TaskLog extends Changes {
   readonly taskId: string;
   readonly events: LoggedEvent[] = [];
-  /** What is wrong, by the number of the event. */
+  /** The problems of each event, by its sequence number. */
   readonly problems = new Map<number, readonly string[]>();
   readonly state: Signal<FollowState> = signal('loading');
   readonly problem: Signal<string> = signal('');

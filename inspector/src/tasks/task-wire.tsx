@@ -10,11 +10,11 @@ import { EventList } from './timeline.tsx';
 
 type Version = '1.0' | '0.3';
 
-/** What the callers sent and what they were sent, side by side, as either version spells it. */
+/** The messages from and to the callers side by side, in either version. */
 export function TaskWire({ log }: { readonly log: TaskLog }) {
   const [version, setVersion] = useState<Version>('1.0');
   const [selected, setSelected] = useState(0);
-  // Read so that the lists follow the log.
+  // Subscribes to the log.
   const count = log.version.value >= 0 ? log.events.length : 0;
   const event = log.events[Math.min(selected, count - 1)];
   return (
@@ -84,7 +84,7 @@ function problemsIn(message: Message): readonly string[] {
   }
 }
 
-/** The first message stands in the task's own history, later ones in the log. */
+/** The first message is in the task's history, later ones are in the log. */
 function requestsIn(log: TaskLog): readonly Message[] {
   return log.events.flatMap(({ body }) => {
     if ('task' in body) return (body.task.history ?? []).filter(isUser);

@@ -11,7 +11,7 @@ import { TaskDetail } from './task-detail.tsx';
 import { TaskFilters } from './task-filters.tsx';
 import { listProblem, loadMore, loadTasks, next, shownTasks, total } from './task-list.ts';
 
-/** Everybody's tasks, and the one that was chosen. */
+/** The tasks of all callers, and the selected one. */
 export function TasksView() {
   useEffect(() => {
     void loadTasks();

@@ -12,11 +12,11 @@ import { eventSummary } from '../wire/frame-summary.ts';
 import { ProblemList } from '../wire/problem-list.tsx';
 import type { TaskLog } from './task-log.ts';
 
-/** The events of a task in their order; any of them can be looked at, and all of them replayed. */
+/** The events of a task in order; each can be inspected, and all can be replayed. */
 export function Timeline({ log }: { readonly log: TaskLog }) {
   const [chosen, setChosen] = useState(-1);
   const [isPlaying, setPlaying] = useState(false);
-  // Read so that the list follows the log.
+  // Subscribes to the log.
   const count = log.version.value >= 0 ? log.events.length : 0;
   const at = chosen < 0 ? count - 1 : Math.min(chosen, count - 1);
   usePlaying(isPlaying, at, count, setChosen, () => setPlaying(false));
@@ -60,7 +60,7 @@ export function Timeline({ log }: { readonly log: TaskLog }) {
   );
 }
 
-/** Goes from event to event; the whole takes some seconds, however many there are. */
+/** Steps through the events; a whole replay takes some seconds, however many there are. */
 function usePlaying(
   isPlaying: boolean,
   at: number,
@@ -95,7 +95,7 @@ export function EventList({ log, ...list }: EventListProps) {
   return (
     <WindowedList
       {...list}
-      // Read so that the list follows the log.
+      // Subscribes to the log.
       count={log.version.value >= 0 ? log.events.length : 0}
       rowKey={(index) => log.events[index]?.sequence ?? index}
       row={(index) => {
@@ -142,8 +142,8 @@ function EventDetail({ log, at }: { readonly log: TaskLog; readonly at: number }
 }
 
 /**
- * A task as it was after any of its events. Going on is cheap, for events are taken one by one; going
- * back begins anew.
+ * A task as it was after any of its events. Moving forward applies events one by one; moving back
+ * starts over.
  */
 class Replay {
   readonly #events: readonly LoggedEvent[];
@@ -154,7 +154,7 @@ class Replay {
     this.#events = events;
   }
 
-  /** `count`: how many events have happened. */
+  /** `count`: number of events to apply. */
   after(count: number): TalkTurn {
     if (count < this.#at) {
       this.#turn = fresh();

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { TaskState } from '../../../src/protocol/index.ts';
 import { stateName } from './task-state.ts';
 
-/** What a colour says. */
+/** The meaning of a colour. */
 export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info';
 
 export function Badge(props: { readonly tone?: Tone; readonly children: ComponentChildren }) {

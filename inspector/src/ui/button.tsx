@@ -5,7 +5,7 @@ export interface ButtonProps {
   readonly onClick?: () => void;
   readonly kind?: 'primary' | 'plain' | 'quiet' | 'danger';
   readonly icon?: IconName;
-  /** What the button does, where it shows no words. */
+  /** The accessible name of a button without text. */
   readonly label?: string;
   readonly disabled?: boolean;
   readonly pressed?: boolean;

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 
-/** Copies a text; says so for a moment. */
+/** Copies a text, and confirms it briefly. */
 export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
   const [isDone, setDone] = useState(false);
-  // Browsers keep the clipboard from pages that came over an open wire.
+  // Browsers deny clipboard access to pages without TLS.
   if (!isSecureContext) return null;
   const copy = (): void => {
     void navigator.clipboard.writeText(text).then(() => {
@@ -22,7 +22,7 @@ export function Copy({ text, label }: { readonly text: string; readonly label: s
   );
 }
 
-/** An id: cut where there is no room, whole when copied. */
+/** An id: truncated on narrow screens, copied as a whole. */
 export function Id({ value, label }: { readonly value: string; readonly label: string }) {
   return (
     <span class="id">

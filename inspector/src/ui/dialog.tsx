@@ -8,14 +8,14 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A window over the page; Escape closes it, and the focus goes back to where it was. */
+/** A modal dialog; Escape closes it, and the focus returns to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
-    // What one came for has the focus, not the way out; a dialog without fields is left with Enter.
+    // Focuses the first field, not the close button; Enter closes a dialog without fields.
     dialog?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     return () => dialog?.close();
   }, []);

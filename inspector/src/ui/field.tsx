@@ -7,7 +7,7 @@ interface FieldProps {
   readonly children: (id: string) => ComponentChildren;
 }
 
-/** A control with its name above it. */
+/** A control with its label above it. */
 export function Field({ label, hint, children }: FieldProps) {
   const id = useId();
   return (
@@ -31,7 +31,7 @@ interface TextFieldProps {
 
 export function TextField(props: TextFieldProps) {
   const { label, hint, value, onChange, placeholder } = props;
-  // The kinds differ in nothing that is used here.
+  // Both kinds of element have the properties used here.
   const kind = { type: props.type ?? 'text' } as { type: 'text' };
   return (
     <Field label={label} {...(hint !== undefined && { hint })}>
@@ -64,11 +64,11 @@ export function ChoiceField<Name extends string>({ label, ...choice }: ChoiceFie
 
 interface SelectProps<Name> extends Omit<ChoiceFieldProps<Name>, 'label'> {
   readonly id?: string;
-  /** Where no label stands beside it. */
+  /** The accessible name when there is no label. */
   readonly name?: string;
 }
 
-/** A choice of few; `Name` may be a number. */
+/** A choice among few options; `Name` may be a number. */
 export function Select<Name extends string | number>(props: SelectProps<Name>) {
   const { id, name: label, value, choices, onChange } = props;
   return (

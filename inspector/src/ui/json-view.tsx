@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 
 interface JsonViewProps {
   readonly value: unknown;
-  /** Levels that are open at first. @default 2 */
+  /** Levels expanded initially. @default 2 */
   readonly open?: number;
 }
 
 /** Members shown at once. */
 const shownAtOnce = 100;
 
-/** Any JSON as a tree that opens and closes. Only what is open is in the page. */
+/** Any JSON as an expandable tree. Renders only expanded nodes. */
 export function JsonView({ value, open = 2 }: JsonViewProps) {
   return (
     <div class="json">

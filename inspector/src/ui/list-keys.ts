@@ -1,4 +1,4 @@
-/** Where a key leads in a list of so many, from the one that is selected; undefined for other keys. */
+/** The index that a key selects in a list of `count` items; undefined for other keys. */
 export function moved(
   key: string,
   selected: number,

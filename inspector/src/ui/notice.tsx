@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
-/** Something that went wrong, or that one should know. */
+/** An error or a note. */
 export function Notice(props: {
   readonly tone: 'bad' | 'warn' | 'info' | 'good';
   readonly children: ComponentChildren;
@@ -14,12 +14,12 @@ export function Notice(props: {
   );
 }
 
-/** What went wrong, where anything did. */
+/** An error message, if there is one. */
 export function Problem({ text }: { readonly text: string }) {
   return text === '' ? null : <Notice tone="bad">{text}</Notice>;
 }
 
-/** Stands where there is nothing yet, and says how there comes to be something. */
+/** Shown in place of an empty list, with a hint how to fill it. */
 export function Empty(props: {
   readonly icon: IconName;
   readonly title: string;

@@ -8,14 +8,14 @@ interface PairsProps {
   readonly add: string;
 }
 
-/** Names and values, as many as are wanted: headers, metadata. */
+/** An editable list of names and values: headers, metadata. */
 export function Pairs({ label, pairs, onChange, add }: PairsProps) {
   const replace = (index: number, pair: Pair): void => onChange(pairs.with(index, pair));
   return (
     <fieldset class="pairs">
       <legend>{label}</legend>
       {pairs.map(([name, value], index) => (
-        // The place is the identity: names may be empty or alike while they are written.
+        // Keyed by index: names may be empty or equal while the user edits them.
         <div class="pair" key={index}>
           <input
             class="input mono"

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
 
-/** Room for two things side by side, in pixels. */
+/** Minimum width for two columns, in pixels. */
 const wide = 960;
 
-/** Whether there is room for two things side by side. */
+/** Whether the screen is wide enough for two columns. */
 export const isWide = signal(innerWidth >= wide);
 
 addEventListener('resize', () => {

@@ -4,11 +4,11 @@ interface TipProps {
   readonly id: string;
   readonly size: number;
   readonly kind: string;
-  /** As large whatever the line is. @default false: it grows with the line */
+  /** Keeps the size independent of the line width. @default false: it grows with the line */
   readonly isFixed?: boolean;
 }
 
-/** The tip of an arrow, for `marker-end`. */
+/** An arrowhead, for `marker-end`. */
 export function Tip({ id, size, kind, isFixed = false }: TipProps) {
   return (
     <marker
@@ -27,7 +27,7 @@ export function Tip({ id, size, kind, isFixed = false }: TipProps) {
 }
 
 interface BoxProps {
-  /** Its middle. */
+  /** Its center. */
   readonly x: number;
   readonly y: number;
   readonly width: number;

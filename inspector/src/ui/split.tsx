@@ -10,7 +10,7 @@ interface SplitProps {
 
 const within = (share: number): number => Math.min(80, Math.max(20, share));
 
-/** Two sides with a divider that is dragged, or moved with the arrow keys. */
+/** Two panes with a divider that can be dragged, or moved with the arrow keys. */
 export function Split({ label, share: initial, children }: SplitProps) {
   const [share, setShare] = useState(initial);
   const box = useRef<HTMLDivElement>(null);

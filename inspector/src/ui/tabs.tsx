@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 export interface Tab<Name extends string> {
   readonly name: Name;
   readonly title: string;
-  /** Shown beside the title: how many there are. */
+  /** A count beside the title. */
   readonly count?: number;
 }
 
@@ -20,7 +20,7 @@ interface TabsProps<Name extends string> {
 
 const steps: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
 
-/** Tabs and what they show; arrow keys go from one to the next. */
+/** Tabs with their panels; arrow keys switch between them. */
 export function Tabs<Name extends string>(props: TabsProps<Name>) {
   const { tabs, current, onChange } = props;
   const id = useId();

@@ -1,13 +1,13 @@
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** The time of day; with its date where that is another day. */
+/** The time of day; with the date if it is not today. */
 export function timeOf(milliseconds: number, now = Date.now()): string {
   const isToday = new Date(milliseconds).toDateString() === new Date(now).toDateString();
   return (isToday ? clock : calendar).format(milliseconds);
 }
 
-/** How long something took: `84 ms`, `1.2 s`. */
+/** A duration: `84 ms`, `1.2 s`. */
 export function durationOf(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`;

@@ -5,23 +5,23 @@ import { moved } from './list-keys.ts';
 interface WindowedListProps {
   readonly label: string;
   readonly count: number;
-  /** Height of a row, in rem: all rows have the same. */
+  /** Height of a row, in rem: the same for all rows. */
   readonly rowHeight: number;
   readonly row: (index: number) => ComponentChildren;
   readonly rowKey?: (index: number) => string | number;
   /** -1 for none. */
   readonly selected?: number;
   readonly onSelect?: (index: number) => void;
-  /** Stays at the end as rows are added, while the end is in sight. */
+  /** Keeps the end in sight as rows are added, while it is in sight. */
   readonly follows?: boolean;
 }
 
-/** Rows kept above and below those in sight. */
+/** Rows rendered above and below the visible ones. */
 const spare = 6;
 
 /**
- * A list that holds only the rows in sight, so that ten thousand cost as much as twenty. Arrow keys
- * choose among all of them.
+ * A list that renders only the visible rows, so that ten thousand rows cost as much as twenty. Arrow
+ * keys select among all of them.
  */
 export function WindowedList(props: WindowedListProps) {
   const { count, rowHeight, selected = -1, onSelect, follows = false } = props;

@@ -6,11 +6,11 @@ interface EventLineProps {
   readonly isGood: boolean;
   readonly number: number;
   readonly summary: EventSummary | undefined;
-  /** Stands where there is no summary, for the frame is no event. */
+  /** Shown instead of a summary for a frame that is not an event. */
   readonly raw?: string;
 }
 
-/** One event in a list: whether it is as it should be, its number, and what it says. */
+/** One event in a list: its check result, its number, and its summary. */
 export function EventLine({ isGood, number, summary, raw = '' }: EventLineProps) {
   return (
     <span class="frame-row">

@@ -10,7 +10,7 @@ import { JudgedExchange } from './judged-exchange.ts';
 import { ProblemList } from './problem-list.tsx';
 import { parsed } from './validate-frame.ts';
 
-/** One exchange: the request on one side, what came on the other. */
+/** One exchange: the request on one side, the response on the other. */
 export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   const judged = JudgedExchange.of(exchange);
   return (
@@ -58,7 +58,7 @@ export function HeaderList({ headers }: { readonly headers: Exchange['requestHea
 interface FramesProps {
   readonly exchange: Exchange;
   readonly judged: JudgedExchange;
-  /** The exchange grows in place: by this the list learns of it. */
+  /** The exchange is mutated in place: changes with every frame, so that the list updates. */
   readonly count: number;
 }
 

@@ -1,17 +1,17 @@
 import { Changes } from '../api/changes.ts';
 
-/** One event of a stream, or a whole answer, as it came. */
+/** One event of a stream, or a whole response, as received. */
 export interface WireFrame {
   readonly number: number;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly text: string;
-  /** Of a server-sent event. */
+  /** The id of a server-sent event. */
   readonly id?: string;
   readonly event?: string;
 }
 
-/** One HTTP request with all that came of it. Secrets are blacked out before anything is kept. */
+/** One HTTP request with its response. Secrets are redacted before anything is stored. */
 export interface Exchange {
   readonly number: number;
   readonly method: string;
@@ -24,7 +24,7 @@ export interface Exchange {
   responseHeaders: readonly (readonly [string, string])[];
   isStream: boolean;
   readonly frames: WireFrame[];
-  /** Frames that made room for later ones. */
+  /** Number of frames dropped to limit memory. */
   dropped: number;
   problem: string;
 }
@@ -61,7 +61,7 @@ export class WireLog extends Changes {
     const number = exchange.dropped + exchange.frames.length + 1;
     exchange.frames.push({ ...frame, number, time: Date.now() });
     if (exchange.frames.length > maxFrames) {
-      // A piece at a time: taking away single frames would cost as much as all of them.
+      // In batches: removing single frames from the front would take quadratic time.
       exchange.frames.splice(0, 1_000);
       exchange.dropped += 1_000;
     }

@@ -14,7 +14,7 @@ export const eventTones: Readonly<Record<EventSummary['kind'], Tone>> = {
   artifact: 'good',
 };
 
-/** An event in a few words. */
+/** The summary of an event. */
 export function eventSummary(event: StreamResponse): EventSummary {
   if ('task' in event) {
     const { status, artifacts } = event.task;
@@ -38,17 +38,17 @@ export function eventSummary(event: StreamResponse): EventSummary {
   return { kind: 'artifact', text: `${how}${name}${last} — ${wordsOf(artifact.parts)}` };
 }
 
-/** Long ids are made by machines, and begin alike. */
+/** Long ids are generated, and have equal prefixes. */
 function shortName(id: string): string {
   return id.length > 24 ? `…${id.slice(-6)}` : id;
 }
 
-/** The first words of parts, in one line. */
+/** The first words of the parts, on one line. */
 export function wordsOf(parts: readonly Part[]): string {
   const hasText = parts.some(({ text }) => text !== undefined && text !== '');
   const words = parts.map((part) => {
     if (part.text !== undefined) return part.text;
-    // Data says little in one line; where there are words, they are what counts.
+    // Prefers text: data is hard to read on one line.
     if (part.data !== undefined) return hasText ? '' : JSON.stringify(part.data);
     return part.filename ?? part.url ?? 'file';
   });
@@ -56,7 +56,7 @@ export function wordsOf(parts: readonly Part[]): string {
   return line.length > 160 ? `${line.slice(0, 160)}…` : line;
 }
 
-/** What stands in a frame, whatever it is. */
+/** The content of a frame of any kind. */
 export function frameSummary(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -3,12 +3,12 @@ import { type EventSummary, eventSummary } from './frame-summary.ts';
 import { SequenceCheck } from './sequence-check.ts';
 import { judgeFrame, judgeRequest, type Spoken, spokenIn } from './validate-frame.ts';
 
-/** Time for looking at frames in one go, in milliseconds: the picture that is being drawn waits for it. */
+/** Time slice for checking frames, in milliseconds: rendering waits for it. */
 const stretch = 2;
-/** However slow it is, it goes on: frames looked at between two looks at the clock. */
+/** Frames checked between two looks at the clock, so that slow machines make progress, too. */
 const atOnce = 25;
 
-/** What is wrong with an exchange, frame by frame. Each frame is looked at once. */
+/** The problems of an exchange, frame by frame. Each frame is checked once. */
 export class JudgedExchange {
   readonly spoken: Spoken;
   readonly requestProblems: readonly string[];
@@ -25,7 +25,7 @@ export class JudgedExchange {
 
   static readonly #known = new WeakMap<Exchange, JudgedExchange>();
 
-  /** The judgement of an exchange, as far as it was looked at. */
+  /** The check of an exchange, as far as it got. */
   static of(exchange: Exchange): JudgedExchange {
     let judged = this.#known.get(exchange);
     if (judged === undefined) {
@@ -35,27 +35,27 @@ export class JudgedExchange {
     return judged;
   }
 
-  /** Empty for a frame that is as it should be. */
+  /** Empty for a valid frame. */
   problemsOf({ number }: WireFrame): readonly string[] {
     return this.#problems.get(number) ?? [];
   }
 
-  /** What a frame says, where it is an event. */
+  /** The summary of a frame that is an event. */
   summaryOf({ number }: WireFrame): EventSummary | undefined {
     return this.#summaries.get(number);
   }
 
-  /** Frames with something wrong, and the request if it is. */
+  /** Number of invalid frames, including the request. */
   get count(): number {
     return this.#problems.size + (this.requestProblems.length > 0 ? 1 : 0);
   }
 
-  /** Whether there are frames that were not looked at yet. */
+  /** Whether there are unchecked frames. */
   get isBehind(): boolean {
     return this.#isBehind;
   }
 
-  /** Looks at a further portion of what has come; `isBehind` tells whether that was all. */
+  /** Checks the next batch of frames; `isBehind` is false once all are checked. */
   look({ frames, dropped }: Exchange): void {
     const first = Math.max(0, this.#seen - dropped);
     const startedAt = performance.now();

@@ -1,6 +1,6 @@
 import { Icon } from '../ui/icon.tsx';
 
-/** What is wrong, one line each; or that nothing is. */
+/** The problems, one per line; or that there are none. */
 export function ProblemList({ problems }: { readonly problems: readonly string[] }) {
   if (problems.length === 0) {
     return (
@@ -20,7 +20,7 @@ export function ProblemList({ problems }: { readonly problems: readonly string[]
   );
 }
 
-/** The same, as small as can be. */
+/** The same as an icon. */
 export function Mark({ isGood }: { readonly isGood: boolean }) {
   return (
     <span class={isGood ? 'mark good' : 'mark bad'}>

@@ -6,7 +6,7 @@ const secretHeader =
   /^(?:authorization|proxy-authorization|cookie)$|api-?key|token|secret|password/i;
 const maxBody = 1_000_000;
 
-/** `fetch` that keeps what goes out and what comes in. `secrets` are blacked out wherever they stand. */
+/** A `fetch` that records requests and responses, with `secrets` redacted. */
 export function recordingFetch(
   inner: typeof fetch,
   log: WireLog,
@@ -56,7 +56,7 @@ function record(
   return new Response(own, { status, statusText, headers });
 }
 
-/** Reads along; what is read is dropped once it is parsed. */
+/** Reads a copy of the body; drops the text once it is parsed. */
 async function keep(
   body: ReadableStream<Uint8Array>,
   exchange: Exchange,
@@ -78,7 +78,7 @@ async function keep(
       }
     }
   } catch {
-    // Whoever asked is told of the break by their own half.
+    // The other branch of the body reports the error to the caller.
     exchange.problem = 'the connection was closed before the end';
   }
   if (text !== '') log.add(exchange, { text: clean(text) });

@@ -1,8 +1,8 @@
 import { isTerminal, type StreamResponse } from '../../../src/protocol/index.ts';
 
 /**
- * The rules that hold between the events of one task, beyond what each of them says: who has seen all
- * events up to one can tell what is wrong with the next.
+ * The rules across the events of one task, beyond the validity of each event: needs all events from
+ * the first on.
  */
 export class SequenceCheck {
   #taskId: string | undefined;
@@ -11,7 +11,7 @@ export class SequenceCheck {
   #count = 0;
   readonly #artifacts = new Map<string, 'open' | 'sealed'>();
 
-  /** What is wrong with this event after all that came before. */
+  /** The problems of this event, given all previous ones. */
   add(event: StreamResponse): readonly string[] {
     this.#count += 1;
     const problems: string[] = [];

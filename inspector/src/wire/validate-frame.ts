@@ -11,7 +11,7 @@ import {
 } from '../../../src/protocol/index.ts';
 import type { Exchange } from './exchange.ts';
 
-/** What an exchange is, as far as its request tells. */
+/** The kind of an exchange, from its request. */
 export interface Spoken {
   readonly operation: Operation | 'card' | undefined;
   readonly version: '1.0' | '0.3';
@@ -20,10 +20,10 @@ export interface Spoken {
   readonly id?: unknown;
 }
 
-/** What is right and wrong with one answer or event. */
+/** The result of checking one response or event. */
 export interface Judged {
   readonly problems: readonly string[];
-  /** The event, where it is one and could be read. */
+  /** The event, if the frame is a readable one. */
   readonly event?: StreamResponse;
 }
 
@@ -47,7 +47,7 @@ export function spokenIn(exchange: Exchange): Spoken {
   return { operation: restOperation(exchange.method, url.pathname), version, binding: 'HTTP+JSON' };
 }
 
-/** By the end of the path, for what stands before it is the agent's own. */
+/** By the end of the path: the prefix is the agent's own. */
 const restPaths: readonly (readonly [RegExp, Operation])[] = [
   [/^POST .*\/message:send$/, 'sendMessage'],
   [/^POST .*\/message:stream$/, 'sendStreamingMessage'],
@@ -62,7 +62,7 @@ function restOperation(method: string, pathname: string): Operation | undefined 
   return restPaths.find(([pattern]) => pattern.test(`${method} ${pathname}`))?.[1];
 }
 
-/** Reads what came as strictly as the specification is written. */
+/** Decodes a frame as strictly as the specification. */
 export function judgeFrame(text: string, spoken: Spoken): Judged {
   const json = parsed(text);
   if (json === undefined) return { problems: ['is not JSON'] };
@@ -77,7 +77,7 @@ function envelopeProblems(json: unknown, { id }: Spoken): readonly string[] {
   if (!isJsonObject(json)) return ['is not a JSON-RPC response'];
   const problems: string[] = [];
   if (json['jsonrpc'] !== '2.0') problems.push('jsonrpc: must be "2.0"');
-  // Whoever refuses a request before reading it cannot know its id (JSON-RPC 2.0, section 5).
+  // A server that refuses a request before reading it cannot know its id (JSON-RPC 2.0, section 5).
   const isUnread = json['id'] === null && 'error' in json;
   if (json['id'] !== id && !isUnread) problems.push('id: must be that of the request');
   if ('result' in json === 'error' in json) problems.push('must have either result or error');
@@ -86,7 +86,7 @@ function envelopeProblems(json: unknown, { id }: Spoken): readonly string[] {
 
 function judgeResult(json: unknown, spoken: Spoken): Judged {
   const dialect = dialectOf(spoken);
-  // A refusal in HTTP+JSON is no answer to the operation.
+  // An HTTP+JSON error is not an answer to the operation.
   if (isJsonObject(json) && 'error' in json) return { problems: [] };
   try {
     switch (spoken.operation) {
@@ -112,7 +112,7 @@ function judgeResult(json: unknown, spoken: Spoken): Judged {
   }
 }
 
-/** What is wrong with what was sent. */
+/** The problems of a request. */
 export function judgeRequest(exchange: Exchange, spoken: Spoken): readonly string[] {
   const json = parsed(exchange.requestBody);
   const params = spoken.binding === 'JSONRPC' && isJsonObject(json) ? json['params'] : json;
@@ -127,7 +127,7 @@ export function judgeRequest(exchange: Exchange, spoken: Spoken): readonly strin
         dialect.taskPushNotificationConfig.decode(params);
         break;
       default:
-      // The others carry hardly more than an id, which the answer tells about.
+      // The other requests contain hardly more than an id, which the response shows to be valid.
     }
     return [];
   } catch (error) {
@@ -140,7 +140,7 @@ function dialectOf({ version, binding }: Spoken): Dialect {
   return binding === 'JSONRPC' ? v03 : v03Rest;
 }
 
-/** Every field at fault, by its path. */
+/** Every invalid field, by its path. */
 export function problemsOf(error: unknown): readonly string[] {
   if (!(error instanceof LegateError)) throw error;
   const { violations, message } = error;

@@ -9,10 +9,10 @@ import type { Exchange, WireLog } from './exchange.ts';
 import { JudgedExchange } from './judged-exchange.ts';
 import { Mark } from './problem-list.tsx';
 
-/** Everything that went over the wire: requests, and what came of each. */
+/** All requests of a conversation with their responses. */
 export function WireView({ log }: { readonly log: WireLog }) {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
-  // Read so that the view follows the log.
+  // Subscribes to the log.
   const isAny = log.version.value >= 0 && log.exchanges.length > 0;
   if (!isAny) {
     return (
