@@ -18,7 +18,7 @@ const [, , url = ''] = process.argv;
 /** Asks once; resolves with the text of the answer. */
 type Ask = (body: string, id: string) => Promise<string>;
 
-/** Joins answers to those who wait for them. */
+/** Matches answers to pending requests. */
 class Waiting {
   readonly #waiting = new Map<string, (answer: string) => void>();
 

@@ -66,7 +66,7 @@ function requestMaker(template: RequestTemplate): () => string {
   const head =
     'POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n' +
     `Accept: ${template.accept}\r\nA2A-Version: 1.0\r\nContent-Length: `;
-  // Shaped like a UUID; a random beginning keeps the ids of different jobs apart.
+  // Shaped like a UUID; a random prefix keeps the ids of different jobs apart.
   const prefix = crypto.randomUUID().slice(0, 24);
   let count = 0;
   return () => {

@@ -3,7 +3,7 @@
  * and the load generator as processes of their own, and asks them over IPC.
  */
 
-/** What a server under test tells about itself. */
+/** The measurements that a server under test reports. */
 export interface Usage {
   /** Processor time since the start, user and system, in microseconds. */
   readonly cpuMicros: number;
@@ -23,7 +23,7 @@ export interface RequestTemplate {
   /** ASCII, both; between them stands a value. */
   readonly before: string;
   readonly after: string;
-  /** Taken in turn; without them each request gets an id of its own. */
+  /** Used in turn; without them each request gets a new id. */
   readonly values?: readonly string[];
   /** An answer without this text, or without status 200, is an error. */
   readonly expects: string;
@@ -50,7 +50,7 @@ export interface LoadResult {
   readonly p99Ms: number;
   /** Of all answers together, bodies only. */
   readonly bytes: number;
-  /** The beginning of one wrong answer, to tell what went wrong. */
+  /** The start of one wrong answer, for the error message. */
   readonly firstError?: string;
 }
 

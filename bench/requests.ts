@@ -5,7 +5,7 @@ type Shape = Pick<RequestTemplate, 'before' | 'after'>;
 const echoWords = 'What is the weather in Lisbon tomorrow, and shall I take an umbrella?';
 const completed = 'TASK_STATE_COMPLETED';
 
-/** A message with an id of its own; the answer is its task. */
+/** A message with a new id; the answer is its task. */
 export function sendMessage(port: number, words: string = echoWords): RequestTemplate {
   return {
     port,
@@ -15,7 +15,7 @@ export function sendMessage(port: number, words: string = echoWords): RequestTem
   };
 }
 
-/** A message with an id of its own; the answer is a stream of events. */
+/** A message with a new id; the answer is a stream of events. */
 export function streamMessage(port: number, words: string = echoWords): RequestTemplate {
   return {
     port,
@@ -25,7 +25,7 @@ export function streamMessage(port: number, words: string = echoWords): RequestT
   };
 }
 
-/** A message whose task is to be worked on while nobody listens. */
+/** A message whose task runs without a subscriber. */
 export function sendAndLeave(port: number, words: string): RequestTemplate {
   return {
     port,

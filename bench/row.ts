@@ -1,6 +1,6 @@
 import type { Bench, Figures, ServerName } from './bench.ts';
 
-/** One line of work, measured on several servers, with the bars it has to clear. */
+/** One workload, measured on several servers, with the bars it has to clear. */
 export interface Row {
   /** As given to `--only`. */
   readonly name: string;
@@ -38,10 +38,10 @@ export function holds({ value, bound, bar }: Verdict): boolean {
 }
 
 /**
- * One of our servers beside the official SDK. The bar is for the SDK on the same Node as ours: what is
- * compared are two programs, not two Nodes. Where the machine has an older Node, which is what users
- * of the SDK run there, that ratio is told too. Server CPU is what the load hides where it is the
- * slower side.
+ * Compares one of our servers with the official SDK. The bar applies to the SDK on the same Node as
+ * ours, so that it compares two programs, not two Nodes. If the machine has an older Node, which users
+ * of the SDK run there, the report has that ratio, too. Server CPU shows the difference when the load
+ * generator is the bottleneck.
  */
 export function besideSdk(
   figures: ReadonlyMap<ServerName, Figures>,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The Node that this machine has of its own. */
+/** The Node installed on this machine. */
 export interface SystemNode {
   readonly path: string;
   /** Like `v20.20.2`. */

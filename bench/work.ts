@@ -1,10 +1,10 @@
-/** What a message asks the agent under test to do; it stands at the beginning of its text. */
+/** What a message asks the agent under test to do; the prefix of its text. */
 export type Work =
-  /** One artifact with the words of the message. */
+  /** One artifact with the text of the message. */
   | { readonly kind: 'echo' }
   /** One artifact in pieces. */
   | { readonly kind: 'chunks'; readonly count: number; readonly size: number }
-  /** One artifact made anew again and again: events without end, and a task that stays small. */
+  /** One artifact that is replaced repeatedly: endless events, and a task that stays small. */
   | { readonly kind: 'replacements'; readonly count: number; readonly size: number };
 
 export function work(kind: 'chunks' | 'replacements', count: number, size: number): string {

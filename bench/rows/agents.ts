@@ -13,7 +13,7 @@ export const agents: Row = {
   name: 'agents',
   title: `agents: a step of the loop, an idle session, ${streams} streams of 50 tokens/s`,
   async run() {
-    // Kept on no processor: time is what counts here, and V8 collects on threads of its own.
+    // Not pinned to a processor: the row measures time, and V8 collects garbage on other threads.
     const { helper, ready } = await startHelper<AgentQuestion, number, { port: number }>({
       file: 'servers/agents.ts',
     });

@@ -13,7 +13,7 @@ export const chunks: Row = {
   async run(bench) {
     const [ours1000, ours4000] = await times(bench, 'memory', 9);
     const [, sqlite4000] = await times(bench, 'sqlite', 3);
-    // Its time grows with the square of the chunks: some twenty seconds, so once has to do.
+    // Its time grows with the square of the chunks: some twenty seconds, so it runs once.
     const [, sdk4000] = await times(bench, 'sdk', 1);
     return {
       notes: {

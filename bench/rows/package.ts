@@ -8,7 +8,7 @@ import { atMost, type Row } from '../row.ts';
 const run = promisify(execFile);
 const times = 9;
 
-/** What whoever installs it gets: how large it is, and how soon its command answers. */
+/** The installed package: its size, and the start time of its command. */
 export const packaged: Row = {
   name: 'package',
   title: 'the package, as it would be published',

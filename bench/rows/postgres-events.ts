@@ -44,7 +44,7 @@ async function follow(port: number, taskId: string, ages: number[]): Promise<voi
     const frames = text.split('\n\n');
     text = frames.pop() ?? '';
     for (const frame of frames) {
-      // The first frame is a snapshot: what was made before anybody subscribed does not count.
+      // The first frame is a snapshot: events before the subscription do not count.
       if (!frame.includes('artifactUpdate')) continue;
       const made = /made ([\d.]+)/.exec(frame)?.[1];
       if (made !== undefined) ages.push(now - Number(made));

@@ -1,6 +1,6 @@
 import { type Helper, startHelper } from '../ipc.ts';
 
-/** What our server on PostgreSQL tells about itself; the SDK's tells of its processor time only. */
+/** The measurements of our server on PostgreSQL; the SDK's server reports processor time only. */
 export interface PostgresUsage {
   readonly cpuMicros: number;
   readonly roundTrips?: number;

@@ -115,7 +115,7 @@ function ratioOf(slices: readonly Slice[]): number {
   return median(slices.map(({ delivering, idle }) => delivering / idle));
 }
 
-/** Starts the tasks whose events are owed to the receiver, each to a webhook of its own. */
+/** Starts the tasks whose events go to the receiver, each to its own webhook. */
 async function notify(port: number, receiverPort: number): Promise<void> {
   for (let index = 0; index < webhooks; index += 1) {
     await call(port, 'SendMessage', {

@@ -13,7 +13,7 @@ export class Instruments {
     answerQuestions<unknown, Usage>(async () => this.#usage(), { port });
   }
 
-  /** Call when a turn begins; call the result when it has ended. */
+  /** Call when a turn starts; call the result when it has ended. */
   turn(): () => void {
     const start = performance.now();
     return () => {

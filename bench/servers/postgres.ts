@@ -9,7 +9,7 @@ import type { PostgresUsage } from '../rows/postgres-servers.ts';
 const [, , url = ''] = process.argv;
 const store = await openPostgres({ url });
 
-/** `ticks N MS`: so many pieces, each with the time it was made, so many milliseconds apart. */
+/** `ticks N MS`: N chunks, each with its timestamp, MS milliseconds apart. */
 const echo = agent(
   { name: 'echo', description: 'Says what it hears.', serialise: 'task' },
   async function* ({ message }) {

@@ -32,7 +32,7 @@ export function keysReadBy(file: string): ReadonlySet<string> {
   return new Set(keys.filter((key) => key !== undefined && !ignored.has(key)) as string[]);
 }
 
-/** Words in those lists that are no keys. */
+/** Words in those lists that are not keys. */
 const ignored = new Set(['const', 'join', 'legate', 'sqlite', 'store']);
 
 const importsReader = /import[^;]*\b(?:Field|Section)\b[^;]*config\/index\.ts'/;
@@ -53,7 +53,7 @@ const besides = [
   'src/cli/load-agent.ts',
 ];
 
-/** What is wrong with a table: keys that the code reads and nobody describes, and the other way. */
+/** The mismatches of a table: keys that are read but not described, and keys that are described but not read. */
 export function mismatches({ title, files, keys }: KeyTable): readonly string[] {
   const read = new Set(files.flatMap((file) => [...keysReadBy(file)]));
   const described = new Set(Object.keys(keys).map(lastPart));

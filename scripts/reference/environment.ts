@@ -52,7 +52,7 @@ export function environmentTable(): string {
   ].join('\n\n');
 }
 
-/** Variables that the code reads and nobody describes, and the other way. */
+/** Variables that are read but not described, and variables that are described but not read. */
 export function environmentMismatches(): readonly string[] {
   const read = new Set<string>();
   for (const text of sources().values()) {

@@ -72,7 +72,7 @@ function table(what: string, rows: Readonly<Record<string, string>>): string {
   ].join('\n');
 }
 
-/** Events that the code makes and nobody describes, and the other way. */
+/** Events that are emitted but not described, and events that are described but not emitted. */
 function differences(): readonly string[] {
   const agent = sources().get('src/agents/agent.ts') ?? '';
   const wire = sources().get('src/protocol/model.ts') ?? '';
@@ -86,7 +86,7 @@ function differences(): readonly string[] {
     ...mismatches(
       'event',
       new Set([...ends, ...kinds]),
-      // A helper is no event of its own.
+      // A helper is not an event.
       Object.keys(turnEvents).filter((name) => !name.endsWith('(...)')),
     ),
     ...mismatches(

@@ -50,7 +50,7 @@ export function loggedEvents(): ReadonlyMap<string, string> {
   return found;
 }
 
-/** Calls that log an event of which nobody knows the name. */
+/** Log calls whose event name is not a literal. */
 export function namelessLogCalls(): readonly string[] {
   return [...sources()].flatMap(([file, text]) => {
     if (file in indirect || passing.has(file)) return [];

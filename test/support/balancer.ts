@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A replica behind the balancer, with its pool of kept connections. */
+/** A replica behind the balancer, with its pool of keep-alive connections. */
 class Upstream {
   readonly url: URL;
   readonly connections = new Agent({ keepAlive: true, maxFreeSockets: 64 });

@@ -8,7 +8,7 @@ const hint =
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Nothing but the page under test: no other network, no state of anybody. */
+/** Only the page under test: no other network, no stored state. */
 const flags = [
   '--headless',
   '--no-sandbox',

@@ -13,7 +13,7 @@ const mostPages = 4_294_967_294;
 
 /**
  * Fills the disk under the SQLite files of this process, or frees it: files can grow no more, and
- * SQLite answers as it does when there is no room. To be loaded before a file is opened.
+ * SQLite answers as it does when the disk is full. Load it before a file is opened.
  */
 export function setDiskFull(isFull: boolean): void {
   for (const database of databases) {

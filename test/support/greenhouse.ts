@@ -94,7 +94,7 @@ export interface ProjectFolder extends AsyncDisposable {
   write(files: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/** The greenhouse in a folder of its own, with other or further files where given. */
+/** The greenhouse project in a new folder, with replaced or additional files. */
 export async function greenhouseFolder(
   files: Readonly<Record<string, string>> = {},
 ): Promise<ProjectFolder> {

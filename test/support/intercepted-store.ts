@@ -8,7 +8,7 @@ export type Interceptors = {
 };
 
 /**
- * A store with somebody in between, for tests: calls can be seen, held up and made to fail.
+ * A store with an interceptor, for tests: calls can be observed, delayed and made to fail.
  * @example const slow = intercepted(store, { load: async (go) => { await gate; return go(); } });
  */
 export function intercepted(store: Store, interceptors: Interceptors): Store {

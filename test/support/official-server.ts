@@ -89,7 +89,7 @@ export class OfficialExecutor implements AgentExecutor {
         publish.status('TASK_STATE_INPUT_REQUIRED', 'Which one?');
         return;
       case 'silent':
-        // Not even the task is made known.
+        // Not even the task is published.
         await new Promise<void>((release) => {
           this.held.set(taskId, { release, contextId });
         });
@@ -148,7 +148,7 @@ export interface OfficialServer extends AsyncDisposable {
   readonly cutAll: (then?: () => void) => void;
 }
 
-/** A server made with the official JavaScript SDK: both bindings in both versions. */
+/** A server of the official JavaScript SDK: both bindings in both versions. */
 export async function officialServer(): Promise<OfficialServer> {
   const executor = new OfficialExecutor();
   const app = express();

@@ -41,7 +41,7 @@ export interface WirePoint {
   readonly attributes: readonly { readonly key: string; readonly value: object }[];
 }
 
-/** A collector for OTLP over HTTP with JSON: keeps what it is sent, and answers as it is told. */
+/** A collector for OTLP over HTTP with JSON: stores the requests, and returns scripted responses. */
 export class OtlpCollector implements AsyncDisposable {
   readonly received: Received[] = [];
   readonly #server;

