@@ -1,8 +1,7 @@
-import { isTerminal } from '../protocol/index.ts';
-import { checkAppend } from './append-check.ts';
+import { isTerminal, LegateError } from '../protocol/index.ts';
 import type { Append, AppendOutcome, TurnRecord } from './contract.ts';
 import type { OpenTurn } from './turn-queue.ts';
-import type { TaskRow, Tables } from './tables.ts';
+import type { Tables, TaskRow } from './tables.ts';
 
 /** Appends to one task, and all that goes with it. Inside a transaction only. */
 export function append(tables: Tables, write: Append): AppendOutcome {
@@ -64,4 +63,27 @@ export function startNext({ turns }: Tables, key: string, replica: string): Turn
   const turn = turns.open.head(key);
   if (turn === undefined || turn.replica !== undefined) return undefined;
   return turns.run(turn, replica, turn.attempt);
+}
+
+/** Refuses an append that contradicts itself, before anything of it is written. */
+export function checkAppend(append: Append): void {
+  const { events, version, turn, snapshot, taskId } = append;
+  for (let index = 0; index < events.length; index += 1) {
+    const sequence = events[index]?.sequence;
+    if (sequence !== version + 1 + index) {
+      throw new LegateError(
+        'INTERNAL',
+        `task ${taskId}: an event numbered ${sequence} cannot follow version ${version + index}`,
+      );
+    }
+  }
+  if (turn === undefined && (append.endsTurn === true || append.reply !== undefined)) {
+    throw new LegateError('INTERNAL', `task ${taskId}: only the runner of a turn can end it`);
+  }
+  if (snapshot !== undefined && snapshot.version > version + events.length) {
+    throw new LegateError(
+      'INTERNAL',
+      `task ${taskId}: a snapshot of version ${snapshot.version} is ahead of its log`,
+    );
+  }
 }

@@ -1,8 +1,6 @@
 export * from './contract.ts';
 export { openMemory, openMemoryReplicas } from './memory/index.ts';
-export { openStore, type StoreOptions } from './open.ts';
-export { storeOptionsOf } from './from-settings.ts';
-export { migrateStore, storeStatus } from './migrate.ts';
+export { openStore, type StoreOptions, storeOptionsOf, migrateStore, storeStatus } from './open.ts';
 export { ownerKey } from './owner.ts';
 export { RecordSpace, type SpaceRecord } from './record-space.ts';
 export { StoredFormat } from './stored-format.ts';

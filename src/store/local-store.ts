@@ -20,7 +20,6 @@ import type {
   TaskRecord,
   TurnRecord,
 } from './contract.ts';
-import { Leases } from './leases.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Tables } from './tables.ts';
 import { attemptOf } from './turn-queue.ts';
@@ -237,4 +236,33 @@ export class LocalStore implements Store {
       if (store !== this) listener({ taskId, version });
     }
   }
+}
+
+/** The leases of replicas, for stores whose replicas are all in one process. */
+export class Leases {
+  readonly #clock: { now(): number };
+  readonly #ends = new Map<string, number>();
+
+  constructor(clock: { now(): number }) {
+    this.#clock = clock;
+  }
+
+  renew(replica: string, leaseMs: number): void {
+    this.#ends.set(replica, this.#clock.now() + leaseMs);
+  }
+
+  retire(replica: string): void {
+    this.#ends.delete(replica);
+  }
+
+  /** With `sparesExpired`, also after the lease has expired, but not once it has retired. */
+  isAlive(replica: string, sparesExpired = false): boolean {
+    const end = this.#ends.get(replica);
+    return end !== undefined && (sparesExpired || end > this.#clock.now());
+  }
+}
+
+/** The clock of a store that one process has to itself: that of the process, or the one it is given. */
+export function processClock(clock: { now(): number } = { now: Date.now }): StoreClock {
+  return { now: () => clock.now(), skewMs: () => 0 };
 }

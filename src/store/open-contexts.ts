@@ -1,4 +1,4 @@
-import { scoped } from './scoped.ts';
+import { scoped } from './owner.ts';
 
 interface Context {
   readonly agent: string;
@@ -69,4 +69,14 @@ function count(agents: Map<string, Map<string, number>>, context: Context): void
 
 function nameOf({ owner, contextId }: Context): string {
   return scoped(owner, contextId);
+}
+
+const hour = 60 * 60 * 1000;
+
+/**
+ * The end of the hour in which a context was last written. Retention goes by whole hours so that
+ * stores don't update their index with every turn.
+ */
+export function retentionBucket(now: number | undefined): number | undefined {
+  return now === undefined ? undefined : (Math.floor(now / hour) + 1) * hour;
 }

@@ -1,6 +1,8 @@
+import { join, resolve } from 'node:path';
+import type { StoreSettings } from '../config/index.ts';
 import type { Store } from './contract.ts';
 import type { MemoryOptions } from './memory/index.ts';
-import type { PostgresOptions } from './postgres/index.ts';
+import type { MigrationStatus, PostgresOptions } from './postgres/index.ts';
 import type { SqliteOptions } from './sqlite/index.ts';
 
 /**
@@ -27,4 +29,33 @@ export async function openStore(options: StoreOptions, clock?: { now(): number }
     case 'postgres':
       return (await import('./postgres/index.ts')).openPostgres(options);
   }
+}
+
+/** What `store:` of a project asks for; without the block, everything is kept beside the project. */
+export function storeOptionsOf(
+  settings: StoreSettings | undefined,
+  directory: string,
+): StoreOptions {
+  const { type = 'sqlite', path = join('.legate', 'store.db') } = settings ?? {};
+  if (type === 'memory') return { type };
+  if (type === 'sqlite') return { type, path: resolve(directory, path) };
+  const { url = '', maxConnections } = settings ?? {};
+  return { type, url, ...(maxConnections !== undefined && { maxConnections }) };
+}
+
+/** Brings the schema of a PostgreSQL store up to date. The driver is loaded with the call. */
+export async function migrateStore(url: string): Promise<MigrationStatus> {
+  const { migrate } = await import('./postgres/index.ts');
+  return migrate(url);
+}
+
+/**
+ * Which version of the schema a PostgreSQL store has, which this program wants, and how far the wall
+ * clock of this process is ahead of the database's.
+ */
+export async function storeStatus(
+  url: string,
+): Promise<MigrationStatus & { readonly skewMs: number }> {
+  const { databaseSkewMs, migrationStatus } = await import('./postgres/index.ts');
+  return { ...(await migrationStatus(url)), skewMs: await databaseSkewMs(url) };
 }

@@ -66,3 +66,17 @@ function versionOf(value: JsonValue): number {
   const version = isObject && 'v' in value ? value['v'] : undefined;
   return typeof version === 'number' ? version : 1;
 }
+
+/** The value of a counter. Throws for a record that holds something other than a number. */
+export function counterValue(
+  value: Json<JsonValue> | undefined,
+  space: string,
+  key: string,
+): number {
+  if (value === undefined) return 0;
+  if (typeof value.value === 'number') return value.value;
+  throw new LegateError(
+    'INTERNAL',
+    `record ${space}/${key} is not a counter: its value is not a number`,
+  );
+}

@@ -1,5 +1,5 @@
 import type { Store } from './contract.ts';
-import type { Leases } from './leases.ts';
+import type { Leases } from './local-store.ts';
 
 type TakeOver = Parameters<Store['takeOver']>[0];
 

@@ -1,6 +1,6 @@
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
-import { counterValue } from '../counter-value.ts';
+import { counterValue } from '../stored-format.ts';
 import { compareText, lowerBound } from '../order.ts';
 
 interface Space {

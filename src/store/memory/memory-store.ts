@@ -1,6 +1,5 @@
 import type { Store, StoreClock } from '../contract.ts';
-import { LocalStore, SharedMedium } from '../local-store.ts';
-import { processClock } from '../process-clock.ts';
+import { LocalStore, processClock, SharedMedium } from '../local-store.ts';
 import { neverOut } from '../store-health.ts';
 import { MemoryTables } from './memory-tables.ts';
 

@@ -8,11 +8,10 @@ import type {
   StoreClock,
   TurnRecord,
 } from '../contract.ts';
-import { OpenContexts } from '../open-contexts.ts';
-import { scoped } from '../scoped.ts';
+import { OpenContexts, retentionBucket } from '../open-contexts.ts';
+import { scoped } from '../owner.ts';
 import type { KnownMessage, Tables, TaskRow } from '../tables.ts';
 import { type OpenTurn, TurnQueue } from '../turn-queue.ts';
-import { writtenUntil } from '../written-until.ts';
 import { MemoryPush } from './memory-push.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { MemoryTasks } from './memory-tasks.ts';
@@ -174,7 +173,7 @@ interface ContextEntry {
   readonly contextId: string;
   value: Json<JsonValue> | undefined;
   readonly log: Json<JsonValue>[];
-  writtenUntil: number | undefined;
+  retentionBucket: number | undefined;
 }
 
 /** What agents keep of conversations. */
@@ -200,12 +199,12 @@ class MemoryContexts {
     const name = scoped(owner, contextId);
     let entry = this.#contexts.get(name);
     if (entry === undefined) {
-      entry = { owner, contextId, value: undefined, log: [], writtenUntil: undefined };
+      entry = { owner, contextId, value: undefined, log: [], retentionBucket: undefined };
       this.#contexts.set(name, entry);
     }
     entry.value = value ?? entry.value;
     for (const item of log) entry.log.push(item);
-    entry.writtenUntil = writtenUntil(now) ?? entry.writtenUntil;
+    entry.retentionBucket = retentionBucket(now) ?? entry.retentionBucket;
   }
 
   delete(owner: string, contextId: string): boolean {
@@ -215,10 +214,10 @@ class MemoryContexts {
   sweep(before: number, limit: number): number {
     const over = this.#contexts
       .values()
-      .filter(({ writtenUntil: until = Infinity }) => until <= before)
+      .filter(({ retentionBucket: until = Infinity }) => until <= before)
       .filter(({ owner, contextId }) => !this.#open.has(owner, contextId))
       .toArray()
-      .sort((a, b) => (a.writtenUntil ?? 0) - (b.writtenUntil ?? 0))
+      .sort((a, b) => (a.retentionBucket ?? 0) - (b.retentionBucket ?? 0))
       .slice(0, limit);
     for (const { owner, contextId } of over) this.delete(owner, contextId);
     return over.length;

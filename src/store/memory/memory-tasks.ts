@@ -2,7 +2,7 @@ import { isTerminal, LegateError, type TaskState } from '../../protocol/index.ts
 import type { Admission, TaskPage, TaskQuery, TaskRecord } from '../contract.ts';
 import { lowerBound } from '../order.ts';
 import type { OpenContexts } from '../open-contexts.ts';
-import { scoped } from '../scoped.ts';
+import { scoped } from '../owner.ts';
 import type { TaskRow } from '../tables.ts';
 import type { MemoryEvents } from './memory-tables.ts';
 

@@ -5,7 +5,7 @@ import {
   LegateError,
   type Message,
 } from '../../protocol/index.ts';
-import { checkAppend } from '../append-check.ts';
+import { checkAppend } from '../append.ts';
 import type {
   Admission,
   AdmitOutcome,
@@ -25,7 +25,7 @@ import { probeRecords, WriteHealth } from '../store-health.ts';
 import { stateNumber, terminalStates } from '../task-states.ts';
 import { nextTurn, postgresCommands } from './command-turns.ts';
 import type { Connections } from './connections.ts';
-import { ContextRoom } from './context-room.ts';
+import { ContextQuota } from './context-quota.ts';
 import { ContextTable, contextValues } from './context-table.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { isTaskIdTaken, outageReason } from './failure.ts';
@@ -121,7 +121,7 @@ export class PostgresStore implements Store {
   readonly #notices: Notices;
   readonly #tasks: TaskReads;
   readonly #contexts: ContextTable;
-  readonly #room = new ContextRoom();
+  readonly #quota = new ContextQuota();
   #isClosed = false;
 
   constructor(connections: Connections, notices: Notices) {
@@ -152,16 +152,16 @@ export class PostgresStore implements Store {
   async admit(admission: Admission): Promise<AdmitOutcome> {
     const { agent, key, taskId, request } = admission;
     const max = admission.task === undefined ? 0 : admission.maxContexts;
-    const limit = this.#room.limitFor(agent, max);
+    const limit = this.#quota.limitFor(agent, max);
     try {
       const values = admitValues(admission, limit);
       const [row = {}] = await this.#connections.writes.write(statements.admit, values, { key });
       if (typeof row['contexts'] === 'string')
-        this.#room.learn(agent, max, Number(row['contexts']));
-      else if (limit > 0) this.#room.forget(agent);
+        this.#quota.learn(agent, max, Number(row['contexts']));
+      else if (limit > 0) this.#quota.forget(agent);
       return toAdmitOutcome(row, key, taskId, request);
     } catch (error) {
-      if (limit > 0) this.#room.forget(agent);
+      if (limit > 0) this.#quota.forget(agent);
       if (!(error instanceof LegateError && isTaskIdTaken(error.cause))) throw error;
       throw new LegateError('INTERNAL', `task ${taskId} exists already`, { cause: error });
     }

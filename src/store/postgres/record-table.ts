@@ -71,7 +71,10 @@ export class RecordTable implements RecordStore {
     const [row] = await this.#connections.writes.write(statements.increment, values);
     const total = row?.['total'];
     if (typeof total === 'number') return total;
-    throw new LegateError('INTERNAL', `record ${space}/${key} holds no number: it is no counter`);
+    throw new LegateError(
+      'INTERNAL',
+      `record ${space}/${key} is not a counter: its value is not a number`,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { ContextRecord, ContextWrite } from '../contract.ts';
-import { writtenUntil } from '../written-until.ts';
+import { retentionBucket } from '../open-contexts.ts';
 import { terminalStates } from '../task-states.ts';
 import { entryKey, lastKey } from './entry-key.ts';
 
@@ -47,7 +47,7 @@ export class ContextTable {
   }
 
   write({ owner, contextId, value, log = [], now }: ContextWrite): void {
-    const until = writtenUntil(now) ?? null;
+    const until = retentionBucket(now) ?? null;
     const row = this.#upsert.get(owner, contextId, value?.text ?? null, log.length, until);
     const number = Number(row?.['number']);
     let sequence = Number(row?.['log_length']) - log.length;

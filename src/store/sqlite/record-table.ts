@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Json, type JsonValue } from '../../protocol/index.ts';
 import type { RecordStore, RecordWrite, StoredRecord } from '../contract.ts';
-import { counterValue } from '../counter-value.ts';
+import { counterValue } from '../stored-format.ts';
 import { compareText, prefixEnd } from '../order.ts';
 import type { GroupCommit } from './group-commit.ts';
 

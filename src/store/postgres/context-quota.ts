@@ -1,25 +1,24 @@
-/** Up to this limit every admission counts. */
+/** Up to this limit every admission counts the open contexts. */
 const exactLimit = 1_000;
-/** How long a count of a larger limit holds, in milliseconds. */
+/** How long a count for a larger limit is valid, in milliseconds. */
 const freshMs = 1_000;
-/** What part of the free contexts one replica may open before it counts again. */
+/** One replica may open this fraction (1/16) of the free contexts before it counts again. */
 const share = 16;
 
 interface Known {
   readonly max: number;
   readonly countedAt: number;
   readonly isFull: boolean;
-  /** Contexts that may be opened without counting. */
-  room: number;
+  /** How many more contexts may be opened before the next count. */
+  permits: number;
   isCounting: boolean;
 }
 
 /**
- * Spares admissions the count of open contexts where the limit is large: what was counted a moment ago
- * is taken as known. Small limits are exact; a large one may be exceeded for a moment, by what other
- * replicas were still allowed to open.
+ * Caches the number of open contexts, so that not every admission has to count them. Limits up to
+ * 1,000 are exact. A larger limit may be exceeded by what other replicas open within a second.
  */
-export class ContextRoom {
+export class ContextQuota {
   readonly #agents = new Map<string, Known>();
   readonly #now: () => number;
 
@@ -38,16 +37,16 @@ export class ContextRoom {
       return max;
     }
     if (known.isFull) return -1;
-    if (known.room === 0) return max;
-    known.room -= 1;
+    if (known.permits === 0) return max;
+    known.permits -= 1;
     return 0;
   }
 
   /** What an admission has counted. */
   learn(agent: string, max: number, contexts: number): void {
-    const room = Math.max(0, Math.floor((max - contexts) / share));
+    const permits = Math.max(0, Math.floor((max - contexts) / share));
     const isFull = contexts >= max;
-    this.#agents.set(agent, { max, countedAt: this.#now(), isFull, room, isCounting: false });
+    this.#agents.set(agent, { max, countedAt: this.#now(), isFull, permits, isCounting: false });
   }
 
   /** The count did not come. */
