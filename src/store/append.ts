@@ -1,7 +1,7 @@
 import { isTerminal, LegateError } from '../protocol/index.ts';
 import type { Append, AppendOutcome, TurnRecord } from './contract.ts';
-import type { OpenTurn } from './turn-queue.ts';
 import type { Tables, TaskRow } from './tables.ts';
+import type { OpenTurn } from './turn-queue.ts';
 
 /** Appends to one task, and all that goes with it. Inside a transaction only. */
 export function append(tables: Tables, write: Append): AppendOutcome {

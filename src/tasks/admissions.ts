@@ -9,21 +9,20 @@ import {
 } from '../protocol/index.ts';
 import type { Admission, AdmitOutcome, PushRegistration, TurnRecord } from '../store/index.ts';
 import {
+  type Call,
   checkExtensions,
   checkMediaTypes,
   contextMismatch,
   dedupeOf,
   mediaTypeFilter,
-} from './admission.ts';
+} from './call.ts';
 import { encodeTurnRequest, type TurnRequest } from './turn-request.ts';
-import { engineEnd } from './agent-events.ts';
-import type { Call } from './call.ts';
+import { engineEnd, timestamp } from './agent-events.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask, taskOf } from './live-task.ts';
 import { LogReader } from './log-reader.ts';
 import type { EngineSettings } from './options.ts';
 import type { PushConfigs } from './push-configs.ts';
-import { timestamp } from './timestamp.ts';
 import type { TurnOutcome, TurnRun } from './turn-run.ts';
 import type { Turns } from './turns.ts';
 

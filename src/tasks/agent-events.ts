@@ -4,10 +4,12 @@ import {
   type JsonObject,
   LegateError,
   type Part,
+  type StreamResponse,
   type TaskState,
   text,
 } from '../protocol/index.ts';
 import type { LiveTask } from './live-task.ts';
+import type { Scheduler } from './scheduler.ts';
 
 /** The task state that each way of ending a turn leads to. */
 export const endStates = {
@@ -128,4 +130,51 @@ export function wasSealed(artifactId: string): LegateError {
 
 function broken(what: string): LegateError {
   return new LegateError('INVALID_AGENT_RESPONSE', `the agent's answer is not valid: ${what}`);
+}
+
+/** A status update of a task, now, with the agent's words where there are any. */
+export function statusEvent(
+  task: { readonly id: string; readonly contextId: string },
+  state: TaskState,
+  said: Pick<TurnEnd, 'parts' | 'metadata'>,
+  scheduler: Scheduler,
+): StreamResponse {
+  const { parts, metadata } = said;
+  return {
+    statusUpdate: {
+      taskId: task.id,
+      contextId: task.contextId,
+      status: {
+        state,
+        ...(parts !== undefined && {
+          message: {
+            messageId: scheduler.uuid(),
+            contextId: task.contextId,
+            taskId: task.id,
+            role: 'ROLE_AGENT',
+            parts,
+          },
+        }),
+        timestamp: timestamp(scheduler.now()),
+      },
+      ...(metadata !== undefined && { metadata }),
+    },
+  };
+}
+
+let lastTime = Number.NaN;
+let lastText = '';
+
+/** A time as the protocol writes it. Many events fall into one millisecond: the last text is kept. */
+export function timestamp(time: number): string {
+  if (time !== lastTime) {
+    lastTime = time;
+    lastText = new Date(time).toISOString();
+  }
+  return lastText;
+}
+
+/** The time that a timestamp stands for, in milliseconds; NaN for one that is none. */
+export function timeOf(text: string): number {
+  return text === lastText ? lastTime : Date.parse(text);
 }

@@ -5,12 +5,12 @@ import { ownerKey, type RecordWrite, type TurnRecord } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { Hub } from './hub.ts';
 import type { EngineSettings } from './options.ts';
-import { retryWhileUnavailable } from './store-retry.ts';
+import { retryWhileUnavailable } from './scheduler.ts';
 import { RunControl } from './run-control.ts';
-import { supersede } from './supersede.ts';
+import { supersede } from './append-end.ts';
 import { TurnLost } from './task-writer.ts';
 import { endWrites, lostOutcome, type Run, type TurnOutcome } from './turn-run.ts';
-import type { StopCause } from './turn-stopped.ts';
+import type { StopCause } from './turn-end.ts';
 import { contextState, turnIdOf } from './turn-view.ts';
 
 const caller: z.ZodType<Caller> = z.looseObject({

@@ -3,6 +3,7 @@ import {
   type DeleteTaskPushNotificationConfigRequest,
   type GetTaskPushNotificationConfigRequest,
   type GetTaskRequest,
+  isTerminal,
   Json,
   type JsonValue,
   LegateError,
@@ -13,7 +14,6 @@ import {
   type Message,
   type SendMessageRequest,
   type SubscribeToTaskRequest,
-  isTerminal,
   type Task,
   taskNotFound,
   type TaskPushNotificationConfig,
@@ -30,9 +30,8 @@ import { taskOf, withHistory } from './live-task.ts';
 import { LogReader } from './log-reader.ts';
 import { Maintenance } from './maintenance.ts';
 import { type EngineOptions, type EngineSettings, resolveOptions } from './options.ts';
-import { PageTokens } from './page-token.ts';
+import { listTasks, PageTokens } from './task-list.ts';
 import { PushConfigs } from './push-configs.ts';
-import { listTasks } from './task-list.ts';
 import type { TurnOutcome } from './turn-run.ts';
 import { waitForTurn } from './turn-wait.ts';
 import { Turns } from './turns.ts';

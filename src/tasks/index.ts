@@ -3,10 +3,9 @@ export type { ContextKey } from './commands.ts';
 export { Engine, type SendOutcome } from './engine.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { readTaskAt } from './live-task.ts';
-export type { EngineOptions, PushHooks } from './options.ts';
-export { retentionOf } from './retention.ts';
+export { type EngineOptions, type PushHooks, retentionOf } from './options.ts';
 export { type Scheduler, storeScheduler, systemScheduler, type Timer } from './scheduler.ts';
-export { TurnStopped } from './turn-stopped.ts';
+export { TurnStopped } from './turn-end.ts';
 export {
   type McpHandler,
   mcpHandler,

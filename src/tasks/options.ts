@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/index.ts';
+import type { StoreSettings } from '../config/index.ts';
 import type { TaskPushNotificationConfig } from '../protocol/index.ts';
 import { Replica, type Store } from '../store/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
@@ -126,5 +127,16 @@ export function resolveOptions(options: EngineOptions): EngineSettings {
     pageTokenKey: options.pageTokenKey ?? crypto.randomUUID(),
     logger,
     scheduler,
+  };
+}
+
+/** How long `store:` of a project says that things are kept; what it leaves out is left out. */
+export function retentionOf(
+  settings: StoreSettings | undefined,
+): Pick<EngineOptions, 'retentionMs' | 'contextRetentionMs'> {
+  const { taskRetentionSeconds: tasks, contextRetentionSeconds: contexts } = settings ?? {};
+  return {
+    ...(tasks !== undefined && { retentionMs: tasks * 1000 }),
+    ...(contexts !== undefined && { contextRetentionMs: contexts * 1000 }),
   };
 }

@@ -1,6 +1,6 @@
 import type { EngineSettings } from './options.ts';
 import type { Timer } from './scheduler.ts';
-import { type StopCause, TurnStopped } from './turn-stopped.ts';
+import { type StopCause, TurnStopped } from './turn-end.ts';
 
 /**
  * How a run comes to be stopped.

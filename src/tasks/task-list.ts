@@ -1,13 +1,13 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
   invalidParams,
   type ListTasksRequest,
   type ListTasksResponse,
   type Task,
 } from '../protocol/index.ts';
-import type { TaskRecord, TaskQuery } from '../store/index.ts';
+import type { TaskQuery, TaskRecord } from '../store/index.ts';
 import { taskOf, withHistory } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
-import type { PageTokens } from './page-token.ts';
 
 const defaultPageSize = 50;
 const maxPageSize = 100;
@@ -57,4 +57,53 @@ function listed(record: TaskRecord, request: ListTasksRequest): Task {
   const task = withHistory(taskOf(record), request.historyLength).value;
   const { artifacts, ...rest } = task;
   return request.includeArtifacts === true ? { ...rest, artifacts: artifacts ?? [] } : rest;
+}
+
+export interface PageCursor {
+  readonly statusTime: number;
+  readonly id: string;
+}
+
+/**
+ * Page tokens are opaque, authenticated and bound to the owner and the filters they were made for,
+ * so a token can be neither forged nor used to look into another list.
+ */
+export class PageTokens {
+  readonly #key: string;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  issue(cursor: PageCursor, scope: string): string {
+    const payload = Buffer.from(JSON.stringify([cursor.statusTime, cursor.id])).toString(
+      'base64url',
+    );
+    return `${payload}.${this.#sign(payload, scope)}`;
+  }
+
+  read(token: string, scope: string): PageCursor {
+    const [payload = '', signature = '', ...rest] = token.split('.');
+    const expected = Buffer.from(this.#sign(payload, scope));
+    const given = Buffer.from(signature);
+    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      throw invalidParams({
+        field: 'pageToken',
+        description: 'is not a token of this list; start again without one',
+      });
+    }
+    const [statusTime, id] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
+      number,
+      string,
+    ];
+    return { statusTime, id };
+  }
+
+  #sign(payload: string, scope: string): string {
+    return createHmac('sha256', this.#key)
+      .update(scope)
+      .update('\n')
+      .update(payload)
+      .digest('base64url');
+  }
 }

@@ -5,7 +5,7 @@ import { type Append, openMemory, type Store, type TurnRecord } from '../store/i
 import { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
 import { systemScheduler } from './scheduler.ts';
-import { statusEvent } from './status-event.ts';
+import { statusEvent } from './agent-events.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
 
 const replica = 'r1';

@@ -18,9 +18,8 @@ import type {
 } from '../store/index.ts';
 import type { Hub } from './hub.ts';
 import { LiveTask } from './live-task.ts';
-import type { Scheduler } from './scheduler.ts';
-import { retryWhileUnavailable } from './store-retry.ts';
-import { timeOf } from './timestamp.ts';
+import { retryWhileUnavailable, type Scheduler } from './scheduler.ts';
+import { timeOf } from './agent-events.ts';
 
 /** Events that may wait for the disk before the agent has to. */
 const pendingLimit = 256;

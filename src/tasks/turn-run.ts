@@ -18,18 +18,15 @@ import {
 } from '../store/index.ts';
 import { inSpan, type Span } from '../telemetry/index.ts';
 import type { TurnRequest } from './turn-request.ts';
-import { endStates, EventCheck, isTurnEnd, wasSealed } from './agent-events.ts';
+import { endStates, EventCheck, isTurnEnd, statusEvent, wasSealed } from './agent-events.ts';
 import type { Hub } from './hub.ts';
-import type { LiveTask } from './live-task.ts';
+import { type LiveTask, sealedArtifacts } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { RunControl } from './run-control.ts';
-import { retryWhileUnavailable } from './store-retry.ts';
-import { sealedArtifacts } from './sealed-artifacts.ts';
-import { statusEvent } from './status-event.ts';
-import { supersede } from './supersede.ts';
+import { retryWhileUnavailable } from './scheduler.ts';
+import { supersede } from './append-end.ts';
 import { TaskWriter, TurnLost } from './task-writer.ts';
-import { decideEnd, endAfter } from './turn-end.ts';
-import type { StopCause } from './turn-stopped.ts';
+import { decideEnd, endAfter, type StopCause } from './turn-end.ts';
 import { TurnView } from './turn-view.ts';
 
 /** What a turn came to. `next`: the turn of the same key that this replica now has to run. */

@@ -2,7 +2,7 @@ import { type ContextState, type Turn, type TurnRecords, turnRecords } from '../
 import type { JsonObject, Message } from '../protocol/index.ts';
 import type { RecordWrite, TurnRecord } from '../store/index.ts';
 import type { EngineSettings } from './options.ts';
-import { retryWhileUnavailable } from './store-retry.ts';
+import { retryWhileUnavailable } from './scheduler.ts';
 import type { TurnRunOptions } from './turn-run.ts';
 
 /** What log lines call a turn: the task, and which of its turns. */

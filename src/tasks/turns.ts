@@ -11,12 +11,11 @@ import { LiveTask } from './live-task.ts';
 import type { EngineSettings } from './options.ts';
 import { appendEnd } from './append-end.ts';
 import { engineEnd } from './agent-events.ts';
-import { retryWhileUnavailable } from './store-retry.ts';
+import { retryWhileUnavailable } from './scheduler.ts';
 import { TurnLost } from './task-writer.ts';
-import { interruptedEnd } from './turn-end.ts';
+import { interruptedEnd, type StopCause } from './turn-end.ts';
 import { type Run, type TurnOutcome, TurnRun } from './turn-run.ts';
 import { TurnMeter } from './turn-meter.ts';
-import type { StopCause } from './turn-stopped.ts';
 import { turnIdOf } from './turn-view.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { timeOrderedUuid } from './uuid.ts';
+import { timeOrderedUuid } from './scheduler.ts';
 
 const noon = 1_700_000_000_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { timeOf, timestamp } from './timestamp.ts';
+import { timeOf, timestamp } from './agent-events.ts';
 
 test('a time and its timestamp stand for each other, whichever was asked for last', () => {
   const times = [1_700_000_000_000, 1_700_000_000_001, 1_700_000_000_001, 0];
