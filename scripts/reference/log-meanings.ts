@@ -68,7 +68,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'assistant.inactivity.failed': 'Conversations at rest could not be looked for; tried again',
   'assistant.inactivity.record_failed':
     'The rest of a conversation could not be noted; tried again',
-  'assistant.model_not_followed':
+  'assistant.model_sync_failed':
     'The model that another replica put in place cannot be served here; tried again',
   'assistant.workers_not_needed': '`SANIC_WORKERS` has no effect: the store has no such limit',
   'audit.approval_decided': 'Somebody decided what a peer had asked for, in the inspector',

@@ -32,7 +32,7 @@ import { inspectedAssistant } from './inspected.ts';
 import { makeReady, ModelHolder, readModel } from './model-holder.ts';
 import { withRasaNames } from './rasa-events.ts';
 import { restChannel } from './rest.ts';
-import { SharedModel, type WantedModel } from './shared-model.ts';
+import { SharedModel, type ModelSource } from './shared-model.ts';
 
 /**
  * Which project is served, on which address, and to which clients.
@@ -132,7 +132,7 @@ export async function serveAssistant(options: ServeAssistantOptions): Promise<As
     const wanted = asked === 'same' ? (file === undefined ? 'folder' : { file }) : asked;
     await (sharedModel?.change(wanted) ?? serveModel(wanted));
   };
-  const serveModel = (wanted: WantedModel): Promise<void> =>
+  const serveModel = (wanted: ModelSource): Promise<void> =>
     models.change(async () => {
       if (wanted === 'none') return undefined;
       const file = wanted === 'folder' ? undefined : wanted.file;

@@ -6,10 +6,10 @@ import type { Logger } from '../../telemetry/index.ts';
 import { KeyedQueue, repeat } from '../../time/index.ts';
 
 /** Which model to serve: none, the project folder, or a packed one. */
-export type WantedModel = 'none' | 'folder' | { readonly file: string };
+export type ModelSource = 'none' | 'folder' | { readonly file: string };
 
 /** The record in the store that requests a model of all replicas. */
-const wishSchema = z.object({
+const changeSchema = z.object({
   id: z.string(),
   wanted: z.union([z.literal('none'), z.literal('folder'), z.object({ file: z.string() })]),
 });
@@ -19,7 +19,7 @@ export interface SharedModelOptions {
   /** The fingerprint of the model that the process was started with. */
   readonly base: string;
   /** Serves another model. */
-  readonly serve: (wanted: WantedModel) => Promise<void>;
+  readonly serve: (wanted: ModelSource) => Promise<void>;
   readonly scheduler: Scheduler;
   readonly logger: Logger;
   /** Milliseconds between two polls of the store. @default 1_000 */
@@ -42,9 +42,9 @@ export class SharedModel {
   readonly #options: SharedModelOptions;
   #polling: { stop(): void } | undefined;
   /** Serializes reading, changing and publishing the model. */
-  readonly #steps = new KeyedQueue();
+  readonly #queue = new KeyedQueue();
   /** The last change request that was applied, or failed and is not retried before `#retryAt`. */
-  #known: string | undefined;
+  #lastChange: string | undefined;
   #retryAt = Infinity;
 
   constructor(options: SharedModelOptions) {
@@ -54,40 +54,40 @@ export class SharedModel {
   /** Polls at once, so that a new replica serves the same model as the others. */
   async start(): Promise<void> {
     const { scheduler, pollMs = 1_000, logger } = this.#options;
-    const look = (): Promise<void> => this.#steps.run('model', () => this.#look());
+    const poll = (): Promise<void> => this.#queue.run('model', () => this.#poll());
     // Keep serving the current model; the next poll retries.
     const onError = (error: unknown): void =>
-      logger.error({ error }, 'assistant.model_not_followed');
-    await look().catch(onError);
-    this.#polling = repeat(pollMs, look, { timers: scheduler, onError });
+      logger.error({ error }, 'assistant.model_sync_failed');
+    await poll().catch(onError);
+    this.#polling = repeat(pollMs, poll, { timers: scheduler, onError });
   }
 
   async stop(): Promise<void> {
     this.#polling?.stop();
-    await this.#steps.idle();
+    await this.#queue.idle();
   }
 
   /** Serves another model and requests it of the other replicas. */
-  change(wanted: WantedModel): Promise<void> {
+  change(wanted: ModelSource): Promise<void> {
     const { records, base, scheduler, serve } = this.#options;
-    return this.#steps.run('model', async () => {
+    return this.#queue.run('model', async () => {
       await serve(wanted);
       const id = scheduler.uuid();
       const value = Json.of<JsonValue>({ id, wanted });
       await records.write([{ space, key: base, value }], scheduler.now());
-      this.#known = id;
+      this.#lastChange = id;
     });
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { records, base, scheduler, serve } = this.#options;
     const now = scheduler.now();
     const found = await records.get(space, base, now);
-    const wish = found && wishSchema.parse(found.value.value);
-    if (wish === undefined || (wish.id === this.#known && now < this.#retryAt)) return;
-    this.#known = wish.id;
+    const change = found && changeSchema.parse(found.value.value);
+    if (change === undefined || (change.id === this.#lastChange && now < this.#retryAt)) return;
+    this.#lastChange = change.id;
     this.#retryAt = now + retryMs;
-    await serve(wish.wanted);
+    await serve(change.wanted);
     this.#retryAt = Infinity;
   }
 }
