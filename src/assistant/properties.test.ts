@@ -15,7 +15,7 @@ import {
 } from './testing/arbitrary.ts';
 import { Conversation } from './testing/conversation.ts';
 import type { TestProject } from './testing/project.ts';
-import { beginsSession } from './tracker/applied.ts';
+import { startsSession } from './tracker/applied.ts';
 import { Tracker } from './tracker/tracker.ts';
 
 const anyMessages = fc.array(anyMessage, { minLength: 1, maxLength: 12 });
@@ -128,7 +128,7 @@ test('whatever a message does, a rewind leaves the conversation as it was before
         if (chat.outcome.ended) return;
         const events = chat.last?.events ?? [];
         const isTakenBack = events.some(({ event }) => event === 'rewind');
-        if (before === undefined || isTakenBack || events.some(beginsSession)) continue;
+        if (before === undefined || isTakenBack || events.some(startsSession)) continue;
         const after = chat.tracker;
         const log = [...chat.log];
         await chat.record({ event: 'rewind' });

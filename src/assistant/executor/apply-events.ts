@@ -1,11 +1,11 @@
 import type { JsonValue } from '../../protocol/index.ts';
 import type { TrackerEvent } from '../conversation.ts';
 import { coerceSlotValue } from '../domain/coerce.ts';
-import { takesBack } from '../tracker/applied.ts';
+import { isUndo } from '../tracker/applied.ts';
 import type { EventDraft } from '../tracker/events.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
-import { formerEvents, takeBack } from './take-back.ts';
+import { formerEvents, applyUndo } from './undo.ts';
 
 /** Events that only the engine may emit: about the stack, turns and sessions. */
 const OURS: ReadonlySet<string> = new Set(['stack', 'user', 'action', 'session_started']);
@@ -37,14 +37,14 @@ export async function applyEvents(
       options.logger.warn({ event: event.event }, 'action.event.ignored');
       continue;
     }
-    if (takesBack(event)) {
+    if (isUndo(event)) {
       takenBack += 1;
       if (takenBack > MAX_TAKEN_BACK) {
         options.logger.warn({ event: event.event }, 'action.event.ignored');
         continue;
       }
       former ??= await formerEvents(dialogue);
-      takeBack(dialogue, event, former);
+      applyUndo(dialogue, event, former);
       filled = [];
       continue;
     }

@@ -14,7 +14,7 @@ import { afterFlow, cancelSegment, listOf } from './flow-end.ts';
 import { resumeSegment } from './interruption.ts';
 import { readableName } from './offers.ts';
 import { checkSlots, runSlotRejections } from './rejections.ts';
-import { formerEvents, takeBack } from './take-back.ts';
+import { formerEvents, applyUndo } from './undo.ts';
 
 /**
  * Changes the stack below the frame that runs the action: added frames run after it.
@@ -162,7 +162,7 @@ async function repeatBotMessages(dialogue: Dialogue): Promise<void> {
 async function goBack(dialogue: Dialogue): Promise<void> {
   const former = await formerEvents(dialogue);
   for (let messages = 0; messages < 2; messages += 1) {
-    takeBack(dialogue, { event: 'rewind' }, former);
+    applyUndo(dialogue, { event: 'rewind' }, former);
   }
 }
 

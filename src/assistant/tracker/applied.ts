@@ -1,21 +1,21 @@
 /** Events that start a session: nothing before them can be undone. */
-const sessionBeginnings: ReadonlySet<string> = new Set(['restart', 'session_started']);
+const sessionStarts: ReadonlySet<string> = new Set(['restart', 'session_started']);
 
 /** How far back each undo event reaches: to the last event in `from`, but never beyond `until`. */
 const reaches: ReadonlyMap<string, { readonly from: string; readonly until: ReadonlySet<string> }> =
   new Map([
-    ['rewind', { from: 'user', until: sessionBeginnings }],
-    ['undo', { from: 'action', until: new Set([...sessionBeginnings, 'user']) }],
+    ['rewind', { from: 'user', until: sessionStarts }],
+    ['undo', { from: 'action', until: new Set([...sessionStarts, 'user']) }],
   ]);
 
 /** Whether an event undoes earlier ones: `rewind` or `undo`. */
-export function takesBack({ event }: { readonly event: string }): boolean {
+export function isUndo({ event }: { readonly event: string }): boolean {
   return reaches.has(event);
 }
 
 /** Whether an event starts a session. */
-export function beginsSession({ event }: { readonly event: string }): boolean {
-  return sessionBeginnings.has(event);
+export function startsSession({ event }: { readonly event: string }): boolean {
+  return sessionStarts.has(event);
 }
 
 /**

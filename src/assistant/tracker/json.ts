@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/index.ts';
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
 import type { Domain } from '../model.ts';
-import { beginsSession } from './applied.ts';
+import { startsSession } from './applied.ts';
 import { decodeFrame } from './decode.ts';
 import type { EventDraft } from './events.ts';
 import { loadState } from './state.ts';
@@ -84,7 +84,7 @@ export function loggedStack(event: TrackerEvent): readonly StackFrame[] {
 
 /** The stack after these events, according to the log. */
 export function stackAfter(events: readonly TrackerEvent[]): readonly StackFrame[] {
-  const last = events.findLast((one) => one.event === 'stack' || beginsSession(one));
+  const last = events.findLast((one) => one.event === 'stack' || startsSession(one));
   return last?.event === 'stack' ? loggedStack(last) : [];
 }
 

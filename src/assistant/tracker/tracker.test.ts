@@ -207,7 +207,7 @@ test('section 7: a rewind takes back what came from the last message on, the log
   tracker.newFrameId();
   tracker.setStack([]);
   tracker.logStack();
-  tracker.takeBack({ event: 'rewind' }, []);
+  tracker.undo({ event: 'rewind' }, []);
   expect(tracker.save().value).toEqual({ ...before, frameCount: 2 });
   expect(tracker.events.map(({ event }) => event).slice(-2)).toEqual(['stack', 'rewind']);
   expect(tracker.slots).toEqual({ amount: null, tier: 'basic' });
@@ -224,9 +224,9 @@ test('section 7: a rewind goes back to what former turns left', () => {
   const second = Tracker.load(saved.value, { domain: bank, clock });
   second.apply(user('five'));
   second.apply(slotSet('amount', 5));
-  second.takeBack({ event: 'rewind' }, saved.events);
+  second.undo({ event: 'rewind' }, saved.events);
   expect(second.slot('amount')).toBe(4);
-  second.takeBack({ event: 'rewind' }, saved.events);
+  second.undo({ event: 'rewind' }, saved.events);
   expect(second.slot('amount')).toBe(3);
   expect(second.state.latestMessage).toMatchObject({ text: 'hello' });
   expect(second.state.transcript.map(({ text }) => text)).toEqual(['hello']);
@@ -243,7 +243,7 @@ test('section 7: an undo takes back what the last action did', () => {
   tracker.apply(actionExecuted('action_double'));
   tracker.apply(slotSet('amount', 10));
   tracker.apply(botUttered({ text: 'Ten.' }));
-  tracker.takeBack({ event: 'undo' }, []);
+  tracker.undo({ event: 'undo' }, []);
   expect(tracker.slot('amount')).toBe(5);
   expect(tracker.filledBy('amount')).toBe('llm');
   expect(tracker.state).toMatchObject({ latestAction: null, spoken: [] });

@@ -155,7 +155,7 @@ export class Tracker {
    * that are taken back. `former` are the events before those of this tracker, at least since the
    * session began. Time is not taken back: session, timer and frame ids stay those of now.
    */
-  takeBack(draft: EventDraft, former: readonly TrackerEvent[]): void {
+  undo(draft: EventDraft, former: readonly TrackerEvent[]): void {
     this.#note(draft);
     const { senderId, startedAt } = this.#state;
     const { userId, sessionId, frameCount, latestEventTime, activeAt, timer, surveyed } =

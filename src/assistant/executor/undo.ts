@@ -1,5 +1,5 @@
 import type { StackFrame, TrackerEvent } from '../conversation.ts';
-import { appliedEvents, beginsSession } from '../tracker/applied.ts';
+import { appliedEvents, startsSession } from '../tracker/applied.ts';
 import { agentEvent, type EventDraft } from '../tracker/events.ts';
 import { stackAfter } from '../tracker/json.ts';
 import { waitingAgents } from './agents.ts';
@@ -18,10 +18,10 @@ export async function formerEvents({
 }: Dialogue): Promise<readonly TrackerEvent[] | undefined> {
   const { history } = options;
   if (history === undefined) return undefined;
-  const isNew = tracker.events.some(beginsSession);
+  const isNew = tracker.events.some(startsSession);
   for (let last = FIRST_EVENTS; ; last *= 4) {
     const events = await history({ last });
-    if (isNew || events.length < last || events.some(beginsSession)) return events;
+    if (isNew || events.length < last || events.some(startsSession)) return events;
   }
 }
 
@@ -30,7 +30,7 @@ export async function formerEvents({
  * undone message; calls of agents that started since are cancelled. Without a log the conversation
  * stays as it is.
  */
-export function takeBack(
+export function applyUndo(
   dialogue: Dialogue,
   draft: EventDraft,
   former: readonly TrackerEvent[] | undefined,
@@ -42,12 +42,12 @@ export function takeBack(
   }
   // Log the current stack: an `undo` keeps it.
   tracker.logStack();
-  if (draft.event !== 'rewind') return tracker.takeBack(draft, former);
+  if (draft.event !== 'rewind') return tracker.undo(draft, former);
   const present = appliedEvents([...former, ...tracker.events]);
   const remaining = appliedEvents([...present, draft as TrackerEvent]);
   const hasMessage = remaining.length < present.length;
   if (hasMessage) leaveAgents(dialogue, stackAfter(remaining));
-  tracker.takeBack(draft, former);
+  tracker.undo(draft, former);
   if (!hasMessage) return;
   // Readers of the log that ignore undo events find the current stack.
   tracker.setStack(tracker.stack);
