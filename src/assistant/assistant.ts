@@ -12,7 +12,12 @@ import {
   type Understanding,
 } from './commands/read-message.ts';
 import type { TrackerEvent } from './conversation.ts';
-import { isAtWork, leftAgents, tellAgents, workingAgents } from './executor/agents.ts';
+import {
+  isInBackground,
+  abandonedAgents,
+  cancelAgents,
+  detachBackgroundAgents,
+} from './executor/agents.ts';
 import { applyEvents } from './executor/apply-events.ts';
 import { Dialogue } from './executor/dialogue.ts';
 import { clearStack } from './executor/flow-end.ts';
@@ -103,7 +108,7 @@ export class Assistant implements AsyncDisposable {
     dialogue.facts.understoodAt = this.#clock.now();
     for (const action of this.#actionsOfEveryTurn) await runBetweenSteps(dialogue, action);
     await run(dialogue);
-    await tellAgents(dialogue, leftAgents(dialogue));
+    await cancelAgents(dialogue, abandonedAgents(dialogue));
     return result(dialogue);
   }
 
@@ -166,28 +171,31 @@ export class Assistant implements AsyncDisposable {
   }
 
   /** Whether remote agents work on tasks of the conversation between turns. */
-  hasWork(tracker: JsonObject): boolean {
+  hasBackgroundTasks(tracker: JsonObject): boolean {
     return loadState(tracker).stack.some(
-      (frame) => frame.type === 'agent' && isAtWork(frame.metadata),
+      (frame) => frame.type === 'agent' && isInBackground(frame.metadata),
     );
   }
 
   /** Cancels the tasks of remote agents; open questions stay. Returns the agents' names. */
-  async endWork(
+  async cancelBackgroundTasks(
     request: Pick<TurnRequest, 'senderId' | 'tracker'>,
   ): Promise<TurnResult & { readonly agents: readonly string[] }> {
     const dialogue = this.#dialogue({ ...request, text: '' });
-    const left = workingAgents(dialogue);
-    await this.#during(() => tellAgents(dialogue, left));
-    return { ...result(dialogue), agents: left.map(({ agentId }) => agentId) };
+    const agents = detachBackgroundAgents(dialogue);
+    await this.#during(() => cancelAgents(dialogue, agents));
+    return { ...result(dialogue), agents: agents.map(({ agentId }) => agentId) };
   }
 
   /** Commands that only record events don't wait for remote agents. */
   #recorded(dialogue: Dialogue): TurnResult {
     const { inactive } = dialogue.tracker.state;
     // The session has ended, so no turn will read the agents' results.
-    const left = [...leftAgents(dialogue), ...(inactive ? workingAgents(dialogue) : [])];
-    if (left.length > 0) void this.#during(() => tellAgents(dialogue, left));
+    const agents = [
+      ...abandonedAgents(dialogue),
+      ...(inactive ? detachBackgroundAgents(dialogue) : []),
+    ];
+    if (agents.length > 0) void this.#during(() => cancelAgents(dialogue, agents));
     return result(dialogue);
   }
 

@@ -23,7 +23,7 @@ export type {
   CommandGenerator,
   GeneratorInput,
 } from './commands/generator.ts';
-export type { Call, CallHandler, CallOutcome, LeftCall } from './executor/call-handler.ts';
+export type { Call, CallHandler, CallOutcome, AbandonedCall } from './executor/call-handler.ts';
 export { defaultFlows, defaultResponses } from './patterns/defaults.ts';
 export type { Rephraser, RephraseRequest } from './responses/responder.ts';
 export { type EventDraft, slotSet } from './tracker/events.ts';

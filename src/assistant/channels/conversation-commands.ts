@@ -72,10 +72,10 @@ export const inactivityCommand: AgentCommand<{ readonly timer: string }, boolean
 
 /**
  * Cancels the tasks of remote agents; returns the agents' names.
- * @example console.log(endWorkCommand.name);
+ * @example console.log(cancelBackgroundCommand.name);
  */
-export const endWorkCommand: AgentCommand<object, readonly string[]> = {
-  name: 'end-work',
+export const cancelBackgroundCommand: AgentCommand<object, readonly string[]> = {
+  name: 'cancel-background-tasks',
   input: z.object({}),
   result: z.array(z.string()),
 };
@@ -155,11 +155,11 @@ export function conversationCommands(options: {
       if (recorded === undefined) return { result: false };
       return { result: true, context: saved(assistant, turn, recorded, options.timers) };
     }),
-    handleCommand(endWorkCommand, async (turn) => {
+    handleCommand(cancelBackgroundCommand, async (turn) => {
       const assistant = current();
       const speaker = await of(turn, 'api');
       if (speaker.tracker === undefined) return { result: [] };
-      const ended = await assistant.endWork(speaker);
+      const ended = await assistant.cancelBackgroundTasks(speaker);
       if (ended.agents.length === 0) return { result: [] };
       return { result: ended.agents, context: saved(assistant, turn, ended, options.timers) };
     }),

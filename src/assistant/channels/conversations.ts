@@ -7,7 +7,7 @@ import type { TrackerEvent } from '../conversation.ts';
 import { formerTrackerJson } from '../tracker/former.ts';
 import { trackerJson } from '../tracker/json.ts';
 import {
-  endWorkCommand,
+  cancelBackgroundCommand,
   recordCommand,
   sayCommand,
   type SayInput,
@@ -133,16 +133,16 @@ export class Conversations {
       for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
     }
     // Remote agents may also work between turns.
-    if (await this.#hasWork(id)) {
-      await this.#host.engine.command(this.#key(id), endWorkCommand, {});
+    if (await this.#hasBackgroundTasks(id)) {
+      await this.#host.engine.command(this.#key(id), cancelBackgroundCommand, {});
     }
     return ended;
   }
 
-  async #hasWork(id: string): Promise<boolean> {
+  async #hasBackgroundTasks(id: string): Promise<boolean> {
     const saved = (await this.#host.store.loadContext(this.#owner, id))?.value?.value;
     const assistant = this.#models.current?.assistant;
-    return saved !== undefined && assistant?.hasWork(saved as JsonObject) === true;
+    return saved !== undefined && assistant?.hasBackgroundTasks(saved as JsonObject) === true;
   }
 
   /** Returns false when the task ended in the meantime. */

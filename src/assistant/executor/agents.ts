@@ -36,7 +36,7 @@ function setAside(dialogue: Dialogue, root: FlowFrame): readonly WaitingAgent[] 
 }
 
 /** Cancels the calls of agents on a best-effort basis. */
-export async function tellAgents(
+export async function cancelAgents(
   { options }: Dialogue,
   agents: readonly WaitingAgent[],
 ): Promise<void> {
@@ -54,22 +54,22 @@ export async function tellAgents(
 const newSession = new Set(['session_started', 'session_ended', 'restart']);
 
 /** Agents that a turn abandoned: their flow took another path, or a new session started. */
-export function leftAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+export function abandonedAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker, facts } = dialogue;
   const isOver = tracker.events.some(({ event }) => newSession.has(event));
   const kept = new Set(tracker.state.terminated ? [] : tracker.stack.map(({ frameId }) => frameId));
   const lost = isOver ? facts.initialStack.filter(({ frameId }) => !kept.has(frameId)) : [];
-  return [...facts.left, ...waitingAgents(dialogue, lost)];
+  return [...facts.abandoned, ...waitingAgents(dialogue, lost)];
 }
 
 /**
  * Forgets the background tasks of agents and returns the agents, whose calls are to be cancelled. The
  * next message to one of them starts a new task.
  */
-export function workingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
+export function detachBackgroundAgents(dialogue: Dialogue): readonly WaitingAgent[] {
   const { tracker } = dialogue;
   const left = tracker.stack.flatMap((frame) => {
-    if (frame.type !== 'agent' || !isAtWork(frame.metadata)) return [];
+    if (frame.type !== 'agent' || !isInBackground(frame.metadata)) return [];
     const { at_work: _, task_id: __, ...metadata } = frame.metadata;
     const state = frame.state === 'waiting_for_input' ? 'resuming' : frame.state;
     dialogue.replace({ ...frame, state, metadata });
@@ -80,7 +80,7 @@ export function workingAgents(dialogue: Dialogue): readonly WaitingAgent[] {
 }
 
 /** Whether the agent's task runs in the background. */
-export function isAtWork(metadata: JsonObject): boolean {
+export function isInBackground(metadata: JsonObject): boolean {
   return metadata['at_work'] === true;
 }
 

@@ -30,16 +30,16 @@ export interface CallHandler {
   handles(step: CallStep): boolean;
   run(call: Call): Promise<CallOutcome>;
   /** Called when the flow that waited for the agent was cancelled, to cancel remote tasks. */
-  cancel?(left: LeftCall): Promise<void>;
+  cancel?(call: AbandonedCall): Promise<void>;
   /** Releases connections and processes. No call follows. */
   close?(): Promise<void>;
 }
 
 /**
  * An abandoned call.
- * @example const cancel = async ({ metadata }: LeftCall) => desk.giveUp(metadata['task_id']);
+ * @example const cancel = async ({ metadata }: AbandonedCall) => desk.giveUp(metadata['task_id']);
  */
-export interface LeftCall {
+export interface AbandonedCall {
   readonly step: CallStep;
   readonly metadata: JsonObject;
   readonly logger: Logger;

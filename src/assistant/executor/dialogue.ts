@@ -77,7 +77,7 @@ export interface TurnFacts {
   /** Notes of models called since the message was understood, as logged. */
   readonly prompts: JsonObject[];
   /** Abandoned agents whose calls are not cancelled yet. */
-  readonly left: WaitingAgent[];
+  readonly abandoned: WaitingAgent[];
   /** The stack after an undo: while it is unchanged, the turn waits for the user. */
   rewoundTo: readonly StackFrame[] | undefined;
 }
@@ -106,7 +106,7 @@ export class Dialogue {
       forAgent: false,
       initialStack: options.tracker.stack,
       prompts: [],
-      left: [],
+      abandoned: [],
       rewoundTo: undefined,
     };
   }

@@ -14,7 +14,7 @@ import {
   VALIDATE_SLOT,
 } from '../stack/stack.ts';
 import { agentEvent, flowEvent, slotSet } from '../tracker/events.ts';
-import { tellAgents, waitingAgents } from './agents.ts';
+import { cancelAgents, waitingAgents } from './agents.ts';
 import type { Dialogue } from './dialogue.ts';
 import { StepFailure } from './failure.ts';
 import { interruptActive, resumeSegment } from './interruption.ts';
@@ -27,7 +27,7 @@ export function endFrame(dialogue: Dialogue, frame: FlowFrame | PatternFrame): v
   dialogue.tracker.apply(flowEvent('flow_completed', frame.flowId, frame.stepId));
   // A called flow shares its slots with its caller, which goes on.
   if (frame.frameType === 'call') return;
-  dialogue.facts.left.push(...waitingAgents(dialogue, [frame]));
+  dialogue.facts.abandoned.push(...waitingAgents(dialogue, [frame]));
   resetSlots(dialogue, frame.flowId);
   afterFlow(dialogue, frame, { mayComplete: true });
 }
@@ -90,7 +90,7 @@ export async function cancelSegment(dialogue: Dialogue, segment: Segment): Promi
       agentEvent('cancelled', frame.flowId, frame.agentId, { reason: 'flow cancelled' }),
     );
   }
-  await tellAgents(dialogue, waitingAgents(dialogue, segment.frames));
+  await cancelAgents(dialogue, waitingAgents(dialogue, segment.frames));
   for (const frame of callChain(segment).toReversed()) {
     tracker.apply(flowEvent('flow_cancelled', frame.flowId, frame.stepId));
   }

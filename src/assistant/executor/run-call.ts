@@ -4,7 +4,7 @@ import type { AgentFrame, AgentRun, FlowFrame } from '../conversation.ts';
 import { activeSegment, callChain, isSamePath, removeFrames } from '../stack/stack.ts';
 import { agentEvent, slotSet } from '../tracker/events.ts';
 import type { Prediction } from './advance.ts';
-import { isAtWork, rememberRun } from './agents.ts';
+import { isInBackground, rememberRun } from './agents.ts';
 import { applyEvents, NOT_OF_AGENTS } from './apply-events.ts';
 import type { Call, CallOutcome } from './call-handler.ts';
 import type { Dialogue } from './dialogue.ts';
@@ -43,7 +43,7 @@ export async function runCall(dialogue: Dialogue, prediction: CallPrediction): P
   // The domain asks for valid values first; then the agent is called again.
   if (agent?.type === 'agent' && dialogue.top !== agent) {
     dialogue.replace({ ...agent, state: 'resuming' });
-  } else if (outcome.status === 'input-required' && isAtWork(outcome.metadata)) {
+  } else if (outcome.status === 'input-required' && isInBackground(outcome.metadata)) {
     dialogue.pushPattern('pattern_external_agent_processing', { agent: step.target });
   }
 }

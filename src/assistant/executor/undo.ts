@@ -46,7 +46,7 @@ export function applyUndo(
   const present = appliedEvents([...former, ...tracker.events]);
   const remaining = appliedEvents([...present, draft as TrackerEvent]);
   const hasMessage = remaining.length < present.length;
-  if (hasMessage) leaveAgents(dialogue, stackAfter(remaining));
+  if (hasMessage) abandonAgents(dialogue, stackAfter(remaining));
   tracker.undo(draft, former);
   if (!hasMessage) return;
   // Readers of the log that ignore undo events find the current stack.
@@ -59,7 +59,7 @@ export function applyUndo(
 }
 
 /** Agents that the new stack doesn't have. */
-function leaveAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
+function abandonAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
   const { tracker, facts } = dialogue;
   const kept = new Set(stack.map(({ frameId }) => frameId));
   const lost = tracker.stack.filter(({ frameId }) => !kept.has(frameId));
@@ -68,5 +68,5 @@ function leaveAgents(dialogue: Dialogue, stack: readonly StackFrame[]): void {
     const { flowId, agentId } = frame;
     tracker.apply(agentEvent('cancelled', flowId, agentId, { reason: 'message taken back' }));
   }
-  facts.left.push(...waitingAgents(dialogue, lost));
+  facts.abandoned.push(...waitingAgents(dialogue, lost));
 }

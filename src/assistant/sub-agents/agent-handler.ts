@@ -2,8 +2,8 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ClientBinding } from '../../client/index.ts';
 import { until } from '../../time/index.ts';
 import type { BotMessage } from '../bot-message.ts';
-import { isAtWork } from '../executor/agents.ts';
-import type { Call, CallHandler, CallOutcome, LeftCall } from '../executor/call-handler.ts';
+import { isInBackground } from '../executor/agents.ts';
+import type { Call, CallHandler, CallOutcome, AbandonedCall } from '../executor/call-handler.ts';
 import type { SubAgent } from '../project/model.ts';
 import { agentInput } from './agent-input.ts';
 import { ExternalCaller } from './external/external-agent.ts';
@@ -66,7 +66,7 @@ export class AgentHandler implements CallHandler {
     return outcome;
   }
 
-  async cancel({ metadata, logger }: LeftCall): Promise<void> {
+  async cancel({ metadata, logger }: AbandonedCall): Promise<void> {
     await this.#external?.cancel(metadata, logger);
   }
 
@@ -88,7 +88,7 @@ export class AgentHandler implements CallHandler {
     const { agent, module, model, files } = this.#parts;
     if (module.run !== undefined) return this.#runModule(module.run, call, input);
     if (this.#external !== undefined) {
-      if (isAtWork(call.metadata)) return this.#external.look(call, input);
+      if (isInBackground(call.metadata)) return this.#external.look(call, input);
       const isAnswer = call.mode !== 'resume' || call.isCorrection;
       const again = isAnswer ? undefined : await this.#external.lookAgain(call, input);
       return again ?? this.#external.run(call, input);
