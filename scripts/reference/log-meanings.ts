@@ -165,7 +165,7 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'store.outage.ended': 'The store can be written again; says for how long it could not',
   'store.outage.started':
     'A write failed, and so may others until the end of the outage is logged; `/ready` says no meanwhile',
-  'sub_agent.too_talkative': 'A sub agent said more on the way than users are shown',
+  'sub_agent.progress_dropped': 'A sub agent said more on the way than users are shown',
   'tasks.agent.cleanup_failed': 'An agent threw while it was let go',
   'tasks.cancel.failed': 'A cancel is stored, but could not be carried out yet',
   'tasks.maintenance.failed': 'Old tasks or missed notices could not be looked after; tried again',

@@ -142,7 +142,7 @@ export const run = async ({ id }, { say }) => {
   const said = await one.chat.say('advice', start('chat'));
   expect(said).toHaveLength(202);
   expect(said[200]).toHaveLength(32_001);
-  expect(one.logged.filter(({ event }) => event === 'sub_agent.too_talkative')).toHaveLength(1);
+  expect(one.logged.filter(({ event }) => event === 'sub_agent.progress_dropped')).toHaveLength(1);
 });
 
 test('what an agent says after its time is up is told nobody', async () => {

@@ -7,11 +7,10 @@ import type { Call, CallHandler, CallOutcome, AbandonedCall } from '../executor/
 import type { SubAgent } from '../project/model.ts';
 import { agentInput } from './agent-input.ts';
 import { ExternalCaller } from './external/external-agent.ts';
-import { Intermediate } from './intermediate.ts';
 import type { McpPool } from './mcp-pool.ts';
 import type { AgentInput, AgentOutput, SubAgentModule } from './model.ts';
 import { outcomeOf } from './outcome.ts';
-import { type Sleep, timeLimit, withRetries } from './patience.ts';
+import { ProgressMessages, type Sleep, timeLimit, withRetries } from './call-limits.ts';
 import { runReactAgent } from './react/react-agent.ts';
 
 export interface AgentHandlerParts {
@@ -52,7 +51,7 @@ export class AgentHandler implements CallHandler {
     const { signal, logger } = call;
     const given = await agentInput(agent, call, { modelId });
     const input = (await module.processInput?.(given)) ?? given;
-    using intermediate = new Intermediate(call);
+    using intermediate = new ProgressMessages(call);
     const output = await withRetries(
       async () =>
         this.#processed(await this.#attempt({ ...call, say: intermediate.attempt() }, input)),

@@ -9,7 +9,7 @@ import type { Project, SubAgent } from '../project/model.ts';
 import { AgentHandler } from './agent-handler.ts';
 import { loadModule } from './load-module.ts';
 import { McpPool } from './mcp-pool.ts';
-import type { Sleep } from './patience.ts';
+import type { Sleep } from './call-limits.ts';
 import { toolHandler } from './tool-handler.ts';
 
 export interface SubAgentOptions {

@@ -20,11 +20,11 @@ import { type EventDraft, slotSet } from '../../tracker/events.ts';
 import { slotValues } from '../agent-input.ts';
 import type { McpPool } from '../mcp-pool.ts';
 import type { AgentInput, AgentOutput, StructuredResult, SubAgentModule } from '../model.ts';
-import { type Sleep, timeLimit } from '../patience.ts';
+import { type Sleep, timeLimit } from '../call-limits.ts';
 import { slotOfEvent } from '../slot-events.ts';
 import { chatHistory, rememberResults, systemPrompt } from './prompt.ts';
 import { type ReactTool, reactTools, setSlotTool, TASK_COMPLETED, taskCompleted } from './tools.ts';
-import { type Shown, shownAs, Voice } from './voice.ts';
+import { type StreamedText, streamedMark, AnswerStream } from './answer-stream.ts';
 
 export interface ReactParts {
   readonly agent: ReactAgent;
@@ -87,7 +87,7 @@ class ReactRun {
   readonly #system: string;
   readonly #entries: Entry[];
   /** The part of the last answer that was streamed to users. */
-  #shown: Shown | undefined;
+  #streamed: StreamedText | undefined;
 
   constructor(parts: ReactParts, call: Call, input: AgentInput, signal: AbortSignal) {
     const { agent, promptTemplate: own } = parts;
@@ -174,7 +174,7 @@ class ReactRun {
   async #ask(tools: readonly LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
     const { model, agent, sleep } = this.#parts;
     const call = this.#call;
-    const voice = this.#isStreamed ? new Voice(call) : undefined;
+    const stream = this.#isStreamed ? new AnswerStream(call) : undefined;
     const prompt = toPrompt(this.#system, this.#entries.map(toShown));
     const asked = { component: agent.name, model: model.modelId, prompt };
     try {
@@ -187,12 +187,12 @@ class ReactRun {
           signal: this.#signal,
           sleep,
           logger: call.logger,
-          ...(voice !== undefined && { onText: (text, isStart) => voice.say(text, isStart) }),
+          ...(stream !== undefined && { onText: (text, isStart) => stream.write(text, isStart) }),
         }),
       );
       return toModelAnswer(generated);
     } finally {
-      this.#shown = await voice?.end();
+      this.#streamed = await stream?.end();
     }
   }
 
@@ -212,7 +212,7 @@ class ReactRun {
   async #fill({ text, calls }: ModelAnswer): Promise<undefined> {
     if (calls.some(this.#isClosing) || text === '' || !this.#parts.agent.enableFillerMessages)
       return;
-    const metadata = { intermediate: true, filler: true, ...shownAs(this.#shown, text) };
+    const metadata = { intermediate: true, filler: true, ...streamedMark(this.#streamed, text) };
     await this.#call.say({ text, metadata });
   }
 
@@ -276,7 +276,7 @@ class ReactRun {
       id: this.#input.id,
       status,
       ...(text !== '' && { responseMessage: text }),
-      ...(text !== '' && this.#shown !== undefined && { streamed: this.#shown }),
+      ...(text !== '' && this.#streamed !== undefined && { streamed: this.#streamed }),
       events: this.#events,
       structuredResults: this.#results,
       metadata,

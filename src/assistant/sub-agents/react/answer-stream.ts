@@ -1,7 +1,7 @@
 import type { Call } from '../../executor/call-handler.ts';
 
 /** The part of a message that was streamed. */
-export interface Shown {
+export interface StreamedText {
   readonly id: string;
   readonly text: string;
 }
@@ -10,7 +10,7 @@ export interface Shown {
  * Streams an answer of the model to users whose channel supports it. An answer that the model
  * restarts becomes another message, since streamed chunks can't be withdrawn.
  */
-export class Voice {
+export class AnswerStream {
   readonly #call: Call;
   #open: { readonly id: string; text: string } | undefined;
 
@@ -18,7 +18,7 @@ export class Voice {
     this.#call = call;
   }
 
-  async say(text: string, isStart: boolean): Promise<void> {
+  async write(text: string, isStart: boolean): Promise<void> {
     if (isStart) await this.end();
     if (this.#open === undefined) {
       this.#open = { id: crypto.randomUUID(), text: '' };
@@ -28,7 +28,7 @@ export class Voice {
     await this.#call.stream({ kind: 'chunk', streamId: this.#open.id, text });
   }
 
-  async end(): Promise<Shown | undefined> {
+  async end(): Promise<StreamedText | undefined> {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return undefined;
@@ -38,9 +38,9 @@ export class Voice {
 }
 
 /** Marks a message as streamed, so that it is not sent again. */
-export function shownAs(
-  shown: Shown | undefined,
+export function streamedMark(
+  streamed: StreamedText | undefined,
   text: string,
 ): { readonly streamed?: true; readonly stream_id?: string } {
-  return shown?.text === text ? { streamed: true, stream_id: shown.id } : {};
+  return streamed?.text === text ? { streamed: true, stream_id: streamed.id } : {};
 }
