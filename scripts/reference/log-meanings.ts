@@ -67,9 +67,9 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'agents.remote.cancel_failed': 'A remote agent could not be told that its task is cancelled',
   'assistant.inactivity.failed': 'Conversations at rest could not be looked for; tried again',
   'assistant.inactivity.record_failed':
-    'The rest of a conversation could not be noted; tried again',
+    'Inactivity of a conversation could not be recorded; the timer is retried',
   'assistant.model_sync_failed':
-    'The model that another replica put in place cannot be served here; tried again',
+    "The model that another replica loaded can't be served here; retried",
   'assistant.workers_not_needed': '`SANIC_WORKERS` has no effect: the store has no such limit',
   'audit.approval_decided': 'Somebody decided what a peer had asked for, in the inspector',
   'audit.trust_set': 'Somebody granted or revoked the trust of a peer, in the inspector',
@@ -165,7 +165,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'store.outage.ended': 'The store can be written again; says for how long it could not',
   'store.outage.started':
     'A write failed, and so may others until the end of the outage is logged; `/ready` says no meanwhile',
-  'sub_agent.progress_dropped': 'A sub agent said more on the way than users are shown',
+  'sub_agent.progress_dropped':
+    'A sub agent sent too many progress messages; further ones are dropped',
   'tasks.agent.cleanup_failed': 'An agent threw while it was let go',
   'tasks.cancel.failed': 'A cancel is stored, but could not be carried out yet',
   'tasks.maintenance.failed': 'Old tasks or missed notices could not be looked after; tried again',
@@ -176,8 +177,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'tracker.no_log':
     'A message was to be taken back where nobody hands over the log of the conversation; it stays',
   'tracker.stale_stack': 'The flows have changed under a conversation; it begins anew',
-  'turn.broken_off': 'A turn took too many steps; the flow was left',
-  'turn.step_failed': 'A step failed; the user is told that it went wrong',
+  'turn.step_limit_exceeded': 'A turn exceeded its step limit; all flows were cancelled',
+  'turn.step_failed': 'A step failed; the user gets an error message',
   'audit.unauthenticated': 'Credentials are missing or not valid (401)',
   'http.stream.failed': 'A stream ended with an error',
   'tasks.context_limit': '`maxContexts` is exceeded; the task failed with `context_limit`',

@@ -35,7 +35,7 @@ export async function run(dialogue: Dialogue): Promise<void> {
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof TooManySteps) {
-        options.logger.error({ error }, 'turn.broken_off');
+        options.logger.error({ error }, 'turn.step_limit_exceeded');
         await breakOff(dialogue);
         return listen(dialogue, LISTEN);
       }
