@@ -22,7 +22,7 @@ export interface AgentCommand<Input, Result, Progress = never> {
   readonly name: string;
   readonly input: Decoder<Input>;
   readonly result: Decoder<Result>;
-  /** What the agent tells on the way. */
+  /** Progress that the agent reports. */
   readonly progress?: Decoder<Progress>;
   /** Whether it answers open questions of the conversation, as a message does. @default false */
   readonly supersedes?: boolean;
@@ -42,7 +42,7 @@ export interface CommandTurn {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Tells the caller something on the way. Lost when the caller waits in another process. */
+  /** Reports progress to the caller. Lost when the caller waits in another process. */
   report(progress: unknown): void;
 }
 

@@ -30,9 +30,9 @@ export interface SayInput {
 
 /**
  * A whole message, or a chunk of a streamed one.
- * @example const wordsOf = (said: Spoken) => ('piece' in said ? said.piece : said.message.text);
+ * @example const wordsOf = (said: MessageUpdate) => ('chunk' in said ? said.chunk : said.message.text);
  */
-export type Spoken = { readonly message: BotMessage } | { readonly piece: string };
+export type MessageUpdate = { readonly message: BotMessage } | { readonly chunk: string };
 
 const object = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null);
 
@@ -40,7 +40,7 @@ const object = z.custom<JsonObject>((value) => typeof value === 'object' && valu
  * Sends a user message; returns the assistant's messages.
  * @example console.log(sayCommand.name);
  */
-export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], Spoken> = {
+export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], MessageUpdate> = {
   name: 'say',
   input: z.object({
     text: z.string(),
@@ -49,7 +49,7 @@ export const sayCommand: AgentCommand<SayInput, readonly BotMessage[], Spoken> =
     streams: z.boolean(),
   }),
   result: z.array(z.custom<BotMessage>()),
-  progress: z.custom<Spoken>(),
+  progress: z.custom<MessageUpdate>(),
   supersedes: true,
 };
 
@@ -140,7 +140,7 @@ export function conversationCommands(options: {
     handleCommand(sayCommand, async (turn, { text, channel, metadata, streams }) => {
       const assistant = current();
       const speaker = await of(turn, channel, metadata);
-      const result = await assistant.handle({ ...speaker, text, ...(streams && telling(turn)) });
+      const result = await assistant.handle({ ...speaker, text, ...(streams && reportTo(turn)) });
       const context = saved(assistant, turn, result, options.timers);
       return { result: result.messages.map(forUser), context };
     }),
@@ -167,10 +167,10 @@ export function conversationCommands(options: {
 }
 
 /** Reports chunks and messages while the turn runs. */
-function telling(turn: CommandTurn): Pick<TurnRequest, 'onChunk' | 'onMessage'> {
+function reportTo(turn: CommandTurn): Pick<TurnRequest, 'onChunk' | 'onMessage'> {
   return {
     onChunk: (piece) => {
-      if (piece.kind === 'chunk' && piece.text !== '') turn.report({ piece: piece.text });
+      if (piece.kind === 'chunk' && piece.text !== '') turn.report({ chunk: piece.text });
     },
     onMessage: (message) => {
       // The client has already received a streamed message as chunks.

@@ -11,7 +11,7 @@ import {
   recordCommand,
   sayCommand,
   type SayInput,
-  type Spoken,
+  type MessageUpdate,
 } from './conversation-commands.ts';
 import type { ModelHolder } from './model-holder.ts';
 
@@ -64,22 +64,22 @@ export class Conversations {
     id: string,
     text: string,
     options: SayOptions,
-    onSpoken: (spoken: Spoken) => void,
+    onUpdate: (update: MessageUpdate) => void,
   ): Promise<void> {
-    let wasTold = false;
-    const messages = await this.#say(id, text, options, (spoken) => {
-      wasTold = true;
-      onSpoken(spoken);
+    let wasReported = false;
+    const messages = await this.#say(id, text, options, (update) => {
+      wasReported = true;
+      onUpdate(update);
     });
     // Another replica may have run the command; its progress isn't reported here.
-    if (!wasTold) for (const message of messages) onSpoken({ message });
+    if (!wasReported) for (const message of messages) onUpdate({ message });
   }
 
   #say(
     id: string,
     text: string,
     options: SayOptions,
-    onProgress: ((spoken: Spoken) => void) | undefined,
+    onProgress: ((update: MessageUpdate) => void) | undefined,
   ): Promise<readonly BotMessage[]> {
     const { channel, metadata = {}, ...rest } = options;
     this.#models.require();

@@ -63,7 +63,7 @@ async function answer(
   };
   await conversations.stream(sender, message, { ...options, signal }, (said) => {
     const shown =
-      'piece' in said ? [{ recipient_id: sender, text: said.piece }] : toRest(sender, said.message);
+      'chunk' in said ? [{ recipient_id: sender, text: said.chunk }] : toRest(sender, said.message);
     begin();
     for (const one of shown) response.write(`${JSON.stringify(one)}\n`);
   });
