@@ -17,7 +17,7 @@ import type { Verifier } from './verifier.ts';
 export interface AuthenticatorOptions {
   /**
    * Those that read the credential of a request are tried in this order, and the first that knows the
-   * caller decides; a request with several credentials is refused. None: everybody is anonymous.
+   * caller decides; a request with several credentials is refused. Without verifiers all callers are anonymous.
    */
   readonly verifiers: readonly Verifier[];
   /** Lets requests without any credential in as anonymous. A wrong one is still refused. @default false */
@@ -77,14 +77,14 @@ export class Authenticator {
     return this.#verifiers.length === 0 || this.#allowsAnonymous;
   }
 
-  /** Who every caller is, where there is nothing to prove. */
-  get everybody(): Caller | undefined {
+  /** The anonymous caller, where no verifier is configured. */
+  get anonymousCaller(): Caller | undefined {
     return this.#verifiers.length === 0 ? anonymous : undefined;
   }
 
   /** The caller. Rejects with `AuthError` (401), or `UNAVAILABLE` when it cannot be told now. */
   async authenticate(request: AuthRequest): Promise<Caller> {
-    if (this.everybody !== undefined) return this.everybody;
+    if (this.anonymousCaller !== undefined) return this.anonymousCaller;
     const found = this.#presented.found(request);
     if (found.length > 1) throw this.#refused([`several credentials: ${found.join(', ')}`]);
     const reasons: string[] = [];

@@ -25,7 +25,7 @@ export {
   isLocalRequest,
   isLoopbackHost,
   type RequestOrigin,
-  type ServerReach,
+  type ServerAddress,
 } from './local.ts';
 export { type MtlsOptions, mtlsVerifier, type TlsPeer, tlsPeer } from './mtls.ts';
 export { ClusterRate, type ClusterRateOptions, overReplicas } from './rate-limit.ts';

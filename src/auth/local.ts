@@ -71,9 +71,9 @@ export function isLocalRequest({ headers, socket, httpVersion }: RequestOrigin):
 
 /**
  * Where a server can be reached.
- * @example const reach: ServerReach = { host: '127.0.0.1', url: 'https://agents.example.com' };
+ * @example const address: ServerAddress = { host: '127.0.0.1', url: 'https://agents.example.com' };
  */
-export interface ServerReach {
+export interface ServerAddress {
   /** The address it listens on; unset listens on every address. */
   readonly host?: string | undefined;
   /** Where callers reach it: a public name means that a proxy forwards to it. */
@@ -86,7 +86,7 @@ export interface ServerReach {
  * Whether only this machine can reach a server, as far as its configuration tells.
  * @example isLocalOnly({ host: '127.0.0.1', url: 'https://agents.example.com' }) // false: behind a proxy
  */
-export function isLocalOnly({ host, url, hosts = [] }: ServerReach): boolean {
+export function isLocalOnly({ host, url, hosts = [] }: ServerAddress): boolean {
   const names = url === undefined ? hosts : [...hosts, URL.parse(url)?.hostname ?? ''];
   return isLoopbackHost(host) && names.every((name) => isLocalName(name.toLowerCase()));
 }

@@ -75,7 +75,7 @@ export async function serveGrpc(
     isAuthenticated: !service.auth.isOpen,
     dangerouslyAllowUnauthenticatedRemote,
   });
-  if (!isLocalOnly({ host })) service.reach.widen();
+  if (!isLocalOnly({ host })) service.exposure.openToNetwork();
   const { startServer } = await import('./server.ts');
   const server = await startServer({
     service,

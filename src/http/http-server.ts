@@ -94,7 +94,7 @@ export async function openServer(
   checkBind({ host, isAuthenticated, dangerouslyAllowUnauthenticatedRemote });
   const audit = new AuditLog(logger);
   const isOpen = !isAuthenticated && !isLoopbackHost(host);
-  if (isOpen) audit.action('audit.open_to_everybody', { host });
+  if (isOpen) audit.action('audit.unauthenticated_remote', { host });
   const hostNames = isLoopbackHost(host) ? knownNames(options) : undefined;
   // A caller who proves who it is does not come from a page that found us by a name of its own.
   const names = isAuthenticated ? undefined : hostNames;

@@ -19,7 +19,7 @@ import { Load } from './load.ts';
 import type { AgentOptions, SharedOptions } from './options.ts';
 import { PushService } from './push-service.ts';
 import { Readiness } from './readiness.ts';
-import { defaultLimits, Reach, type Service } from './service.ts';
+import { defaultLimits, NetworkExposure, type Service } from './service.ts';
 
 /** An agent to serve, with what it does not share with others. */
 export interface AgentToServe {
@@ -34,7 +34,7 @@ export interface Services {
   readonly store: Store;
   readonly push: PushService | undefined;
   readonly readiness: Readiness;
-  readonly reach: Reach;
+  readonly exposure: NetworkExposure;
   readonly logger: Logger;
   readonly scheduler: Scheduler;
   /** Started here, where the options asked for it. */
@@ -53,7 +53,7 @@ export async function openServices(
   options: SharedOptions & { readonly replica?: string },
 ): Promise<Services> {
   const { store: storeOption = { type: 'memory' }, logger = defaultLogger } = options;
-  const reach = new Reach(options.isLocalOnly ?? false);
+  const exposure = new NetworkExposure(options.isLocalOnly ?? false);
   const isOwnStore = 'type' in storeOption;
   const store = isOwnStore ? await openStore(storeOption, options.scheduler) : storeOption;
   const scheduler = options.scheduler ?? storeScheduler(store);
@@ -84,7 +84,7 @@ export async function openServices(
         ...options.push,
         store,
         replica,
-        reach,
+        exposure,
         scheduler,
         logger,
       });
@@ -95,7 +95,7 @@ export async function openServices(
       logger,
       scheduler,
       load,
-      reach,
+      exposure,
       callerLimits: callerLimitsOf(options, store, scheduler),
     };
     for (const each of agents) {
@@ -114,7 +114,7 @@ export async function openServices(
     store,
     push,
     readiness,
-    reach,
+    exposure,
     logger,
     scheduler,
     telemetry,
@@ -127,7 +127,7 @@ export async function openServices(
 async function openService(
   { agent, options }: AgentToServe,
   shared: Pick<Services, 'store' | 'push' | 'scheduler'> &
-    Pick<Service, 'logger' | 'load' | 'reach' | 'callerLimits'>,
+    Pick<Service, 'logger' | 'load' | 'exposure' | 'callerLimits'>,
   replica: string,
 ): Promise<Service> {
   const { store, push, scheduler, ...common } = shared;

@@ -10,7 +10,7 @@ import {
 import type { Store } from '../store/index.ts';
 import { type Call, type PushHooks, readTaskAt, type Scheduler } from '../tasks/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import type { Reach } from './service.ts';
+import type { NetworkExposure } from './service.ts';
 
 export type PushOptions = Partial<
   Omit<PushDispatcherOptions, 'store' | 'replica' | 'scheduler' | 'logger' | 'taskAt' | 'policy'>
@@ -34,7 +34,7 @@ export class PushService extends PushDispatcher implements PushHooks {
     options: PushOptions & {
       readonly store: Store;
       readonly replica: string;
-      readonly reach: Reach;
+      readonly exposure: NetworkExposure;
       readonly scheduler: Scheduler;
       readonly logger: Logger;
     },
@@ -42,7 +42,7 @@ export class PushService extends PushDispatcher implements PushHooks {
     const watchers = new Set<(attempt: PushAttempt) => void>();
     super({
       ...options,
-      policy: options.policy ?? policyFor(options.reach),
+      policy: options.policy ?? policyFor(options.exposure),
       onAttempt: (attempt) => {
         options.onAttempt?.(attempt);
         for (const watcher of watchers) watcher(attempt);
@@ -83,12 +83,12 @@ export class PushService extends PushDispatcher implements PushHooks {
  * Deliveries know no caller, and the URL remembers: one that says loopback was registered from this
  * machine, and one that does not may have come through a proxy, so its name must not lead there.
  */
-function policyFor(reach: Reach): UrlPolicy {
+function policyFor(exposure: NetworkExposure): UrlPolicy {
   return {
     ...publicHttpsPolicy,
     loopbackAsWritten: true,
     get allowLoopback() {
-      return reach.isLocalOnly;
+      return exposure.isLocalOnly;
     },
   };
 }

@@ -122,7 +122,9 @@ export function authenticate(
   address: string,
   request: () => AuthRequest,
 ): Caller | Promise<Caller> {
-  return auth.everybody ?? callerLimits.authentication(address, () => auth.authenticate(request()));
+  return (
+    auth.anonymousCaller ?? callerLimits.authentication(address, () => auth.authenticate(request()))
+  );
 }
 
 /** A permit for one request of a caller; dispose of it once the answer is sent. */

@@ -22,37 +22,37 @@ export const defaultLimits: RequestLimits = {
   maxJsonDepth: 64,
 };
 
-/** One agent as transports serve it: JSON-RPC, REST, gRPC and the bus. */
+/** One agent as served by every transport: JSON-RPC, REST, gRPC and the bus. */
 export interface Service {
   readonly engine: Engine;
   readonly cards: Cards;
   readonly limits: RequestLimits;
   readonly logger: Logger;
-  /** Where refusals are told. */
+  /** Logs refusals. */
   readonly audit: AuditLog;
-  /** Takes requests of 1.0 that do not state their version. */
+  /** Accepts 1.0 requests without a version header. */
   readonly isLenient: boolean;
-  /** Which revision of the table of errors is answered with. */
+  /** The revision of the error table in responses. */
   readonly errorProfile: ErrorProfile;
-  /** Establishes who asks; declares how in the card. */
+  /** Authenticates callers; the card declares its security schemes. */
   readonly auth: Authenticator;
   readonly skillScopes: SkillScopes;
   readonly callerLimits: CallerLimits;
-  /** Told of every request. */
+  /** Counts requests. */
   readonly load: Load;
   /** Whether cards are for authenticated callers only. */
   readonly protectsCard: boolean;
   /** Whether other machines can reach the agent. */
-  readonly reach: Reach;
+  readonly exposure: NetworkExposure;
   /** Keys by which receivers of webhooks verify them. */
   readonly jwks: (() => PublicKeySet) | undefined;
 }
 
 /**
- * Whether other machines can reach the agents of a process. Local at first, where the server listens
- * for this machine only; open for good once any transport listens for others.
+ * Whether other machines can reach the agents of a process. Starts as local-only where the server
+ * listens on loopback, and ends for good once any transport listens for other machines.
  */
-export class Reach {
+export class NetworkExposure {
   #isLocalOnly: boolean;
 
   constructor(isLocalOnly: boolean) {
@@ -63,8 +63,8 @@ export class Reach {
     return this.#isLocalOnly;
   }
 
-  /** A further transport listens for other machines. */
-  widen(): void {
+  /** Called when a transport listens for other machines. */
+  openToNetwork(): void {
     this.#isLocalOnly = false;
   }
 }

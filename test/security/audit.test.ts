@@ -109,7 +109,7 @@ test('what operators do is told of: keys made and revoked, deliveries sent again
   await start({ host: '0.0.0.0', dangerouslyAllowUnauthenticatedRemote: true });
   await server?.router.push?.revive(7);
   expect(log.audited('action')).toMatchObject([
-    { event: 'audit.open_to_everybody', host: '0.0.0.0' },
+    { event: 'audit.unauthenticated_remote', host: '0.0.0.0' },
     { event: 'audit.push.revived', deliveryId: 7, isRevived: false },
   ]);
 });

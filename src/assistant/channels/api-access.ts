@@ -27,9 +27,9 @@ export type ApiRole = 'admin' | 'user';
  */
 export class ApiAccess {
   readonly #options: ApiAccessOptions;
-  readonly #letsEverybodyIn: boolean;
+  readonly #allowsAnonymousRemote: boolean;
 
-  constructor(options: ApiAccessOptions, letsEverybodyIn = false) {
+  constructor(options: ApiAccessOptions, allowsAnonymousRemote = false) {
     // An empty token would match a request without one and admit anonymous clients.
     if (options.token === '' || options.jwt?.secret === '') {
       throw new LegateError(
@@ -39,7 +39,7 @@ export class ApiAccess {
       );
     }
     this.#options = options;
-    this.#letsEverybodyIn = letsEverybodyIn;
+    this.#allowsAnonymousRemote = allowsAnonymousRemote;
   }
 
   get isOpen(): boolean {
@@ -54,7 +54,7 @@ export class ApiAccess {
   ): Promise<ApiRole> {
     const { token, jwt } = this.#options;
     if (this.isOpen) {
-      if (!this.#letsEverybodyIn) requireLocal(request);
+      if (!this.#allowsAnonymousRemote) requireLocal(request);
       return 'admin';
     }
     const { authorization } = request.headers;

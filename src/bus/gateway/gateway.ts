@@ -190,7 +190,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
         agent === first
           ? server.router
           : await router(toAgent(agent), {
-              isLocalOnly: server.router.service.reach.isLocalOnly,
+              isLocalOnly: server.router.service.exposure.isLocalOnly,
               ...tuning,
               card: cardOf(agent),
               store,

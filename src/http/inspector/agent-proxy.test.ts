@@ -3,7 +3,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
 import { type Resolver, sealedPolicy } from '../../push/index.ts';
-import { Reach } from '../../service/index.ts';
+import { NetworkExposure } from '../../service/index.ts';
 import type { ServeOptions } from '../serve.ts';
 import { AgentProxy } from './agent-proxy.ts';
 import type { InspectorOptions } from './options.ts';
@@ -139,7 +139,11 @@ test('a name that comes to lead inwards is refused when connecting', async () =>
   await using other = await otherAgent();
   let answers = ['203.0.113.9'];
   const resolver: Resolver = async () => answers;
-  const proxy = new AgentProxy({ reach: new Reach(false), policy: sealedPolicy, resolver });
+  const proxy = new AgentProxy({
+    exposure: new NetworkExposure(false),
+    policy: sealedPolicy,
+    resolver,
+  });
   const request = new IncomingMessage(new Socket());
   const url = `http://agent.example.com:${other.port}/`;
   proxy.name(url, request);

@@ -10,7 +10,7 @@ import {
   type UrlPolicy,
   UrlRefused,
 } from '../../push/index.ts';
-import type { Reach } from '../../service/index.ts';
+import type { NetworkExposure } from '../../service/index.ts';
 
 /** Where an operator on the machine itself may go: agents of the machine and of its network, too. */
 const anywherePolicy: UrlPolicy = {
@@ -23,8 +23,8 @@ const anywherePolicy: UrlPolicy = {
 const maxNamed = 100;
 
 export interface AgentProxyOptions {
-  readonly reach: Reach;
-  /** Where calls may go, whoever can reach the server. @default by `reach`, and by who asks */
+  readonly exposure: NetworkExposure;
+  /** Where calls may go, whoever can reach the server. @default by `exposure`, and by who asks */
   readonly policy?: UrlPolicy | undefined;
   /** @default the operating system's */
   readonly resolver?: Resolver;
@@ -32,18 +32,18 @@ export interface AgentProxyOptions {
 
 /**
  * Calls other agents for the page: those that the operator named, and no others, so that a card can't
- * lead the server elsewhere. From a server that others can reach, and for requests that a proxy
+ * lead the server elsewhere. From a server that others can exposure, and for requests that a proxy
  * forwarded, only public https addresses. Addresses are checked again when connecting.
  */
 export class AgentProxy {
-  readonly #reach: Reach;
+  readonly #exposure: NetworkExposure;
   readonly #policy: UrlPolicy | undefined;
   readonly #options: GuardedFetchOptions;
   readonly #fetches = new Map<UrlPolicy, GuardedFetch>();
   readonly #named = new Set<string>();
 
-  constructor({ reach, policy, resolver }: AgentProxyOptions) {
-    this.#reach = reach;
+  constructor({ exposure, policy, resolver }: AgentProxyOptions) {
+    this.#exposure = exposure;
     this.#policy = policy;
     this.#options = resolver === undefined ? {} : { resolver };
   }
@@ -77,7 +77,7 @@ export class AgentProxy {
 
   #policyFor(request: IncomingMessage): UrlPolicy {
     if (this.#policy !== undefined) return this.#policy;
-    const isLocal = this.#reach.isLocalOnly && isLocalRequest(request);
+    const isLocal = this.#exposure.isLocalOnly && isLocalRequest(request);
     return isLocal ? anywherePolicy : publicHttpsPolicy;
   }
 }

@@ -64,7 +64,8 @@ export function inspect(
     ...(options.receiverLimit !== undefined && { limit: options.receiverLimit }),
   });
   const policy = typeof proxy === 'object' ? proxy.policy : undefined;
-  const calls = proxy === false ? undefined : new AgentProxy({ reach: service.reach, policy });
+  const calls =
+    proxy === false ? undefined : new AgentProxy({ exposure: service.exposure, policy });
   closing.addEventListener(
     'abort',
     () => {
